@@ -1,0 +1,1 @@
+"""MSMQ wire-format codec and packet forensics."""

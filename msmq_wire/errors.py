@@ -1,0 +1,75 @@
+"""The one exception tree. Nothing from construct, struct or a codec escapes this package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msmq_wire.spec import SpecRef
+
+__all__ = ["CaptureError", "DecodeError", "EncodeError", "FormatNameError", "MsmqWireError"]
+
+
+class MsmqWireError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class DecodeError(MsmqWireError):
+    """Bytes that end too early or cannot have the structure they claim.
+
+    ``code`` is stable (``missing-bytes``, ``past-packet-size``, ``negative-length``,
+    ``unknown-selector``, ``packet-type``, ...), ``path`` names the field (``user_header.flags``),
+    ``offset`` counts bytes from the start of the decoded structure, ``spec`` is the section that
+    defines the field. ``partial`` holds the value as far as it was decoded; what was not reached
+    is ``msgspec.UNSET`` in it.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        path: str = "",
+        offset: int = 0,
+        spec: SpecRef | None = None,
+        partial: Any = None,
+    ) -> None:
+        super().__init__(code, message, path, offset, spec)
+        self.code = code
+        self.message = message
+        self.path = path
+        self.offset = offset
+        self.spec = spec
+        self.partial = partial
+
+    def __str__(self) -> str:
+        where = f" at {self.path}" if self.path else ""
+        spec = f" ({self.spec})" if self.spec else ""
+        return f"{self.message}{where}, offset {self.offset}{spec}"
+
+
+class EncodeError(MsmqWireError):
+    """A value that contradicts itself: flags and parts, sizes and data, or a number out of range."""
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(message, path)
+        self.message = message
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.message} at {self.path}" if self.path else self.message
+
+
+class FormatNameError(MsmqWireError, ValueError):
+    """Text that is no format name or path name by [MS-MQMQ] 2.1."""
+
+
+class CaptureError(MsmqWireError):
+    """A capture file that is no capture, or is damaged; ``offset`` counts bytes in the file."""
+
+    def __init__(self, message: str, *, offset: int = 0) -> None:
+        super().__init__(message, offset)
+        self.message = message
+        self.offset = offset
+
+    def __str__(self) -> str:
+        return f"{self.message} (at byte {self.offset})"
