@@ -1,0 +1,58 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv at the versions of dev.lock.
+VENV := .venv
+BIN := $(VENV)/bin
+DEV := $(VENV)/.installed-dev
+CLI := $(VENV)/.installed-cli
+PYTEST_ARGS ?=
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench docs clean
+
+help:
+	@echo "make demo    decode the demo capture"
+	@echo "make test    run the tests (more arguments: PYTEST_ARGS='-k name')"
+	@echo "make lint    check style, types and layers"
+	@echo "make bench   run the benchmarks"
+	@echo "make docs    build the documentation into site/"
+	@echo "make clean   remove $(VENV) and what the tools left behind"
+
+demo: $(CLI)
+	$(BIN)/msmq-wire decode fixtures/captures/demo.pcap
+
+test: $(DEV)
+	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(DEV)
+	$(BIN)/python benchmarks/run.py
+
+docs: $(DEV)
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist site
+
+# A name on PATH may be a stub without an interpreter behind it, or too old: ask it before trusting it.
+$(BIN)/python:
+	@for python in $(PYTHON) python3.11 python3 python3.12 python3.13 python3.14; do \
+	    if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	        echo "$$python -m venv $(VENV)"; \
+	        exec "$$python" -m venv $(VENV); \
+	    fi; \
+	done; \
+	echo "Python 3.11 or newer is needed; name one with make PYTHON=/path/to/python" >&2; \
+	exit 1
+
+$(CLI): pyproject.toml dev.lock | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint dev.lock --editable '.[cli]'
+	@touch $@
+
+# dev contains cli, so both stamps are met.
+$(DEV): pyproject.toml dev.lock | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint dev.lock --editable '.[dev]'
+	@touch $@ $(CLI)

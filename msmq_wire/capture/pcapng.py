@@ -1,0 +1,177 @@
+"""pcapng files: sections, interfaces with their clocks, and the three kinds of packet block.
+
+Blocks of other kinds (names, statistics, decryption secrets, custom) are stepped over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from msmq_wire.capture.pcap import Frame, Window
+from msmq_wire.errors import CaptureError
+
+__all__ = ["PCAPNG_MAGIC", "read_pcapng"]
+
+PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
+
+_SECTION_HEADER = 0x0A0D0D0A
+_INTERFACE = 1
+_OBSOLETE_PACKET = 2
+_SIMPLE_PACKET = 3
+_ENHANCED_PACKET = 6
+
+_LARGEST_BLOCK = 1 << 27
+_SECOND = 1_000_000_000
+_END_OF_TIME = 1 << 63
+_OPTION_END = 0
+_OPTION_RESOLUTION = 9
+_OPTION_OFFSET = 14
+
+
+class _Order:
+    """The structures of one byte order."""
+
+    def __init__(self, order: str) -> None:
+        self.block = Struct(order + "II").unpack_from
+        self.version = Struct(order + "HH").unpack_from
+        self.interface = Struct(order + "H2xI").unpack_from
+        self.option = Struct(order + "HH").unpack_from
+        self.seconds = Struct(order + "q").unpack_from
+        self.simple = Struct(order + "I").unpack_from
+        self.enhanced = Struct(order + "IIIII").unpack_from
+        self.obsolete = Struct(order + "H2xIIII").unpack_from
+
+
+_ORDERS = {b"\x4d\x3c\x2b\x1a": _Order("<"), b"\x1a\x2b\x3c\x4d": _Order(">")}
+
+
+class _Interface(NamedTuple):
+    """An interface of the current section; its clock reads ``ticks * multiplier // divisor + offset`` ns."""
+
+    link_type: int
+    snap_length: int
+    multiplier: int
+    divisor: int
+    offset: int
+
+
+def read_pcapng(window: Window) -> Iterator[Frame]:
+    """Yield the frames of a pcapng file that starts at the window's first byte.
+
+    Each section has its own byte order and interfaces. The section length is not used: blocks are walked one
+    by one, and a new section header starts a new section wherever it stands. Raises `CaptureError` with the
+    offset of the block that is cut or damaged, after the frames before it.
+    """
+    number = 0
+    section = -1
+    interfaces: list[_Interface] = []
+    order = _ORDERS[b"\x4d\x3c\x2b\x1a"]
+    at = 0
+    while True:
+        if len(window.buffer) - at < 12:
+            whole = window.more(at, 12)
+            at = 0
+            if not whole:
+                if section < 0 or window.buffer or window.failure is not None:
+                    raise window.cut(0, "a block header")
+                return
+        buffer = window.buffer
+        if buffer[at : at + 4] == PCAPNG_MAGIC:
+            byte_order = buffer[at + 8 : at + 12]
+            if byte_order not in _ORDERS:
+                raise CaptureError(
+                    f"a section header with the byte-order magic {byte_order.hex()}", offset=window.start + at
+                )
+            order = _ORDERS[byte_order]
+        elif section < 0:
+            raise CaptureError("a pcapng file starts with a section header", offset=window.start + at)
+        kind, total = order.block(buffer, at)
+        if total < 12 or total & 3 or total > _LARGEST_BLOCK:
+            raise CaptureError(f"a block claims a length of {total} bytes", offset=window.start + at)
+        if len(buffer) - at < total:
+            whole = window.more(at, total)
+            at = 0
+            if not whole:
+                raise window.cut(0, f"a block of {total} bytes")
+            buffer = window.buffer
+        end = at + total - 4
+        position = window.start + at
+        if buffer[end : end + 4] != buffer[at + 4 : at + 8]:
+            raise CaptureError("a block has two different lengths at its ends", offset=position)
+
+        if kind in (_ENHANCED_PACKET, _OBSOLETE_PACKET):
+            if total < 32:
+                raise CaptureError("a packet block is too short for its fields", offset=position)
+            unpack = order.enhanced if kind == _ENHANCED_PACKET else order.obsolete
+            index, high, low, captured, length = unpack(buffer, at + 8)
+            body = at + 28
+            if index >= len(interfaces):
+                raise CaptureError(f"a packet block names the unknown interface {index}", offset=position)
+            interface = interfaces[index]
+            nanoseconds = (high << 32 | low) * interface.multiplier // interface.divisor + interface.offset
+            time = nanoseconds if 0 <= nanoseconds < _END_OF_TIME else None
+        elif kind == _SIMPLE_PACKET:
+            if total < 16:
+                raise CaptureError("a packet block is too short for its fields", offset=position)
+            if not interfaces:
+                raise CaptureError("a simple packet block before any interface", offset=position)
+            index = 0
+            interface = interfaces[0]
+            (length,) = order.simple(buffer, at + 8)
+            captured = min(length, interface.snap_length) if interface.snap_length else length
+            body = at + 12
+            time = None
+        else:
+            if kind == _SECTION_HEADER:
+                _check_version(buffer, at, total, order, position)
+                section += 1
+                interfaces = []
+            elif kind == _INTERFACE:
+                interfaces.append(_read_interface(buffer, at, end, order, position))
+            at = end + 4
+            continue
+
+        if captured > end - body:
+            raise CaptureError(f"a packet of {captured} bytes does not fit its block", offset=position)
+        number += 1
+        data = buffer[body : body + captured]
+        yield Frame(number, time, interface.link_type, data, length, position, index, section)
+        at = end + 4
+
+
+def _check_version(buffer: bytes, at: int, total: int, order: _Order, position: int) -> None:
+    if total < 28:
+        raise CaptureError("a section header is too short for its fields", offset=position)
+    major, minor = order.version(buffer, at + 12)
+    if major != 1:
+        raise CaptureError(f"pcapng version {major}.{minor} is not 1.x", offset=position)
+
+
+def _read_interface(buffer: bytes, at: int, end: int, order: _Order, position: int) -> _Interface:
+    if end - at < 16:
+        raise CaptureError("an interface block is too short for its fields", offset=position)
+    link_type, snap_length = order.interface(buffer, at + 8)
+    resolution = 6
+    offset = 0
+    at += 16
+    while at < end:
+        if end - at < 4:
+            raise CaptureError("an option of an interface block is cut", offset=position)
+        code, size = order.option(buffer, at)
+        at += 4
+        if code == _OPTION_END:
+            break
+        if size > end - at:
+            raise CaptureError(f"option {code} of an interface block runs past the block", offset=position)
+        if code == _OPTION_RESOLUTION and size == 1:
+            resolution = buffer[at]
+        elif code == _OPTION_OFFSET and size == 8:
+            (offset,) = order.seconds(buffer, at)
+        at += size + (-size & 3)
+    # The high bit of the resolution says powers of two instead of powers of ten.
+    ticks = 1 << (resolution & 0x7F) if resolution & 0x80 else 10**resolution
+    if _SECOND % ticks == 0:
+        return _Interface(link_type, snap_length, _SECOND // ticks, 1, offset * _SECOND)
+    return _Interface(link_type, snap_length, _SECOND, ticks, offset * _SECOND)

@@ -1,0 +1,267 @@
+"""Where capture bytes come from: files, standard input, streams, compressed or not, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import BinaryIO
+
+from msmq_wire.capture.pcap import PCAP_MAGICS, Frame, Window, read_pcap
+from msmq_wire.capture.pcapng import PCAPNG_MAGIC, read_pcapng
+from msmq_wire.errors import CaptureError
+
+__all__ = ["CaptureSource", "Source", "read_frames"]
+
+CaptureSource = str | os.PathLike[str] | BinaryIO
+
+_CHUNK = 1 << 20
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte 0x50-0x5f
+_ZSTD_WINDOW = 1 << 27
+_COMPRESSIONS = 2
+_OTHER_FORMATS = {
+    b"snoop": "a snoop capture",
+    b"GMBU": "a Network Monitor capture",
+    b"RTSS": "a Network Monitor capture",
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "bzip2-compressed",
+    b"\xfd7zXZ": "xz-compressed",
+    b"\x04\x22\x4d\x18": "lz4-compressed",
+}
+
+
+class Source:
+    """One opened capture: a path, ``"-"`` for standard input, or a binary file object.
+
+    ``total`` is the size in bytes of what is read, or None where it cannot be known (a pipe);
+    ``bytes_read`` is how much of it was consumed, before decompression. Only files that were opened here are
+    closed here. Raises `CaptureError` when the path cannot be opened.
+    """
+
+    def __init__(self, source: CaptureSource) -> None:
+        self.bytes_read = 0
+        self._owned = False
+        if source == "-":
+            self.name = "standard input"
+            self._file: BinaryIO = sys.stdin.buffer
+        elif isinstance(source, (str, os.PathLike)):
+            self.name = os.fspath(source)
+            try:
+                self._file = open(source, "rb")  # noqa: SIM115  (closed by close)
+            except (OSError, ValueError) as error:
+                raise CaptureError(f"cannot open {self.name}: {_reason(error)}") from error
+            self._owned = True
+        else:
+            self.name = str(getattr(source, "name", "the stream"))
+            self._file = source
+        self.total = _size(self._file)
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file if it was opened here."""
+        if self._owned:
+            self._file.close()
+
+    def frames(self) -> Iterator[Frame]:
+        """Yield the frames; can be walked once. Errors: see `read_frames`."""
+        window = Window(self._read())
+        for _ in range(_COMPRESSIONS + 1):
+            whole = window.more(0, 4)
+            head = window.buffer[:4]
+            if head in PCAP_MAGICS:
+                yield from read_pcap(window)
+                return
+            if head == PCAPNG_MAGIC:
+                yield from read_pcapng(window)
+                return
+            if head[:2] == _GZIP:
+                window = Window(_gunzip(window.rest()))
+            elif head == _ZSTD or (head[1:] == _ZSTD_SKIPPABLE and head[0] & 0xF0 == 0x50):
+                window = Window(_unzstd(window))
+            elif not whole and window.failure is not None:
+                raise window.failure
+            else:
+                raise CaptureError(_no_capture(self.name, window.buffer))
+        raise CaptureError(f"{self.name} is compressed more than {_COMPRESSIONS} times")
+
+    def _read(self) -> Iterator[bytes]:
+        # read1 gives what a pipe has now; read would wait for a full chunk.
+        read: Callable[[int], object] = getattr(self._file, "read1", self._file.read)
+        while True:
+            try:
+                chunk = read(_CHUNK)
+            except (OSError, ValueError, EOFError) as error:
+                raise CaptureError(f"cannot read {self.name}: {_reason(error)}") from error
+            if not isinstance(chunk, (bytes, bytearray, memoryview)):
+                raise CaptureError(f"cannot read {self.name}: it is not a blocking binary stream")
+            if not chunk:
+                return
+            self.bytes_read += len(chunk)
+            yield bytes(chunk)
+
+
+def read_frames(source: CaptureSource | Source) -> Iterator[Frame]:
+    """Yield the frames of a pcap or pcapng capture, plain, gzip or zstd, compressed at most twice.
+
+    ``source`` is a path, ``"-"`` for standard input, a binary file object, or an opened `Source`, whose
+    ``bytes_read`` and ``total`` then show the progress. Raises `CaptureError` (``offset``: bytes of the
+    uncompressed file) when the file cannot be opened or is no capture, and after the last whole frame when it
+    is cut or damaged.
+    """
+    if isinstance(source, Source):
+        yield from source.frames()
+        return
+    with Source(source) as opened:
+        yield from opened.frames()
+
+
+def _reason(error: OSError | ValueError | EOFError) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _size(file: BinaryIO) -> int | None:
+    try:
+        if not file.seekable():
+            return None
+        here = file.tell()
+        size = file.seek(0, os.SEEK_END) - here
+        file.seek(here)
+    except (AttributeError, OSError, ValueError):
+        return None
+    return size or None
+
+
+def _no_capture(name: str, head: bytes) -> str:
+    if not head:
+        return f"{name} is empty"
+    for magic, what in _OTHER_FORMATS.items():
+        if head.startswith(magic):
+            return f"{name} is {what}, not pcap or pcapng"
+    if all(byte in b"\t\r\n" or 0x20 <= byte < 0x7F for byte in head[:64]):
+        return f"{name} is text, not pcap or pcapng"
+    return f"{name} is neither pcap nor pcapng: it starts with {head[:4].hex()}"
+
+
+def _gunzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of concatenated gzip members, pieces of at most 1 MiB; zeros may follow a member."""
+    inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    started = False
+    for chunk in chunks:
+        pending = chunk
+        while pending:
+            if inflate.eof:
+                inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
+                started = False
+            if not started:
+                pending = pending.lstrip(b"\0")
+                if not pending:
+                    break
+                started = True
+            before = inflate.copy()
+            try:
+                piece = inflate.decompress(pending, _CHUNK)
+            except zlib.error as error:
+                yield from _salvage(before, pending)
+                raise CaptureError("the gzip stream is damaged") from error
+            if piece:
+                yield piece
+            pending = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
+    # A bounded decompress may keep output back after it took the last input.
+    while started and not inflate.eof:
+        try:
+            piece = inflate.decompress(b"", _CHUNK)
+        except zlib.error as error:
+            raise CaptureError("the gzip stream is damaged") from error
+        if not piece and not inflate.eof:
+            raise CaptureError("the gzip stream is cut")
+        yield piece
+
+
+def _salvage(inflate: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """Yield what the bytes before the damage in ``data`` decompress to; zlib drops it when it fails."""
+    at = 0
+    step = 1 << len(data).bit_length()
+    while step := step >> 1:
+        before = inflate.copy()
+        try:
+            piece = inflate.decompress(data[at : at + step])
+        except zlib.error:
+            inflate = before
+            continue
+        at += step
+        if piece:
+            yield piece
+
+
+def _unzstd(window: Window) -> Iterator[bytes]:
+    """Yield the bytes of concatenated zstd frames, one block (at most 128 KiB) at a time.
+
+    The library gives all the output of what it is fed at once, and a block of four bytes can stand for
+    128 KiB: so it is fed one block at a time, for which the frame format (RFC 8878) is walked here.
+    """
+    try:
+        import zstandard
+    except ImportError as error:
+        raise CaptureError("reading a zstd-compressed capture needs the package zstandard") from error
+    at = 0
+
+    def take(count: int) -> bytes:
+        nonlocal at
+        if len(window.buffer) - at < count:
+            whole = window.more(at, count)
+            at = 0
+            if not whole:
+                raise window.failure or CaptureError("the zstd stream is cut")
+        at += count
+        return window.buffer[at - count : at]
+
+    def header_size(descriptor: int) -> int:
+        single = descriptor >> 5 & 1
+        content = (single, 2, 4, 8)[descriptor >> 6]
+        return 1 - single + (0, 1, 2, 4)[descriptor & 3] + content
+
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+    while True:
+        if at == len(window.buffer):
+            whole = window.more(at, 1)
+            at = 0
+            if not whole:
+                break
+        magic = take(4)
+        if magic[1:] == _ZSTD_SKIPPABLE and magic[0] & 0xF0 == 0x50:
+            left = int.from_bytes(take(4), "little")
+            while left:
+                left -= len(take(min(left, _CHUNK)))
+            continue
+        if magic != _ZSTD:
+            raise CaptureError("the bytes after a zstd frame are no zstd frame")
+        frame = decompressor.decompressobj()
+        descriptor = take(1)
+        try:
+            frame.decompress(magic + descriptor + take(header_size(descriptor[0])))
+            last = 0
+            while not last:
+                header = take(3)
+                word = int.from_bytes(header, "little")
+                last = word & 1
+                # A run-length block (type 1) holds one byte, whatever size it stands for.
+                piece = frame.decompress(header + take(1 if word >> 1 & 3 == 1 else word >> 3))
+                if piece:
+                    yield piece
+            if descriptor[0] & 4:
+                frame.decompress(take(4))
+        except zstandard.ZstdError as error:
+            raise CaptureError(f"the zstd stream is damaged ({error})") from error
+    if window.failure is not None:
+        raise window.failure

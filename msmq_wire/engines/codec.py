@@ -1,0 +1,125 @@
+"""`decode`, `encode` and `inspect`: everything above uses these, whichever engine does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from msmq_wire.engines import reference
+from msmq_wire.errors import DecodeError
+from msmq_wire.wire import registry
+from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.packets.identification import acknowledgment_type, recognise
+from msmq_wire.wire.packets.session_ack import SessionAck
+from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.stream import Range
+
+__all__ = ["InspectResult", "decode", "encode", "inspect"]
+
+
+class InspectResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What `inspect` found in some bytes.
+
+    ``type`` is the stem, None when the bytes are no packet. ``packet`` is the value, partial when there is
+    an ``error``, None when nothing was decoded. ``consumed`` counts the bytes that ``packet`` shows, all of
+    them when there is no error; ``remainder`` is the rest of the data.
+    """
+
+    type: str | None
+    packet: Any
+    anomalies: tuple[Anomaly, ...]
+    consumed: int
+    remainder: bytes
+    error: DecodeError | None
+
+
+def _class_of(as_: str | None, data: bytes) -> Any:
+    if as_ is None:
+        return recognise(data)
+    try:
+        return registry.STRUCTURES[as_]
+    except KeyError:
+        raise ValueError(f"no structure is called {as_!r}") from None
+
+
+def _as_acknowledgment(packet: Any, as_: str | None) -> Any:
+    """A user message as the acknowledgment it is, if nobody said what it is."""
+    if as_ is not None or type(packet) is not UserMessage:
+        return packet
+    cls = acknowledgment_type(packet)
+    if cls is None:
+        return packet
+    return cls(**{name: getattr(packet, name) for name in packet.__struct_fields__})
+
+
+def _decode(data: bytes, as_: str | None, missing: Sequence[Range]) -> tuple[Any, int]:
+    try:
+        cls = _class_of(as_, data)
+    except DecodeError as error:
+        if error.code == "packet-type":
+            error.partial = _internal_partial(data)
+        raise
+    value, consumed = reference.parse(cls, data, missing)
+    return _as_acknowledgment(value, as_), consumed
+
+
+def _internal_partial(data: bytes) -> Any:
+    """Both headers of an internal packet of unknown type."""
+    try:
+        packet, _ = reference.parse(SessionAck, data[:20])
+    except DecodeError as error:
+        packet = error.partial
+    return packet
+
+
+def decode(data: bytes, as_: str | None = None, *, missing: Sequence[Range] = ()) -> Any:
+    """Decode one packet, or any structure of the registry by its stem.
+
+    ``data`` holds the packet at its start; what follows it is not looked at (see `inspect`). Without
+    ``as_`` the kind is recognised by [MS-MQQB] 3.1.5.1.1; a ``message_packet`` never is. ``missing`` are
+    (start, length) ranges, in packet offsets, that a section split left out. Returns a `WireStruct` (or a
+    bytes subclass for scalar types). Raises DecodeError; ValueError for an unknown ``as_``.
+    """
+    return _decode(bytes(data), as_, missing)[0]
+
+
+def encode(packet: Any, *, missing: Sequence[Range] = ()) -> bytes:
+    """Encode a structure as it is: ``encode(decode(data)) == data[:consumed]``.
+
+    Raises EncodeError when flags, sizes and parts contradict each other (see `fit`) or a number does not
+    fit its field.
+    """
+    return reference.build(packet, missing)
+
+
+def inspect(data: bytes, as_: str | None = None, *, missing: Sequence[Range] = ()) -> InspectResult:
+    """Decode and judge; never raises on bytes. Arguments as for `decode`."""
+    data = bytes(data)
+    error: DecodeError | None = None
+    consumed = 0
+    try:
+        packet, consumed = _decode(data, as_, missing)
+        stem = type(packet).stem()
+    except DecodeError as caught:
+        error, packet = caught, caught.partial
+        stem = as_ if as_ is not None else _stem_of_partial(caught, data)
+        consumed = 0 if packet is None else reference.decoded_size(packet, missing)
+    return InspectResult(
+        type=stem,
+        packet=packet,
+        anomalies=reference.find_anomalies(packet, missing),
+        consumed=consumed,
+        remainder=data[consumed:],
+        error=error,
+    )
+
+
+def _stem_of_partial(error: DecodeError, data: bytes) -> str | None:
+    if error.code in ("signature", "packet-type") or len(data) < 8:
+        return None
+    internal = data[2] & 0x08 and data[4:8] == b"LIOR"
+    if internal and len(data) < 20:
+        return None
+    return recognise(data).stem()

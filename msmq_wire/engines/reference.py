@@ -1,0 +1,134 @@
+"""The reference engine: the construct schemas as they stand.
+
+The rule kept here: this engine defines what bytes mean. Every faster engine must agree with it, and hands
+it whatever is irregular.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import construct
+
+from msmq_wire.errors import DecodeError, EncodeError
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.musts import Anomaly, View
+from msmq_wire.wire.stream import Range, Span, WireReader, WireWriter
+
+__all__ = ["MAX_ANOMALIES", "build", "decoded_size", "find_anomalies", "layout", "parse"]
+
+MAX_ANOMALIES = 100
+"""Anomalies kept for one packet; hostile lists could hold one an element."""
+
+
+def parse(cls: Any, data: bytes, missing: Sequence[Range] = ()) -> tuple[Any, int]:
+    """Decode one structure from the start of ``data``: the value and the bytes it took.
+
+    Raises DecodeError; its offset is a packet offset.
+    """
+    reader = WireReader(data, missing=missing)
+    try:
+        value = cls.schema()._parse(reader, {"size": len(data)}, "")
+    except DecodeError as error:
+        if error.spec is None:
+            error.spec = cls.SPEC
+        if not issubclass(cls, WireStruct):
+            error.partial = None
+        raise
+    return value, reader.consumed
+
+
+def build(value: Any, missing: Sequence[Range] = ()) -> bytes:
+    """Encode a structure; raises EncodeError when it contradicts itself."""
+    return _write(value, WireWriter(missing=missing)).getvalue()
+
+
+def layout(value: Any, missing: Sequence[Range] = ()) -> Mapping[str, Span]:
+    """Where every field lies, by path (``user_header.flags``, ``....format_name_list[0].format_type``).
+
+    Of a partial value, the fields that were reached.
+    """
+    writer = _lay_out(value, missing)
+    spans = writer.spans if writer.spans is not None else {}
+    for name, (at, _) in getattr(value, "INSIDE", {}).items():
+        inner = getattr(value, name)
+        if inner is not None and at in spans:
+            base = spans[at]
+            spans[name] = base
+            for path, span in layout(inner).items():
+                spans[f"{name}.{path}"] = Span(base.offset + span.offset, span.length)
+    return spans
+
+
+def decoded_size(partial: Any, missing: Sequence[Range] = ()) -> int:
+    """How many bytes of the data a partial value shows."""
+    return _lay_out(partial, missing).written
+
+
+def _lay_out(value: Any, missing: Sequence[Range]) -> WireWriter:
+    writer = WireWriter(missing=missing, spans=True)
+    # A partial value ends somewhere; what was written before that place is what was decoded.
+    with contextlib.suppress(EncodeError):
+        _write(value, writer)
+    return writer
+
+
+def _write(value: Any, writer: WireWriter) -> WireWriter:
+    schema = type(value).schema() if hasattr(value, "schema") else None
+    if schema is None:
+        raise EncodeError(f"a {type(value).__name__} is no structure of this package")
+    try:
+        schema._build(value, writer, {"size": len(value) if isinstance(value, bytes) else 0}, "")
+    except construct.ConstructError as error:
+        raise EncodeError(str(error)) from None
+    return writer
+
+
+def find_anomalies(packet: Any, missing: Sequence[Range] = ()) -> tuple[Anomaly, ...]:
+    """What breaks a MUST in a structure, whole or partial, in wire order of the structures.
+
+    At most `MAX_ANOMALIES`.
+    """
+    if not isinstance(packet, WireStruct):
+        return ()
+    broken: list[tuple[str, Any, WireStruct]] = []
+    for path, view in _views(packet, ""):
+        for must in type(view.value).MUSTS:
+            if not must.holds(view):
+                broken.append((path, must, view.value))
+        if len(broken) >= MAX_ANOMALIES:
+            break
+    if not broken:
+        return ()
+    spans = layout(packet, missing)
+    found = []
+    for path, must, value in broken[:MAX_ANOMALIES]:
+        at = f"{path}.{must.at}" if path else must.at
+        span = spans.get(at, Span(0, 0))
+        found.append(
+            Anomaly(
+                code=f"{type(value).stem()}.{must.code}",
+                message=must.message,
+                path=at,
+                offset=span.offset,
+                length=span.length,
+                spec=must.spec or value.SPEC,
+            )
+        )
+    return tuple(found)
+
+
+def _views(value: WireStruct, path: str, parent: View | None = None) -> Iterator[tuple[str, View]]:
+    view = View(value, parent)
+    yield path, view
+    for name in (*value.__struct_fields__, *getattr(value, "INSIDE", ())):
+        part = getattr(value, name)
+        inner = f"{path}.{name}" if path else name
+        if isinstance(part, WireStruct):
+            yield from _views(part, inner, view)
+        elif isinstance(part, tuple):
+            for index, item in enumerate(part):
+                if isinstance(item, WireStruct):
+                    yield from _views(item, f"{inner}[{index}]", view)

@@ -1,0 +1,208 @@
+"""The JSON view: how a structure looks in JSON, tables and columns.
+
+The rule kept here: one renderer. It reads values and changes none; what a text cannot show goes beside it
+as base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from msmq_wire import names
+from msmq_wire.errors import DecodeError
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
+from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
+from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
+from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.types.enumerations import AddressType, QueueType, SenderIdType
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName
+from msmq_wire.wire.types.mqf_distribution_queue_format_name import MQFDistributionQueueFormatName
+from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
+from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
+from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
+from msmq_wire.wire.types.sid import SID
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["address_text", "anomaly_view", "element_format_name", "error_view", "security_id_text", "view"]
+
+Json = dict[str, Any]
+
+
+def view(value: Any) -> Any:
+    """A structure, or a scalar, as JSON types: dict, list, str, int, bool, None.
+
+    Fields that were not reached (UNSET) are left out.
+    """
+    if isinstance(value, WireStruct):
+        return _VIEWS.get(type(value), _struct)(value)
+    return _scalar(value)
+
+
+def anomaly_view(anomaly: Anomaly) -> Json:
+    """An anomaly as JSON."""
+    return {
+        "code": anomaly.code,
+        "message": anomaly.message,
+        "path": anomaly.path,
+        "offset": anomaly.offset,
+        "length": anomaly.length,
+        "spec": str(anomaly.spec),
+    }
+
+
+def error_view(error: DecodeError | None) -> Json | None:
+    """An error as JSON, null without one."""
+    if error is None:
+        return None
+    return {
+        "code": error.code,
+        "message": error.message,
+        "path": error.path,
+        "offset": error.offset,
+        "spec": None if error.spec is None else str(error.spec),
+    }
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, GUID):
+        return str(value)
+    if isinstance(value, WcharText):
+        return value.text
+    if isinstance(value, bytes):
+        return _base64(value)
+    if isinstance(value, tuple):
+        return [view(item) for item in value]
+    return int(value) if isinstance(value, int) else value
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _struct(value: WireStruct) -> Json:
+    shown: Json = {}
+    table = type(value).BITS
+    for name in (*value.__struct_fields__, *getattr(value, "INSIDE", ())):
+        field = getattr(value, name)
+        if field is msgspec.UNSET:
+            continue
+        if table is not None and name == table.field:
+            bits: Json = {"raw": field}
+            for bit in table.bits.values():
+                number = (field & bit.mask) >> bit.shift
+                bits[bit.name] = bool(number) if bit.width == 1 else number
+            shown[name] = bits
+            continue
+        shown[name] = view(field)
+        if isinstance(field, WcharText) and not field.exact:
+            shown[f"{name}_raw"] = _base64(field)
+    return shown
+
+
+def _user_header(header: WireStruct) -> Json:
+    assert isinstance(header, UserHeader)
+    shown = _struct(header)
+    for name, bit in (("destination_queue", "dq"), ("admin_queue", "aq"), ("response_queue", "rq")):
+        if name in shown:
+            selector = header.bit(bit)
+            shown[name] = {"type": selector, "format_name": header.format_name(name)}
+            if name == "response_queue" and selector == QueueType.SAME_AS_ADMIN_QUEUE:
+                shown[name]["same_as"] = "admin_queue"
+    return shown
+
+
+def element_format_name(element: MQFFormatNameElement) -> str | None:
+    """The format name of an element of a multiple-queue list, None when it was not reached."""
+    match element.format_name:
+        case MQFDirectQueueFormatName(direct_format_name=WcharText() as name):
+            return names.direct(name.text)
+        case PublicQueueFormatName(public_queue_identifier=GUID() as guid):
+            return names.public(str(guid))
+        case PrivateQueueFormatName(
+            source_queue_manager=GUID() as guid, private_queue_identifier=int(number)
+        ):
+            return names.private(str(guid), number)
+        case MQFDistributionQueueFormatName(distribution_list_identifier=GUID() as guid):
+            return names.distribution_list(str(guid))
+    return None
+
+
+def _element(element: WireStruct) -> Json:
+    assert isinstance(element, MQFFormatNameElement)
+    shown = _struct(element)
+    if "format_name" in shown:
+        shown["format_name"] = element_format_name(element)
+    return shown
+
+
+def security_id_text(header: SecurityHeader) -> str | None:
+    """The sender as ``S-1-...`` or as a GUID, by ST; None when it is neither."""
+    security_id = header.security_data.security_id
+    sender = header.bit("st")
+    if sender == SenderIdType.QUEUE_MANAGER_GUID and len(security_id) == 16:
+        return str(GUID(security_id))
+    if sender == SenderIdType.SID:
+        try:
+            sid = SID.schema().parse(security_id)
+        except DecodeError:
+            return None
+        if len(security_id) == 8 + 4 * sid.sub_authority_count:
+            return str(sid)
+    return None
+
+
+def _security_header(header: WireStruct) -> Json:
+    assert isinstance(header, SecurityHeader)
+    shown = _struct(header)
+    if isinstance(header.security_data, SecurityData) and shown["security_data"].get("security_id"):
+        text = security_id_text(header)
+        if text is not None:
+            shown["security_data"]["security_id"] = text
+    return shown
+
+
+def _security_data(data: WireStruct) -> Json:
+    shown = _struct(data)
+    for name in ("security_id", "encryption_key", "signature", "sender_cert"):
+        # An item of size 0 takes no space: it is not present.
+        if shown.get(name) == "":
+            shown[name] = None
+    return shown
+
+
+def address_text(address_type: int, address: bytes) -> str | None:
+    """An address as IP text by its type; None when it is no whole address."""
+    if address_type == AddressType.IP_ADDRESS_TYPE and len(address) >= 4:
+        return str(ipaddress.IPv4Address(bytes(address[:4])))
+    if address_type == AddressType.IPV6_ADDRESS_TYPE and len(address) == 16:
+        return str(ipaddress.IPv6Address(bytes(address)))
+    return None
+
+
+def _address(holder: WireStruct) -> Json:
+    assert isinstance(holder, AddressOverlay | ExtendedAddressHeader)
+    shown = _struct(holder)
+    if "address" in shown:
+        text = address_text(holder.address_type, holder.address)
+        if text is not None:
+            shown["address"] = text
+            if holder.address_type == AddressType.IP_ADDRESS_TYPE and any(holder.address[4:]):
+                shown["address_raw"] = _base64(holder.address)
+    return shown
+
+
+_VIEWS: dict[type[WireStruct], Callable[[WireStruct], Json]] = {
+    UserHeader: _user_header,
+    MQFFormatNameElement: _element,
+    SecurityHeader: _security_header,
+    SecurityData: _security_data,
+    AddressOverlay: _address,
+    ExtendedAddressHeader: _address,
+}

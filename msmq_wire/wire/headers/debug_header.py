@@ -1,0 +1,47 @@
+"""DebugHeader, [MS-MQMQ] 2.2.20.8."""
+
+from typing import Annotated, ClassVar
+
+from construct import Int16ul
+
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.fields import Opt, WireStruct
+from msmq_wire.wire.musts import BitTable, Must, Musts
+from msmq_wire.wire.types.enumerations import TraceQueueType
+from msmq_wire.wire.types.guid import GUID, Guid
+
+__all__ = ["DebugHeader"]
+
+
+class DebugHeader(WireStruct, frozen=True, kw_only=True, gc=False):
+    """Queue that trace messages of this message go to."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.20.8")
+    flags: Annotated[int, Int16ul, "Kind of queue."] = 0
+    reserved: Annotated[int, Int16ul, "Ignored."] = 0
+    queue_identifier: Annotated[
+        GUID | None, Opt(this.flags & 3 == 1, Guid), "Identifier of the public queue."
+    ] = None
+
+    BITS: ClassVar[BitTable | None] = BitTable(
+        "flags",
+        qt=(0, 2, TraceQueueType),
+        x2=2,
+        x3=3,
+        x4=4,
+        x5=5,
+        x6=6,
+        x7=7,
+        x8=8,
+        x9=9,
+        x10=10,
+        x11=11,
+        x12=12,
+        x13=13,
+        x14=14,
+        x15=15,
+    )
+    MUSTS: ClassVar[Musts] = (
+        Must("queue-type", this.flags & 3 <= 1, at="flags", message="QT must be 0 or 1"),
+    )

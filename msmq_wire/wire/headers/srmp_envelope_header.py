@@ -1,0 +1,40 @@
+"""SRMPEnvelopeHeader, [MS-MQRR] 2.2.5.1.2.1."""
+
+from typing import Annotated, ClassVar
+
+from construct import Int16ul, Int32ul
+
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import UNDETERMINED, this
+from msmq_wire.wire.fields import Bytes, Fill, WireStruct
+from msmq_wire.wire.musts import CodedMust, Must, Musts
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["SRMPEnvelopeHeader"]
+
+
+class SRMPEnvelopeHeader(WireStruct, frozen=True, kw_only=True, gc=False):
+    """The SOAP envelope of a message that came over HTTP."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "2.2.5.1.2.1")
+    header_id: Annotated[int, Int16ul, "Number of the header; its value is not given, 0 is seen."] = 0
+    reserved: Annotated[int, Int16ul, "Ignored."] = 0
+    # The text says length, public packets count WCHARs.
+    data_length: Annotated[int, Int32ul, "WCHARs of the envelope, its terminator counted."] = 0
+    data: Annotated[WcharText, Bytes(this.data_length * 2, WcharText), "SOAP envelope."] = WcharText()
+    padding: Annotated[bytes, Fill(-(this.data_length * 2) & 3), "Up to the next 4-byte boundary."] = b""
+
+    MUSTS: ClassVar[Musts] = (
+        CodedMust(
+            "data-terminated",
+            lambda view: view["data"] is UNDETERMINED or view["data"].terminated,
+            at="data",
+            message="Data must end with a NUL",
+        ),
+        Must(
+            "data-length-wrap",
+            this.data_length * 2 + 8 < 1 << 32,
+            at="data_length",
+            message="twice DataLength must stay within 32 bits",
+        ),
+    )

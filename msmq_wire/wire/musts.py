@@ -1,0 +1,154 @@
+"""What the specifications demand of values, as data: `Must`, `CodedMust` and the names of bits.
+
+The rule kept here: a MUST never stops a decode. It is a line beside the fields, the same for every engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from typing import Any
+
+import msgspec
+
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import UNDETERMINED, Expression, Undetermined
+
+__all__ = ["Anomaly", "Bit", "BitTable", "CodedMust", "Must", "Musts", "View"]
+
+
+class Anomaly(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A value that breaks a MUST: where it lies (packet offset and length in bytes) and who says so."""
+
+    code: str
+    message: str
+    path: str
+    offset: int
+    length: int
+    spec: SpecRef
+
+
+class Must:
+    """A condition on a structure's fields, as an expression; ``at`` is the field that is wrong if it fails.
+
+    Inside an expression ``this`` is the structure and ``this._`` the one around it. ``code`` is stable; an
+    anomaly carries it behind the stem, as in ``base_header.version-number``.
+    """
+
+    __slots__ = ("at", "code", "expression", "message", "spec")
+
+    def __init__(
+        self, code: str, expression: Expression, *, at: str, message: str, spec: SpecRef | None = None
+    ) -> None:
+        self.code = code
+        self.expression = expression
+        self.at = at
+        self.message = message
+        self.spec = spec
+
+    def holds(self, view: View) -> bool:
+        """Whether it holds; what cannot be known holds."""
+        result = self.expression(view)
+        return isinstance(result, Undetermined) or bool(result)
+
+    def __repr__(self) -> str:
+        return f"Must({self.code!r}, {self.expression!r}, at={self.at!r})"
+
+
+class CodedMust:
+    """A condition that no expression can say: a named function over a `View`, true when it holds."""
+
+    __slots__ = ("at", "check", "code", "message", "spec")
+
+    def __init__(
+        self,
+        code: str,
+        check: Callable[[View], bool],
+        *,
+        at: str,
+        message: str,
+        spec: SpecRef | None = None,
+    ) -> None:
+        self.code = code
+        self.check = check
+        self.at = at
+        self.message = message
+        self.spec = spec
+
+    def holds(self, view: View) -> bool:
+        """Whether it holds; what cannot be known holds."""
+        return self.check(view)
+
+    def __repr__(self) -> str:
+        return f"CodedMust({self.code!r}, {self.check.__name__}, at={self.at!r})"
+
+
+Musts = tuple[Must | CodedMust, ...]
+
+
+class View(Mapping[str, Any]):
+    """A structure as the scope of a MUST: what is absent or was not reached is undetermined."""
+
+    __slots__ = ("parent", "value")
+
+    def __init__(self, value: Any, parent: View | None = None) -> None:
+        self.value = value
+        self.parent = parent
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "_":
+            return UNDETERMINED if self.parent is None else self.parent
+        value = getattr(self.value, name, None)
+        if value is None or value is msgspec.UNSET:
+            return UNDETERMINED
+        return View(value, self) if isinstance(value, msgspec.Struct) else value
+
+    def __iter__(self) -> Any:
+        return iter(self.value.__struct_fields__)
+
+    def __len__(self) -> int:
+        return len(self.value.__struct_fields__)
+
+
+class Bit(msgspec.Struct, frozen=True):
+    """A bit or a group of bits in a word; ``names`` are the meanings of a group's values."""
+
+    name: str
+    shift: int
+    width: int = 1
+    names: type[IntEnum] | None = None
+
+    @property
+    def mask(self) -> int:
+        """The bits in place."""
+        return ((1 << self.width) - 1) << self.shift
+
+
+class BitTable:
+    """The bits of one word: ``BitTable("flags", pr=(0, 3), in_=3)``.
+
+    A number is the position of a single bit, a pair is position and width, a triple adds an IntEnum of
+    meanings. A trailing underscore keeps a Python keyword apart and is not part of the name.
+    """
+
+    __slots__ = ("bits", "field")
+
+    def __init__(self, field: str, /, **bits: int | tuple[int, int] | tuple[int, int, type[IntEnum]]) -> None:
+        self.field = field
+        table: dict[str, Bit] = {}
+        for key, place in bits.items():
+            name = key.rstrip("_")
+            table[name] = Bit(name, place) if isinstance(place, int) else Bit(name, *place)
+        self.bits: Mapping[str, Bit] = table
+
+    def extract(self, word: int, name: str) -> int:
+        """The value of a named bit in a word."""
+        bit = self.bits[name]
+        return (word & bit.mask) >> bit.shift
+
+    def insert(self, word: int, name: str, value: int) -> int:
+        """The word with a named bit set to a value that fits it; ValueError if it does not."""
+        bit = self.bits[name]
+        if value < 0 or value >> bit.width:
+            raise ValueError(f"{value} does not fit the {bit.width} bits of {name}")
+        return (word & ~bit.mask) | (value << bit.shift)

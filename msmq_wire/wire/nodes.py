@@ -1,0 +1,333 @@
+"""The construct nodes that fields are declared with.
+
+The rule kept here: a node loses no bit and hides no error. What it read it can write back; what contradicts
+itself it refuses. Nodes hold expressions and classes, never code, so that engines can compile them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import construct
+
+from msmq_wire.errors import DecodeError, EncodeError
+from msmq_wire.wire.expressions import UNDETERMINED, Expression, Undetermined, evaluate
+from msmq_wire.wire.stream import Span, WireReader, WireWriter
+
+__all__ = [
+    "Ahead",
+    "Align",
+    "Bytes",
+    "Choice",
+    "Fill",
+    "Items",
+    "Limit",
+    "Opt",
+    "Rest",
+    "Tell",
+    "WireConstruct",
+    "ZeroTerminated",
+    "named",
+]
+
+if TYPE_CHECKING:
+    _Construct = construct.Construct[Any, Any]
+else:
+    _Construct = construct.Construct
+
+
+class WireConstruct(_Construct):
+    """What our nodes have in common: they run on `WireReader` and `WireWriter`."""
+
+    def parse_stream(self, stream: Any, **context: Any) -> Any:
+        if not isinstance(stream, WireReader):
+            stream = WireReader(stream.read())
+        return self._parse(stream, dict(context), "")
+
+    def build_stream(self, obj: Any, stream: Any, **context: Any) -> None:
+        writer = WireWriter()
+        self._build(obj, writer, dict(context), "")
+        stream.write(writer.getvalue())
+
+    def build(self, obj: Any, **context: Any) -> bytes:
+        stream = io.BytesIO()
+        self.build_stream(obj, stream, **context)
+        return stream.getvalue()
+
+    def _parse(self, stream: Any, context: Any, path: Any) -> Any:
+        raise NotImplementedError
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        raise NotImplementedError
+
+    def _sizeof(self, context: Any, path: Any) -> int:
+        raise construct.SizeofError("size depends on the value")
+
+
+def named(error: EncodeError, name: str) -> EncodeError:
+    """The error with a field's name, or an element's index, in front of its path."""
+    separator = "" if error.path.startswith("[") or not error.path else "."
+    return EncodeError(error.message, path=f"{name}{separator}{error.path}")
+
+
+class Bytes(WireConstruct):
+    """``length`` bytes as ``kind``: bytes, or a subclass that gives them a meaning."""
+
+    def __init__(self, length: Expression, kind: type[bytes] = bytes) -> None:
+        super().__init__()
+        self.length = length
+        self.kind = kind
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a value is of this kind."""
+        return isinstance(value, self.kind)
+
+    def _parse(self, stream: Any, context: Any, path: Any) -> bytes:
+        length = evaluate(self.length, context)
+        try:
+            data = stream.take(length)
+        except DecodeError as error:
+            # A part of a fixed field (half a GUID) is no value; a part of a variable one is evidence.
+            error.partial = self.kind(error.partial) if callable(self.length) and error.partial else None
+            raise
+        return data if self.kind is bytes else self.kind(data)
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        if not isinstance(obj, bytes):
+            raise EncodeError(f"a {type(obj).__name__} where bytes belong")
+        length = evaluate(self.length, context)
+        absent = 0
+        if not isinstance(length, Undetermined):
+            absent = stream.absent(length)
+            # Laying out a partial value, its last field may be short.
+            short = stream.spans is not None and len(obj) < length - absent
+            if len(obj) != length - absent and not short:
+                raise EncodeError(f"{len(obj)} bytes where the length field says {length - absent}")
+        stream.write(obj)
+        stream.skip(absent)
+        return obj
+
+    def _sizeof(self, context: Any, path: Any) -> int:
+        if callable(self.length):
+            raise construct.SizeofError("size depends on the value")
+        return int(self.length)
+
+
+class Fill(Bytes):
+    """Padding: the length is computed, the bytes are kept and written back."""
+
+
+class Rest(Bytes):
+    """Bytes that no declared field claims, up to where the structure says it ends."""
+
+
+class Align(WireConstruct):
+    """Padding up to a multiple of ``to`` packet bytes, where a text does not say whether there is any.
+
+    Takes what is needed if it is there before the packet's end, else nothing.
+    """
+
+    def __init__(self, to: int = 4) -> None:
+        super().__init__()
+        self.to = to
+
+    def _parse(self, stream: Any, context: Any, path: Any) -> bytes:
+        length = -stream.tell() % self.to
+        return stream.take(length) if length and stream.remaining >= length else b""
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        length = -stream.tell() % self.to
+        absent = stream.absent(length)
+        if len(obj) not in (0, length - absent):
+            raise EncodeError(f"{len(obj)} bytes where {length} align to {self.to}")
+        stream.write(obj)
+        stream.skip(absent)
+        return obj
+
+
+class ZeroTerminated(WireConstruct):
+    """UTF-16 text as bytes, up to and with its terminator; it has no length field."""
+
+    def __init__(self, kind: type[bytes]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def _parse(self, stream: Any, context: Any, path: Any) -> bytes:
+        distance = stream.find(b"\0\0", 2)
+        if distance < 0:
+            start = stream.tell()
+            cut = stream.end < stream.limit
+            raise DecodeError(
+                "missing-bytes" if cut or not stream.bounded else "past-packet-size",
+                "text without a terminator",
+                offset=start,
+            )
+        return self.kind(stream.take(distance + 2))
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        units = range(0, len(obj) - 2, 2)
+        if len(obj) % 2 or obj[-2:] != b"\0\0" or any(obj[i : i + 2] == b"\0\0" for i in units):
+            raise EncodeError("text that does not end with its only terminator")
+        stream.write(obj)
+        return obj
+
+
+class Opt(WireConstruct):
+    """``subcon`` when ``condition`` holds, else None."""
+
+    def __init__(self, condition: Expression, subcon: Any) -> None:
+        super().__init__()
+        self.condition = condition
+        self.subcon = subcon
+
+    def _parse(self, stream: Any, context: Any, path: Any) -> Any:
+        return self.subcon._parse(stream, context, path) if evaluate(self.condition, context) else None
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        present = evaluate(self.condition, context)
+        if present is not UNDETERMINED and bool(present) != (obj is not None):
+            raise EncodeError("absent, but announced" if obj is None else "present, but not announced")
+        return obj if obj is None else self.subcon._build(obj, stream, context, path)
+
+
+class Choice(WireConstruct):
+    """The case that ``selector`` names; a case of None takes no bytes."""
+
+    def __init__(self, selector: Expression, cases: Mapping[int, Any]) -> None:
+        super().__init__()
+        self.selector = selector
+        self.cases = cases
+
+    def _parse(self, stream: Any, context: Any, path: Any) -> Any:
+        selector = evaluate(self.selector, context)
+        if selector not in self.cases:
+            raise DecodeError("unknown-selector", f"no layout for type {selector}", offset=stream.tell())
+        subcon = self.cases[int(selector)]
+        return None if subcon is None else subcon._parse(stream, context, path)
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        selector = evaluate(self.selector, context)
+        if isinstance(selector, Undetermined):
+            selector = next((key for key in self.cases if self.chosen(key, obj)), None)
+        if selector not in self.cases:
+            raise EncodeError(f"no layout for type {selector}")
+        if not self.chosen(selector, obj):
+            raise EncodeError(f"a {type(obj).__name__} contradicts type {int(selector)}")
+        subcon = self.cases[selector]
+        return obj if subcon is None else subcon._build(obj, stream, context, path)
+
+    def chosen(self, selector: int, value: Any) -> bool:
+        """Whether a value belongs to the case of a selector."""
+        subcon = self.cases[selector]
+        return value is None if subcon is None else bool(subcon.accepts(value))
+
+
+class Items(WireConstruct):
+    """``count`` elements as a tuple.
+
+    ``known`` are the values of the first 16-bit word that an element can begin with: the list stops before
+    another one, and what follows is left to the next field, ``rest``.
+    """
+
+    def __init__(self, count: Expression, subcon: Any, known: tuple[int, ...] = (), rest: str = "") -> None:
+        super().__init__()
+        self.count = count
+        self.subcon = subcon
+        self.known = known
+        self.rest = rest
+
+    def _parse(self, stream: Any, context: Any, path: Any) -> tuple[Any, ...]:
+        items: list[Any] = []
+        count = evaluate(self.count, context)
+        while len(items) < count:
+            if self.known:
+                word = stream.peek(0, 2)
+                if word is not None and int.from_bytes(word, "little") not in self.known:
+                    break
+            try:
+                items.append(self.subcon._parse(stream, context, path))
+            except DecodeError as error:
+                separator = "." if error.path else ""
+                error.path = f"[{len(items)}]{separator}{error.path}"
+                error.partial = (*items, error.partial) if error.partial is not None else tuple(items)
+                raise
+            except construct.StreamError:
+                shortage = stream.shortage()
+                shortage.path, shortage.partial = f"[{len(items)}]", tuple(items)
+                raise shortage from None
+        return tuple(items)
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        count = evaluate(self.count, context)
+        stopped = bool(self.rest and context.get(self.rest))
+        if not isinstance(count, Undetermined) and (len(obj) > count or (len(obj) < count and not stopped)):
+            raise EncodeError(f"{len(obj)} elements where the count says {count}")
+        name = stream.names[-1] if stream.names else ""
+        for index, item in enumerate(obj):
+            if stream.names:
+                stream.names[-1] = f"{name}[{index}]"
+            start = stream.tell()
+            try:
+                self.subcon._build(item, stream, context, path)
+            except EncodeError as error:
+                raise named(error, f"[{index}]") from None
+            except construct.ConstructError:
+                raise EncodeError(f"{item!r} is out of range", path=f"[{index}]") from None
+            if stream.spans is not None:
+                stream.spans[".".join(stream.names)] = Span(start, stream.tell() - start)
+        if stream.names:
+            stream.names[-1] = name
+        return obj
+
+
+class Tell(WireConstruct):
+    """The packet offset here."""
+
+    def _parse(self, stream: Any, context: Any, path: Any) -> int:
+        return stream.tell()
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> int:
+        return stream.tell()
+
+
+class Ahead(WireConstruct):
+    """Looks ``at`` bytes ahead without moving; -1 at the end of the bytes.
+
+    ``field`` names the field of the same structure that stands there; without it, nothing is known
+    while building, and what depends on it goes by the value.
+    """
+
+    def __init__(self, subcon: Any, at: int, field: str = "") -> None:
+        super().__init__()
+        self.subcon = subcon
+        self.at = at
+        self.field = field
+
+    def _parse(self, stream: Any, context: Any, path: Any) -> int:
+        # A field of this structure is read later anyway, and reports a cut where it is.
+        data = stream.peek(self.at, self.subcon.sizeof(), strict=not self.field)
+        return -1 if data is None else int.from_bytes(data, "little")
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        return context[self.field] if self.field else UNDETERMINED
+
+
+class Limit(WireConstruct):
+    """From here on nothing is read past packet offset ``end``; None, or ``unless``, lifts the limit."""
+
+    def __init__(self, end: Expression, unless: Expression = False) -> None:
+        super().__init__()
+        self.end = end
+        self.unless = unless
+
+    def _parse(self, stream: Any, context: Any, path: Any) -> int:
+        if self.end is None or evaluate(self.unless, context):
+            stream.unbound()
+        else:
+            stream.bound(evaluate(self.end, context))
+        return stream.limit
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        return UNDETERMINED

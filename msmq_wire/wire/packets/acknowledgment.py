@@ -1,0 +1,58 @@
+"""What OrderAck and FinalAck share, [MS-MQQB] 2.2.4 and 2.2.5, and how they are told from user messages."""
+
+from typing import TypeVar
+
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
+from msmq_wire.wire.musts import Must
+from msmq_wire.wire.packets.user_message import UserMessage
+
+__all__ = ["ACK_LABEL", "ACK_MUSTS", "ORDER_QUEUE", "ORDER_QUEUE_NUMBER", "body_of"]
+
+ACK_LABEL = "QM Ordering Ack"
+ORDER_QUEUE = "\\private$\\order_queue$"
+"""How the direct name of an order queue ends, in lower case."""
+ORDER_QUEUE_NUMBER = 4
+
+_SPEC = SpecRef("MS-MQQB", "2.2.4")
+
+ACK_MUSTS = (
+    Must(
+        "other-flags",
+        # DQ, DM and MP have rules of their own; RC grows with every routing server on the way.
+        this.user_header.flags & (0xFFFFFFFF ^ 0x201C7F) == 0,
+        at="user_header.flags",
+        message="all bits but RC, DM, DQ and MP must be 0 in an acknowledgment",
+        spec=_SPEC,
+    ),
+    Must(
+        "property-flags",
+        this.message_properties_header.flags == 0,
+        at="message_properties_header.flags",
+        message="Flags must be 0 in an acknowledgment",
+        spec=_SPEC,
+    ),
+    Must(
+        "body-type",
+        this.message_properties_header.body_type == 0,
+        at="message_properties_header.body_type",
+        message="BodyType must be VT_EMPTY in an acknowledgment",
+        spec=_SPEC,
+    ),
+)
+
+_Body = TypeVar("_Body", bound=WireStruct)
+
+
+def body_of(packet: UserMessage, cls: type[_Body]) -> _Body | None:
+    """The acknowledgment in a packet's message body; None unless it is as long as it must be."""
+    properties = packet.message_properties_header
+    if not isinstance(properties, MessagePropertiesHeader) or not isinstance(properties.message_body, bytes):
+        return None
+    schema = cls.schema()
+    if len(properties.message_body) != schema.sizeof():
+        return None
+    body: _Body = schema.parse(properties.message_body)
+    return body

@@ -1,0 +1,92 @@
+"""Which packet some bytes are, [MS-MQQB] 3.1.5.1.1."""
+
+from msmq_wire.errors import DecodeError
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.base_header import SIGNATURE
+from msmq_wire.wire.packets.acknowledgment import ACK_LABEL, ORDER_QUEUE, ORDER_QUEUE_NUMBER
+from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
+from msmq_wire.wire.packets.establish_connection import EstablishConnection
+from msmq_wire.wire.packets.final_ack import FinalAck
+from msmq_wire.wire.packets.order_ack import OrderAck
+from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
+from msmq_wire.wire.packets.session_ack import SessionAck
+from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
+from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass, QueueType
+from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
+
+__all__ = ["acknowledgment_type", "recognise"]
+
+_SPEC = SpecRef("MS-MQQB", "3.1.5.1.1")
+_BASE_SIGNATURE = SIGNATURE.to_bytes(4, "little")
+_PING_SIGNATURE = PING_SIGNATURE.to_bytes(2, "little")
+_INTERNAL: dict[int, type[WireStruct]] = {
+    InternalPacketType.SESSION_ACK: SessionAck,
+    InternalPacketType.ESTABLISH_CONNECTION: EstablishConnection,
+    InternalPacketType.CONNECTION_PARAMETERS: ConnectionParameters,
+}
+
+
+def recognise(data: bytes) -> type[WireStruct]:
+    """The packet class of some bytes; acknowledgments count as UserMessage until they are decoded.
+
+    Raises DecodeError: ``missing-bytes`` when there are too few to tell, ``signature`` when no packet
+    starts here, ``packet-type`` for an internal packet of unknown type.
+    """
+    if data[2:4] == _PING_SIGNATURE and data[4:8] != _BASE_SIGNATURE:
+        return Ping
+    if data[4:8] != _BASE_SIGNATURE:
+        if len(data) < 8:
+            raise DecodeError(
+                "missing-bytes",
+                f"{len(data)} bytes are too few for a packet",
+                path="base_header.signature",
+                offset=min(4, len(data)),
+                spec=SpecRef("MS-MQMQ", "2.2.19.1"),
+            )
+        raise DecodeError(
+            "signature",
+            f"no packet starts here: signature {data[4:8].hex(' ')}",
+            path="base_header.signature",
+            offset=4,
+            spec=SpecRef("MS-MQQB", "3.1.5.1.2"),
+        )
+    if not data[2] & 0x08:
+        return UserMessage
+    if len(data) < 20:
+        # Every internal packet is too short here, so any of their classes tells how far these bytes go.
+        return SessionAck
+    packet_type = data[18] & 0xF
+    if packet_type not in _INTERNAL:
+        raise DecodeError(
+            "packet-type",
+            f"internal packet of unknown type {packet_type}",
+            path="internal_header.flags",
+            offset=18,
+            spec=_SPEC,
+        )
+    return _INTERNAL[packet_type]
+
+
+def acknowledgment_type(packet: UserMessage) -> type[OrderAck] | type[FinalAck] | None:
+    """Which acknowledgment a user packet is, None for a user message.
+
+    A FinalAck of the wrong MessageSize is one all the same: the list of packet types does not ask for it.
+    """
+    properties = packet.message_properties_header
+    if packet.base_header.flags or properties is None or properties.label.text != ACK_LABEL:
+        return None
+    queue = packet.user_header.destination_queue
+    match packet.user_header.bit("dq"), queue:
+        case QueueType.PRIVATE_ON_DESTINATION_HOST, PrivateQueueFormatNameId():
+            if queue.private_queue_identifier != ORDER_QUEUE_NUMBER:
+                return None
+        case QueueType.DIRECT, DirectQueueFormatName():
+            if not queue.direct_format_name.text.lower().endswith(ORDER_QUEUE):
+                return None
+        case _:
+            return None
+    if properties.message_class == MessageClass.MQMSG_CLASS_ORDER_ACK and properties.message_size == 0x24:
+        return OrderAck
+    return FinalAck if properties.message_class >= 0x4000 else None

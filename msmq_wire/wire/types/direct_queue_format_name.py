@@ -1,0 +1,61 @@
+"""DirectQueueFormatName, [MS-MQMQ] 2.2.18.1.5.2."""
+
+from typing import Annotated, ClassVar, Self
+
+from construct import Int16ul
+
+from msmq_wire.errors import FormatNameError
+from msmq_wire.names import FormatName
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import UNDETERMINED, this
+from msmq_wire.wire.fields import Bytes, Fill, WireStruct
+from msmq_wire.wire.musts import CodedMust, Must, Musts, View
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["DirectQueueFormatName", "is_direct_name"]
+
+
+def is_direct_name(view: View) -> bool:
+    """Whether ``direct_format_name`` follows the grammar of direct format names."""
+    name = view["direct_format_name"]
+    if name is UNDETERMINED or not name.terminated:
+        return True
+    try:
+        FormatName.parse(f"DIRECT={name.text}")
+    except FormatNameError:
+        return False
+    return True
+
+
+class DirectQueueFormatName(WireStruct, frozen=True, kw_only=True, gc=False):
+    """A queue by address and path, without the "DIRECT=" of the format name."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.18.1.5.2")
+    count: Annotated[int, Int16ul, "Bytes of the name with its terminator, padding not counted."] = 0
+    direct_format_name: Annotated[
+        WcharText, Bytes(this.count, WcharText), "The name with its terminator."
+    ] = WcharText()
+    padding: Annotated[bytes, Fill(-(this.count + 2) & 3), "Up to the next 4-byte boundary; any bytes."] = b""
+
+    MUSTS: ClassVar[Musts] = (
+        Must("count-even", this.count & 1 == 0, at="count", message="Count must be whole WCHARs"),
+        CodedMust(
+            "terminated",
+            lambda view: view["direct_format_name"] is UNDETERMINED or view["direct_format_name"].terminated,
+            at="direct_format_name",
+            message="DirectFormatName must end with a NUL",
+        ),
+        CodedMust(
+            "direct-format-name",
+            is_direct_name,
+            at="direct_format_name",
+            message="DirectFormatName must be a direct format name",
+            spec=SpecRef("MS-MQMQ", "2.1.2"),
+        ),
+    )
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The name ``text`` (``OS:host\\private$\\queue``) with sizes and padding."""
+        name = WcharText.of(text)
+        return cls(count=len(name), direct_format_name=name, padding=bytes(-(len(name) + 2) & 3))

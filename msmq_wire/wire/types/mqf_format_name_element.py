@@ -1,0 +1,47 @@
+"""MQFFormatNameElement, [MS-MQMQ] 2.2.18.1.4."""
+
+from typing import Annotated, ClassVar
+
+from construct import Int16ul
+
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.fields import Choice, Fill, Node, Tell, WireStruct
+from msmq_wire.wire.types.enumerations import MQFFormatType
+from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName
+from msmq_wire.wire.types.mqf_distribution_queue_format_name import MQFDistributionQueueFormatName
+from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
+from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
+
+__all__ = ["MQFFormatNameElement", "MQFQueueName"]
+
+MQFQueueName = (
+    PublicQueueFormatName | PrivateQueueFormatName | MQFDirectQueueFormatName | MQFDistributionQueueFormatName
+)
+
+
+class MQFFormatNameElement(WireStruct, frozen=True, kw_only=True, gc=False):
+    """One queue of a multiple-queue list: the type of its name, then the name."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.18.1.4")
+    format_type: Annotated[int, Int16ul, MQFFormatType, "Type of the name."] = MQFFormatType.DIRECT
+    _name: ClassVar[Annotated[int, Tell()]]
+    # The text gives public names no rule; their siblings start on a 4-byte boundary, and so do they here.
+    padding: Annotated[
+        bytes,
+        Fill((-this._name & 3) * (this.format_type != MQFFormatType.DIRECT)),
+        "Before names that start on a 4-byte boundary; any bytes.",
+    ] = b""
+    format_name: Annotated[
+        MQFQueueName,
+        Choice(
+            this.format_type,
+            {
+                MQFFormatType.PUBLIC: Node(PublicQueueFormatName),
+                MQFFormatType.PRIVATE: Node(PrivateQueueFormatName),
+                MQFFormatType.DIRECT: Node(MQFDirectQueueFormatName),
+                MQFFormatType.DISTRIBUTION_LIST: Node(MQFDistributionQueueFormatName),
+            },
+        ),
+        "The name.",
+    ] = MQFDirectQueueFormatName()

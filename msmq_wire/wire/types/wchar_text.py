@@ -1,0 +1,89 @@
+"""WCHAR text, [MS-DTYP] 2.2.60: UTF-16 code units, little-endian, kept as bytes."""
+
+from typing import ClassVar, Self
+
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.fields import Bytes
+
+__all__ = ["FixedWcharText", "WcharText"]
+
+
+class WcharText(bytes):
+    """The bytes of a text field, terminator and all; ``text`` reads them.
+
+    Every code unit from 0x0001 to 0xFFFF is legal, lone surrogates too, so the bytes are the value and the
+    text is a view of them.
+    """
+
+    __slots__ = ()
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-DTYP", "2.2.60")
+
+    @classmethod
+    def stem(cls) -> str:
+        """The one name of this type."""
+        return "wchar_text"
+
+    @classmethod
+    def schema(cls) -> Bytes:
+        """The construct schema of a text that fills its bytes."""
+        return _ALL
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Text with its terminator; lone surrogates are written as they are."""
+        return cls(text.encode("utf-16-le", "surrogatepass") + b"\0\0")
+
+    @property
+    def text(self) -> str:
+        """The text without its terminator; U+FFFD for what is no character."""
+        data = self[:-2] if self.terminated else self
+        return bytes(data).decode("utf-16-le", "replace")
+
+    @property
+    def terminated(self) -> bool:
+        """Whether the last code unit is NUL."""
+        return len(self) % 2 == 0 and self[-2:] == b"\0\0"
+
+    @property
+    def exact(self) -> bool:
+        """Whether ``text`` with a terminator gives these bytes again."""
+        return self.text.encode("utf-16-le") + b"\0\0" == self or not self
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({bytes(self)!r})"
+
+
+class FixedWcharText(WcharText):
+    """Text in a field of fixed size: it ends at the first NUL, zeros fill the rest."""
+
+    __slots__ = ()
+
+    @classmethod
+    def padded(cls, text: str, size: int) -> Self:
+        """Text filled with zeros to ``size`` bytes; ValueError when it is longer."""
+        data = text.encode("utf-16-le", "surrogatepass")
+        if len(data) > size:
+            raise ValueError(f"{len(data)} bytes of text do not fit {size}")
+        return cls(data.ljust(size, b"\0"))
+
+    @property
+    def used(self) -> int:
+        """Bytes before the first NUL."""
+        return next((i for i in range(0, len(self) - 1, 2) if not self[i] and not self[i + 1]), len(self))
+
+    @property
+    def text(self) -> str:
+        """The text before the first NUL; U+FFFD for what is no character."""
+        return bytes(self[: self.used]).decode("utf-16-le", "replace")
+
+    @property
+    def exact(self) -> bool:
+        """Whether ``text`` and zeros give these bytes again."""
+        return self.text.encode("utf-16-le").ljust(len(self), b"\0") == self
+
+
+_ALL = Bytes(this.size, WcharText)

@@ -1,0 +1,75 @@
+"""Settings every test shares: hypothesis profiles, and what happens to a test whose tool is missing."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Generator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+_OLDEST_TSHARK = (4, 0)
+
+# A slow machine is no failure: neither a deadline nor the health check that measures time.
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("default", _UNTIMED, max_examples=200)
+settings.register_profile("ci", _UNTIMED, max_examples=2_000)
+settings.register_profile("long", _UNTIMED, max_examples=100_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test marked ``tshark`` where tshark is missing or too old, and say which."""
+    if item.get_closest_marker("tshark") is not None:
+        reason = _what_tshark_lacks()
+        if reason:
+            pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip into a failure where ``MSMQ_WIRE_NO_SKIP=1``; an expected failure stays one."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Do the same for a module that skips itself while it is collected."""
+    report = yield
+    if report.skipped:
+        _refuse_skip(report)
+    return report
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if os.environ.get("MSMQ_WIRE_NO_SKIP") != "1":
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+    report.outcome = "failed"
+    report.longrepr = f"{reason}\nMSMQ_WIRE_NO_SKIP=1: a skip is a failure"
+
+
+@functools.cache
+def _what_tshark_lacks() -> str:
+    """Return what is missing for the tests marked ``tshark``, or an empty string."""
+    path = shutil.which("tshark")
+    if path is None:
+        return "tshark is not on PATH"
+    told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.search(r"(\d+)\.(\d+)\.\d+", told)
+    if version is None:
+        return f"tshark does not tell its version: {told[:80]!r}"
+    if (int(version[1]), int(version[2])) < _OLDEST_TSHARK:
+        return f"tshark is {version[0]}, 4.0 or newer is needed"
+    return ""

@@ -1,0 +1,134 @@
+"""What the design says about imports and files, as far as a machine can check it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "msmq_wire"
+SOURCE_FOLDERS = ("benchmarks", "dissectors", "docs", "fixtures", "msmq_wire", "tests")
+
+# Neither the wheel nor anything it runs contains these two; there scapy is a peer or an oracle.
+MAY_MEET_GPL = ("benchmarks", "tests")
+GPL_MODULES = {"impacket", "msmq_scapy", "msmq_wireshark", "pyshark", "scapy"}
+
+# What construct, msgspec and the standard library's pickle (`org`) look for when they are imported.
+CORE_MODULES = {"construct", "msgspec", "msmq_wire", "org", "typing_extensions"}
+
+# Asks before every import, so an attempt counts even where the module is not installed.
+IMPORT_AND_TELL = """
+import sys
+
+class Witness:
+    def find_spec(self, name, path=None, target=None):
+        print(name)
+
+sys.meta_path.insert(0, Witness())
+import msmq_wire
+"""
+
+MAY_OPEN_FILES = {"capture", "cli", "lab", "report", "spark"}
+
+
+def python_files(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_every_import_contract_is_kept() -> None:
+    lint_imports = Path(sys.executable).parent / "lint-imports"
+    result = subprocess.run(
+        [lint_imports, "--no-cache", "--no-logo"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert " 0 broken" in result.stdout
+
+
+def test_importing_the_package_asks_for_no_library_but_construct_and_msgspec() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", IMPORT_AND_TELL], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    asked_for = {name.partition(".")[0] for name in result.stdout.split()}
+    assert "msmq_wire" in asked_for
+    assert asked_for - CORE_MODULES - sys.stdlib_module_names == set()
+
+
+def test_no_file_or_folder_has_a_name_that_says_nothing() -> None:
+    nothing_said = {"common", "helper", "helpers", "misc", "util", "utils"}
+    named = [path for folder in SOURCE_FOLDERS for path in (ROOT / folder).rglob("*")]
+    assert PACKAGE / "errors.py" in named
+    assert [path for path in named if path.stem.lower().strip("_") in nothing_said] == []
+
+
+def test_gpl_code_is_imported_below_dissectors_only() -> None:
+    folders = [folder for folder in SOURCE_FOLDERS if folder not in ("dissectors", *MAY_MEET_GPL)]
+    files = python_files(*folders)
+    assert PACKAGE / "errors.py" in files
+    guilty = {
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in files
+        for module in imported_modules(path)
+        if module.partition(".")[0] in GPL_MODULES
+    }
+    assert guilty == set()
+
+
+def test_only_the_outer_layers_open_files() -> None:
+    files = [
+        path for path in python_files("msmq_wire") if path.relative_to(PACKAGE).parts[0] not in MAY_OPEN_FILES
+    ]
+    assert PACKAGE / "errors.py" in files
+    guilty = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in files
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"input", "open", "print"}
+    ]
+    assert guilty == []
+
+
+@pytest.mark.parametrize(
+    ("skipping", "reason"),
+    [
+        ("import pytest\ndef test_it() -> None:\n    pytest.skip('no such tool')\n", "no such tool"),
+        ("import pytest\npytest.skip('no such module', allow_module_level=True)\n", "no such module"),
+        ("import pytest\n@pytest.mark.tshark\ndef test_it() -> None:\n    pass\n", "tshark is not on PATH"),
+    ],
+    ids=["a-test", "a-module", "a-marked-test"],
+)
+def test_a_skip_names_its_reason_and_fails_where_none_is_allowed(
+    tmp_path: Path, skipping: str, reason: str
+) -> None:
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = tshark\n", encoding="utf-8")
+    (tmp_path / "test_skipping.py").write_text(skipping, encoding="utf-8")
+
+    def run(no_skip: str) -> subprocess.CompletedProcess[str]:
+        surroundings = {**os.environ, "MSMQ_WIRE_NO_SKIP": no_skip, "PATH": str(tmp_path)}
+        command = [sys.executable, "-m", "pytest", "-ra", "-p", "no:cacheprovider", str(tmp_path)]
+        return subprocess.run(
+            command, cwd=tmp_path, env=surroundings, capture_output=True, text=True, check=False
+        )
+
+    allowed, refused = run("0"), run("1")
+    assert reason in allowed.stdout
+    assert "1 skipped" in allowed.stdout
+    assert reason in refused.stdout
+    assert refused.returncode not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
