@@ -8,7 +8,6 @@ look ahead while building) is `UNDETERMINED`, and everything computed from that 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 import construct
@@ -17,6 +16,7 @@ import msgspec
 __all__ = [
     "ABSENT",
     "UNDETERMINED",
+    "BitTarget",
     "Expression",
     "Undetermined",
     "aligned",
@@ -24,7 +24,7 @@ __all__ = [
     "evaluate",
     "length_target",
     "one_of",
-    "paths",
+    "ordering",
     "size_",
     "this",
     "within",
@@ -90,12 +90,12 @@ def aligned(expression: Expression, to: int = 4) -> Expression:
     return (expression + (to - 1)) & -to
 
 
-def evaluate(expression: Expression, scope: Mapping[str, Any]) -> Any:
+def evaluate(expression: Expression, scope: Any) -> Any:
     """The value of an expression, or the plain value itself."""
     return expression(scope) if callable(expression) else expression
 
 
-def _path(expression: Expression) -> tuple[str, ...] | None:
+def _path(expression: Any) -> tuple[str, ...] | None:
     """``this._.flags`` as ("_", "flags"); None for anything else."""
     names: list[str] = []
     while isinstance(expression, construct.expr.Path):
@@ -107,18 +107,12 @@ def _path(expression: Expression) -> tuple[str, ...] | None:
     return None
 
 
-def paths(expression: Expression) -> Iterator[tuple[str, ...]]:
-    """Every field path an expression reads, relative to its scope."""
-    own = _path(expression)
-    if own is not None:
-        yield own
-    elif isinstance(expression, construct.expr.UniExpr):
-        yield from paths(expression.operand)
-    elif isinstance(expression, construct.expr.BinExpr):
-        yield from paths(expression.lhs)
-        yield from paths(expression.rhs)
-    elif isinstance(expression, construct.expr.FuncPath):
-        yield from paths(expression.__dict__["_FuncPath__operand"])
+def _binary(expression: Any) -> tuple[Any, Any, Any] | None:
+    """An operation of two operands as (operator, left, right)."""
+    if not isinstance(expression, construct.expr.BinExpr):
+        return None
+    parts: dict[str, Any] = vars(expression)
+    return parts["op"], parts["lhs"], parts["rhs"]
 
 
 class LengthTarget(msgspec.Struct, frozen=True):
@@ -130,7 +124,7 @@ class LengthTarget(msgspec.Struct, frozen=True):
 
 
 class BitTarget(msgspec.Struct, frozen=True):
-    """Bits written as ``(field >> shift) & mask``; ``values`` are those that make a condition true."""
+    """Bits written as ``(field >> shift) & mask``; a condition asks for ``value``, None for "not 0"."""
 
     path: tuple[str, ...]
     shift: int
@@ -143,42 +137,58 @@ def length_target(expression: Expression) -> LengthTarget | None:
     path = _path(expression)
     if path is not None:
         return LengthTarget(path)
-    if not isinstance(expression, construct.expr.BinExpr):
+    parts = _binary(expression)
+    if parts is None:
         return None
-    lhs, rhs = expression.lhs, expression.rhs
-    if isinstance(lhs, int):
-        lhs, rhs = rhs, lhs
-    inner = length_target(lhs)
-    if inner is None or not isinstance(rhs, int):
+    op, left, right = parts
+    if isinstance(left, int) and op is not operator.sub:
+        left, right = right, left
+    inner = length_target(left)
+    if inner is None or not isinstance(right, int):
         return None
-    if expression.op is operator.mul:
-        return LengthTarget(inner.path, inner.factor * rhs, inner.constant * rhs)
-    if expression.op is operator.add:
-        return LengthTarget(inner.path, inner.factor, inner.constant + rhs)
-    if expression.op is operator.sub and lhs is expression.lhs:
-        return LengthTarget(inner.path, inner.factor, inner.constant - rhs)
+    if op is operator.mul:
+        return LengthTarget(inner.path, inner.factor * right, inner.constant * right)
+    if op is operator.add:
+        return LengthTarget(inner.path, inner.factor, inner.constant + right)
+    if op is operator.sub:
+        return LengthTarget(inner.path, inner.factor, inner.constant - right)
     return None
 
 
 def bit_target(expression: Expression) -> BitTarget | None:
     """Which bits of which field a condition or a selector looks at."""
-    if not isinstance(expression, construct.expr.BinExpr):
+    whole = _path(expression)
+    if whole is not None:
+        return BitTarget(whole, 0, 0xFFFFFFFF)
+    parts = _binary(expression)
+    if parts is None or not isinstance(parts[2], int):
         return None
-    lhs, rhs = expression.lhs, expression.rhs
-    if expression.op in (operator.ne, operator.eq) and isinstance(rhs, int):
-        inner = bit_target(lhs)
+    op, left, right = parts
+    if op in (operator.ne, operator.eq):
+        inner = bit_target(left)
         if inner is None:
             return None
-        wanted = rhs if expression.op is operator.eq else None
-        return msgspec.structs.replace(inner, value=wanted)
-    if expression.op is not operator.and_ or not isinstance(rhs, int):
+        return msgspec.structs.replace(inner, value=right if op is operator.eq else None)
+    if op is not operator.and_:
         return None
-    path = _path(lhs)
+    path = _path(left)
     if path is not None:
-        shift = (rhs & -rhs).bit_length() - 1
-        return BitTarget(path, shift, rhs >> shift)
-    if isinstance(lhs, construct.expr.BinExpr) and lhs.op is operator.rshift and isinstance(lhs.rhs, int):
-        path = _path(lhs.lhs)
+        shift = (right & -right).bit_length() - 1
+        return BitTarget(path, shift, right >> shift)
+    inner_parts = _binary(left)
+    if inner_parts is not None and inner_parts[0] is operator.rshift and isinstance(inner_parts[2], int):
+        path = _path(inner_parts[1])
         if path is not None:
-            return BitTarget(path, lhs.rhs, rhs)
+            return BitTarget(path, inner_parts[2], right)
     return None
+
+
+def ordering(expression: Expression) -> tuple[Any, str, str] | None:
+    """A comparison of two fields of one structure as (operator, left field, right field)."""
+    parts = _binary(expression)
+    if parts is None:
+        return None
+    left, right = _path(parts[1]), _path(parts[2])
+    if left is None or right is None or len(left) != 1 or len(right) != 1:
+        return None
+    return parts[0], left[0], right[0]

@@ -116,7 +116,14 @@ class Bytes(WireConstruct):
 
 
 class Fill(Bytes):
-    """Padding: the length is computed, the bytes are kept and written back."""
+    """Padding: the length is computed, the bytes are kept and written back.
+
+    ``right`` is the length that it ought to have, where a size field decides what is read.
+    """
+
+    def __init__(self, length: Expression, right: Expression = None) -> None:
+        super().__init__(length)
+        self.right = length if right is None else right
 
 
 class Rest(Bytes):
@@ -261,8 +268,9 @@ class Items(WireConstruct):
 
     def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
         count = evaluate(self.count, context)
-        stopped = bool(self.rest and context.get(self.rest))
-        if not isinstance(count, Undetermined) and (len(obj) > count or (len(obj) < count and not stopped)):
+        # A list that can stop before an unknown element may be shorter than its count.
+        wrong = len(obj) > count if self.known else len(obj) != count
+        if not isinstance(count, Undetermined) and wrong:
             raise EncodeError(f"{len(obj)} elements where the count says {count}")
         name = stream.names[-1] if stream.names else ""
         for index, item in enumerate(obj):
@@ -285,10 +293,10 @@ class Items(WireConstruct):
 class Tell(WireConstruct):
     """The packet offset here."""
 
-    def _parse(self, stream: Any, context: Any, path: Any) -> int:
+    def _parse(self, stream: Any, context: Any, path: Any) -> Any:
         return stream.tell()
 
-    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> int:
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
         return stream.tell()
 
 
@@ -305,7 +313,7 @@ class Ahead(WireConstruct):
         self.at = at
         self.field = field
 
-    def _parse(self, stream: Any, context: Any, path: Any) -> int:
+    def _parse(self, stream: Any, context: Any, path: Any) -> Any:
         # A field of this structure is read later anyway, and reports a cut where it is.
         data = stream.peek(self.at, self.subcon.sizeof(), strict=not self.field)
         return -1 if data is None else int.from_bytes(data, "little")
@@ -322,7 +330,7 @@ class Limit(WireConstruct):
         self.end = end
         self.unless = unless
 
-    def _parse(self, stream: Any, context: Any, path: Any) -> int:
+    def _parse(self, stream: Any, context: Any, path: Any) -> Any:
         if self.end is None or evaluate(self.unless, context):
             stream.unbound()
         else:

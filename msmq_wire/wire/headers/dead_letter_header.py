@@ -6,7 +6,7 @@ from construct import Int32ul
 
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import UNDETERMINED, size_, this
-from msmq_wire.wire.fields import OWN_SIZE, Rest, WireStruct, ZeroTerminated
+from msmq_wire.wire.fields import OWN_SIZE, Fill, WireStruct, ZeroTerminated
 from msmq_wire.wire.musts import CodedMust, Must, Musts
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -20,7 +20,12 @@ class DeadLetterHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     header_size: Annotated[int, Int32ul, OWN_SIZE, "Bytes of this header with its padding."] = 8
     dead_letter_path_name: Annotated[WcharText, ZeroTerminated(WcharText), "The queue."] = WcharText(b"\0\0")
     padding: Annotated[
-        bytes, Rest(this.header_size - 4 - size_(this.dead_letter_path_name)), "Up to HeaderSize."
+        bytes,
+        Fill(
+            this.header_size - 4 - size_(this.dead_letter_path_name),
+            right=-size_(this.dead_letter_path_name) & 3,
+        ),
+        "Zeros up to HeaderSize.",
     ] = b"\0\0"
 
     MUSTS: ClassVar[Musts] = (

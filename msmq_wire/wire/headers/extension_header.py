@@ -17,8 +17,8 @@ class ExtensionHeader(WireStruct, frozen=True, kw_only=True, gc=False):
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "2.2.5.2")
     header_size: Annotated[int, Int32ul, OWN_SIZE, "Bytes of this header, 12."] = 12
-    remaining_headers_size: Annotated[int, Int32ul, "Bytes of all headers after this one."] = 0
-    flags: Annotated[int, Int8ul, "Which headers follow."] = 0
+    remaining_headers_size: Annotated[int, Int32ul, "Bytes of all headers after this one."] = 176
+    flags: Annotated[int, Int8ul, "Which headers follow."] = 0x12
     reserved: Annotated[bytes, Bytes(3), "Ignored."] = bytes(3)
     undeclared: Annotated[bytes, Rest(this.header_size - 12), "What HeaderSize counts beyond 12 bytes."] = b""
 

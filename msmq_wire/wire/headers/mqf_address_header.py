@@ -47,7 +47,9 @@ class MQFAddressHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     ] = b""
     _tail: ClassVar[Annotated[int, Tell()]]
     padding: Annotated[
-        bytes, Fill(aligned(this._start + this.header_size) - this._tail), "Up to the next 4-byte boundary."
+        bytes,
+        Fill(aligned(this._start + this.header_size) - this._tail, right=-this._tail & 3),
+        "Up to the next 4-byte boundary.",
     ] = b""
 
     MUSTS: ClassVar[Musts] = (

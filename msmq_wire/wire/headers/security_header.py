@@ -76,14 +76,16 @@ class SecurityHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """Who sent a message, and how it is signed and encrypted."""
 
     SPEC: ClassVar[SpecRef] = _SPEC
-    flags: Annotated[int, Int16ul, "Kind of sender identifier, encryption, provider."] = 0
-    sender_id_size: Annotated[int, Int16ul, "Bytes of SecurityID."] = 0
+    flags: Annotated[int, Int16ul, "Kind of sender identifier, encryption, provider."] = 2
+    sender_id_size: Annotated[int, Int16ul, "Bytes of SecurityID."] = 16
     encryption_key_size: Annotated[int, Int16ul, "Bytes of EncryptionKey."] = 0
     signature_size: Annotated[int, Int16ul, "Bytes of Signature."] = 0
     sender_cert_size: Annotated[int, Int32ul, "Bytes of SenderCert, at most 0xFFFF."] = 0
     provider_info_size: Annotated[int, Int32ul, "Bytes of ProviderInfo."] = 0
     # AI says whether there is data, but the published frame has data with AI clear: the sizes decide.
-    security_data: Annotated[SecurityData, Node(SecurityData), "The items that have a size."] = SecurityData()
+    security_data: Annotated[SecurityData, Node(SecurityData), "The items that have a size."] = SecurityData(
+        security_id=bytes(16)
+    )
 
     BITS: ClassVar[BitTable | None] = BitTable(
         "flags",

@@ -20,9 +20,9 @@ class SRMPEnvelopeHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     header_id: Annotated[int, Int16ul, "Number of the header; its value is not given, 0 is seen."] = 0
     reserved: Annotated[int, Int16ul, "Ignored."] = 0
     # The text says length, public packets count WCHARs.
-    data_length: Annotated[int, Int32ul, "WCHARs of the envelope, its terminator counted."] = 0
-    data: Annotated[WcharText, Bytes(this.data_length * 2, WcharText), "SOAP envelope."] = WcharText()
-    padding: Annotated[bytes, Fill(-(this.data_length * 2) & 3), "Up to the next 4-byte boundary."] = b""
+    data_length: Annotated[int, Int32ul, "WCHARs of the envelope, its terminator counted."] = 1
+    data: Annotated[WcharText, Bytes(this.data_length * 2, WcharText), "SOAP envelope."] = WcharText(b"\0\0")
+    padding: Annotated[bytes, Fill(-(this.data_length * 2) & 3), "Up to the next 4-byte boundary."] = b"\0\0"
 
     MUSTS: ClassVar[Musts] = (
         CodedMust(
