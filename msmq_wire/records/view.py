@@ -7,6 +7,7 @@ as base64.
 from __future__ import annotations
 
 import base64
+import datetime
 import ipaddress
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,9 @@ from typing import Any
 import msgspec
 
 from msmq_wire import names
+from msmq_wire.engines.codec import InspectResult
 from msmq_wire.errors import DecodeError
+from msmq_wire.records.record import Record
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
@@ -30,7 +33,18 @@ from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.sid import SID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["address_text", "anomaly_view", "element_format_name", "error_view", "security_id_text", "view"]
+__all__ = [
+    "address_text",
+    "anomaly_view",
+    "element_format_name",
+    "error_view",
+    "inspect_view",
+    "message_view",
+    "record_view",
+    "security_id_text",
+    "time_text",
+    "view",
+]
 
 Json = dict[str, Any]
 
@@ -68,6 +82,121 @@ def error_view(error: DecodeError | None) -> Json | None:
         "offset": error.offset,
         "spec": None if error.spec is None else str(error.spec),
     }
+
+
+def inspect_view(result: InspectResult) -> Json:
+    """The result of `inspect` as JSON: what ``packet --format json`` prints."""
+    return {
+        "type": result.type,
+        "packet": view(result.packet),
+        "anomalies": [anomaly_view(anomaly) for anomaly in result.anomalies],
+        "consumed": result.consumed,
+        "remainder": _base64(result.remainder),
+        "error": error_view(result.error),
+    }
+
+
+def time_text(nanoseconds: int | None) -> str | None:
+    """A time as RFC 3339 in UTC with nanoseconds."""
+    if nanoseconds is None:
+        return None
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    try:
+        moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+
+
+def record_view(record: Record) -> Json:
+    """A record as JSON: one row of ``decode --format jsonl``."""
+    row: Json = {
+        "id": record.id,
+        "parent": record.parent,
+        "type": record.type,
+        "capture": record.capture,
+        "frames": list(record.frames),
+        "time": time_text(record.time),
+        "src": record.src,
+        "dst": record.dst,
+        "stream": record.stream,
+        "offset": record.offset,
+        "length": record.length,
+        "packet": view(record.packet),
+        "anomalies": [anomaly_view(anomaly) for anomaly in record.anomalies],
+        "consumed": record.consumed,
+        "remainder": _base64(record.remainder),
+        "error": error_view(record.error),
+    }
+    if record.type == "gap":
+        row["missing"] = record.missing
+    if record.reason is not None:
+        row["reason"] = record.reason
+    if record.event is not None:
+        row["event"] = record.event
+    if record.type == "error" and record.error is None:
+        row["error"] = {
+            "code": "capture",
+            "message": record.reason,
+            "path": "",
+            "offset": record.offset,
+            "spec": None,
+        }
+    return row
+
+
+_VIA = {"message_packet": "rpc"}
+_ACKNOWLEDGMENTS = ("order_ack", "final_ack")
+
+
+def message_view(record: Record, *, acknowledgments: bool = False) -> Json | None:
+    """A record as a row of ``messages``; None when it is no message, or an acknowledgment not asked for."""
+    if record.type not in ("user_message", "message_packet") and not (
+        acknowledgments and record.type in _ACKNOWLEDGMENTS
+    ):
+        return None
+    user = _reached(record.packet, "user_header")
+    properties = _reached(record.packet, "message_properties_header")
+    base = _reached(record.packet, "base_header")
+    flags = _reached(user, "flags")
+    source, number = _reached(user, "source_queue_manager"), _reached(user, "message_id")
+    label = _reached(properties, "label")
+    delivery = None
+    if flags is not None:
+        delivery = "transactional" if user.bit("th") else "recoverable" if user.bit("dm") else "express"
+    return {
+        "id": record.id,
+        "parent": record.parent,
+        "time": time_text(record.time),
+        "src": record.src,
+        "dst": record.dst,
+        "queue": None
+        if _reached(user, "destination_queue") is None
+        else user.format_name("destination_queue"),
+        "label": None if label is None else label.text,
+        "message_class": _reached(properties, "message_class"),
+        "priority": None if _reached(base, "flags") is None else base.bit("pr"),
+        "delivery": delivery,
+        "sent_time": _reached(user, "sent_time"),
+        "message_id": None if source is None or number is None else f"{source}\\{number}",
+        "body_type": _reached(properties, "body_type"),
+        "body_size": _body_size(record.packet, properties),
+        "via": _VIA.get(record.type, "tcp"),
+        "frames": list(record.frames),
+    }
+
+
+def _reached(part: Any, name: str) -> Any:
+    """A field of a part; None when either is absent or was not reached."""
+    value = getattr(part, name, None)
+    return None if value is msgspec.UNSET else value
+
+
+def _body_size(packet: Any, properties: Any) -> int | None:
+    compound = _reached(packet, "compound_message_header")
+    if compound is not None:
+        return _reached(compound, "msg_body_size")
+    return _reached(properties, "message_size")
 
 
 def _scalar(value: Any) -> Any:

@@ -1,0 +1,117 @@
+"""What TCP reassembly takes and gives: segments in, stream events out. Plain values, no behaviour."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+__all__ = [
+    "ACK",
+    "FIN",
+    "PSH",
+    "RST",
+    "SYN",
+    "Direction",
+    "Endpoints",
+    "Kind",
+    "Reason",
+    "StreamBytes",
+    "StreamConflict",
+    "StreamEvent",
+    "StreamGap",
+    "TcpEvent",
+    "TcpSegment",
+]
+
+FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
+
+Endpoints: TypeAlias = tuple[bytes, int, bytes, int]
+"""(src, sport, dst, dport)"""
+Direction: TypeAlias = Literal[0, 1]
+Reason: TypeAlias = Literal["loss", "snaplen", "pending-limit"]
+Kind: TypeAlias = Literal[
+    "syn",
+    "syn_ack",
+    "syn_retransmission",
+    "established",
+    "start_midstream",
+    "fin",
+    "rst",
+    "closed",
+    "evicted",
+]
+
+
+class TcpSegment(msgspec.Struct, frozen=True, gc=False):
+    """One segment as captured: packed addresses (4 or 16 bytes), numbers as on the wire.
+
+    ``cut`` counts payload bytes that were on the wire after ``payload`` but not captured (snap length).
+    ``frame`` is 1-based, ``time`` is nanoseconds since the epoch, UTC. Source: RFC 9293 3.1.
+    """
+
+    src: bytes
+    sport: int
+    dst: bytes
+    dport: int
+    seq: int
+    ack: int
+    flags: int
+    payload: bytes
+    frame: int
+    time: int
+    cut: int = 0
+
+
+class StreamBytes(msgspec.Struct, frozen=True, gc=False):
+    """The next bytes of a direction; ``frame`` and ``time`` are those of the segment that carried them."""
+
+    stream: int
+    direction: Direction
+    offset: int
+    data: bytes
+    frame: int
+    time: int
+
+
+class StreamGap(msgspec.Struct, frozen=True, gc=False):
+    """Bytes missing from the capture; ``length`` is None when unknown, and then offsets do not move.
+
+    ``frame`` and ``time`` are those of the segment that showed the loss, or that was cut.
+    """
+
+    stream: int
+    direction: Direction
+    offset: int
+    length: int | None
+    reason: Reason
+    frame: int
+    time: int
+
+
+class StreamConflict(msgspec.Struct, frozen=True, gc=False):
+    """A later copy in ``frame`` differs from the copy kept.
+
+    ``offset`` is the first byte that differs, ``length`` reaches to the last; bytes between may be equal, or
+    in a gap.
+    """
+
+    stream: int
+    direction: Direction
+    offset: int
+    length: int
+    frame: int
+    time: int
+
+
+class StreamEvent(msgspec.Struct, frozen=True, gc=False):
+    """A step in the life of a connection; ``fin`` comes after the last byte of its direction."""
+
+    stream: int
+    kind: Kind
+    direction: Direction
+    frame: int
+    time: int
+
+
+TcpEvent: TypeAlias = StreamBytes | StreamGap | StreamConflict | StreamEvent

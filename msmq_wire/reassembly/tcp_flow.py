@@ -1,0 +1,393 @@
+"""One direction of a TCP connection: put its segments in order, once each, and say what is missing.
+
+The rule kept here: a byte that was captured is delivered or counted as ignored, and memory stays within what
+`msmq_wire.reassembly.tcp`, which states all rules of reassembly, allows.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from typing import NamedTuple, TypeAlias
+
+from msmq_wire.reassembly.tcp_events import (
+    PSH,
+    SYN,
+    Direction,
+    Endpoints,
+    Reason,
+    StreamBytes,
+    StreamConflict,
+    StreamEvent,
+    StreamGap,
+    TcpEvent,
+    TcpSegment,
+)
+
+__all__ = ["MASK", "START_REACH", "TAIL_TOTAL", "WINDOW", "Connection", "Flow", "Shared", "signed"]
+
+MASK = 0xFFFFFFFF
+_HALF = 1 << 31
+
+WINDOW = 1 << 30
+RESYNC_REACH = 1 << 24  # how near an acknowledgement must be to make a far segment believed
+START_REACH = 1 << 16  # how far below the first captured segment a direction may still start
+START_SEGMENTS = 4
+LOSS_SEGMENTS = 8
+TAIL_BYTES = 1 << 16
+TAIL_TOTAL = 1 << 24
+PIECE_COST = 256  # what a kept piece costs besides its bytes: the tuple, its numbers, the bytes object
+
+
+class _Piece(NamedTuple):
+    """Bytes that wait for a hole before them; ``data`` is None where the snap length cut them off."""
+
+    start: int
+    end: int
+    data: bytes | None
+    frame: int
+    time: int
+
+
+_Range: TypeAlias = tuple[int, int]
+
+
+def _start(piece: _Piece) -> int:
+    return piece.start
+
+
+def signed(difference: int) -> int:
+    """Return the difference of two sequence numbers as the nearest signed distance."""
+    return ((difference + _HALF) & MASK) - _HALF
+
+
+class Shared:
+    """What all directions of one reassembler count together."""
+
+    __slots__ = ("ignored", "pending", "tail", "waiting")
+
+    def __init__(self) -> None:
+        self.ignored: Counter[str] = Counter()
+        self.pending = 0
+        self.tail = 0
+        self.waiting: dict[Flow, None] = {}  # directions with pending pieces, longest waiting first
+
+
+class Flow:
+    """One direction. A position counts from offset 0, or before the start from the first segment seen."""
+
+    __slots__ = (
+        "acked", "candidate", "connection", "cost", "direction", "expected", "fin", "fin_told", "held", "isn",
+        "mark", "next", "peer", "pieces", "seq0", "shared", "started", "syn_acked", "tail", "tail_cost",
+    )  # fmt: skip
+
+    def __init__(self, connection: Connection, direction: Direction, shared: Shared) -> None:
+        self.connection = connection
+        self.direction = direction
+        self.shared = shared
+        self.peer = self
+        self.expected = -1  # what the short path takes: a sequence number, -1 nothing, 1 << 32 bare ACKs
+        self.seq0: int | None = None  # sequence number of position 0
+        self.next = 0  # position of the next byte to deliver
+        self.started = False
+        self.isn: int | None = None
+        self.syn_acked = False
+        self.candidate: TcpSegment | None = None  # a SYN that may begin another connection
+        self.acked: int | None = None  # the last acknowledgement number this side sent
+        self.fin: _Piece | None = None
+        self.fin_told = False
+        self.pieces: list[_Piece] = []  # sorted, never overlapping
+        self.cost = 0
+        self.mark = 0  # position below which holes are lost once `held` later segments are pending
+        self.held = 0
+        self.tail: list[tuple[int, bytes]] = []  # what was delivered last
+        self.tail_cost = 0
+
+    def position(self, seq: int) -> int:
+        """Return the position of a sequence number, taken as near as possible to the next byte."""
+        return self.next + signed(seq - (self.seq0 or 0) - self.next)
+
+    @property
+    def received(self) -> int:
+        """Position the peer acknowledged up to; the next byte when that is unknown or not plausible."""
+        if self.peer.acked is None or self.seq0 is None:
+            return self.next
+        position = self.position(self.peer.acked)
+        return position if position - self.next <= WINDOW else self.next
+
+    @property
+    def top(self) -> int:
+        return self.pieces[-1].end if self.pieces else self.next
+
+    def deliver(self, data: bytes, frame: int, time: int, events: list[TcpEvent]) -> None:
+        offset, size = self.next, len(data)
+        events.append(StreamBytes(self.connection.stream, self.direction, offset, data, frame, time))
+        self.next = offset + size
+        tail = self.tail
+        tail.append((offset, data))
+        grown = size + PIECE_COST
+        while self.tail_cost + grown > TAIL_BYTES and len(tail) > 1:
+            grown -= len(tail.pop(0)[1]) + PIECE_COST
+        self.tail_cost += grown
+        self.shared.tail += grown
+
+    def gap(self, length: int, reason: Reason, frame: int, time: int, events: list[TcpEvent]) -> None:
+        stream = self.connection.stream
+        events.append(StreamGap(stream, self.direction, self.next, length, reason, frame, time))
+        self.next += length
+
+    def begin(self, origin: int, events: list[TcpEvent]) -> None:
+        """Make ``origin`` offset 0, and deliver what follows it."""
+        self.seq0 = ((self.seq0 or 0) + origin) & MASK
+        self.next = self.held = self.mark = 0
+        self.started = True
+        self.pieces = [p._replace(start=p.start - origin, end=p.end - origin) for p in self.pieces]
+        self.drain(events)
+
+    def drain(self, events: list[TcpEvent]) -> None:
+        """Deliver the pieces that follow without a hole, and the FIN behind them."""
+        count = 0
+        for piece in self.pieces:
+            if piece.start != self.next:
+                break
+            count += 1
+            if piece.data is None:
+                self.gap(piece.end - piece.start, "snaplen", piece.frame, piece.time, events)
+            else:
+                self.deliver(piece.data, piece.frame, piece.time, events)
+        if count:
+            self._charge(-sum(map(_cost, self.pieces[:count])))
+            del self.pieces[:count]
+            if not self.pieces:
+                self.shared.waiting.pop(self, None)
+        if self.fin is not None and self.next == self.fin.start and not self.fin_told:
+            self.fin_told = True
+            stream = self.connection.stream
+            events.append(StreamEvent(stream, "fin", self.direction, self.fin.frame, self.fin.time))
+
+    def skip(self, limit: int, reason: Reason, frame: int, time: int, events: list[TcpEvent]) -> None:
+        """Give up the holes below ``limit``."""
+        while self.next < limit:
+            end = min(limit, self.pieces[0].start) if self.pieces else limit
+            self.gap(end - self.next, reason, frame, time, events)
+            self.drain(events)
+
+    def relieve(self, frame: int, time: int, events: list[TcpEvent]) -> None:
+        """Stop waiting for the first hole."""
+        if self.started:
+            self.skip(self.pieces[0].start, "pending-limit", frame, time, events)
+        else:
+            self.begin(self.pieces[0].start, events)
+
+    def flush(self, frame: int, time: int, events: list[TcpEvent]) -> None:
+        """Nothing more comes: deliver all, and the gap after it that the FIN or the peer proves."""
+        if self.pieces and not self.started:
+            self.begin(self.pieces[0].start, events)
+        if self.started:
+            self.skip(self.top, "loss", frame, time, events)
+            end = self.received if self.fin is None else self.fin.start
+            if self.fin is not None or end - self.next > 1:
+                self.skip(end, "loss", frame, time, events)
+
+    def drop_tail(self) -> None:
+        if self.tail:
+            self.shared.tail -= self.tail_cost
+            self.tail_cost = 0
+            self.tail = []
+
+    def take(self, segment: TcpSegment, events: list[TcpEvent]) -> None:
+        """Take the payload of a segment, wherever it lies."""
+        payload, cut, frame, time = segment.payload, max(segment.cut, 0), segment.frame, segment.time
+        size = len(payload) + cut
+        seq = segment.seq + (1 if segment.flags & SYN else 0)
+        ignored = self.shared.ignored
+        if not self.started and not self.pieces:
+            if size == 1 and not segment.flags & PSH:
+                ignored["probe"] += 1
+                return
+            self.seq0, self.next = seq & MASK, -START_REACH
+        start = self.position(seq)
+        if size > WINDOW or (abs(start - self.next) > WINDOW and not self._resync(seq, frame, time, events)):
+            ignored["out_of_window"] += 1
+            return
+        start = self.position(seq)
+        end = start + size
+        # A probe repeats the last byte, with any value; past a hole only the acknowledgement gives it away.
+        acked = start > self.next and end == self.received and not segment.flags & PSH
+        if size == 1 and (end == self.top or acked):
+            ignored["probe"] += 1
+            return
+        if self.fin is not None and end > self.fin.start:
+            ignored["after_fin"] += 1
+            payload = payload[: max(0, self.fin.start - start)]
+            cut = max(0, min(cut, self.fin.start - start - len(payload)))
+            end = start + len(payload) + cut
+        if start < self.next:
+            if start < min(self.next, 0):
+                ignored["before_start"] += 1
+            self._compare(start, payload, frame, time, events)
+            behind = self.next - start
+            payload, cut = payload[behind:], cut - max(0, behind - len(payload))
+            start = self.next
+        if start >= end:
+            return
+        if start == self.next and not self.pieces:
+            if payload:
+                self.deliver(payload, frame, time, events)
+            if cut > 0:
+                self.gap(cut, "snaplen", frame, time, events)
+            self.drain(events)
+        else:
+            self._hold(start, end, payload, frame, time, events)
+
+    def take_fin(self, segment: TcpSegment, events: list[TcpEvent]) -> None:
+        seq = segment.seq + (1 if segment.flags & SYN else 0)
+        if not self.started:
+            if not self.pieces:
+                self.seq0, self.next = seq & MASK, 0
+            self.begin(self.pieces[0].start if self.pieces else 0, events)
+        end = self.position(seq) + len(segment.payload) + max(segment.cut, 0)
+        if self.fin is None and self.top <= end <= self.next + WINDOW:
+            self.fin = _Piece(end, end, None, segment.frame, segment.time)
+            self.drain(events)
+        elif self.fin is None or self.fin.start != end:
+            self.shared.ignored["out_of_window"] += 1
+
+    def _resync(self, seq: int, frame: int, time: int, events: list[TcpEvent]) -> bool:
+        """Go on at a far sequence number when the peer acknowledges there."""
+        acked = self.peer.acked
+        if not self.started or self.fin is not None or acked is None:
+            return False
+        if abs(signed(acked - seq)) > RESYNC_REACH:
+            return False
+        self.skip(self.top, "loss", frame, time, events)
+        stream = self.connection.stream
+        events.append(StreamGap(stream, self.direction, self.next, None, "loss", frame, time))
+        self.seq0 = (seq - self.next) & MASK
+        self.drop_tail()
+        return True
+
+    def _hold(
+        self, start: int, end: int, payload: bytes, frame: int, time: int, events: list[TcpEvent]
+    ) -> None:
+        cost = self.cost
+        if payload:
+            self._insert(start, payload, frame, time, events)
+        self._insert_cut(start + len(payload), end, frame, time)
+        self.shared.waiting[self] = None
+        if self.cost != cost:
+            self.held += 1
+        if not self.started:
+            if self.held >= START_SEGMENTS:
+                self.begin(self.pieces[0].start, events)
+        elif self.pieces[0].start == self.next:
+            self.drain(events)
+        elif self.mark <= self.next:
+            self.mark, self.held = min(self.received, self.top), 0
+        elif self.held >= LOSS_SEGMENTS:
+            self.skip(self.mark, "loss", frame, time, events)
+            self.mark, self.held = min(self.received, self.top), 0
+
+    def _insert(self, start: int, data: bytes, frame: int, time: int, events: list[TcpEvent]) -> None:
+        """Put bytes where no piece has any yet."""
+        pieces, end = self.pieces, start + len(data)
+        low = bisect_left(pieces, start, key=_start)
+        if low and pieces[low - 1].end > start:
+            low -= 1
+        high = bisect_left(pieces, end, low, key=_start)
+        merged: list[_Piece] = []
+        differing: _Range | None = None
+        at = start
+        for piece in pieces[low:high]:
+            if at < piece.start:
+                merged.append(_Piece(at, piece.start, data[at - start : piece.start - start], frame, time))
+            common, at = max(start, piece.start), min(end, piece.end)
+            fresh = data[common - start : at - start]
+            if piece.data is not None:
+                kept = piece.data[common - piece.start : at - piece.start]
+                differing = _differ(common, kept, fresh, differing)
+                merged.append(piece)
+                continue
+            if piece.start < common:
+                merged.append(piece._replace(end=common))
+            merged.append(_Piece(common, at, fresh, frame, time))
+            if at < piece.end:
+                merged.append(piece._replace(start=at))
+        if at < end:
+            merged.append(_Piece(at, end, data[at - start :], frame, time))
+        self._charge(sum(map(_cost, merged)) - sum(map(_cost, pieces[low:high])))
+        pieces[low:high] = merged
+        self._conflict(differing, frame, time, events)
+
+    def _insert_cut(self, start: int, end: int, frame: int, time: int) -> None:
+        """Mark bytes as cut off by the snap length, up to the next piece at most."""
+        at = bisect_left(self.pieces, start, key=_start)
+        if at:
+            start = max(start, self.pieces[at - 1].end)
+        if at < len(self.pieces):
+            end = min(end, self.pieces[at].start)
+        if start < end:
+            self.pieces.insert(at, _Piece(start, end, None, frame, time))
+            self._charge(PIECE_COST)
+
+    def _charge(self, cost: int) -> None:
+        self.cost += cost
+        self.shared.pending += cost
+
+    def _compare(self, start: int, data: bytes, frame: int, time: int, events: list[TcpEvent]) -> None:
+        """Compare a later copy with what was delivered."""
+        differing: _Range | None = None
+        end = start + len(data)
+        first = max(0, bisect_left(self.tail, start, key=_offset) - 1)
+        for offset, kept in self.tail[first : bisect_left(self.tail, end, key=_offset)]:
+            common, common_end = max(start, offset), min(end, offset + len(kept))
+            if common < common_end:
+                fresh = data[common - start : common_end - start]
+                differing = _differ(common, kept[common - offset : common_end - offset], fresh, differing)
+        self._conflict(differing, frame, time, events)
+
+    def _conflict(self, differing: _Range | None, frame: int, time: int, events: list[TcpEvent]) -> None:
+        if differing is not None:
+            (start, end), stream = differing, self.connection.stream
+            events.append(StreamConflict(stream, self.direction, start, end - start, frame, time))
+
+
+def _cost(piece: _Piece) -> int:
+    return PIECE_COST + (len(piece.data) if piece.data is not None else 0)
+
+
+def _offset(delivered: tuple[int, bytes]) -> int:
+    return delivered[0]
+
+
+def _differ(position: int, kept: bytes, fresh: bytes, differing: _Range | None) -> _Range | None:
+    """Widen ``differing`` to the last byte that differs; it starts with the first."""
+    if kept == fresh:
+        return differing
+    unequal = [index for index in range(len(kept)) if kept[index] != fresh[index]]
+    start = position + unequal[0] if differing is None else differing[0]
+    return start, position + unequal[-1] + 1
+
+
+class Connection:
+    """Both directions between two endpoints; ``frame`` and ``time`` are those of its latest segment."""
+
+    __slots__ = ("closed", "endpoints", "established", "flows", "frame", "reset", "stream", "time")
+
+    def __init__(self, stream: int, endpoints: Endpoints, shared: Shared) -> None:
+        self.stream = stream
+        self.endpoints = endpoints
+        self.frame = 0
+        self.time = 0
+        self.established = False
+        self.closed = False
+        self.reset = False
+        self.flows = (Flow(self, 0, shared), Flow(self, 1, shared))
+        self.flows[0].peer, self.flows[1].peer = self.flows[1], self.flows[0]
+
+    @property
+    def live(self) -> bool:
+        """Whether a SYN here would hit a connection in use, rather than follow one."""
+        first, second = self.flows
+        used = second.isn is not None or any(flow.next > 0 or flow.pieces for flow in self.flows)
+        return used and first.fin is None and second.fin is None

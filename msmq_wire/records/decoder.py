@@ -1,0 +1,331 @@
+"""Transport payloads in, `Record` values out: composes reassembly, framing and the codec.
+
+The rule kept here: a connection is followed if it is on an MSMQ port or looks like MSMQ; what is not
+followed is counted. Memory is bounded whatever comes in.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from msmq_wire.engines.codec import inspect
+from msmq_wire.reassembly.stream import FramedPacket, FramerEvent, PacketFramer, is_credible
+from msmq_wire.reassembly.tcp import SYN, TcpReassembler
+from msmq_wire.reassembly.tcp_events import (
+    Endpoints,
+    StreamBytes,
+    StreamConflict,
+    StreamEvent,
+    StreamGap,
+    TcpEvent,
+    TcpSegment,
+)
+from msmq_wire.records.record import Record
+
+__all__ = ["MSMQ_PORT", "PING_PORT", "RecordDecoder", "endpoint"]
+
+MSMQ_PORT = 1801
+PING_PORT = 3527
+_HTTP_PORTS = frozenset((80, 8080))
+_HTTPS_PORTS = frozenset((443, 8443))
+
+_MAX_HELD = 1 << 26
+"""Bytes held for packets that are not complete, all connections together."""
+_MAX_UNDECIDED = 4096
+_UNDECIDED_SEGMENTS = 4
+
+
+def endpoint(address: bytes, port: int) -> str:
+    """``192.0.2.1:1801`` or ``[2001:db8::1]:1801`` from a packed address of 4 or 16 bytes."""
+    ip = ipaddress.ip_address(address)
+    return f"{ip}:{port}" if ip.version == 4 else f"[{ip}]:{port}"
+
+
+class RecordDecoder:
+    """Follows MSMQ traffic through one capture.
+
+    ``ports`` are TCP ports followed beside 1801; other connections are followed from the segment on that
+    starts with a credible header. With ``streams`` the steps of connections become ``tcp_stream`` records.
+    ``first_id`` numbers the first record. Each method returns the records that its argument completes;
+    ``understood`` counts the frames that belong to followed traffic, ``skipped`` the others by reason,
+    ``opaque`` those whose content is known but cannot be read.
+    """
+
+    def __init__(
+        self, *, capture: str = "", ports: Collection[int] = (), streams: bool = False, first_id: int = 1
+    ) -> None:
+        self._capture = capture
+        self._ports = frozenset((MSMQ_PORT, *ports))
+        self._streams = streams
+        self._next_id = first_id
+        self._tcp = TcpReassembler(server_ports=self._ports)
+        self._framers: OrderedDict[tuple[int, int], PacketFramer] = OrderedDict()  # longest unfed first
+        self._held = 0
+        self._names: dict[int, tuple[str, str]] = {}
+        self._followed: OrderedDict[Endpoints, None] = OrderedDict()
+        self._undecided: OrderedDict[Endpoints, list[TcpSegment]] = OrderedDict()
+        self._carriers: OrderedDict[int, tuple[int, ...]] = OrderedDict()
+        self.understood = 0
+        self.skipped: Counter[str] = Counter()
+        self.opaque: Counter[str] = Counter()
+
+    def carried_by(self, frame: int, frames: tuple[int, ...]) -> None:
+        """Say that what will come as ``frame`` was put together from several frames (IP fragments)."""
+        self._carriers[frame] = frames
+        if len(self._carriers) > _MAX_UNDECIDED:
+            self._carriers.popitem(last=False)
+
+    def segment(self, segment: TcpSegment) -> list[Record]:
+        """Take a TCP segment."""
+        if segment.dport in self._ports or segment.sport in self._ports:
+            self.understood += 1
+            events = self._tcp.feed(segment)
+            return self._tcp_records(events) if events else []
+        return [
+            record for one in self._recognised(segment) for record in self._tcp_records(self._tcp.feed(one))
+        ]
+
+    def datagram(
+        self, src: bytes, sport: int, dst: bytes, dport: int, payload: bytes, frame: int, time: int
+    ) -> list[Record]:
+        """Take a UDP datagram; pings are read on port 3527."""
+        if PING_PORT not in (sport, dport):
+            self.skipped["UDP, not MSMQ"] += 1
+            return []
+        if payload[2:4] != b"HU" and len(payload) != 24:
+            self.skipped[f"UDP port {PING_PORT}, no ping"] += 1
+            return []
+        self.understood += 1
+        result = inspect(payload, "ping")
+        return [
+            self._record(
+                type="ping",
+                frames=self._frames((frame,)),
+                time=time,
+                src=endpoint(src, sport),
+                dst=endpoint(dst, dport),
+                length=len(payload),
+                packet=result.packet,
+                anomalies=result.anomalies,
+                consumed=result.consumed,
+                remainder=result.remainder,
+                error=result.error,
+            )
+        ]
+
+    def unreachable(self, original: Endpoints, code: int, frame: int, time: int) -> list[Record]:
+        """Take an ICMP unreachable about a packet sent from and to ``original``."""
+        src, sport, dst, dport = original
+        if not self._ports & {sport, dport} and PING_PORT not in (sport, dport):
+            self.skipped["ICMP, not about MSMQ"] += 1
+            return []
+        self.understood += 1
+        if not self._streams:
+            return []
+        return [
+            self._record(
+                type="tcp_stream",
+                event="icmp_unreachable",
+                reason=f"code {code}",
+                frames=self._frames((frame,)),
+                time=time,
+                src=endpoint(src, sport),
+                dst=endpoint(dst, dport),
+            )
+        ]
+
+    def finish(self) -> list[Record]:
+        """Return what was left open: the capture ends here."""
+        records = self._tcp_records(self._tcp.finish())
+        for key in list(self._framers):
+            records += self._end(key)
+        for segments in self._undecided.values():
+            self.skipped["TCP, not MSMQ"] += len(segments)
+        self._undecided.clear()
+        return records
+
+    def file_error(self, reason: str, offset: int) -> Record:
+        """The record of a damaged file; ``offset`` counts bytes of the file."""
+        return self._record(type="error", reason=reason, offset=offset)
+
+    def _record(self, **values: Any) -> Record:
+        record = Record(id=self._next_id, capture=self._capture, **values)
+        self._next_id += 1
+        return record
+
+    def _frames(self, frames: tuple[int, ...]) -> tuple[int, ...]:
+        if not self._carriers:
+            return frames
+        return tuple(dict.fromkeys(one for frame in frames for one in self._carriers.get(frame, (frame,))))
+
+    # Connections on other ports: nothing is known of them until one starts with a packet.
+
+    def _recognised(self, segment: TcpSegment) -> list[TcpSegment]:
+        """The segments to follow now: none while a connection is undecided or is something else."""
+        key = (segment.src, segment.sport, segment.dst, segment.dport)
+        reverse = (segment.dst, segment.dport, segment.src, segment.sport)
+        if key in self._followed or reverse in self._followed:
+            self.understood += 1
+            return [segment]
+        place = reverse if reverse in self._undecided else key
+        if segment.payload and is_credible(segment.payload):
+            waiting = self._undecided.pop(place, [])
+            self._followed[key] = None
+            if len(self._followed) > _MAX_UNDECIDED:
+                self._followed.popitem(last=False)
+            self.understood += len(waiting) + 1
+            return [*waiting, segment]
+        if segment.payload:
+            self._name_opaque(segment)
+        if segment.flags & SYN or place in self._undecided:
+            self._wait(place, segment)
+        else:
+            self.skipped["TCP, not MSMQ"] += 1
+        return []
+
+    def _wait(self, place: Endpoints, segment: TcpSegment) -> None:
+        waiting = self._undecided.setdefault(place, [])
+        waiting.append(segment)
+        if len(waiting) > _UNDECIDED_SEGMENTS:
+            self.skipped["TCP, not MSMQ"] += len(self._undecided.pop(place))
+        elif len(self._undecided) > _MAX_UNDECIDED:
+            self.skipped["TCP, not MSMQ"] += len(self._undecided.popitem(last=False)[1])
+
+    def _name_opaque(self, segment: TcpSegment) -> None:
+        payload, port = segment.payload, segment.dport
+        if port in _HTTPS_PORTS and payload[:2] == b"\x16\x03" and payload[5:6] == b"\x01":
+            self.opaque[f"TLS on port {port}: may carry SRMP, cannot be read"] += 1
+        elif port in _HTTP_PORTS and payload.startswith(b"POST ") and b"/msmq" in payload[:256].lower():
+            self.opaque[f"SRMP over HTTP on port {port}: not decoded"] += 1
+
+    # Events of followed connections.
+
+    def _tcp_records(self, events: list[TcpEvent]) -> list[Record]:
+        records: list[Record] = []
+        for event in events:
+            match event:
+                case StreamBytes(stream, direction, _, data, frame, time):
+                    records += self._framed((stream, direction), data, frame, time)
+                case StreamGap(stream, direction, _, length, reason, frame, time):
+                    framer = self._framer((stream, direction))
+                    before = framer.pending_bytes
+                    found = framer.gap(length, reason, frame, time)
+                    self._held += framer.pending_bytes - before
+                    records += self._records(found, stream, direction)
+                case StreamConflict():
+                    records.append(self._conflict(event))
+                case StreamEvent():
+                    records += self._step(event)
+        return records
+
+    def _framer(self, key: tuple[int, int]) -> PacketFramer:
+        framer = self._framers.get(key)
+        if framer is None:
+            framer = self._framers[key] = PacketFramer()
+        else:
+            self._framers.move_to_end(key)
+        return framer
+
+    def _framed(self, key: tuple[int, int], data: bytes, frame: int, time: int) -> list[Record]:
+        framer = self._framer(key)
+        before = framer.pending_bytes
+        found = framer.feed(data, frame, time)
+        self._held += framer.pending_bytes - before
+        records = self._records(found, *key) if found else []
+        while self._held > _MAX_HELD:
+            oldest = next(iter(self._framers))
+            framer = self._framers[oldest]
+            self._framers.move_to_end(oldest)
+            before = framer.pending_bytes
+            records += self._records(framer.gap(None, "pending-limit", frame, time), *oldest)
+            self._held += framer.pending_bytes - before
+        return records
+
+    def _end(self, key: tuple[int, int]) -> list[Record]:
+        framer = self._framers.pop(key, None)
+        if framer is None:
+            return []
+        self._held -= framer.pending_bytes
+        return self._records(framer.finish(), *key)
+
+    def _step(self, event: StreamEvent) -> list[Record]:
+        records: list[Record] = []
+        if event.kind == "fin":
+            records += self._end((event.stream, event.direction))
+        elif event.kind in ("closed", "evicted"):
+            records += self._end((event.stream, 0)) + self._end((event.stream, 1))
+        if self._streams:
+            src, dst = self._direction(event.stream, event.direction)
+            records.append(
+                self._record(
+                    type="tcp_stream",
+                    event=event.kind,
+                    frames=self._frames((event.frame,)),
+                    time=event.time,
+                    src=src,
+                    dst=dst,
+                    stream=event.stream,
+                )
+            )
+        if event.kind in ("closed", "evicted"):
+            self._names.pop(event.stream, None)
+        return records
+
+    def _conflict(self, event: StreamConflict) -> Record:
+        src, dst = self._direction(event.stream, event.direction)
+        return self._record(
+            type="tcp_stream",
+            event="conflict",
+            reason=f"{event.length} bytes were sent again with other content; the first copy is kept",
+            frames=self._frames((event.frame,)),
+            time=event.time,
+            src=src,
+            dst=dst,
+            stream=event.stream,
+            offset=event.offset,
+            length=event.length,
+        )
+
+    def _records(self, events: list[FramerEvent], stream: int, direction: int) -> Iterator[Record]:
+        src, dst = self._direction(stream, direction)
+        for event in events:
+            if isinstance(event, FramedPacket):
+                result = inspect(event.data)
+                yield self._record(
+                    type=result.type or "error",
+                    frames=self._frames(event.frames),
+                    time=event.time,
+                    src=src,
+                    dst=dst,
+                    stream=stream,
+                    offset=event.offset,
+                    length=len(event.data),
+                    packet=result.packet,
+                    anomalies=result.anomalies,
+                    consumed=result.consumed,
+                    remainder=result.remainder,
+                    error=result.error,
+                )
+            else:
+                yield self._record(
+                    type="gap",
+                    frames=self._frames(event.frames),
+                    time=event.time,
+                    src=src,
+                    dst=dst,
+                    stream=stream,
+                    offset=event.offset,
+                    remainder=event.data,
+                    missing=event.length,
+                    reason=event.reason,
+                )
+
+    def _direction(self, stream: int, direction: int) -> tuple[str, str]:
+        names = self._names.get(stream)
+        if names is None:
+            src, sport, dst, dport = self._tcp.connection(stream)
+            names = self._names[stream] = (endpoint(src, sport), endpoint(dst, dport))
+        return names if direction == 0 else (names[1], names[0])

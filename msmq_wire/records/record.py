@@ -1,0 +1,44 @@
+"""`Record`: one item of a capture, as the rows of ``decode`` show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from msmq_wire.errors import DecodeError
+from msmq_wire.wire.musts import Anomaly
+
+__all__ = ["Record"]
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A packet, a gap, an event of a connection or a file error, with where it was found.
+
+    ``frames`` are the 1-based numbers of the frames that carry it, ``time`` (nanoseconds since 1970, UTC)
+    that of the frame that completes it, ``offset`` bytes from the first captured payload byte of its
+    direction, ``length`` its captured bytes, ``stream`` the connection by order of appearance (None for UDP).
+    ``packet``, ``anomalies``, ``consumed``, ``remainder`` and ``error`` are those of `inspect`. ``missing``
+    counts the bytes of a ``gap`` (None when unknown), ``reason`` says why they are missing, ``event`` names
+    the step of a ``tcp_stream``.
+    """
+
+    id: int
+    parent: int | None = None
+    type: str
+    capture: str = ""
+    frames: tuple[int, ...] = ()
+    time: int | None = None
+    src: str | None = None
+    dst: str | None = None
+    stream: int | None = None
+    offset: int = 0
+    length: int = 0
+    packet: Any = None
+    anomalies: tuple[Anomaly, ...] = ()
+    consumed: int = 0
+    remainder: bytes = b""
+    error: DecodeError | None = None
+    missing: int | None = None
+    reason: str | None = None
+    event: str | None = None
