@@ -226,7 +226,7 @@ def _sent_by(header: Any) -> SecurityHeader:
     sender = header.bit("st") % 3
     if not any((sender, data.encryption_key, data.signature, data.sender_cert, data.provider_info)):
         sender = 2
-    return msgspec.structs.replace(
+    secured: SecurityHeader = msgspec.structs.replace(
         header.with_bits(
             st=sender,
             de=int(data.provider_info is None),
@@ -236,6 +236,7 @@ def _sent_by(header: Any) -> SecurityHeader:
         ),
         security_data=msgspec.structs.replace(data, security_id=senders[sender]),
     )
+    return secured
 
 
 def _scalar(kind: type[bytes]) -> st.SearchStrategy[Any]:
@@ -269,7 +270,7 @@ def _field(field: Field, subcon: Any, extreme: bool, default: Any = 0) -> st.Sea
         case Fill() | Align():
             return st.binary(max_size=3)
         case ZeroTerminated():
-            return _direct_name().map(subcon.kind.of)
+            return _direct_name().map(WcharText.of)
         case Bytes(kind=kind, length=length):
             return _bytes(field, kind, length)
     return _number(field, subcon, extreme, default)

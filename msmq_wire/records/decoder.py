@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 from msmq_wire.engines.codec import inspect
@@ -84,9 +84,10 @@ class RecordDecoder:
             self.understood += 1
             events = self._tcp.feed(segment)
             return self._tcp_records(events) if events else []
-        return [
-            record for one in self._recognised(segment) for record in self._tcp_records(self._tcp.feed(one))
-        ]
+        records: list[Record] = []
+        for followed in self._recognised(segment):
+            records += self._tcp_records(self._tcp.feed(followed))
+        return records
 
     def datagram(
         self, src: bytes, sport: int, dst: bytes, dport: int, payload: bytes, frame: int, time: int
@@ -180,13 +181,15 @@ class RecordDecoder:
             return [*waiting, segment]
         if segment.payload:
             self._name_opaque(segment)
-        if segment.flags & SYN or place in self._undecided:
+            self.skipped["TCP, not MSMQ"] += len(self._undecided.pop(place, ())) + 1
+        elif segment.flags & SYN or place in self._undecided:
             self._wait(place, segment)
         else:
             self.skipped["TCP, not MSMQ"] += 1
         return []
 
     def _wait(self, place: Endpoints, segment: TcpSegment) -> None:
+        # Segments without payload only: the handshake, which belongs to the story if packets follow.
         waiting = self._undecided.setdefault(place, [])
         waiting.append(segment)
         if len(waiting) > _UNDECIDED_SEGMENTS:
@@ -289,39 +292,36 @@ class RecordDecoder:
             length=event.length,
         )
 
-    def _records(self, events: list[FramerEvent], stream: int, direction: int) -> Iterator[Record]:
+    def _records(self, events: list[FramerEvent], stream: int, direction: int) -> list[Record]:
         src, dst = self._direction(stream, direction)
+        records: list[Record] = []
         for event in events:
+            place: dict[str, Any] = {
+                "frames": self._frames(event.frames),
+                "time": event.time,
+                "src": src,
+                "dst": dst,
+                "stream": stream,
+                "offset": event.offset,
+            }
             if isinstance(event, FramedPacket):
                 result = inspect(event.data)
-                yield self._record(
+                record = self._record(
                     type=result.type or "error",
-                    frames=self._frames(event.frames),
-                    time=event.time,
-                    src=src,
-                    dst=dst,
-                    stream=stream,
-                    offset=event.offset,
                     length=len(event.data),
                     packet=result.packet,
                     anomalies=result.anomalies,
                     consumed=result.consumed,
                     remainder=result.remainder,
                     error=result.error,
+                    **place,
                 )
             else:
-                yield self._record(
-                    type="gap",
-                    frames=self._frames(event.frames),
-                    time=event.time,
-                    src=src,
-                    dst=dst,
-                    stream=stream,
-                    offset=event.offset,
-                    remainder=event.data,
-                    missing=event.length,
-                    reason=event.reason,
+                record = self._record(
+                    type="gap", remainder=event.data, missing=event.length, reason=event.reason, **place
                 )
+            records.append(record)
+        return records
 
     def _direction(self, stream: int, direction: int) -> tuple[str, str]:
         names = self._names.get(stream)

@@ -161,6 +161,7 @@ def message_view(record: Record, *, acknowledgments: bool = False) -> Json | Non
     flags = _reached(user, "flags")
     source, number = _reached(user, "source_queue_manager"), _reached(user, "message_id")
     label = _reached(properties, "label")
+    queue = user.format_name("destination_queue") if _reached(user, "destination_queue") else None
     delivery = None
     if flags is not None:
         delivery = "transactional" if user.bit("th") else "recoverable" if user.bit("dm") else "express"
@@ -170,9 +171,7 @@ def message_view(record: Record, *, acknowledgments: bool = False) -> Json | Non
         "time": time_text(record.time),
         "src": record.src,
         "dst": record.dst,
-        "queue": None
-        if _reached(user, "destination_queue") is None
-        else user.format_name("destination_queue"),
+        "queue": queue,
         "label": None if label is None else label.text,
         "message_class": _reached(properties, "message_class"),
         "priority": None if _reached(base, "flags") is None else base.bit("pr"),
@@ -194,9 +193,10 @@ def _reached(part: Any, name: str) -> Any:
 
 def _body_size(packet: Any, properties: Any) -> int | None:
     compound = _reached(packet, "compound_message_header")
-    if compound is not None:
-        return _reached(compound, "msg_body_size")
-    return _reached(properties, "message_size")
+    size: int | None = (
+        _reached(properties, "message_size") if compound is None else _reached(compound, "msg_body_size")
+    )
+    return size
 
 
 def _scalar(value: Any) -> Any:

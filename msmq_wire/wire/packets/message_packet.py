@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar
 
 from construct import Int8ul, Int32ul
 
+from msmq_wire.errors import EncodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import UNDETERMINED, this, within
 from msmq_wire.wire.fields import Ahead, Limit, Node, Opt, Rest, Tell
@@ -27,7 +28,7 @@ _EXTENSION = SpecRef("MS-MQRR", "2.2.5.2")
 def _remaining_headers_size(view: View) -> bool:
     stated = view["extension_header"]["remaining_headers_size"]
     sizes = [view[name]["header_size"] for name in TRAILERS[1:]]
-    return stated is UNDETERMINED or stated == sum(size for size in sizes if size is not UNDETERMINED)
+    return stated is UNDETERMINED or bool(stated == sum(size for size in sizes if size is not UNDETERMINED))
 
 
 def _trailers_inside(view: View) -> bool:
@@ -36,7 +37,11 @@ def _trailers_inside(view: View) -> bool:
         packet.base_header, BaseHeader
     ):
         return True
-    headers = sum(size_of(getattr(packet, name), remote_read=1) for name in HEADERS)
+    try:
+        headers = sum(size_of(getattr(packet, name), remote_read=1) for name in HEADERS)
+    except EncodeError:
+        # Bytes that a section split left out: where the headers end cannot be told from what is there.
+        return True
     return headers < packet.base_header.packet_size
 
 

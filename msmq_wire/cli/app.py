@@ -1,0 +1,69 @@
+"""The command line: ``msmq-wire packet | decode | messages | export``.
+
+The rule kept here: every end is a status (0 done, 1 a file failed or held nothing, 2 bad usage) and at most
+one clear line, never a traceback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+
+from msmq_wire.cli.reporting import PROGRAM, complain, version_text
+
+__all__ = ["main"]
+
+_BAD_USAGE = 2
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line (that of the process by default) and return its exit status."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; what is still buffered must not fail again at exit.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments == ["--version"]:
+        # Answered before the libraries of the command line are imported.
+        print(version_text())
+        return 0
+    try:
+        import rich  # noqa: F401
+        import typer
+        from typer.exceptions import TyperException
+    except ImportError:
+        complain("the command line needs typer and rich: pip install 'msmq-wire[cli]'")
+        return 1
+    from msmq_wire.cli.program import build
+
+    # Names and labels may hold what the encoding of the terminal lacks.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = build()(arguments or ["--help"], prog_name=PROGRAM, standalone_mode=False)
+    except TyperException as error:
+        message = error.format_message()
+        if message:
+            complain(f"{message} (see {PROGRAM} --help)" if error.exit_code == _BAD_USAGE else message)
+        return error.exit_code
+    except typer.Abort:
+        return _INTERRUPTED
+    except typer.Exit as error:
+        return error.exit_code
+    if not arguments:
+        return _BAD_USAGE
+    return status if isinstance(status, int) else 0

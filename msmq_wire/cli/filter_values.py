@@ -1,0 +1,238 @@
+"""How a filter compares: which values a name takes, and what equal, less and contains mean for them."""
+
+from __future__ import annotations
+
+import ipaddress
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from enum import IntEnum
+from functools import cache
+from typing import Any, get_args
+
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.wire import registry
+from msmq_wire.wire.fields import WireStruct, fields
+from msmq_wire.wire.headers.user_header import UserHeader
+
+__all__ = ["Matcher", "enumeration_at", "is_packet_path", "matcher"]
+
+Matcher = Callable[[Any], bool]
+
+_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_NUMBERS = ("id", "stream", "length", "anomalies")
+_FOLDED = ("queue", "type", "error")
+_QUEUES = ("destination_queue", "admin_queue", "response_queue")
+_INDEX = re.compile(r"\[\d+\]")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?")
+_MOMENT = re.compile(
+    r"(\d{4}-\d{2}-\d{2})(?:[Tt_ ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?(Z|z|[+-]\d{2}:\d{2})?)?"
+)
+_SECOND = 1_000_000_000
+_DAY = 86400 * _SECOND
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def is_packet_path(path: str) -> bool:
+    """Whether a path, without indexes, is one of a packet's JSON view."""
+    return _INDEX.sub("", path) in _paths()
+
+
+def enumeration_at(path: str) -> type[IntEnum] | None:
+    """The enumeration of the field or the bits at a path, None without one."""
+    return _paths().get(_INDEX.sub("", path))
+
+
+@cache
+def _paths() -> Mapping[str, type[IntEnum] | None]:
+    found: dict[str, type[IntEnum] | None] = {}
+    for cls in registry.PACKETS.values():
+        found.update(_paths_of(cls, ""))
+    return found
+
+
+def _paths_of(cls: type[WireStruct], prefix: str) -> Iterator[tuple[str, type[IntEnum] | None]]:
+    for field in fields(cls):
+        if field.position:
+            continue
+        path = prefix + field.name
+        yield path, field.names
+        if cls.BITS is not None and cls.BITS.field == field.name:
+            yield f"{path}.raw", None
+            for bit in cls.BITS.bits.values():
+                yield f"{path}.{bit.name}", bit.names
+        elif cls is UserHeader and field.name in _QUEUES:
+            yield from ((f"{path}.{key}", None) for key in ("type", "format_name", "same_as"))
+        elif field.name != "format_name":
+            for inner in _structures(field.value_type):
+                yield from _paths_of(inner, f"{path}.")
+    for name, (_, inner) in getattr(cls, "INSIDE", {}).items():
+        yield prefix + name, None
+        yield from _paths_of(inner, f"{prefix}{name}.")
+
+
+def _structures(hint: Any) -> list[type[WireStruct]]:
+    if isinstance(hint, type) and issubclass(hint, WireStruct):
+        return [hint]
+    return [found for part in get_args(hint) for found in _structures(part)]
+
+
+def matcher(
+    name: str, comparison: str, text: str, zone: tzinfo | None, names: type[IntEnum] | None = None
+) -> Matcher:
+    """A function that compares a value of ``name`` with a text by an operator.
+
+    Raises MsmqWireError when the text is no value of that name.
+    """
+    if comparison == "~":
+        wanted = text.casefold()
+        return lambda value: wanted in str(value).casefold()
+    if name in ("host", "src", "dst"):
+        return _host(comparison, text)
+    if name == "time":
+        return _time(comparison, text, zone)
+    if name == "message_id":
+        return _message_id(comparison, text)
+    number = _number(text, names)
+    if name in _NUMBERS and number is None:
+        raise MsmqWireError(f"{text!r} is no number")
+    compare = _COMPARE[comparison]
+
+    def plain(value: Any) -> bool:
+        if isinstance(value, int):
+            return number is not None and compare(int(value), number)
+        if name in _FOLDED or name.endswith("_queue"):
+            return compare(str(value).casefold(), text.casefold())
+        return compare(str(value), text)
+
+    return plain
+
+
+def _number(text: str, names: type[IntEnum] | None) -> int | None:
+    if text.lower() in ("true", "false"):
+        return int(text.lower() == "true")
+    for member in names or ():
+        if member.name.lower() == text.lower():
+            return int(member)
+    try:
+        return int(text, 0) if len(text) < 40 else None
+    except ValueError:
+        return int(text) if text.isdecimal() and text.isascii() and len(text) < 40 else None
+
+
+def _host(comparison: str, text: str) -> Matcher:
+    if comparison not in ("==", "!="):
+        raise MsmqWireError("hosts are compared with ==, != and ~ only")
+    equal = comparison == "=="
+    try:
+        network = ipaddress.ip_network(text.strip("[]"), strict=False)
+    except ValueError:
+        return lambda value: (value == text) is equal
+
+    def inside(value: Any) -> bool:
+        address = str(value)
+        if address.startswith("["):
+            address = address[1:].partition("]")[0]
+        elif address.count(":") == 1:
+            address = address.partition(":")[0]
+        try:
+            return (ipaddress.ip_address(address) in network) is equal
+        except ValueError:
+            return not equal
+
+    return inside
+
+
+def _message_id(comparison: str, text: str) -> Matcher:
+    guid, backslash, ordinal = text.rpartition("\\")
+    number = _number(ordinal, None)
+    if number is None:
+        raise MsmqWireError(
+            f"{text!r} is no message identifier: a number, or a GUID, a backslash and a number"
+        )
+    if backslash and comparison not in ("==", "!="):
+        raise MsmqWireError("whole message identifiers are compared with == and != only")
+    compare = _COMPARE[comparison]
+    whole = f"{guid.strip('{}').lower()}\\{number}"
+    if backslash:
+        return lambda value: compare(value, whole)
+    return lambda value: compare(int(value.rpartition("\\")[2]), number)
+
+
+def _time(comparison: str, text: str, zone: tzinfo | None) -> Matcher:
+    """Times stand for all their moments: a date for its day, 10:15 for its minute, of any day."""
+    clock = _CLOCK.fullmatch(text)
+    try:
+        if clock is not None:
+            start, length = _clock(clock)
+            return _within(comparison, start, length, lambda value: _of_day(value, zone))
+        moment = _MOMENT.fullmatch(text)
+        if moment is not None:
+            start, length = _moment(moment, zone)
+            return _within(comparison, start, length, lambda value: value)
+    except ValueError:
+        pass
+    raise MsmqWireError(f"{text!r} is no time: 2024-05-01, 2024-05-01T10:15:00Z or 10:15")
+
+
+def _within(comparison: str, start: int, length: int, of: Callable[[int], int]) -> Matcher:
+    end = start + length
+    match comparison:
+        case "==":
+            return lambda value: start <= of(value) < end
+        case "!=":
+            return lambda value: not start <= of(value) < end
+        case "<":
+            return lambda value: of(value) < start
+        case "<=":
+            return lambda value: of(value) < end
+        case ">":
+            return lambda value: of(value) >= end
+    return lambda value: of(value) >= start
+
+
+def _fraction(digits: str | None) -> tuple[int, int]:
+    """Nanoseconds of a decimal fraction, and how many its last digit stands for."""
+    if digits is None:
+        return 0, _SECOND
+    return int(digits[1:].ljust(9, "0")), 10 ** (10 - len(digits))
+
+
+def _clock(match: re.Match[str]) -> tuple[int, int]:
+    hours, minutes, seconds, digits = match.groups()
+    fraction, length = _fraction(digits)
+    time(int(hours), int(minutes), int(seconds or 0))
+    start = (int(hours) * 3600 + int(minutes) * 60 + int(seconds or 0)) * _SECOND + fraction
+    return start, (60 * _SECOND if seconds is None else length)
+
+
+def _moment(match: re.Match[str], zone: tzinfo | None) -> tuple[int, int]:
+    day, hours, minutes, seconds, digits, offset = match.groups()
+    fraction, length = _fraction(digits)
+    moment = datetime.combine(
+        date.fromisoformat(day), time(int(hours or 0), int(minutes or 0), int(seconds or 0))
+    )
+    if offset is not None:
+        moment = datetime.fromisoformat(f"{moment.isoformat()}{offset.upper().replace('Z', '+00:00')}")
+    elif zone is not None:
+        moment = moment.replace(tzinfo=zone)
+    else:
+        moment = moment.astimezone()
+    if hours is None:
+        length = _DAY
+    elif seconds is None:
+        length = 60 * _SECOND
+    return (moment - _EPOCH) // timedelta(seconds=1) * _SECOND + fraction, length
+
+
+def _of_day(value: int, zone: tzinfo | None) -> int:
+    moment = datetime.fromtimestamp(value // _SECOND, UTC).astimezone(zone)
+    return (moment.hour * 3600 + moment.minute * 60 + moment.second) * _SECOND + value % _SECOND

@@ -1,0 +1,135 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, tzinfo
+from enum import StrEnum
+from typing import Annotated, TextIO
+from zoneinfo import ZoneInfo
+
+import typer
+
+from msmq_wire.cli.filter import Filter, compile_filter
+from msmq_wire.cli.render.screen import Screen
+from msmq_wire.cli.render.tree import TreeOptions
+from msmq_wire.errors import MsmqWireError
+
+__all__ = [
+    "BodyLimit",
+    "CaptureFiles",
+    "Color",
+    "ColorOption",
+    "Filters",
+    "Ids",
+    "LocalTime",
+    "Ports",
+    "Quiet",
+    "ShowHex",
+    "TimeZone",
+    "UtcTime",
+    "filter_for",
+    "screen_for",
+    "tree_options",
+    "zone_for",
+]
+
+
+class Color(StrEnum):
+    """When colours are used."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+CaptureFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="pcap or pcapng, plain or compressed with gzip or zstd; - is standard input.",
+        show_default=False,
+    ),
+]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        metavar="EXPR",
+        help="Show only what matches, as in 'type == user_message and label ~ order'. May be repeated: "
+        "all must match.",
+        show_default=False,
+    ),
+]
+Ids = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--id", metavar="N", min=1, help="Show only this item. May be repeated.", show_default=False
+    ),
+]
+Ports = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--port",
+        metavar="N",
+        min=1,
+        max=65535,
+        help="A further TCP port that carries MSMQ. May be repeated.",
+        show_default=False,
+    ),
+]
+ShowHex = Annotated[bool, typer.Option("--hex", help="Show the bytes beside the fields.")]
+BodyLimit = Annotated[
+    int, typer.Option("--body-limit", metavar="N", min=0, help="Bytes of a body to show; 0 shows all.")
+]
+UtcTime = Annotated[bool, typer.Option("--utc", help="Show times in UTC, which is the default.")]
+LocalTime = Annotated[bool, typer.Option("--local", help="Show times in the zone of this machine.")]
+TimeZone = Annotated[
+    str | None,
+    typer.Option(
+        "--timezone", metavar="ZONE", help="Show times in a zone, as Europe/Berlin.", show_default=False
+    ),
+]
+ColorOption = Annotated[Color, typer.Option("--color", help="Use colours.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary and no progress on standard error.")]
+
+
+def screen_for(color: Color, stream: TextIO | None = None) -> Screen:
+    """Standard output, or another stream, as a screen."""
+    stream = sys.stdout if stream is None else stream
+    match color:
+        case Color.ALWAYS:
+            return Screen(stream, "always")
+        case Color.NEVER:
+            return Screen(stream, "never")
+    return Screen(stream, "auto")
+
+
+def zone_for(utc: bool, local: bool, timezone: str | None) -> tzinfo | None:
+    """The zone times are shown in, None for this machine's. Raises typer.BadParameter."""
+    if utc + local + (timezone is not None) > 1:
+        raise typer.BadParameter("only one of --utc, --local and --timezone can be used")
+    if local:
+        return None
+    if timezone is None:
+        return UTC
+    try:
+        return ZoneInfo(timezone)
+    except (KeyError, ValueError, OSError):
+        raise typer.BadParameter(f"no time zone is called {timezone!r}", param_hint="--timezone") from None
+
+
+def tree_options(hex_: bool, body_limit: int, zone: tzinfo | None) -> TreeOptions:
+    """How trees are printed."""
+    return TreeOptions(hex=hex_, body_limit=body_limit, zone=zone)
+
+
+def filter_for(expressions: list[str] | None, zone: tzinfo | None) -> Filter | None:
+    """The filters of a command line as one, None without any. Raises typer.BadParameter."""
+    try:
+        parts = [compile_filter(expression, zone) for expression in expressions or ()]
+    except MsmqWireError as error:
+        raise typer.BadParameter(str(error), param_hint="--filter") from None
+    if not parts:
+        return None
+    return lambda subject: all(part(subject) for part in parts)

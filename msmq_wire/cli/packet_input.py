@@ -1,0 +1,220 @@
+"""The bytes of one packet from whatever a user has: bytes, hex text, dumps, C arrays, base64.
+
+The rule kept here: the forms are tried in one fixed order, and a form is taken only if it explains all of
+the text.
+
+1. Bytes with "LIOR" at offset 4, and bytes that are no text, are the packet itself. A byte order mark is
+   taken off first and says how the text is encoded.
+2. A text with ``{`` is a C array: the first pair of braces. A text with ``\\x`` is an escaped string.
+3. Lines of an offset and bytes are a dump: xxd, ``hexdump -C``, Wireshark, ``tshark -x``. The first dump of
+   the text counts; a ``*`` line repeats the line before it.
+4. A text of hex digits and separators (white space, ``,`` ``;`` ``:`` ``-`` ``0x``, ``#`` comments) is hex,
+   even if base64 could be made of it.
+5. A text of the base64 alphabet, standard or URL-safe, is base64.
+6. Other text with "HU" at offset 2 is a ping in plain bytes.
+
+A whole frame of a dump gives what its innermost TCP or UDP layer carries.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import re
+
+import msgspec
+
+from msmq_wire.capture.link import UdpDatagram, dissect
+from msmq_wire.capture.pcap import PCAP_MAGICS, Frame
+from msmq_wire.capture.pcapng import PCAPNG_MAGIC
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.reassembly.tcp import TcpSegment
+
+__all__ = ["MAX_INPUT", "PacketInput", "read_packet_input"]
+
+MAX_INPUT = 1 << 26
+"""Bytes of input read at most: a dump of the largest packet is less than half of it."""
+
+_SIGNATURE = b"LIOR"
+_PING = b"HU"
+_ETHERNET = 1
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_TEXT_CONTROLS = b"\t\n\r\f\v"
+_NO_TEXT = bytes(b for b in range(256) if not (0x20 <= b < 0x7F or b in _TEXT_CONTROLS))
+
+_OFFSET = re.compile(r"\s*([0-9a-fA-F]{4,8})(:?)(?:\s+|$)")
+_PAIRS = re.compile(r"(?:[0-9a-fA-F]{2} {1,2}){1,64}")
+_GROUPS = re.compile(r"(?:[0-9a-fA-F]{2,16} ?){1,64}")
+_COMMENT = re.compile(r"(?:#|//)[^\n]*")
+_C_COMMENT = re.compile(r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/|//[^\n]*")
+_C_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,2}|[0-9]{1,3}|'[ -~]'")
+_ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})")
+_SEPARATORS = re.compile(r"0[xX]|[\s,;:\-]+")
+_HEX = re.compile(r"[0-9a-fA-F]*")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\-]+={0,2}")
+
+
+class PacketInput(msgspec.Struct, frozen=True):
+    """Bytes of a packet and the form they came in, in words."""
+
+    data: bytes
+    form: str
+
+
+def read_packet_input(raw: bytes) -> PacketInput:
+    """Find the bytes of a packet in an input.
+
+    Raises MsmqWireError with one line of explanation when the input is empty, a capture, or in no form that
+    is known.
+    """
+    if not raw:
+        raise MsmqWireError("the input is empty")
+    if raw[4:8] == _SIGNATURE:
+        return PacketInput(raw, "bytes")
+    if raw[:4] in PCAP_MAGICS or raw[:4] == PCAPNG_MAGIC:
+        raise MsmqWireError("the input is a capture: use the command decode")
+    text = _text(raw)
+    if text is None:
+        return PacketInput(raw, "bytes")
+    if not text.strip():
+        raise MsmqWireError("the input holds only white space")
+    found = _from_text(text)
+    if found is None:
+        if raw[2:4] == _PING:
+            return PacketInput(raw, "bytes")
+        raise MsmqWireError("the input is text, but no hex text, dump, C array or base64")
+    return found
+
+
+def _text(raw: bytes) -> str | None:
+    for bom, encoding in _BOMS:
+        if raw.startswith(bom):
+            try:
+                return raw[len(bom) :].decode(encoding)
+            except UnicodeDecodeError:
+                return None
+    return None if raw.translate(None, _NO_TEXT) != raw else raw.decode("ascii")
+
+
+def _from_text(text: str) -> PacketInput | None:
+    if "{" in text:
+        return _c_array(text)
+    if "\\x" in text:
+        return _escaped_string(text)
+    return _dump(text) or _hex(text) or _base64(text)
+
+
+def _c_array(text: str) -> PacketInput | None:
+    inside, closed, _ = _C_COMMENT.sub(" ", text).partition("{")[2].partition("}")
+    if not closed:
+        raise MsmqWireError("the C array has no closing brace")
+    items = [item.strip() for item in inside.split(",")]
+    if items and not items[-1]:
+        items.pop()
+    numbers = bytearray()
+    for place, item in enumerate(items, 1):
+        if _C_NUMBER.fullmatch(item) is None:
+            raise MsmqWireError(f"element {place} of the C array is no byte: {item[:20]!r}")
+        value = ord(item[1]) if item[0] == "'" else int(item, 16 if item[:2] in ("0x", "0X") else 10)
+        if value > 0xFF:
+            raise MsmqWireError(f"element {place} of the C array is no byte: {item[:20]!r}")
+        numbers.append(value)
+    return PacketInput(_payload(bytes(numbers)), "C array") if numbers else None
+
+
+def _escaped_string(text: str) -> PacketInput | None:
+    left = _ESCAPE.sub("", text)
+    if left.strip(" \t\r\n\"'\\;()b="):
+        return None
+    data = bytes.fromhex("".join(_ESCAPE.findall(text)))
+    return PacketInput(_payload(data), "escaped string")
+
+
+def _dump(text: str) -> PacketInput | None:
+    """The first dump in the text: lines whose offsets count their bytes from 0."""
+    data = bytearray()
+    repeat = False
+    last = b""
+    xxd = False
+    for line in text.splitlines():
+        if data and line.strip() == "*":
+            repeat = True
+            continue
+        match = _OFFSET.match(line)
+        if match is None:
+            if data:
+                break
+            continue
+        offset = int(match[1], 16)
+        if not data:
+            if offset or match.end() == len(line):
+                continue
+        elif offset == 0:
+            break
+        if repeat:
+            # What a squeezed dump stands for is bounded by what a packet may hold.
+            if not last or offset <= len(data) or offset > MAX_INPUT:
+                return None
+            data += (last * ((offset - len(data)) // len(last) + 1))[: offset - len(data)]
+            repeat = False
+        if data and offset < len(data) and len(data) - offset < len(last):
+            # Letters of the text column were read as bytes; the next offset tells.
+            del data[offset:]
+        if offset != len(data):
+            if not data:
+                continue
+            raise MsmqWireError(f"the dump has {len(data)} bytes before offset {offset:#06x}")
+        xxd = match[2] == ":"
+        last = _line_bytes(line[match.end() :], xxd)
+        data += last
+    if not data:
+        return None
+    return PacketInput(_payload(bytes(data)), "xxd dump" if xxd else "hex dump")
+
+
+def _line_bytes(rest: str, xxd: bool) -> bytes:
+    if xxd:
+        groups = _GROUPS.match(rest.partition("  ")[0])
+        digits = "" if groups is None else groups[0].replace(" ", "")
+        return bytes.fromhex(digits) if len(digits) % 2 == 0 else b""
+    # Wireshark and hexdump -C leave two spaces after the eighth byte and three or a bar before the text.
+    end = len(rest)
+    for mark in ("   ", " |", "|"):
+        at = rest.find(mark)
+        end = min(end, at) if at >= 0 else end
+    pairs = _PAIRS.match(rest[:end] + " ")
+    return b"" if pairs is None else bytes.fromhex(pairs[0])[:16]
+
+
+def _hex(text: str) -> PacketInput | None:
+    digits = _SEPARATORS.sub("", _COMMENT.sub(" ", text))
+    if not digits or _HEX.fullmatch(digits) is None:
+        return None
+    if len(digits) % 2:
+        raise MsmqWireError(f"the hex text has an odd number of digits, {len(digits)}")
+    return PacketInput(_payload(bytes.fromhex(digits)), "hex text")
+
+
+def _base64(text: str) -> PacketInput | None:
+    letters = "".join(text.split())
+    if _BASE64.fullmatch(letters) is None:
+        return None
+    letters = letters.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        data = base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
+    except binascii.Error:
+        return None
+    return PacketInput(_payload(data), "base64") if data else None
+
+
+def _payload(data: bytes) -> bytes:
+    """What a frame carries if the bytes are one, else the bytes."""
+    if data[4:8] == _SIGNATURE or data[2:4] == _PING:
+        return data
+    for layer in dissect(Frame(1, None, _ETHERNET, data, len(data), 0)):
+        if isinstance(layer, TcpSegment | UdpDatagram) and layer.payload:
+            payload = bytes(layer.payload)
+            if payload[4:8] == _SIGNATURE or payload[2:4] == _PING:
+                return payload
+    return data

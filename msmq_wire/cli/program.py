@@ -1,0 +1,47 @@
+"""The typer application: which commands there are, and the options of the program itself."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from msmq_wire.cli.commands.decode import decode
+from msmq_wire.cli.commands.export import export
+from msmq_wire.cli.commands.messages import messages
+from msmq_wire.cli.commands.packet import packet
+from msmq_wire.cli.reporting import PROGRAM, version_text
+
+__all__ = ["build"]
+
+
+def build() -> typer.Typer:
+    """The application with all its commands, in the order of the help."""
+    app = typer.Typer(
+        name=PROGRAM,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_program)
+    for command in (packet, decode, messages, export):
+        app.command()(command)
+    return app
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        typer.echo(version_text())
+        raise typer.Exit
+
+
+def _program(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Read Microsoft Message Queuing (MSMQ) traffic: single packets, captures, messages.
+
+    Start with: msmq-wire messages FILE to see what was sent, msmq-wire decode FILE to see all of it.
+    """

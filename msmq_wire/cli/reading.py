@@ -1,0 +1,173 @@
+"""The records of several captures, one file after the other, with progress, summary and status.
+
+The rule kept here: a file that fails does not stop the next one; every failure is one line and status 1.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from types import TracebackType
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.cli.filter import Filter
+from msmq_wire.cli.render.safe_text import escaped
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.subject import Subject
+from msmq_wire.errors import CaptureError
+from msmq_wire.records.record import Record
+
+__all__ = ["NO_PACKETS", "Reading", "Selection"]
+
+NO_PACKETS = frozenset(("gap", "error", "tcp_stream"))
+"""Types of records that hold no packet."""
+
+_PATIENCE = 1.0
+_REFRESH = 0.2
+_REASONS = 6
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Which records are wanted: those that match the filter and, if there are ids, have one of them."""
+
+    filter: Filter | None = None
+    ids: frozenset[int] = frozenset()
+
+    def __contains__(self, record: object) -> bool:
+        if not isinstance(record, Record) or (self.ids and record.id not in self.ids):
+            return False
+        return self.filter is None or self.filter(Subject(record))
+
+
+class Reading:
+    """Reads captures in order; ids run on through all of them. Iterate once, then ask for ``status``."""
+
+    def __init__(
+        self, files: Sequence[str], *, ports: Iterable[int] = (), streams: bool = False, quiet: bool = False
+    ) -> None:
+        self.files = files
+        self.ports = tuple(ports)
+        self.streams = streams
+        self.quiet = quiet
+        self.status = 0
+        self.frames = 0
+        self.understood = 0
+        self.skipped: Counter[str] = Counter()
+        self.packets: Counter[str] = Counter()
+        self.opaque: Counter[str] = Counter()
+        self._last_id = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        for file in self.files:
+            try:
+                yield from self._file(file)
+            except CaptureError as error:
+                self._fail(_named(file, error.message))
+
+    def _file(self, file: str) -> Iterator[Record]:
+        found = False
+        damaged = False
+        first_id = self._last_id + 1
+        with CaptureReader(file, ports=self.ports, streams=self.streams, first_id=first_id) as reader:
+            try:
+                with _Progress(reader, show=not self.quiet):
+                    for record in reader:
+                        self._last_id = record.id
+                        found = found or record.type not in NO_PACKETS
+                        if record.type == "error":
+                            damaged = True
+                            self._fail(_named(file, record.reason or "the file is damaged"))
+                        yield record
+            finally:
+                self._count(reader)
+            if not found and not damaged:
+                frames = count_text(reader.summary.frames, "frame")
+                self._fail(_named(file, f"no MSMQ traffic in {frames}"))
+
+    def _count(self, reader: CaptureReader) -> None:
+        summary = reader.summary
+        self.frames += summary.frames
+        self.understood += summary.understood
+        self.skipped.update(summary.skipped)
+        self.packets.update(summary.packets)
+        self.opaque.update(summary.opaque)
+
+    def _fail(self, message: str) -> None:
+        self.status = 1
+        complain(message)
+
+    def tell_summary(self, *more: str) -> None:
+        """Print the summary line, unless nothing could be read and the errors say so."""
+        if not self.quiet and (self.frames or not self.status):
+            tell("; ".join((self.summary(), *more)))
+
+    def summary(self) -> str:
+        """What was read, in one line."""
+        skipped = sum(self.skipped.values())
+        text = f"{count_text(self.frames, 'frame')} read, {self.understood} understood, {skipped} skipped"
+        if skipped:
+            text += f" ({_most(self.skipped)})"
+        packets = {type_: count for type_, count in self.packets.items() if count}
+        text += f"; {_counts(packets)}" if packets else "; no packets"
+        if self.opaque:
+            text += f"; not readable: {_most(self.opaque)}"
+        return text
+
+
+def _named(file: str, message: str) -> str:
+    """The message with the name of the file in front, unless it has it already."""
+    name = "standard input" if file == "-" else file
+    return message if name in message else f"{name}: {message}"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
+def _most(counts: Counter[str]) -> str:
+    shown = dict(counts.most_common(_REASONS))
+    rest = sum(counts.values()) - sum(shown.values())
+    return _counts(shown) + (f", {rest} other" if rest else "")
+
+
+class _Progress:
+    """A bar on standard error, once reading takes a moment and if nothing else is printed there."""
+
+    def __init__(self, reader: CaptureReader, *, show: bool) -> None:
+        self._source = reader.source
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+        if show and sys.stderr.isatty() and not sys.stdout.isatty() and self._source.total:
+            self._thread = threading.Thread(target=self._show, daemon=True)
+
+    def __enter__(self) -> None:
+        if self._thread is not None:
+            self._thread.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _show(self) -> None:
+        if self._done.wait(_PATIENCE):
+            return
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            DownloadColumn(),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task(escaped(self._source.name), total=self._source.total)
+            while not self._done.wait(_REFRESH):
+                progress.update(task, completed=self._source.bytes_read)

@@ -1,0 +1,161 @@
+"""Records without what must not leave the house: bodies, labels, hosts.
+
+The rule kept here: redacted text and bytes keep their length, so offsets and sizes stay true; what stands
+for a host is the same everywhere in one run. Where a structure may repeat something redacted (SOAP and
+HTTP envelopes, undeclared bytes), all of it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from msmq_wire.records.record import Record
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["Redaction", "Redactor"]
+
+
+class Redaction(StrEnum):
+    """What can be redacted."""
+
+    BODIES = "bodies"
+    LABELS = "labels"
+    HOSTS = "hosts"
+
+
+_BODIES = {
+    ("message_properties_header", "message_body"),
+    ("message_properties_header", "extension_data"),
+}
+_LABELS = {("message_properties_header", "label")}
+_HOST_NAMES = {
+    ("direct_queue_format_name", "direct_format_name"),
+    ("mqf_direct_queue_format_name", "direct_format_name"),
+    ("dead_letter_header", "dead_letter_path_name"),
+    ("address_overlay", "address"),
+    ("extended_address_header", "address"),
+}
+_HOST_GUIDS = {
+    ("user_header", "source_queue_manager"),
+    ("user_header", "queue_manager_address"),
+    ("transaction_header", "connector_qm_guid"),
+    ("private_queue_format_name", "source_queue_manager"),
+    ("establish_connection_header", "client_guid"),
+    ("establish_connection_header", "server_guid"),
+    ("ping", "qm_guid"),
+}
+_ANY = {
+    ("srmp_envelope_header", "data"),
+    ("compound_message_header", "data"),
+    ("soap_header", "header"),
+    ("soap_header", "body"),
+}
+_LEFTOVERS = ("undeclared", "undecoded")
+
+
+class Redactor:
+    """Redacts the records of one run."""
+
+    def __init__(self, what: set[Redaction]) -> None:
+        self.what = what
+        self._hosts: dict[str, str] = {}
+        self._guids: dict[bytes, GUID] = {}
+
+    def record(self, record: Record) -> Record:
+        """A copy of a record without what is redacted."""
+        if not self.what:
+            return record
+        changed: dict[str, Any] = {"remainder": bytes(len(record.remainder))}
+        if isinstance(record.packet, WireStruct):
+            changed["packet"] = self._structure(record.packet)
+        if Redaction.HOSTS in self.what:
+            changed["src"] = self._endpoint(record.src)
+            changed["dst"] = self._endpoint(record.dst)
+        return msgspec.structs.replace(record, **changed)
+
+    def _structure(self, value: WireStruct) -> WireStruct:
+        changed: dict[str, Any] = {}
+        stem = value.stem()
+        for name in value.__struct_fields__:
+            part = getattr(value, name)
+            if part is None or part is msgspec.UNSET:
+                continue
+            change = self._change(stem, name)
+            if change is not None and isinstance(part, bytes):
+                changed[name] = change(part)
+            elif isinstance(part, WireStruct):
+                changed[name] = self._structure(part)
+            elif isinstance(part, tuple):
+                changed[name] = tuple(
+                    self._structure(item) if isinstance(item, WireStruct) else item for item in part
+                )
+        return msgspec.structs.replace(value, **changed)
+
+    def _change(self, stem: str, name: str) -> Callable[[bytes], bytes] | None:
+        place = (stem, name)
+        if place in _ANY or name in _LEFTOVERS or (Redaction.BODIES in self.what and place in _BODIES):
+            return _blank
+        if Redaction.LABELS in self.what and place in _LABELS:
+            return _blank
+        if Redaction.HOSTS in self.what:
+            if place in _HOST_NAMES:
+                return _blank_host
+            if place in _HOST_GUIDS:
+                return self._guid
+            if place == ("message_properties_header", "correlation_id"):
+                return lambda value: self._guid(value[:16]) + value[16:]
+        return None
+
+    def _guid(self, value: bytes) -> bytes:
+        if value == NULL_GUID or len(value) != 16:
+            return value
+        known = self._guids.get(value)
+        if known is None:
+            number = len(self._guids) + 1
+            known = self._guids[value] = GUID(bytes(12) + number.to_bytes(4, "big"))
+        return known
+
+    def _endpoint(self, text: str | None) -> str | None:
+        if text is None:
+            return None
+        address, colon, port = text.rpartition(":")
+        if not colon or not port.isdigit() or (":" in address and not address.startswith("[")):
+            address, colon, port = text, "", ""
+        if not address:
+            return text
+        known = self._hosts.setdefault(address, f"host-{len(self._hosts) + 1}")
+        return f"{known}{colon}{port}"
+
+
+def _blank(value: bytes) -> bytes:
+    """The same length: letters in a text, zeros in bytes."""
+    if not isinstance(value, WcharText):
+        return bytes(len(value))
+    end = len(value) - 2 if value.terminated else len(value)
+    return type(value)(b"x\0" * (end // 2) + bytes(end % 2) + value[end:])
+
+
+def _blank_host(value: bytes) -> bytes:
+    """A direct name or a path name with letters for its host; an address of zeros."""
+    if not isinstance(value, WcharText):
+        return bytes(len(value))
+    text = bytes(value).decode("utf-16-le", "surrogatepass") if len(value) % 2 == 0 else ""
+    protocol, colon, rest = text.partition(":")
+    if not colon:
+        protocol, rest = "", text
+    slash = min(
+        (at for at in (rest.lstrip("/").find("\\"), rest.lstrip("/").find("/")) if at >= 0), default=-1
+    )
+    if slash < 0:
+        return _blank(value)
+    start = len(protocol) + len(colon) + len(rest) - len(rest.lstrip("/"))
+    units = bytearray(value)
+    for at in range(start, start + slash):
+        units[2 * at : 2 * at + 2] = b"x\0"
+    return type(value)(bytes(units))

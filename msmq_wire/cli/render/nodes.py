@@ -1,0 +1,325 @@
+"""A packet as a tree of named values, ready to be printed: what is shown, in which order, with which marks.
+
+The rule kept here: it reads values and changes none. Absent parts, zero padding and zero reserved fields
+are left out, unless the bytes are shown or something is wrong with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, tzinfo
+from typing import Any, Literal
+
+import msgspec
+
+from msmq_wire.cli.body_content import classify_body
+from msmq_wire.cli.render.meanings import BIT_MEANINGS, SHOWN_AT_ZERO, is_reserved
+from msmq_wire.cli.render.values import (
+    INLINE_BYTES,
+    bytes_text,
+    count_text,
+    identifier_text,
+    number_text,
+    unix_time_text,
+)
+from msmq_wire.engines import reference
+from msmq_wire.errors import DecodeError
+from msmq_wire.records.view import address_text, element_format_name, security_id_text
+from msmq_wire.wire.fields import Field, WireStruct, fields
+from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
+from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
+from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
+from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
+from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.packets.message_packet import MessagePacket
+from msmq_wire.wire.stream import Span
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["Block", "Node", "NodeOptions", "packet_nodes"]
+
+_QUEUES = {"destination_queue": "dq", "admin_queue": "aq", "response_queue": "rq"}
+_LISTED = 100
+
+Kind = Literal["structure", "field", "bit", "anomaly", "error"]
+
+
+class NodeOptions(msgspec.Struct, frozen=True):
+    """What to show: ``everything`` adds padding, reserved and empty fields; ``zone`` None is local time."""
+
+    everything: bool = False
+    zone: tzinfo | None = UTC
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A long value that stands below its field: bytes from a packet offset, as text where they are one."""
+
+    data: bytes
+    offset: int
+    text: str | None = None
+
+
+class Node(msgspec.Struct):
+    """One line of a tree with what stands below it. ``wire`` are the bytes behind a field."""
+
+    name: str
+    value: str = ""
+    note: str = ""
+    kind: Kind = "field"
+    path: str = ""
+    span: Span | None = None
+    wire: bytes = b""
+    block: Block | None = None
+    children: list[Node] = msgspec.field(default_factory=list)
+
+
+def packet_nodes(
+    packet: Any,
+    options: NodeOptions,
+    *,
+    anomalies: Sequence[Anomaly] = (),
+    error: DecodeError | None = None,
+) -> list[Node]:
+    """The nodes of a packet, whole or partial, with what is wrong in the place where it is wrong."""
+    if not isinstance(packet, WireStruct):
+        nodes = [] if packet is None else [_scalar(packet)]
+    else:
+        marked = {anomaly.path for anomaly in anomalies}
+        root = _Builder(packet, options, marked).structure(packet, "", "")
+        parts = root.children
+        if not any(node.kind == "structure" for node in parts):
+            parts = [root]
+        nodes = parts
+    for anomaly in anomalies:
+        mark = Node(anomaly.code, anomaly.message, str(anomaly.spec), "anomaly")
+        _place(nodes, anomaly.path, mark)
+    if error is not None:
+        spec = "" if error.spec is None else str(error.spec)
+        where = f" at {error.path}" if error.path else ""
+        text = f"decoding stopped{where}, offset {error.offset}: {error.message}"
+        _place(nodes, error.path, Node(error.code, text, spec, "error"))
+    return nodes
+
+
+def _place(nodes: list[Node], path: str, mark: Node) -> None:
+    """Put a mark below the deepest node on its path, before the marks of nodes after it."""
+    found: Node | None = None
+    level = nodes
+    while True:
+        below = next((node for node in level if _on_path(node.path, path)), None)
+        if below is None:
+            break
+        found, level = below, below.children
+    (nodes if found is None else found.children).append(mark)
+
+
+def _on_path(node: str, path: str) -> bool:
+    return bool(node) and (path == node or (path.startswith(node) and path[len(node)] in ".["))
+
+
+def _scalar(value: Any) -> Node:
+    name = type(value).stem() if hasattr(value, "stem") else "value"
+    if isinstance(value, GUID):
+        return Node(name, str(value), span=Span(0, 16), wire=bytes(value))
+    if isinstance(value, WcharText):
+        return Node(name, f'"{value.text}"', span=Span(0, len(value)), wire=bytes(value))
+    return Node(name, bytes_text(value) if isinstance(value, bytes) else str(value))
+
+
+class _Builder:
+    def __init__(self, packet: WireStruct, options: NodeOptions, marked: set[str]) -> None:
+        self.packet = packet
+        self.options = options
+        self.marked = marked
+        self.spans: Mapping[str, Span] = reference.layout(packet)
+
+    def structure(self, value: WireStruct, name: str, path: str, parents: tuple[Any, ...] = ()) -> Node:
+        span = self.spans.get(path)
+        node = Node(name or value.stem(), note=str(value.SPEC), kind="structure", path=path, span=span)
+        if span is not None:
+            node.value = count_text(span.length, "byte")
+        for field in fields(type(value)):
+            if not field.position:
+                node.children += self.field(value, field, path, parents)
+        for inner in getattr(value, "INSIDE", ()):
+            part = getattr(value, inner)
+            if isinstance(part, WireStruct):
+                node.children.append(self.structure(part, inner, f"{path}.{inner}" if path else inner))
+        if span is None and node.children and node.children[0].span is not None:
+            # A structure that is cut has no span, but it begins where its first field does.
+            node.span = Span(node.children[0].span.offset, 0)
+        return node
+
+    def field(
+        self, parent: WireStruct, field: Field, prefix: str, parents: tuple[Any, ...]
+    ) -> Iterator[Node]:
+        value = getattr(parent, field.name)
+        path = f"{prefix}.{field.name}" if prefix else field.name
+        if value is msgspec.UNSET:
+            return
+        if isinstance(parent, UserHeader) and field.name in _QUEUES:
+            node = self.queue(parent, field.name, path)
+            if node is not None:
+                yield node
+                return
+        if value is None or self.left_out(field, value, path):
+            return
+        if isinstance(value, WireStruct):
+            yield self.structure(value, field.name, path, (parent, *parents))
+        elif isinstance(value, tuple):
+            yield from self.items(value, field.name, path, (parent, *parents))
+        else:
+            yield self.leaf(parent, field, value, path, parents)
+
+    def left_out(self, field: Field, value: Any, path: str) -> bool:
+        if path in self.marked:
+            return False
+        if isinstance(value, bytes) and not value:
+            return True
+        hidden = field.name.endswith("padding") or field.name.startswith("reserved")
+        if not hidden or self.options.everything:
+            return False
+        # A response to a session request is padded with one letter, 512 times.
+        return not any(value) or set(value) == {0x5A} if isinstance(value, bytes) else not value
+
+    def queue(self, header: UserHeader, name: str, path: str) -> Node | None:
+        """A queue by its format name; None when it has none or its host is not known."""
+        if not isinstance(header.flags, int):
+            return None
+        text = header.format_name(name)
+        if text is None:
+            return None
+        table = type(header).BITS
+        assert table is not None
+        bit = table.bits[_QUEUES[name]]
+        selector = header.bit(bit.name)
+        kind = "" if bit.names is None else _enumerated(bit.names, selector)
+        return self.spanned(name, path, text, kind, getattr(header, name))
+
+    def items(
+        self, values: tuple[Any, ...], name: str, path: str, parents: tuple[Any, ...]
+    ) -> Iterator[Node]:
+        node = Node(name, count_text(len(values), "element"), path=path, span=self.spans.get(path))
+        for index, value in enumerate(values[:_LISTED]):
+            at = f"{path}[{index}]"
+            text = element_format_name(value) if isinstance(value, MQFFormatNameElement) else None
+            if text is not None:
+                node.children.append(self.spanned(f"[{index}]", at, text, "", value))
+            elif isinstance(value, WireStruct):
+                node.children.append(self.structure(value, f"[{index}]", at, parents))
+            else:
+                node.children.append(Node(f"[{index}]", str(value), path=at, span=self.spans.get(at)))
+        if len(values) > _LISTED:
+            node.children.append(Node("...", f"{len(values) - _LISTED} more elements"))
+        if values or path in self.marked:
+            yield node
+
+    def leaf(self, parent: WireStruct, field: Field, value: Any, path: str, parents: tuple[Any, ...]) -> Node:
+        table = type(parent).BITS
+        if isinstance(value, int):
+            if table is not None and table.field == field.name:
+                return self.word(parent, field, value, path)
+            text, note = number_text(field, value)
+            if field.unit == "unix-time" or self.absolute(path):
+                note = unix_time_text(value, self.options.zone)
+            return self.spanned(field.name, path, text, note, value)
+        if isinstance(value, GUID):
+            return self.spanned(field.name, path, str(value), "none" if value == NULL_GUID else "", value)
+        if isinstance(value, WcharText):
+            return self.text(field.name, path, value)
+        return self.binary(parent, field, value, path, parents)
+
+    def absolute(self, path: str) -> bool:
+        return path == "base_header.time_to_reach_queue" and isinstance(self.packet, MessagePacket)
+
+    def word(self, parent: WireStruct, field: Field, value: int, path: str) -> Node:
+        node = self.spanned(field.name, path, f"{value:#0{field.subcon.sizeof() * 2 + 2}x}", "", value)
+        table = type(parent).BITS
+        assert table is not None
+        stem = parent.stem()
+        meanings = BIT_MEANINGS.get(stem, {})
+        for bit in table.bits.values():
+            number = (value & bit.mask) >> bit.shift
+            named = "" if bit.names is None else _enumerated(bit.names, number)
+            if not number and (stem, bit.name) not in SHOWN_AT_ZERO:
+                continue
+            meaning = "reserved" if is_reserved(bit.name) else meanings.get(bit.name, "")
+            text = f"{number:#x}" if number > 9 else str(number)
+            note = f"{meaning}: {named}" if named else meaning
+            node.children.append(Node(bit.name, text, note, "bit"))
+        return node
+
+    def text(self, name: str, path: str, value: WcharText) -> Node:
+        note = "" if value.exact else "not well-formed"
+        if len(value.text) <= 128:
+            return self.spanned(name, path, f'"{value.text}"', note, value)
+        node = self.spanned(name, path, count_text(len(value), "byte"), note or "UTF-16 text", value)
+        node.block = Block(bytes(value), 0 if node.span is None else node.span.offset, value.text)
+        return node
+
+    def binary(
+        self, parent: WireStruct, field: Field, value: bytes, path: str, parents: tuple[Any, ...]
+    ) -> Node:
+        size = count_text(len(value), "byte")
+        if isinstance(parent, MessagePropertiesHeader):
+            if field.name == "message_body":
+                return self.body(parent, value, path)
+            if field.name == "correlation_id":
+                return self.spanned(field.name, path, *_correlation(value), value)
+        if isinstance(parent, SecurityData) and field.name == "security_id":
+            header = next((p for p in parents if isinstance(p, SecurityHeader)), None)
+            text = None if header is None else security_id_text(header)
+            if text is not None:
+                return self.spanned(field.name, path, text, "", value)
+        if isinstance(parent, AddressOverlay | ExtendedAddressHeader) and field.name == "address":
+            address = address_text(parent.address_type, value)
+            return self.spanned(field.name, path, address or bytes_text(value), "", value)
+        if len(value) <= INLINE_BYTES or not any(value):
+            return self.spanned(field.name, path, bytes_text(value), "", value)
+        node = self.spanned(field.name, path, size, "", value)
+        node.block = Block(value, 0 if node.span is None else node.span.offset)
+        return node
+
+    def body(self, header: MessagePropertiesHeader, value: bytes, path: str) -> Node:
+        size = count_text(len(value), "byte")
+        if len(value) < header.message_size:
+            size = f"{len(value)} of {count_text(header.message_size, 'byte')}"
+        encrypted = bool(header.privacy_level)
+        content = classify_body(b"" if encrypted else value, header.body_type)
+        words = {"binary": "", "number": content.text or "", "xml": "XML", "json": "JSON", "text": "text"}
+        note = "encrypted" if encrypted else f"{content.encoding} {words[content.kind]}".strip()
+        node = self.spanned("message_body", path, size, note, value)
+        text = None if content.kind == "number" else content.text
+        node.block = Block(value, 0 if node.span is None else node.span.offset, text)
+        return node
+
+    def spanned(self, name: str, path: str, text: str, note: str, value: Any) -> Node:
+        span = self.spans.get(path)
+        wire = self.wire(value, path) if self.options.everything else b""
+        return Node(name, text, note, path=path, span=span, wire=wire)
+
+    def wire(self, value: Any, path: str) -> bytes:
+        """The bytes of a value, put together from the values of its fields."""
+        if isinstance(value, bytes):
+            return bytes(value)
+        if isinstance(value, int):
+            span = self.spans.get(path)
+            return b"" if span is None else value.to_bytes(span.length, "little")
+        if isinstance(value, WireStruct):
+            names = (field.name for field in fields(type(value)) if not field.position)
+            return b"".join(self.wire(getattr(value, name), f"{path}.{name}") for name in names)
+        return b""
+
+
+def _enumerated(names: Any, value: int) -> str:
+    try:
+        return str(names(value).name)
+    except ValueError:
+        return "unknown value"
+
+
+def _correlation(value: bytes) -> tuple[str, str]:
+    if not any(value):
+        return "none", ""
+    return identifier_text(value) or bytes_text(value), ""

@@ -1,0 +1,326 @@
+"""Records and packets as a tree: offset, name, value, meaning, and what is wrong right where it is.
+
+The rule kept here: it only prints nodes. At 80 columns a value goes on below itself, in a pipe every value
+has one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, tzinfo
+from typing import Any
+
+import msgspec
+from rich.cells import cell_len
+
+from msmq_wire.cli.render.nodes import Block, Node, NodeOptions, packet_nodes
+from msmq_wire.cli.render.screen import Screen, Segment, fold
+from msmq_wire.cli.render.values import count_text, timestamp_text
+from msmq_wire.errors import DecodeError
+from msmq_wire.records.record import Record
+from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
+from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.wire.musts import Anomaly
+
+__all__ = ["Heading", "TreeOptions", "heading_segments", "print_packet", "print_record"]
+
+_DUMP_ROW = 16
+_WIDE_NAMES = 38
+_NARROW_NAMES = 24
+_HEX_ROWS = 4
+_NODE_STYLES = {"structure": "title", "field": "name", "bit": "dim", "anomaly": "warning", "error": "error"}
+
+
+class TreeOptions(msgspec.Struct, frozen=True):
+    """How trees are printed: ``body_limit`` is in bytes, 0 for no limit; ``zone`` None is local time."""
+
+    hex: bool = False
+    body_limit: int = 512
+    zone: tzinfo | None = UTC
+
+
+class Heading(msgspec.Struct, frozen=True, kw_only=True):
+    """What the first line of a record says; empty parts are left out. ``time`` is in nanoseconds."""
+
+    type: str
+    id: int | None = None
+    time: int | None = None
+    src: str = ""
+    dst: str = ""
+    via: str = ""
+    size: int | None = None
+    frames: Sequence[int] = ()
+    words: str = ""
+
+
+def print_packet(
+    screen: Screen,
+    heading: Heading,
+    packet: Any,
+    options: TreeOptions,
+    *,
+    anomalies: Sequence[Anomaly] = (),
+    error: DecodeError | None = None,
+    remainder: bytes = b"",
+) -> None:
+    """Print a packet below its heading, with its anomalies, its error and what follows it."""
+    _Tree(screen, options).heading(heading, packet)
+    node_options = NodeOptions(everything=options.hex, zone=options.zone)
+    nodes = packet_nodes(packet, node_options, anomalies=anomalies, error=error)
+    if remainder:
+        end = max((n.span.offset + n.span.length for n in nodes if n.span is not None), default=0)
+        what = "were not decoded" if error is not None else "follow the packet"
+        note = Node("remainder", f"{count_text(len(remainder), 'byte')} {what}")
+        note.block = Block(remainder, end)
+        nodes.append(note)
+    _Tree(screen, options).nodes(nodes)
+
+
+def print_record(screen: Screen, record: Record, options: TreeOptions, *, via: str = "") -> None:
+    """Print a record: a packet as a tree, a gap, an error or an event of a stream as one line."""
+    words = [record.event or ""]
+    if record.missing is not None:
+        words.append(f"{count_text(record.missing, 'byte')} missing")
+    words.append(record.reason or "")
+    has_packet = record.packet is not None or record.error is not None
+    heading = Heading(
+        type=record.type,
+        id=record.id,
+        time=record.time,
+        src=record.src or "",
+        dst=record.dst or "",
+        via=via,
+        size=record.length if has_packet else None,
+        frames=record.frames,
+        words=", ".join(word for word in words if word),
+    )
+    if not has_packet:
+        _Tree(screen, options).heading(heading, None)
+        return
+    print_packet(
+        screen,
+        heading,
+        record.packet,
+        options,
+        anomalies=record.anomalies,
+        error=record.error,
+        remainder=record.remainder,
+    )
+    screen.line(())
+
+
+def heading_segments(screen: Screen, heading: Heading, packet: Any, zone: tzinfo | None) -> list[Segment]:
+    """The parts of a record's first line."""
+    safe = screen.safe
+    parts: list[Segment] = []
+    if heading.id is not None:
+        parts.append((f"#{heading.id}", "strong"))
+    if heading.time is not None:
+        parts.append((timestamp_text(heading.time, zone), ""))
+    if heading.src or heading.dst:
+        arrow = screen.choose("→", "->")
+        parts.append((f"{safe(heading.src)} {arrow} {safe(heading.dst)}", ""))
+    parts.append((heading.type, "title"))
+    queue, label = _queue_and_label(packet)
+    if queue:
+        parts.append((safe(queue), "name"))
+    if label:
+        parts.append((f'"{safe(label)}"', "note"))
+    if heading.words:
+        parts.append((safe(heading.words), ""))
+    if heading.size is not None:
+        parts.append((count_text(heading.size, "byte"), ""))
+    if heading.via:
+        parts.append((f"via {heading.via}", ""))
+    if heading.frames:
+        shown = ", ".join(map(str, heading.frames[:3]))
+        more = screen.choose("…", "...") if len(heading.frames) > 3 else ""
+        parts.append((f"{'frame' if len(heading.frames) == 1 else 'frames'} {shown}{more}", "dim"))
+    return parts
+
+
+def _queue_and_label(packet: Any) -> tuple[str, str]:
+    user = getattr(packet, "user_header", None)
+    properties = getattr(packet, "message_properties_header", None)
+    queue = label = None
+    if isinstance(user, UserHeader) and isinstance(user.flags, int):
+        queue = user.format_name("destination_queue")
+    if isinstance(properties, MessagePropertiesHeader) and isinstance(properties.label, bytes):
+        label = properties.label.text
+    return queue or "", label or ""
+
+
+class _Tree:
+    def __init__(self, screen: Screen, options: TreeOptions) -> None:
+        self.screen = screen
+        self.options = options
+        self.branch = screen.choose("├─ ", "|- ")
+        self.last = screen.choose("└─ ", "`- ")
+        self.down = screen.choose("│  ", "|  ")
+        self.ellipsis = screen.choose("…", "...")
+        narrow = screen.width is not None and screen.width < 110
+        self.row = 4 if narrow else 8
+        self.offsets = 4
+        self.names = 0
+
+    def heading(self, heading: Heading, packet: Any) -> None:
+        parts = heading_segments(self.screen, heading, packet, self.options.zone)
+        width = self.screen.width
+        line: list[Segment] = []
+        used = 0
+        for text, style in parts:
+            size = cell_len(text) + 2
+            if line and width is not None and used + size > width:
+                self.screen.line(line)
+                line, used = [("    ", "")], 4
+            if width is not None and size > width - used:
+                pieces = list(fold(text, width - used))
+                for piece in pieces[:-1]:
+                    self.screen.line([*line, (piece, style)])
+                    line, used = [("    ", "")], 4
+                text = pieces[-1]
+            line += [(text, style), ("  ", "")]
+            used += cell_len(text) + 2
+        self.screen.line(line)
+
+    def nodes(self, nodes: list[Node]) -> None:
+        shown = list(_walk(nodes, 0))
+        largest = max((n.span.offset + n.span.length for n, _ in shown if n.span is not None), default=0)
+        self.offsets = max(4, len(str(largest)))
+        widths = [3 * depth + cell_len(n.name) for n, depth in shown if n.kind in ("field", "bit")]
+        narrow = self.options.hex and self.row == 4
+        self.names = min(max(widths, default=0), _NARROW_NAMES if narrow else _WIDE_NAMES) + 2
+        for node in nodes:
+            self.node(node, "", "")
+
+    def node(self, node: Node, guide: str, below: str) -> None:
+        style = _NODE_STYLES[node.kind]
+        if node.kind in ("anomaly", "error"):
+            self.mark(node, guide, below, style)
+            return
+        child_guide = below + (self.down if node.children else "   ")
+        self.entry(node, guide, child_guide if node.children else below, style)
+        if node.block is not None:
+            self.block(node.block, child_guide)
+        for index, child in enumerate(node.children):
+            last = index == len(node.children) - 1
+            self.node(
+                child, below + (self.last if last else self.branch), below + ("   " if last else self.down)
+            )
+
+    def mark(self, node: Node, guide: str, below: str, style: str) -> None:
+        safe = self.screen.safe
+        sign = self.screen.choose("⚠", "!") if node.kind == "anomaly" else self.screen.choose("✖", "X")
+        note = f" ({safe(node.note)})" if node.note else ""
+        text = f"{sign} {safe(node.name)}: {safe(node.value)}{note}"
+        margin = " " * self.left
+        room = self.room(margin + guide)
+        for index, piece in enumerate(fold(text, room) if room else [text]):
+            lead = guide if index == 0 else below + "  "
+            self.screen.line([(margin, ""), (lead, "dim"), (piece, style)])
+
+    @property
+    def left(self) -> int:
+        """Cells before the guides: the offset, and the bytes if they are shown; then two spaces."""
+        return self.offsets + 2 + (self.row * 3 + 1 if self.options.hex else 0)
+
+    def room(self, before: str) -> int:
+        """Cells left on a line, 0 where lines are not folded."""
+        return 0 if self.screen.width is None else max(self.screen.width - cell_len(before), 16)
+
+    def entry(self, node: Node, guide: str, below: str, style: str) -> None:
+        """A node's own lines: offset, bytes, guides, name, value and meaning."""
+        safe = self.screen.safe
+        offset = "" if node.span is None or node.kind == "bit" else str(node.span.offset)
+        gap = 2
+        if node.kind != "structure":
+            gap = max(self.names - cell_len(guide) - cell_len(node.name), 2)
+        lead = cell_len(guide) + cell_len(node.name) + gap
+        note_style = "spec" if node.kind == "structure" else "note"
+        room = 0 if self.screen.width is None else max(self.screen.width - self.left - lead, 16)
+        rows = list(_value_rows(safe(node.value), safe(node.note), note_style, room))
+        hexes = self.hexes(node)
+        for index in range(max(len(rows), len(hexes))):
+            parts: list[Segment] = [((offset if index == 0 else "").rjust(self.offsets), "dim"), ("  ", "")]
+            if self.options.hex:
+                bytes_row = hexes[index] if index < len(hexes) else ""
+                parts.append((bytes_row.ljust(self.row * 3 + 1), "dim"))
+            if index == 0:
+                parts += [(guide, "dim"), (safe(node.name), style), (" " * gap, "")]
+            else:
+                parts += [(below, "dim"), (" " * max(lead - cell_len(below), 0), "")]
+            self.screen.line([*parts, *(rows[index] if index < len(rows) else ())])
+
+    def hexes(self, node: Node) -> list[str]:
+        """The bytes of a field, a few rows of them; a block shows its own."""
+        if not self.options.hex or not node.wire or node.block is not None:
+            return []
+        step = self.row
+        most = step * _HEX_ROWS
+        rows = [node.wire[at : at + step].hex(" ") for at in range(0, min(len(node.wire), most), step)]
+        left = len(node.wire) - most
+        if left > 0:
+            rows.append(f"{self.ellipsis} {left} more")
+        return rows
+
+    def block(self, block: Block, guide: str) -> None:
+        """A long value below its field: its text, or its bytes where there is none or they are asked for."""
+        limit = self.options.body_limit or len(block.data)
+        if block.text is not None and not self.options.hex:
+            limit = limit if len(block.data) == len(block.text) else limit // 2
+            self.text(block.text, limit, guide)
+        else:
+            self.dump(block, limit, guide)
+
+    def text(self, text: str, limit: int, guide: str) -> None:
+        margin = " " * self.left
+        room = self.room(margin + guide)
+        shown = text[:limit] if self.options.body_limit else text
+        for line in shown.replace("\r\n", "\n").split("\n"):
+            safe = self.screen.safe(line.replace("\t", "    "))
+            for piece in fold(safe, room) if room else [safe]:
+                self.screen.line([(margin, ""), (guide, "dim"), (piece, "note")])
+        self.more(len(text) - len(shown), "character", guide)
+
+    def dump(self, block: Block, limit: int, guide: str) -> None:
+        data = block.data[:limit]
+        step = _DUMP_ROW
+        lead = self.offsets + 2 + cell_len(guide)
+        while self.screen.width is not None and step > 4 and lead + step * 4 + 1 > self.screen.width:
+            step //= 2
+        for at in range(0, len(data), step):
+            row = data[at : at + step]
+            letters = "".join(chr(b) if 0x20 <= b < 0x7F else "." for b in row)
+            offset = str(block.offset + at).rjust(self.offsets)
+            hexed = row.hex(" ").ljust(step * 3 + 1)
+            self.screen.line([(offset, "dim"), ("  ", ""), (guide, "dim"), (hexed, ""), (letters, "note")])
+        self.more(len(block.data) - len(data), "byte", guide, dump=True)
+
+    def more(self, count: int, noun: str, guide: str, *, dump: bool = False) -> None:
+        if count <= 0:
+            return
+        margin = " " * (self.offsets + 2 if dump else self.left)
+        text = f"{self.ellipsis} {count} more {noun}{'' if count == 1 else 's'}; --body-limit 0 shows all"
+        self.screen.line([(margin, ""), (guide, "dim"), (text, "dim")])
+
+
+def _value_rows(value: str, note: str, note_style: str, room: int) -> Iterator[list[Segment]]:
+    """A value and its meaning side by side if they fit in ``room`` cells, else one below the other."""
+    used = cell_len(value) + 2 if value and note else 0
+    if not room or cell_len(value) + cell_len(note) + 2 * bool(used) <= room:
+        yield [(value, ""), ("  " if used else "", ""), (note, note_style)]
+        return
+    if used and used <= room // 3:
+        for index, piece in enumerate(fold(note, room - used)):
+            yield [(value if index == 0 else " " * (used - 2), ""), ("  ", ""), (piece, note_style)]
+        return
+    if value:
+        yield from ([(piece, "")] for piece in fold(value, room))
+    if note:
+        yield from ([(piece, note_style)] for piece in fold(note, room))
+
+
+def _walk(nodes: list[Node], depth: int) -> Iterator[tuple[Node, int]]:
+    for node in nodes:
+        yield node, depth
+        yield from _walk(node.children, depth + 1)

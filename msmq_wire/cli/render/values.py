@@ -1,0 +1,133 @@
+"""Field values in words: numbers with their names, times, durations, addresses, identifiers.
+
+The rule kept here: what is printed first is the value on the wire; what it means stands behind it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from msmq_wire.wire.fields import Field
+from msmq_wire.wire.types.enumerations import BodyType
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from msmq_wire.wire.types.message_identifier import MessageIdentifier
+
+__all__ = [
+    "INLINE_BYTES",
+    "bytes_text",
+    "count_text",
+    "duration_text",
+    "enumeration_text",
+    "identifier_text",
+    "number_text",
+    "rfc3339_text",
+    "timestamp_text",
+    "unix_time_text",
+]
+
+INLINE_BYTES = 16
+"""Bytes that are shown on the line of their field; more make a dump."""
+
+_INFINITE = 0xFFFFFFFF
+_PERIODS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
+
+
+def count_text(count: int, noun: str) -> str:
+    """A number with its noun, in the plural unless it is 1."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def duration_text(seconds: int) -> str:
+    """Seconds as days, hours, minutes and seconds; 0xFFFFFFFF is infinite."""
+    if seconds == _INFINITE:
+        return "infinite"
+    parts = []
+    for size, one, many in _PERIODS:
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {one if count == 1 else many}")
+    return " ".join(parts) or "0 s"
+
+
+def unix_time_text(seconds: int, zone: tzinfo | None = UTC) -> str:
+    """Seconds since 1970 as a date and time in a zone; None is the zone of this machine."""
+    return _iso(datetime.fromtimestamp(seconds, UTC).astimezone(zone), "")
+
+
+def timestamp_text(nanoseconds: int, zone: tzinfo | None = UTC) -> str:
+    """Nanoseconds since 1970 as a date and time in a zone; nanoseconds only where there are any."""
+    seconds, fraction = divmod(nanoseconds, 1_000_000_000)
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
+    except (OverflowError, ValueError, OSError):
+        return f"{nanoseconds} ns"
+    digits = f"{fraction:09d}"
+    return _iso(moment, "." + (digits[:6] if digits.endswith("000") else digits))
+
+
+def rfc3339_text(text: str, zone: tzinfo | None = UTC) -> str:
+    """A time of a JSON row, as shown in a zone; another text stays as it is."""
+    seconds, _, fraction = text.removesuffix("Z").partition(".")
+    try:
+        moment = datetime.fromisoformat(seconds).replace(tzinfo=UTC)
+        nanoseconds = int(fraction.ljust(9, "0")) if fraction else 0
+    except ValueError:
+        return text
+    return timestamp_text(int(moment.timestamp()) * 1_000_000_000 + nanoseconds, zone)
+
+
+def _iso(moment: datetime, fraction: str) -> str:
+    offset = moment.strftime("%z")
+    zone = "Z" if moment.tzinfo is UTC else f"{offset[:3]}:{offset[3:]}"
+    return f"{moment.strftime('%Y-%m-%d %H:%M:%S')}{fraction}{zone}"
+
+
+def enumeration_text(field: Field, value: int) -> str:
+    """The name of a value of an enumeration, empty when it has none."""
+    if field.names is None:
+        return ""
+    try:
+        return field.names(value).name
+    except ValueError:
+        if field.names is BodyType and value & BodyType.VT_VECTOR:
+            element = value & ~BodyType.VT_VECTOR
+            return f"VT_VECTOR | {BodyType(element).name}" if element in set(BodyType) else ""
+        return ""
+
+
+def number_text(field: Field, value: int) -> tuple[str, str]:
+    """An integer field as its value and its meaning."""
+    note = enumeration_text(field, value)
+    if field.names is not None:
+        return (str(value) if value < 10 else f"{value:#06x}"), note or "unknown value"
+    if field.name == "signature":
+        size: Any = field.subcon.sizeof()
+        text = value.to_bytes(size, "little")
+        printable = all(0x20 <= byte < 0x7F for byte in text)
+        return f"{value:#0{size * 2 + 2}x}", f'"{text.decode("ascii")}"' if printable else ""
+    if field.unit == "seconds":
+        return str(value), duration_text(value)
+    if field.unit == "milliseconds":
+        # Whole seconds: the exact number stands before it.
+        return f"{value} ms", duration_text(value // 1000) if value >= 1000 else ""
+    if field.name.endswith("section_id") or field.name == "version_number":
+        return f"{value:#0{field.subcon.sizeof() * 2 + 2}x}", ""
+    if field.name.endswith("_size") and field.name != "window_size":
+        return count_text(value, "byte"), ""
+    return str(value), ""
+
+
+def bytes_text(data: bytes) -> str:
+    """A few bytes in hex, or how many zeros they are."""
+    if len(data) > 4 and not any(data):
+        return f"{len(data)} zero bytes"
+    return data.hex(" ")
+
+
+def identifier_text(correlation_id: bytes) -> str:
+    """Twenty bytes as the identifier of a message, empty when they cannot be one."""
+    if len(correlation_id) != 20 or correlation_id[:16] == NULL_GUID:
+        return ""
+    guid, ordinal = GUID(correlation_id[:16]), int.from_bytes(correlation_id[16:], "little")
+    return str(MessageIdentifier(queue_manager_guid=guid, ordinal=ordinal))

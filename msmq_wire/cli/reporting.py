@@ -1,0 +1,32 @@
+"""What goes to standard error: one line for an error, one for the summary."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from msmq_wire.cli.render.safe_text import escaped
+
+__all__ = ["PROGRAM", "complain", "tell", "version_text"]
+
+PROGRAM = "msmq-wire"
+
+
+def complain(message: str) -> None:
+    """Print an error as one line, whatever the message holds."""
+    tell(f"{PROGRAM}: {message}")
+
+
+def tell(message: str) -> None:
+    """Print one line on standard error."""
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    sys.stdout.flush()
+    print(escaped(" ".join(message.split()), encoding=encoding), file=sys.stderr)
+
+
+def version_text() -> str:
+    """The program and its version."""
+    try:
+        return f"{PROGRAM} {version(PROGRAM)}"
+    except PackageNotFoundError:
+        return f"{PROGRAM} (not installed)"

@@ -1,0 +1,127 @@
+"""What a filter sees of a record: a few names, and the packet by the paths of its JSON view."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from msmq_wire.cli.body_content import classify_body
+from msmq_wire.records.record import Record
+from msmq_wire.records.view import view
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
+from msmq_wire.wire.headers.user_header import UserHeader
+
+__all__ = ["NAMES", "Subject"]
+
+NAMES = (
+    "type",
+    "id",
+    "capture",
+    "src",
+    "dst",
+    "host",
+    "time",
+    "stream",
+    "length",
+    "queue",
+    "label",
+    "message_id",
+    "body",
+    "anomalies",
+    "error",
+)
+
+_STEP = re.compile(r"[^.\[\]]+")
+
+
+class Subject:
+    """A record as a filter sees it. What it does not have is None or no value."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+    def values(self, name: str) -> tuple[Any, ...]:
+        """The values of a name: two for ``host``, none for a path that the packet does not have."""
+        record = self.record
+        match name:
+            case "host":
+                return (record.src, record.dst)
+            case "anomalies":
+                return (len(record.anomalies),)
+            case "error":
+                return (None if record.error is None else record.error.code,)
+            case "queue":
+                return (self._queue(),)
+            case "label":
+                return (self._label(),)
+            case "message_id":
+                return (self._message_id(),)
+            case "body":
+                return (self._body(),)
+        if name in NAMES:
+            return (getattr(record, name),)
+        return self._at(name)
+
+    @property
+    def _user_header(self) -> UserHeader | None:
+        header = getattr(self.record.packet, "user_header", None)
+        return header if isinstance(header, UserHeader) else None
+
+    @property
+    def _properties(self) -> MessagePropertiesHeader | None:
+        header = getattr(self.record.packet, "message_properties_header", None)
+        return header if isinstance(header, MessagePropertiesHeader) else None
+
+    def _queue(self) -> str | None:
+        header = self._user_header
+        return header.format_name("destination_queue") if header and isinstance(header.flags, int) else None
+
+    def _label(self) -> str | None:
+        header = self._properties
+        return header.label.text if header and isinstance(header.label, bytes) else None
+
+    def _message_id(self) -> str | None:
+        header = self._user_header
+        if header is None or not isinstance(header.message_id, int):
+            return None
+        return f"{header.source_queue_manager}\\{header.message_id}"
+
+    def _body(self) -> str | None:
+        header = self._properties
+        if header is None or not isinstance(header.message_body, bytes):
+            return None
+        content = classify_body(header.message_body, header.body_type)
+        return header.message_body.decode("latin-1") if content.text is None else content.text
+
+    @cached_property
+    def _view(self) -> Any:
+        packet = self.record.packet
+        return view(packet) if isinstance(packet, WireStruct) else None
+
+    def _at(self, path: str) -> tuple[Any, ...]:
+        value = self._view
+        for step in _STEP.findall(path):
+            if isinstance(value, dict):
+                value = value.get(step, msgspec.UNSET)
+            elif isinstance(value, list):
+                # A step without an index looks into every element.
+                if step.isdigit():
+                    value = value[int(step)] if int(step) < len(value) else msgspec.UNSET
+                else:
+                    value = [item.get(step) for item in value[:1000] if isinstance(item, dict)]
+            else:
+                value = msgspec.UNSET
+            if value is msgspec.UNSET:
+                return ()
+        return tuple(_plain(item) for item in value) if isinstance(value, list) else (_plain(value),)
+
+
+def _plain(value: Any) -> Any:
+    """A word with bits by its number, a queue by its name, another structure as present."""
+    if isinstance(value, dict):
+        return value.get("raw", value.get("format_name", True))
+    return value
