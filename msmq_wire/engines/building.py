@@ -56,11 +56,11 @@ def build_message(
 
     ``queue``, ``admin_queue`` and ``response_queue`` are format names (``DIRECT=OS:host\\private$\\q``,
     ``PRIVATE=guid\\0000000f``, ``PUBLIC=guid``). The GUID of a private destination becomes
-    QueueManagerAddress; a public destination needs ``queue_manager_address``. ``body`` is bytes, or text, which becomes VT_LPWSTR. Times are in seconds,
-    ``sent_time`` since 1970. ``acknowledge`` names the bits of MessagePropertiesHeader.Flags. A transaction
-    sets recoverable delivery and priority 0. ``headers`` are whole headers by stem
-    (``security_header=...``). Raises EncodeError for what a packet cannot hold, FormatNameError for a name
-    that is none.
+    QueueManagerAddress; a public destination needs ``queue_manager_address``. ``body`` is bytes, or text,
+    which becomes VT_LPWSTR. Times are in seconds, ``sent_time`` since 1970. ``acknowledge`` names the bits
+    of MessagePropertiesHeader.Flags. A transaction sets recoverable delivery and priority 0. ``headers`` are
+    whole headers by stem (``security_header=...``). Raises EncodeError for what a packet cannot hold,
+    FormatNameError for a name that is none.
     """
     if isinstance(body, str):
         body = WcharText.of(body)

@@ -51,13 +51,13 @@ def fit(packet: _Struct) -> _Struct:
     """
     draft = _Draft(packet, None)
     draft.announce()
-    draft.lay_out(0, keep_alignment=_consistent(packet))
+    draft.lay_out(0, settled=_consistent(packet))
     fitted: _Struct = draft.value()
     return fitted
 
 
 def _consistent(packet: WireStruct) -> bool:
-    """Whether the packet decodes to itself; then optional padding that is absent belongs to it."""
+    """Whether the packet decodes to itself; then what is open to two readings keeps its own."""
     try:
         return bool(reference.parse(type(packet), reference.build(packet))[0] == packet)
     except (EncodeError, DecodeError):
@@ -186,8 +186,11 @@ class _Draft:
             if isinstance(child, _Draft):
                 child.announce()
 
-    def lay_out(self, start: int, *, keep_alignment: bool) -> int:
-        """Make padding, own sizes and totals right; returns the packet offset of the end."""
+    def lay_out(self, start: int, *, settled: bool) -> int:
+        """Make padding, own sizes and totals right; returns the packet offset of the end.
+
+        In a ``settled`` packet, optional padding that is absent and totals by a second reading stay.
+        """
         here = start
         ends: dict[str, int] = {}
         own = next((field.name for field in fields(self.cls) if field.own_size), None)
@@ -201,18 +204,18 @@ class _Draft:
                 value = self._padding(field.subcon, value, here)
             elif isinstance(field.subcon, Align):
                 length = -here % field.subcon.to
-                if len(value) != length and not (keep_alignment and not value):
+                if len(value) != length and not (settled and not value):
                     value = value.ljust(length, b"\0")[:length]
             self.values[field.name] = value
             before = here
             for item in value if isinstance(value, list) else [value]:
-                here = self._end_of(item, field.subcon, here, keep_alignment)
+                here = self._end_of(item, field.subcon, here, settled)
             ends[field.name] = here - before
         if own is not None:
             self._own_size(own, here - start)
         if issubclass(self.cls, Packet):
             for total in self.cls.TOTALS:
-                self._total(total, ends)
+                self._total(total, ends, settled)
         return here
 
     def _padding(self, subcon: Fill, value: bytes, here: int) -> bytes:
@@ -221,11 +224,11 @@ class _Draft:
             return value if (here + len(value)) % 4 == 0 else b""
         return value if len(value) == length else value.ljust(length, b"\0")[:length]
 
-    def _end_of(self, value: Any, subcon: Any, here: int, keep_alignment: bool) -> int:
+    def _end_of(self, value: Any, subcon: Any, here: int, settled: bool) -> int:
         if value is None:
             return here
         if isinstance(value, _Draft):
-            return value.lay_out(here, keep_alignment=keep_alignment)
+            return value.lay_out(here, settled=settled)
         if isinstance(value, bytes):
             return here + len(value)
         while isinstance(subcon, Opt | Items):
@@ -237,7 +240,7 @@ class _Draft:
         if self.values[name] not in (size, size - len(self.values.get("padding", b""))):
             self.values[name] = size
 
-    def _total(self, total: Total, sizes: dict[str, int]) -> None:
+    def _total(self, total: Total, sizes: dict[str, int], settled: bool) -> None:
         owner = (
             None
             if self.values[total.at.partition(".")[0]] is None
@@ -246,7 +249,8 @@ class _Draft:
         if owner is None:
             return
         draft, name = owner
-        readings = [sum(sizes[part] for part in parts) for parts in (total.of, total.or_of) if parts]
+        accepted = (total.of, total.or_of) if settled and total.or_of else (total.of,)
+        readings = [sum(sizes[part] for part in parts) for parts in accepted]
         if draft.values[name] not in readings:
             draft.values[name] = readings[0]
 
