@@ -65,9 +65,7 @@ def test_lengths_and_padding_follow_the_data() -> None:
         ("session_header", "base_header", "sh"),
     ],
 )
-def test_a_part_that_is_there_is_announced_and_one_that_is_not_is_not(
-    part: str, header: str, bit: str
-) -> None:
+def test_only_parts_that_are_there_are_announced(part: str, header: str, bit: str) -> None:
     parts: dict[str, Any] = {
         "transaction_header": TransactionHeader(),
         "security_header": SecurityHeader(),

@@ -11,7 +11,7 @@ from msmq_wire.wire.fields import Bytes, Fill, Node, Opt, WireStruct
 from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts, View
 from msmq_wire.wire.types.enumerations import SenderIdType
 from msmq_wire.wire.types.sid import SID
-from msmq_wire.wire.types.wchar_text import WcharText
+from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
 __all__ = ["ProviderInfo", "SecurityData", "SecurityHeader"]
 
@@ -28,12 +28,7 @@ class ProviderInfo(WireStruct, frozen=True, kw_only=True, gc=False):
     ] = WcharText()
 
     MUSTS: ClassVar[Musts] = (
-        CodedMust(
-            "provider-name-terminated",
-            lambda view: view["provider_name"] is UNDETERMINED or view["provider_name"].terminated,
-            at="provider_name",
-            message="ProviderName must end with a NUL",
-        ),
+        must_be_terminated("provider-name-terminated", "provider_name", "ProviderName must end with a NUL"),
     )
 
 

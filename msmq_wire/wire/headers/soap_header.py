@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar
 from construct import Int16ul, Int32ul
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import UNDETERMINED, this
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Ahead, Align, Bytes, Fill, Tell, WireStruct
-from msmq_wire.wire.musts import CodedMust, Must, Musts
-from msmq_wire.wire.types.wchar_text import WcharText
+from msmq_wire.wire.musts import Must, Musts
+from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
 __all__ = ["BODY_SECTION_ID", "HEADER_SECTION_ID", "SoapHeader"]
 
@@ -54,18 +54,8 @@ class SoapHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             at="body_section_id",
             message="BodySectionID must be 0x0384",
         ),
-        CodedMust(
-            "header-terminated",
-            lambda view: view["header"] is UNDETERMINED or not view["header"] or view["header"].terminated,
-            at="header",
-            message="Header must end with a NUL",
-        ),
-        CodedMust(
-            "body-terminated",
-            lambda view: view["body"] is UNDETERMINED or not view["body"] or view["body"].terminated,
-            at="body",
-            message="Body must end with a NUL",
-        ),
+        must_be_terminated("header-terminated", "header", "Header must end with a NUL", or_empty=True),
+        must_be_terminated("body-terminated", "body", "Body must end with a NUL", or_empty=True),
         Must(
             "header-size-wrap",
             this.header_data_length * 2 + 8 < 1 << 32,

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar
 from construct import Int16ul, Int32ul
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import UNDETERMINED, this
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Bytes, Fill, WireStruct
-from msmq_wire.wire.musts import CodedMust, Must, Musts
-from msmq_wire.wire.types.wchar_text import WcharText
+from msmq_wire.wire.musts import Must, Musts
+from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
 __all__ = ["SRMPEnvelopeHeader"]
 
@@ -25,12 +25,7 @@ class SRMPEnvelopeHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     padding: Annotated[bytes, Fill(-(this.data_length * 2) & 3), "Up to the next 4-byte boundary."] = b"\0\0"
 
     MUSTS: ClassVar[Musts] = (
-        CodedMust(
-            "data-terminated",
-            lambda view: view["data"] is UNDETERMINED or view["data"].terminated,
-            at="data",
-            message="Data must end with a NUL",
-        ),
+        must_be_terminated("data-terminated", "data", "Data must end with a NUL"),
         Must(
             "data-length-wrap",
             this.data_length * 2 + 8 < 1 << 32,

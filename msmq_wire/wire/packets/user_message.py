@@ -3,7 +3,7 @@
 from typing import Annotated, ClassVar
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import UNDETERMINED, this
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Limit, Node, Opt, Rest, Tell
 from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
@@ -16,7 +16,7 @@ from msmq_wire.wire.headers.soap_header import SoapHeader
 from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.headers.user_header import UserHeader
-from msmq_wire.wire.musts import CodedMust, Must, Musts, View
+from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.packets.base import PACKET_SIZE, UNDECLARED, Packet, Total
 from msmq_wire.wire.types.guid import NULL_GUID
 
@@ -72,20 +72,6 @@ class MessageHeaders(Packet, frozen=True, kw_only=True, gc=False):
 HEADERS = MessageHeaders.__struct_fields__
 
 
-def _administration_asked(view: View) -> bool:
-    flags, properties = view["user_header"]["flags"], view["message_properties_header"]["flags"]
-    if flags is UNDETERMINED or properties is UNDETERMINED:
-        return True
-    return bool(flags & 0xE000) or not properties & 0x0F
-
-
-def _administration_unasked(view: View) -> bool:
-    flags, properties = view["user_header"]["flags"], view["message_properties_header"]["flags"]
-    if flags is UNDETERMINED or properties is UNDETERMINED:
-        return True
-    return not flags & 0xE000 or bool(properties & 0x0F)
-
-
 MESSAGE_MUSTS = (
     Must(
         "not-internal",
@@ -101,16 +87,16 @@ MESSAGE_MUSTS = (
         message="PR must be 0 in a transactional message",
         spec=SpecRef("MS-MQMQ", "2.2.19.1"),
     ),
-    CodedMust(
+    Must(
         "admin-queue-missing",
-        _administration_asked,
+        (this.user_header.flags & 0xE000 != 0) | (this.message_properties_header.flags & 0x0F == 0),
         at="user_header.flags",
         message="acknowledgments are asked for, so there must be an AdminQueue",
         spec=_USER,
     ),
-    CodedMust(
+    Must(
         "admin-queue-unasked",
-        _administration_unasked,
+        (this.user_header.flags & 0xE000 == 0) | (this.message_properties_header.flags & 0x0F != 0),
         at="user_header.admin_queue",
         message="no acknowledgment is asked for, so there must be no AdminQueue",
         spec=_USER,

@@ -10,7 +10,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import UNDETERMINED, this
 from msmq_wire.wire.fields import Bytes, Fill, WireStruct
 from msmq_wire.wire.musts import CodedMust, Must, Musts, View
-from msmq_wire.wire.types.wchar_text import WcharText
+from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
 __all__ = ["DirectQueueFormatName", "is_direct_name"]
 
@@ -39,12 +39,7 @@ class DirectQueueFormatName(WireStruct, frozen=True, kw_only=True, gc=False):
 
     MUSTS: ClassVar[Musts] = (
         Must("count-even", this.count & 1 == 0, at="count", message="Count must be whole WCHARs"),
-        CodedMust(
-            "terminated",
-            lambda view: view["direct_format_name"] is UNDETERMINED or view["direct_format_name"].terminated,
-            at="direct_format_name",
-            message="DirectFormatName must end with a NUL",
-        ),
+        must_be_terminated("terminated", "direct_format_name", "DirectFormatName must end with a NUL"),
         CodedMust(
             "direct-format-name",
             is_direct_name,

@@ -3,10 +3,11 @@
 from typing import ClassVar, Self
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import this
+from msmq_wire.wire.expressions import UNDETERMINED, this
 from msmq_wire.wire.fields import Bytes
+from msmq_wire.wire.musts import CodedMust, View
 
-__all__ = ["FixedWcharText", "WcharText"]
+__all__ = ["FixedWcharText", "WcharText", "must_be_terminated"]
 
 
 class WcharText(bytes):
@@ -87,3 +88,13 @@ class FixedWcharText(WcharText):
 
 
 _ALL = Bytes(this.size, WcharText)
+
+
+def must_be_terminated(code: str, field: str, message: str, *, or_empty: bool = False) -> CodedMust:
+    """The MUST that a text ends with a NUL, or has no bytes at all."""
+
+    def is_terminated(view: View) -> bool:
+        text = view[field]
+        return text is UNDETERMINED or text.terminated or (or_empty and not text)
+
+    return CodedMust(code, is_terminated, at=field, message=message)
