@@ -7,7 +7,7 @@ it whatever is irregular.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import construct
@@ -45,14 +45,17 @@ def build(value: Any, missing: Sequence[Range] = ()) -> bytes:
     return _write(value, WireWriter(missing=missing)).getvalue()
 
 
-def layout(value: Any, missing: Sequence[Range] = ()) -> Mapping[str, Span]:
+def layout(
+    value: Any, missing: Sequence[Range] = (), wanted: Collection[str] | None = None
+) -> Mapping[str, Span]:
     """Where every field lies, by path (``user_header.flags``, ``....format_name_list[0].format_type``).
 
-    Of a partial value, the fields that were reached.
+    Of a partial value, the fields that were reached. ``wanted`` names the paths to return, all by default.
     """
-    writer = _lay_out(value, missing)
-    spans = writer.spans if writer.spans is not None else {}
-    for name, (at, _) in getattr(value, "INSIDE", {}).items():
+    inside: Mapping[str, tuple[str, Any]] = getattr(value, "INSIDE", {})
+    asked = None if wanted is None else {*wanted, *(at for at, _ in inside.values())}
+    spans = _lay_out(value, missing, asked).spans
+    for name, (at, _) in inside.items():
         inner = getattr(value, name)
         if inner is not None and at in spans:
             base = spans[at]
@@ -64,11 +67,11 @@ def layout(value: Any, missing: Sequence[Range] = ()) -> Mapping[str, Span]:
 
 def decoded_size(partial: Any, missing: Sequence[Range] = ()) -> int:
     """How many bytes of the data a partial value shows."""
-    return _lay_out(partial, missing).written
+    return _lay_out(partial, missing, ()).written
 
 
-def _lay_out(value: Any, missing: Sequence[Range]) -> WireWriter:
-    writer = WireWriter(missing=missing, spans=True)
+def _lay_out(value: Any, missing: Sequence[Range], wanted: Collection[str] | None) -> WireWriter:
+    writer = WireWriter(missing=missing, laying_out=True, wanted=wanted)
     # A partial value ends somewhere; what was written before that place is what was decoded.
     with contextlib.suppress(EncodeError):
         _write(value, writer)
@@ -102,10 +105,10 @@ def find_anomalies(packet: Any, missing: Sequence[Range] = ()) -> tuple[Anomaly,
             break
     if not broken:
         return ()
-    spans = layout(packet, missing)
+    paths = [f"{path}.{must.at}" if path else must.at for path, must, _ in broken[:MAX_ANOMALIES]]
+    spans = layout(packet, missing, frozenset(paths))
     found = []
-    for path, must, value in broken[:MAX_ANOMALIES]:
-        at = f"{path}.{must.at}" if path else must.at
+    for at, (_, must, value) in zip(paths, broken, strict=False):
         span = spans.get(at, Span(0, 0))
         found.append(
             Anomaly(

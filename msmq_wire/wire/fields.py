@@ -33,7 +33,6 @@ from msmq_wire.wire.nodes import (
     ZeroTerminated,
     named,
 )
-from msmq_wire.wire.stream import Span
 
 __all__ = [
     "OWN_SIZE",
@@ -234,8 +233,7 @@ class Node(WireConstruct):
                 raise EncodeError(
                     f"{value!r} does not fit {field.subcon.sizeof()} bytes", path=field.name
                 ) from None
-            if stream.spans is not None:
-                stream.spans[".".join(stream.names)] = Span(start, stream.tell() - start)
+            stream.wrote(start)
             stream.names.pop()
         return obj
 

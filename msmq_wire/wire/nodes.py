@@ -14,7 +14,7 @@ import construct
 
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.wire.expressions import UNDETERMINED, Expression, Undetermined, evaluate
-from msmq_wire.wire.stream import Span, WireReader, WireWriter
+from msmq_wire.wire.stream import WireReader, WireWriter
 
 __all__ = [
     "Ahead",
@@ -102,7 +102,7 @@ class Bytes(WireConstruct):
         if not isinstance(length, Undetermined):
             absent = stream.absent(length)
             # Laying out a partial value, its last field may be short.
-            short = stream.spans is not None and len(obj) < length - absent
+            short = stream.laying_out and len(obj) < length - absent
             if len(obj) != length - absent and not short:
                 raise EncodeError(f"{len(obj)} bytes where the length field says {length - absent}")
         stream.write(obj)
@@ -283,8 +283,7 @@ class Items(WireConstruct):
                 raise named(error, f"[{index}]") from None
             except construct.ConstructError:
                 raise EncodeError(f"{item!r} is out of range", path=f"[{index}]") from None
-            if stream.spans is not None:
-                stream.spans[".".join(stream.names)] = Span(start, stream.tell() - start)
+            stream.wrote(start)
         if stream.names:
             stream.names[-1] = name
         return obj

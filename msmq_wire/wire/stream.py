@@ -7,7 +7,7 @@ is read past ``limit``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -160,16 +160,35 @@ class WireReader:
 
 
 class WireWriter:
-    """Collects a structure's bytes, and the span of every field when asked to."""
+    """Collects a structure's bytes.
 
-    __slots__ = ("_missing", "_parts", "_pos", "names", "spans")
+    With ``laying_out`` it also takes partial values, whose last field may be short, and records the span of
+    every field, or of those in ``wanted``.
+    """
 
-    def __init__(self, *, missing: Sequence[Range] = (), spans: bool = False) -> None:
+    __slots__ = ("_missing", "_parts", "_pos", "_wanted", "laying_out", "names", "spans")
+
+    def __init__(
+        self,
+        *,
+        missing: Sequence[Range] = (),
+        laying_out: bool = False,
+        wanted: Collection[str] | None = None,
+    ) -> None:
         self._parts: list[bytes] = []
         self._pos = 0
         self._missing = _sorted(missing)
+        self._wanted = wanted
+        self.laying_out = laying_out
         self.names: list[str] = []
-        self.spans: dict[str, Span] | None = {} if spans else None
+        self.spans: dict[str, Span] = {}
+
+    def wrote(self, start: int) -> None:
+        """Take note that the field of the current path began at ``start`` and ends here."""
+        if self.laying_out:
+            path = ".".join(self.names)
+            if self._wanted is None or path in self._wanted:
+                self.spans[path] = Span(start, self._pos - start)
 
     def tell(self) -> int:
         return self._pos

@@ -26,7 +26,7 @@ __all__ = ["Heading", "TreeOptions", "heading_segments", "print_packet", "print_
 
 _DUMP_ROW = 16
 _WIDE_NAMES = 38
-_NARROW_NAMES = 24
+_NARROW_NAMES = 23
 _HEX_ROWS = 4
 _NODE_STYLES = {"structure": "title", "field": "name", "bit": "dim", "anomaly": "warning", "error": "error"}
 
