@@ -28,11 +28,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; what is still buffered must not fail again at exit.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit as error:
+        # typer turns a broken pipe into an exit of its own.
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        _forget_output()
         return 0
+    except BrokenPipeError:
+        # Whoever read the output has seen enough.
+        _forget_output()
+        return 0
+    except OSError as error:
+        complain(f"cannot write the output: {error.strerror or error}")
+        _forget_output()
+        return 1
+
+
+def _forget_output() -> None:
+    """Point standard output at nothing: what is still buffered must not fail again at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
 
 
 def _run(arguments: list[str]) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from importlib.metadata import PackageNotFoundError, version
 
+import msmq_wire
 from msmq_wire.cli.render.safe_text import escaped
 
 __all__ = ["PROGRAM", "complain", "tell", "version_text"]
@@ -20,13 +21,12 @@ def complain(message: str) -> None:
 def tell(message: str) -> None:
     """Print one line on standard error."""
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-    sys.stdout.flush()
+    with contextlib.suppress(OSError, ValueError):
+        # In the order it happened, if both streams are one terminal.
+        sys.stdout.flush()
     print(escaped(" ".join(message.split()), encoding=encoding), file=sys.stderr)
 
 
 def version_text() -> str:
     """The program and its version."""
-    try:
-        return f"{PROGRAM} {version(PROGRAM)}"
-    except PackageNotFoundError:
-        return f"{PROGRAM} (not installed)"
+    return f"{PROGRAM} {msmq_wire.__version__}"

@@ -1,0 +1,124 @@
+"""The program itself: version, help, bad usage, interrupts, pipes, and missing libraries."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from msmq_wire.cli import app
+
+Run = Callable[..., Any]
+PROGRAM = "import sys; from msmq_wire.cli.app import main; sys.exit(main())"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def process(*arguments: str, code: str = PROGRAM, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        env=surroundings,
+    )
+
+
+def test_version_imports_no_library_of_the_command_line() -> None:
+    code = (
+        "import sys; from msmq_wire.cli.app import main; status = main(['--version'])\n"
+        "sys.exit(status or any(name in sys.modules for name in ('typer', 'rich')))"
+    )
+    result = process(code=code)
+    assert result.returncode == 0
+    assert result.stdout.startswith(b"msmq-wire ")
+
+
+def test_help_names_every_command_and_shows_examples(run: Run) -> None:
+    status, out, err = run("--help")
+    assert (status, err) == (0, "")
+    for command in ("packet", "decode", "messages", "export"):
+        assert command in out
+        status, text, _ = run(command, "--help")
+        assert status == 0
+        assert "Examples:" in text
+        assert "Exit status:" in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nothing"],
+        ["decode"],
+        ["packet"],
+        ["decode", "x", "--nothing"],
+        ["decode", "x", "--id", "a"],
+        ["export", "x"],
+    ],
+)
+def test_bad_usage_is_one_line_and_status_2(run: Run, arguments: list[str]) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("msmq-wire: ")
+    assert err.count("\n") == 1
+
+
+def test_no_arguments_show_the_help_and_status_2(run: Run) -> None:
+    status, out, _ = run()
+    assert status == 2
+    assert "Commands:" in out
+
+
+def test_an_interrupt_is_quiet_and_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(arguments: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app, "_run", interrupted)
+    assert run("decode", "x") == (130, "", "")
+
+
+def test_an_interrupt_while_reading_is_quiet_and_130(
+    run: Run, capture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("msmq_wire.cli.commands.decode.print_record", interrupted)
+    assert run("decode", capture) == (130, "", "")
+
+
+def test_a_reader_that_leaves_is_no_error(capture: Path) -> None:
+    code = (
+        "import os, sys; read, write = os.pipe(); os.close(read); os.dup2(write, 1)\n"
+        "from msmq_wire.cli.app import main; sys.exit(main())"
+    )
+    result = process("decode", str(capture), "--hex", "-q", code=code)
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_one_line_and_status_1(capture: Path) -> None:
+    code = "import os; os.dup2(os.open('/dev/full', os.O_WRONLY), 1)\n" + PROGRAM
+    result = process("messages", str(capture), "-q", code=code)
+    assert result.returncode == 1
+    assert result.stderr.startswith(b"msmq-wire: cannot write the output: ")
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_missing_libraries_are_one_line_that_says_what_to_install() -> None:
+    code = "import sys; sys.modules['rich'] = None\n" + PROGRAM
+    result = process("decode", "x", code=code)
+    assert result.returncode == 1
+    assert b"pip install 'msmq-wire[cli]'" in result.stderr
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_standard_input_is_decoded_from_a_pipe(capture: Path) -> None:
+    result = process("messages", "-", "--format", "jsonl", stdin=capture.read_bytes())
+    assert result.returncode == 0
+    assert result.stdout.count(b"\n") == 2

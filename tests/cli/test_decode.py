@@ -1,0 +1,217 @@
+"""``msmq-wire decode``: rows, ids, filters, redaction, and how every bad file ends."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+Read = Callable[[str], bytes]
+Make = Callable[..., Path]
+
+
+def rows(out: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_jsonl_has_one_row_an_item_in_order_of_completion(run: Run, capture: Path) -> None:
+    status, out, err = run("decode", capture, "--format", "jsonl")
+    found = rows(out)
+    assert status == 0
+    assert [(row["id"], row["type"], row["frames"]) for row in found] == [
+        (1, "ping", [1]),
+        (2, "user_message", [2]),
+        (3, "user_message", [3, 4]),
+    ]
+    assert found[2]["time"] == "2023-11-14T22:13:23.500000000Z"
+    assert found[2]["src"] == "192.0.2.1:1025"
+    assert found[2]["capture"] == str(capture)
+    assert err == "5 frames read, 4 understood, 1 skipped (1 TCP, not MSMQ); 1 ping, 2 user_message\n"
+
+
+def test_the_tree_begins_with_one_line_a_packet(run: Run, capture: Path) -> None:
+    out = run("decode", capture, "--quiet").out
+    assert (
+        "#3  2023-11-14 22:13:23.500000Z  192.0.2.1:1025 → 192.0.2.20:1801  user_message  "
+        'DIRECT=OS:a04bm02\\q  "mqsender label"  2224 bytes  via tcp  frames 3, 4'
+    ) in out.splitlines()
+
+
+def test_ids_run_on_through_all_files(
+    run: Run, capture: Path, make_capture: Make, packet_bytes: Read
+) -> None:
+    other = make_capture(packet_bytes("user_message/direct_destination"))
+    status, out, err = run("decode", capture, other, "--format", "jsonl")
+    assert status == 0
+    assert [(row["id"], Path(row["capture"]).name) for row in rows(out)] == [
+        (1, "traffic.pcap"),
+        (2, "traffic.pcap"),
+        (3, "traffic.pcap"),
+        (4, "made.pcap"),
+    ]
+    assert err.startswith("6 frames read, 5 understood")
+
+
+def test_filters_and_ids_must_all_match(run: Run, capture: Path) -> None:
+    def ids(*arguments: str) -> list[int]:
+        status, out, _ = run("decode", capture, "--format", "jsonl", *arguments)
+        assert status == 0
+        return [row["id"] for row in rows(out)]
+
+    assert ids("--filter", "type == user_message") == [2, 3]
+    assert ids("--filter", "type == user_message", "--filter", "label ~ mqsender") == [3]
+    assert ids("--id", "1", "--id", "3") == [1, 3]
+    assert ids("--id", "1", "--filter", "type == user_message") == []
+
+
+def test_a_bad_filter_is_one_line_and_status_2(run: Run, capture: Path) -> None:
+    status, out, err = run("decode", capture, "--filter", "nonsense == 1")
+    assert (status, out) == (2, "")
+    assert "column 1" in err
+    assert err.count("\n") == 1
+
+
+def test_times_are_shown_in_the_zone_asked_for(run: Run, capture: Path) -> None:
+    out = run("decode", capture, "--timezone", "Europe/Berlin", "--filter", "time == 23:13").out
+    assert "#1  2023-11-14 23:13:20.500000+01:00" in out
+    status, _, err = run("decode", capture, "--timezone", "Mars/Olympus")
+    assert (status, err.count("\n")) == (2, 1)
+    assert run("decode", capture, "--utc", "--local").status == 2
+
+
+def test_redaction_blanks_what_was_asked_for_and_keeps_lengths(run: Run, capture: Path) -> None:
+    plain = rows(run("decode", capture, "--format", "jsonl").out)
+    status, out, _ = run(
+        "decode", capture, "--format", "jsonl", "--redact", "bodies,labels", "--redact", "hosts"
+    )
+    assert status == 0
+    for secret in ("192.0.2.1", "mqsender", "a04bm02", "557358d1", "YQBhAGEA"):
+        assert secret not in out
+    for before, after in zip(plain, rows(out), strict=True):
+        assert [after[key] for key in ("id", "type", "offset", "length", "consumed", "time")] == [
+            before[key] for key in ("id", "type", "offset", "length", "consumed", "time")
+        ]
+    last = rows(out)[2]
+    assert last["src"] == "host-1:1025"
+    assert last["dst"] == "host-2:1801"
+    assert last["packet"]["message_properties_header"]["label"] == "x" * 14
+    assert last["packet"]["user_header"]["destination_queue"]["format_name"] == "DIRECT=OS:xxxxxxx\\q"
+
+
+def test_redaction_comes_after_filtering(run: Run, capture: Path) -> None:
+    out = run(
+        "decode", capture, "--format", "jsonl", "--redact", "labels", "--filter", "label ~ mqsender"
+    ).out
+    assert [row["id"] for row in rows(out)] == [3]
+
+
+def test_redacted_trees_hold_no_secret_even_with_bytes(run: Run, capture: Path) -> None:
+    out = run("decode", capture, "--hex", "--redact", "bodies,labels,hosts", "--body-limit", "0").out
+    for secret in ("192.0.2.1", "mqsender", "a04bm02", "557358d1", "d1 58 73 55", "6d 00 71 00", "61 00 61"):
+        assert secret not in out
+
+
+def test_an_unknown_redaction_is_bad_usage(run: Run, capture: Path) -> None:
+    status, _, err = run("decode", capture, "--redact", "everything")
+    assert (status, err.count("\n")) == (2, 1)
+
+
+def test_gzip_and_standard_input_are_read(run: Run, capture: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "traffic.pcap.gz"
+    packed.write_bytes(gzip.compress(capture.read_bytes()))
+    from_gzip = run("decode", packed, "--format", "jsonl")
+    assert (from_gzip.status, len(rows(from_gzip.out))) == (0, 3)
+
+
+def test_a_capture_without_msmq_is_one_line_and_status_1(run: Run, make_capture: Make) -> None:
+    path = make_capture()
+    status, out, err = run("decode", path, "-q")
+    assert (status, out) == (1, "")
+    assert err == f"msmq-wire: {path}: no MSMQ traffic in 0 frames\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"This is a letter to my aunt.\n", "is text"),
+        (bytes(100), "neither pcap nor pcapng"),
+        (b"\xd4\xc3\xb2\xa1\x02\x00", "cut"),
+    ],
+)
+def test_what_is_no_capture_is_one_line_and_status_1(
+    run: Run, tmp_path: Path, content: bytes, words: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    status, out, err = run("decode", path)
+    assert (status, out) == (1, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["missing", "file/below", "."])
+def test_a_path_that_cannot_be_opened_is_one_line_and_status_1(run: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    status, out, err = run("decode", tmp_path / name)
+    assert (status, out) == (1, "")
+    assert err.startswith("msmq-wire: cannot open")
+    assert err.count("\n") == 1
+
+
+def test_a_file_that_fails_does_not_stop_the_next_one(run: Run, tmp_path: Path, capture: Path) -> None:
+    status, out, err = run("decode", tmp_path / "missing", capture, "--format", "jsonl")
+    assert status == 1
+    assert [row["id"] for row in rows(out)] == [1, 2, 3]
+    assert "cannot open" in err
+
+
+def test_a_cut_capture_gives_everything_before_the_cut_and_status_1(run: Run, capture: Path) -> None:
+    whole = capture.read_bytes()
+    capture.write_bytes(whole[:-5])
+    status, out, err = run("decode", capture, "--format", "jsonl")
+    assert status == 1
+    assert [row["type"] for row in rows(out)] == ["ping", "user_message", "user_message", "error"]
+    assert err.count("\n") == 2
+    assert "cut" in err.splitlines()[0]
+
+
+def test_packets_that_are_cut_are_status_0(run: Run, make_capture: Make, packet_bytes: Read) -> None:
+    path = make_capture(packet_bytes("user_message/frame_7_completed_synthetic")[:1400])
+    status, out, _ = run("decode", path, "--format", "jsonl")
+    assert status == 0
+    assert rows(out)[0]["error"]["code"] == "missing-bytes"
+
+
+def test_a_hostile_file_name_stays_on_its_line(run: Run, tmp_path: Path) -> None:
+    _, _, err = run("decode", tmp_path / "a\x1b[2J\nb")
+    assert "\x1b" not in err
+    assert err.count("\n") == 1
+
+
+def test_a_hostile_label_does_not_leave_its_json_line(
+    run: Run, make_capture: Make, packet_bytes: Read
+) -> None:
+    data = packet_bytes("user_message/frame_7_completed_synthetic")
+    label = "\u2028\u202e\x85\x9b\x1b\x7f\ud800".encode("utf-16-le", "surrogatepass").ljust(28, b"a")
+    path = make_capture(data[:192] + label + data[220:])
+    out = run("decode", path, "--format", "jsonl").out
+    assert not set(out) & set("\u2028\u202e\x85\x9b\x1b\x7f")
+    assert rows(out)[0]["packet"]["message_properties_header"]["label"].startswith(
+        "\u2028\u202e\x85\x9b\x1b\x7f\ufffd"
+    )
+
+
+def test_a_port_can_be_added(run: Run, tmp_path: Path, make_capture: Make, packet_bytes: Read) -> None:
+    path = make_capture(packet_bytes("user_message/direct_destination"))
+    data = path.read_bytes().replace(struct.pack(">HH", 1025, 1801), struct.pack(">HH", 1025, 9999))
+    path.write_bytes(data)
+    out = run("decode", path, "--port", "9999", "--format", "jsonl").out
+    assert [row["type"] for row in rows(out)] == ["user_message"]
+    assert run("decode", path, "--port", "70000").status == 2

@@ -1,0 +1,60 @@
+"""``msmq-wire export``: the frames of what matches, and nothing written over an input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from msmq_wire.capture.source import read_frames
+
+Run = Callable[..., Any]
+
+
+def test_the_frames_of_matching_items_are_written_unchanged(run: Run, capture: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.pcap"
+    status, _, err = run("export", capture, "--to", out, "--filter", "label ~ mqsender")
+    assert status == 0
+    before = [(frame.time, frame.data) for frame in read_frames(str(capture))]
+    assert [(frame.time, frame.data) for frame in read_frames(str(out))] == before[2:4]
+    assert "2 frames of 1 item written" in err
+
+
+def test_ids_count_through_all_files(run: Run, capture: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.pcap"
+    other.write_bytes(capture.read_bytes())
+    out = tmp_path / "out.pcap"
+    assert run("export", capture, other, "--to", out, "--id", "4").status == 0
+    first = next(iter(read_frames(str(other))))
+    assert [(frame.time, frame.data) for frame in read_frames(str(out))] == [(first.time, first.data)]
+
+
+def test_an_exported_capture_decodes_to_the_same_items(run: Run, capture: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.pcap"
+    run("export", capture, "--to", out)
+    first = run("messages", capture, "--format", "csv", "-q").out
+    assert run("messages", out, "--format", "csv", "-q").out == first
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_an_input_is_never_written_over(run: Run, capture: Path, tmp_path: Path, link: bool) -> None:
+    before = capture.read_bytes()
+    target = capture
+    if link:
+        target = tmp_path / "link.pcap"
+        target.symlink_to(capture)
+    status, _, err = run("export", capture, "--to", target)
+    assert (status, err.count("\n")) == (2, 1)
+    assert capture.read_bytes() == before
+
+
+def test_standard_input_cannot_be_exported(run: Run, tmp_path: Path) -> None:
+    status, _, err = run("export", "-", "--to", tmp_path / "out.pcap")
+    assert (status, err.count("\n")) == (2, 1)
+
+
+def test_a_target_that_cannot_be_written_is_status_1(run: Run, capture: Path, tmp_path: Path) -> None:
+    status, _, err = run("export", capture, "--to", tmp_path / "missing" / "out.pcap", "-q")
+    assert (status, err.count("\n")) == (1, 1)

@@ -1,0 +1,193 @@
+"""The language of ``--filter``: what each form matches, and how mistakes are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from msmq_wire.cli.filter import Filter, compile_filter
+from msmq_wire.cli.subject import Subject
+from msmq_wire.engines.codec import inspect
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.records.record import Record
+
+# 2023-11-14 22:13:20.5 UTC
+TIME = 1_700_000_000_500_000_000
+
+
+@pytest.fixture
+def message(packet_bytes: Callable[[str], bytes]) -> Subject:
+    """Frame 7 completed, as a record of a connection."""
+    result = inspect(packet_bytes("user_message/frame_7_completed_synthetic"))
+    return Subject(
+        Record(
+            id=7,
+            type="user_message",
+            capture="x.pcap",
+            time=TIME,
+            src="192.0.2.1:1025",
+            dst="[2001:db8::1]:1801",
+            stream=0,
+            length=2224,
+            packet=result.packet,
+            anomalies=result.anomalies,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "type == user_message",
+        "type==user_message",
+        "type != ping",
+        "id == 7",
+        "id >= 7 and id < 8",
+        "length > 0x100",
+        "stream == 0",
+        "anomalies > 0",
+        "anomalies",
+        "queue == DIRECT=OS:A04BM02\\Q",
+        "queue == 'direct=os:a04bm02\\q'",
+        'label == "mqsender label"',
+        "label ~ SENDER",
+        "body ~ aaaa",
+        "message_id == 2286",
+        "message_id == 557358D1-9150-9595-4997-b6e611ea26c6\\2286",
+        "message_id > 2000",
+        "host == 192.0.2.1",
+        "host == 192.0.2.1:1025",
+        "host == 192.0.2.0/24",
+        "host == 2001:db8::1",
+        "host == [2001:db8::1]:1801",
+        "src ~ 192.0",
+        "dst == 2001:db8::/32",
+        "host != 192.0.2.9",
+        "time == 2023-11-14",
+        "time == 22:13",
+        "time == 2023-11-14T22:13:20Z",
+        "time == 2023-11-14T22:13:20.5Z",
+        "time == 2023-11-14T23:13:20+01:00",
+        "time >= 22:13:20 and time < 22:13:21",
+        "time > 2023-11-13",
+        "time <= 2023-11-14",
+        "packet.base_header.packet_size == 2224",
+        "base_header.packet_size > 2000",
+        "user_header.flags.dq == 7",
+        "user_header.flags.dq == direct",
+        "user_header.flags.sh == true",
+        "user_header.flags.sh",
+        "user_header.flags == 0x281c00",
+        "user_header.destination_queue ~ a04bm02",
+        "user_header.destination_queue.type == 7",
+        "message_properties_header.message_class == MQMSG_CLASS_NORMAL",
+        "security_header.security_data.security_id ~ S-1-5-21",
+        "security_header",
+        "not type == ping",
+        "not (type == ping or id == 8)",
+        "type == ping or id == 7 and label",
+        "not not id == 7",
+        "NOT type == ping AND id == 7",
+    ],
+)
+def test_what_is_true_of_frame_7_matches_it(message: Subject, expression: str) -> None:
+    assert compile_filter(expression)(message)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "type == ping",
+        "type < id",
+        "anomalies == 0",
+        "label == MQSENDER",
+        "label ~ other",
+        "message_id == 2287",
+        "host == 192.0.2.2",
+        "host != 192.0.2.1",
+        "host == 10.0.0.0/8",
+        "src == 2001:db8::1",
+        "time == 2023-11-15",
+        "time == 22:14",
+        "time < 22:13",
+        "time > 2023-11-14",
+        "transaction_header",
+        "transaction_header.tx_sequence_number != 5",
+        "user_header.flags.th",
+        "error",
+        "error == missing-bytes",
+        "error != missing-bytes",
+        "not id == 7",
+        "(type == ping or id == 7) and id == 8",
+    ],
+)
+def test_what_is_not_true_of_frame_7_does_not_match_it(message: Subject, expression: str) -> None:
+    assert not compile_filter(expression)(message)
+
+
+def test_times_without_a_zone_are_in_the_zone_that_is_shown(message: Subject) -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    assert compile_filter("time == 23:13", berlin)(message)
+    assert not compile_filter("time == 22:13", berlin)(message)
+    assert compile_filter("time == 2023-11-14T23:13:20", berlin)(message)
+
+
+def test_a_record_without_a_packet_matches_by_what_it_has() -> None:
+    gap = Subject(Record(id=1, type="gap", src=None, dst=None))
+    assert compile_filter("type == gap")(gap)
+    for expression in (
+        "label ~ a",
+        "queue",
+        "host == 192.0.2.1",
+        "time > 2000-01-01",
+        "body ~ x",
+        "message_id == 1",
+    ):
+        assert not compile_filter(expression)(gap)
+
+
+@pytest.mark.parametrize(
+    ("expression", "column", "words"),
+    [
+        ("", 1, "name is missing"),
+        ("typ == ping", 1, "nothing is called 'typ'"),
+        ("type == ", 9, "value is missing"),
+        ("type == ping and", 17, "name is missing"),
+        ("type == 'ping", 9, "quote is not closed"),
+        ("(type == ping", 1, "not closed"),
+        ("type == ping)", 13, "not expected"),
+        ("type == ping id == 1", 14, "not expected"),
+        ("id == x", 7, "no number"),
+        ("time == yesterday", 9, "no time"),
+        ("time == 25:00", 9, "no time"),
+        ("time == 2023-02-30", 9, "no time"),
+        ("host < 192.0.2.1", 8, "only"),
+        ("message_id == x", 15, "no message identifier"),
+        ("user_header.packet_size == 1", 1, "nothing is called"),
+        ("and == 1", 1, "name is expected"),
+        ("== 1", 1, "name is expected"),
+        ("(" * 100 + "id", 52, "too deep"),
+    ],
+)
+def test_a_mistake_names_its_column(expression: str, column: int, words: str) -> None:
+    with pytest.raises(MsmqWireError, match=words) as caught:
+        compile_filter(expression)
+    assert str(caught.value).startswith(f"column {column} of ")
+
+
+@given(st.text(alphabet="typeidlabl ()=!<>~'\"0123andornt.:", max_size=40))
+def test_any_text_is_a_filter_or_one_error(expression: str) -> None:
+    gap = Subject(Record(id=1, type="gap"))
+    found = outcome(expression)
+    assert found.startswith("column ") if isinstance(found, str) else found(gap) in (True, False)
+
+
+def outcome(expression: str) -> Filter | str:
+    try:
+        return compile_filter(expression)
+    except MsmqWireError as error:
+        return str(error)

@@ -1,0 +1,173 @@
+"""``msmq-wire messages``: rows, formats, and bodies as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from msmq_wire.cli.body_content import classify_body
+from msmq_wire.cli.body_files import file_name_part
+from msmq_wire.cli.commands.messages import KEYS
+
+Run = Callable[..., Any]
+Read = Callable[[str], bytes]
+Make = Callable[..., Path]
+
+
+def relabelled(data: bytes, label: str) -> bytes:
+    """Frame 7 with another label, padded with blanks to its 14 characters."""
+    return data[:192] + label.ljust(14)[:14].encode("utf-16-le") + data[220:]
+
+
+def test_the_table_has_one_line_a_message(run: Run, capture: Path) -> None:
+    status, out, err = run("messages", capture)
+    lines = [line.split() for line in out.splitlines()]
+    assert status == 0
+    assert lines[0] == ["id", "time", "src", "dst", "queue", "label", "class", "size", "via"]
+    assert lines[1][0] == "2"
+    assert lines[2] == [
+        "3",
+        "2023-11-14",
+        "22:13:23.500000Z",
+        "192.0.2.1:1025",
+        "192.0.2.20:1801",
+        "DIRECT=OS:a04bm02\\q",
+        "mqsender",
+        "label",
+        "normal",
+        "2000",
+        "tcp",
+    ]
+    assert err.startswith("5 frames read")
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_table_fits_its_terminal(
+    run: Run, capture: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setattr("msmq_wire.cli.render.screen.Screen._width", lambda screen: columns)
+    lines = run("messages", capture).out.splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= columns
+
+
+def test_jsonl_and_csv_have_the_documented_keys(run: Run, capture: Path) -> None:
+    found = [json.loads(line) for line in run("messages", capture, "--format", "jsonl").out.splitlines()]
+    assert [tuple(row) for row in found] == [KEYS, KEYS]
+    assert found[1]["message_id"] == "557358d1-9150-9595-4997-b6e611ea26c6\\2286"
+    table = list(csv.DictReader(io.StringIO(run("messages", capture, "--format", "csv").out)))
+    assert tuple(table[0]) == KEYS
+    assert table[1]["label"] == "mqsender label"
+    assert table[1]["frames"] == "3 4"
+
+
+def test_acknowledgments_are_listed_only_when_asked_for(
+    run: Run, make_capture: Make, packet_bytes: Read
+) -> None:
+    path = make_capture(packet_bytes("final_ack/received"))
+    assert run("messages", path, "--format", "jsonl").out == ""
+    assert "QM Ordering Ack" in run("messages", path, "--format", "jsonl", "--all").out
+
+
+def test_filters_choose_messages(run: Run, capture: Path) -> None:
+    out = run("messages", capture, "--format", "jsonl", "--filter", "label ~ mqsender").out
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [3]
+
+
+def test_bodies_become_files_named_by_id_label_and_content(run: Run, capture: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "bodies"
+    status, _, err = run("messages", capture, "--bodies", folder)
+    assert status == 0
+    assert "2 files written" in err
+    assert (folder / "3-mqsender_label.txt").read_bytes() == b"a\0" * 1000
+
+
+def test_no_file_is_ever_overwritten(run: Run, capture: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "bodies"
+    folder.mkdir()
+    kept = folder / "3-mqsender_label.txt"
+    kept.write_bytes(b"mine")
+    outside = tmp_path / "outside"
+    (folder / "3-mqsender_label~2.txt").symlink_to(outside)
+    assert run("messages", capture, "--bodies", folder).status == 0
+    assert kept.read_bytes() == b"mine"
+    assert not outside.exists()
+    assert (folder / "3-mqsender_label~3.txt").read_bytes() == b"a\0" * 1000
+
+
+def test_a_hostile_label_leads_nowhere(
+    run: Run, make_capture: Make, packet_bytes: Read, tmp_path: Path
+) -> None:
+    data = packet_bytes("user_message/frame_7_completed_synthetic")
+    folder = tmp_path / "a" / "b"
+    path = make_capture(relabelled(data, "../../../evil"), relabelled(data, "..\\C:\\x\x00y"))
+    assert run("messages", path, "--bodies", folder).status == 0
+    assert sorted(file.name for file in folder.iterdir()) == ["1-evil.txt", "2-C_x_y.txt"]
+    assert sorted(entry.name for entry in (tmp_path / "a").iterdir()) == ["b"]
+
+
+def test_a_directory_that_cannot_be_made_is_one_line_and_status_1(
+    run: Run, capture: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    status, out, err = run("messages", capture, "--bodies", tmp_path / "file" / "below")
+    assert (status, out) == (1, "")
+    assert err.count("\n") == 1
+
+
+def test_hostile_labels_control_neither_terminal_nor_spreadsheet(
+    run: Run, make_capture: Make, packet_bytes: Read
+) -> None:
+    data = packet_bytes("user_message/frame_7_completed_synthetic")
+    path = make_capture(relabelled(data, "\x1b]0;x\x07\u202eab"), relabelled(data, "=cmd|' /C'!A0"))
+    table = run("messages", path).out
+    assert not set(table) & set("\x1b\x07\u202e")
+    assert "\\x1b]0;x\\x07\\u202eab" in table
+    sheet = list(csv.DictReader(io.StringIO(run("messages", path, "--format", "csv").out)))
+    assert sheet[0]["label"].startswith("\\x1b")
+    assert sheet[1]["label"].startswith("'=cmd")
+
+
+@given(st.text(max_size=200))
+def test_a_file_name_part_is_short_plain_and_no_path(label: str) -> None:
+    part = file_name_part(label)
+    assert len(part) <= 60
+    assert all(c.isascii() and (c.isalnum() or c in "-_") for c in part)
+
+
+@pytest.mark.parametrize(
+    ("body", "body_type", "kind", "text"),
+    [
+        (b'<?xml version="1.0"?><a/>', 0, "xml", '<?xml version="1.0"?><a/>'),
+        (b"\xef\xbb\xbf<a/>", 0, "xml", "<a/>"),
+        (b'{"a": 1}', 0, "json", '{"a": 1}'),
+        (b"{not json", 0, "text", "{not json"),
+        ("Größe".encode(), 0, "text", "Größe"),
+        ("Gr\u00f6\u00dfe".encode("utf-16-le") + b"\0\0", 8, "text", "Größe"),
+        ("plain".encode("utf-16-le"), 0, "text", "plain"),
+        ("Größe".encode()[:3], 0, "text", "Gr"),
+        (b"\x2a\0\0\0", 3, "number", "42"),
+        (b"\xff\xff\xff\xff", 3, "number", "-1"),
+        (b"\x00\x01\x00\x00\x00\xff\xff\xff\xff\x01", 0x300, "binary", None),
+        (b"abc\x1b[0m", 0, "binary", None),
+        (b"", 0, "binary", None),
+    ],
+)
+def test_a_body_is_classified_by_what_it_holds(
+    body: bytes, body_type: int, kind: str, text: str | None
+) -> None:
+    found = classify_body(body, body_type)
+    assert (found.kind, found.text) == (kind, text)
+
+
+@given(st.binary(max_size=100), st.integers(0, 0xFFFFFFFF))
+def test_any_body_is_classified(body: bytes, body_type: int) -> None:
+    assert classify_body(body, body_type).extension in {"xml", "json", "txt", "bin"}
