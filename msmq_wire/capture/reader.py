@@ -20,6 +20,9 @@ from msmq_wire.records.record import Record
 __all__ = ["CaptureReader", "Summary", "read_capture"]
 
 
+_LONE_FRAGMENTS = "IP fragments, not put together"
+
+
 class Summary(msgspec.Struct):
     """What a capture held: frames read, frames of MSMQ traffic, the others by reason, records by type."""
 
@@ -86,8 +89,6 @@ class CaptureReader:
                 raise
             failure = error
         yield from decoder.finish()
-        for lost in self._fragments.finish():
-            decoder.skipped[f"IP fragments, {lost.reason}"] += len(lost.frames)
         summary.understood = decoder.understood
         if failure is not None:
             yield decoder.file_error(failure.message, failure.offset)
@@ -113,12 +114,17 @@ class CaptureReader:
                 yield from self._fragment(datagram)
 
     def _fragment(self, fragment: IpFragment) -> Iterator[Record]:
+        skipped = self._decoder.skipped
         whole = self._fragments.feed(fragment)
         if whole is None:
+            skipped[_LONE_FRAGMENTS] += 1
             return
         self._decoder.carried_by(fragment.frame, whole.frames)
         # The frame that completes it is counted with its content.
-        self._decoder.skipped["IP fragments, put together"] += len(whole.frames) - 1
+        skipped[_LONE_FRAGMENTS] -= len(whole.frames) - 1
+        if not skipped[_LONE_FRAGMENTS]:
+            del skipped[_LONE_FRAGMENTS]
+        skipped["IP fragments, put together"] += len(whole.frames) - 1
         for datagram in transport(
             whole.protocol, fragment.src, fragment.dst, whole.payload, fragment.frame, fragment.time
         ):

@@ -33,6 +33,7 @@ WINDOW = 1 << 30
 RESYNC_REACH = 1 << 24  # how near an acknowledgement must be to make a far segment believed
 START_REACH = 1 << 16  # how far below the first captured segment a direction may still start
 START_SEGMENTS = 4
+_CONFLICTS = 16
 LOSS_SEGMENTS = 8
 TAIL_BYTES = 1 << 16
 TAIL_TOTAL = 1 << 24
@@ -77,7 +78,8 @@ class Flow:
     """One direction. A position counts from offset 0, or before the start from the first segment seen."""
 
     __slots__ = (
-        "acked", "candidate", "connection", "cost", "direction", "expected", "fin", "fin_told", "held", "isn",
+        "acked", "candidate", "conflicts", "connection", "cost", "direction", "expected", "fin", "fin_told",
+        "held", "isn",
         "mark", "next", "peer", "pieces", "seq0", "shared", "started", "syn_acked", "tail", "tail_cost",
     )  # fmt: skip
 
@@ -97,6 +99,7 @@ class Flow:
         self.fin: _Piece | None = None
         self.fin_told = False
         self.pieces: list[_Piece] = []  # sorted, never overlapping
+        self.conflicts: list[tuple[_Range, int, int]] = []  # found before the start, told when it is known
         self.cost = 0
         self.mark = 0  # position below which holes are lost once `held` later segments are pending
         self.held = 0
@@ -142,6 +145,9 @@ class Flow:
         self.next = self.held = self.mark = 0
         self.started = True
         self.pieces = [p._replace(start=p.start - origin, end=p.end - origin) for p in self.pieces]
+        for (start, end), frame, time in self.conflicts:
+            self._conflict((start - origin, end - origin), frame, time, events)
+        self.conflicts.clear()
         self.drain(events)
 
     def drain(self, events: list[TcpEvent]) -> None:
@@ -347,7 +353,13 @@ class Flow:
         self._conflict(differing, frame, time, events)
 
     def _conflict(self, differing: _Range | None, frame: int, time: int, events: list[TcpEvent]) -> None:
-        if differing is not None:
+        if differing is None:
+            return
+        if not self.started:
+            # A direction starts after a few segments; there is no need to keep more than that.
+            if len(self.conflicts) < _CONFLICTS:
+                self.conflicts.append((differing, frame, time))
+        else:
             (start, end), stream = differing, self.connection.stream
             events.append(StreamConflict(stream, self.direction, start, end - start, frame, time))
 

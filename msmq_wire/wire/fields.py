@@ -200,7 +200,11 @@ class Node(WireConstruct):
             values[field.name] = error.partial
         partial = dict.fromkeys(self.cls.__struct_fields__, msgspec.UNSET) | values
         separator = "" if error.path.startswith("[") or not error.path else "."
-        name = "" if field.position else field.name
+        name = field.name
+        if field.position:
+            # What was looked for is the field that follows.
+            own = fields(self.cls)
+            name = next((f.name for f in own[own.index(field) :] if not f.position), "")
         return DecodeError(
             error.code,
             error.message,

@@ -141,7 +141,7 @@ class WireReader:
         if start + length > self.end:
             if not strict:
                 return None
-            raise DecodeError("missing-bytes", f"{counted(length)} needed", offset=start)
+            raise DecodeError("missing-bytes", f"{counted(length)} needed", offset=self._pos)
         data = self._data[self._physical(start) : self._physical(start + length)]
         return data if len(data) == length else None
 
