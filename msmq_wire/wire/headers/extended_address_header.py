@@ -7,6 +7,7 @@ from construct import Int16ul, Int32ul
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import one_of, this
 from msmq_wire.wire.fields import OWN_SIZE, Bytes, Rest, WireStruct
+from msmq_wire.wire.headers.user_header import ADDRESS_LENGTH
 from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.types.enumerations import AddressType
 
@@ -32,13 +33,7 @@ class ExtendedAddressHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             at="address_type",
             message="AddressType must be 0, 1 or 6",
         ),
-        Must(
-            "address-length",
-            ((this.address_type != 1) | (this.address_length == 4))
-            & ((this.address_type != 6) | (this.address_length == 16)),
-            at="address_length",
-            message="AddressLength must be the length of the address",
-        ),
+        ADDRESS_LENGTH,
         Must(
             "address-scope",
             (this.address_scope == 0) | one_of(this.address_type, 0, 6),

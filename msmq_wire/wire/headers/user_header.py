@@ -16,7 +16,7 @@ from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatNam
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 
-__all__ = ["AddressOverlay", "QueueName", "UserHeader"]
+__all__ = ["ADDRESS_LENGTH", "AddressOverlay", "QueueName", "UserHeader"]
 
 QueueName = PrivateQueueFormatNameId | PublicQueueFormatName | PrivateQueueFormatName | DirectQueueFormatName
 
@@ -24,6 +24,15 @@ _PRIVATE_ID = Node(PrivateQueueFormatNameId)
 _PUBLIC = Node(PublicQueueFormatName)
 _PRIVATE = Node(PrivateQueueFormatName)
 _DIRECT = Node(DirectQueueFormatName)
+
+
+ADDRESS_LENGTH = Must(
+    "address-length",
+    ((this.address_type != 1) | (this.address_length == 4))
+    & ((this.address_type != 6) | (this.address_length == 16)),
+    at="address_length",
+    message="AddressLength must be the length of the address",
+)
 
 
 class AddressOverlay(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -49,13 +58,7 @@ class AddressOverlay(WireStruct, frozen=True, kw_only=True, gc=False):
             at="address_scope",
             message="AddressScope must be 0 unless the address is IPv6",
         ),
-        Must(
-            "address-length",
-            ((this.address_type != 1) | (this.address_length == 4))
-            & ((this.address_type != 6) | (this.address_length == 16)),
-            at="address_length",
-            message="AddressLength must be the length of the address",
-        ),
+        ADDRESS_LENGTH,
     )
 
 
