@@ -19,7 +19,7 @@ from msmq_wire.wire.stream import Range
 __all__ = ["InspectResult", "decode", "encode", "inspect"]
 
 
-class InspectResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class InspectResult(msgspec.Struct, frozen=True, kw_only=True):
     """What `inspect` found in some bytes.
 
     ``type`` is the stem, None when the bytes are no packet. ``packet`` is the value, partial when there is
@@ -103,7 +103,9 @@ def inspect(data: bytes, as_: str | None = None, *, missing: Sequence[Range] = (
         packet, consumed = _decode(data, as_, missing)
         stem = type(packet).stem()
     except DecodeError as caught:
-        error, packet = caught, caught.partial
+        # A kept error must not keep the frames it came through, and through them this result.
+        error, packet = caught.with_traceback(None), caught.partial
+        error.__context__ = error.__cause__ = None
         stem = as_ if as_ is not None else _stem_of_partial(caught, data)
         consumed = 0 if packet is None else reference.decoded_size(packet, missing)
     return InspectResult(

@@ -12,7 +12,7 @@ from msmq_wire.wire.musts import Anomaly
 __all__ = ["Record"]
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Record(msgspec.Struct, frozen=True, kw_only=True):
     """A packet, a gap, an event of a connection or a file error, with where it was found.
 
     ``frames`` are the 1-based numbers of the frames that carry it, ``time`` (nanoseconds since 1970, UTC)

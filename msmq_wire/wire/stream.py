@@ -146,8 +146,14 @@ class WireReader:
         return data if len(data) == length else None
 
     def find(self, needle: bytes, step: int) -> int:
-        """Distance to ``needle`` at a multiple of ``step`` before the limit, or -1."""
-        start, stop = self._physical(self._pos), self._physical(min(self.limit, self.end))
+        """Distance to ``needle`` at a multiple of ``step`` before the limit, or -1.
+
+        Bytes that a section split left out end the search.
+        """
+        end = min(self.limit, self.end)
+        if self._missing:
+            end = min(end, *(start for start, length in self._missing if start + length > self._pos), end)
+        start, stop = self._physical(self._pos), self._physical(max(self._pos, end))
         found = self._data.find(needle, start, stop)
         while found >= 0 and (found - start) % step:
             found = self._data.find(needle, found + 1, stop)
