@@ -111,7 +111,7 @@ def inspect(data: bytes, as_: str | None = None, *, missing: Sequence[Range] = (
     return InspectResult(
         type=stem,
         packet=packet,
-        anomalies=reference.find_anomalies(packet, missing),
+        anomalies=reference.find_anomalies(packet, missing, error),
         consumed=consumed,
         remainder=data[consumed:],
         error=error,

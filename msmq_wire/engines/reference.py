@@ -79,25 +79,29 @@ def _lay_out(value: Any, missing: Sequence[Range], wanted: Collection[str] | Non
 
 
 def _write(value: Any, writer: WireWriter) -> WireWriter:
-    schema = type(value).schema() if hasattr(value, "schema") else None
-    if schema is None:
+    if not hasattr(type(value), "schema") or isinstance(value, type):
         raise EncodeError(f"a {type(value).__name__} is no structure of this package")
     try:
-        schema._build(value, writer, {"size": len(value) if isinstance(value, bytes) else 0}, "")
+        type(value).schema()._build(
+            value, writer, {"size": len(value) if isinstance(value, bytes) else 0}, ""
+        )
     except construct.ConstructError as error:
         raise EncodeError(str(error)) from None
     return writer
 
 
-def find_anomalies(packet: Any, missing: Sequence[Range] = ()) -> tuple[Anomaly, ...]:
-    """What breaks a MUST in a structure, whole or partial, in wire order of the structures.
+def find_anomalies(
+    packet: Any, missing: Sequence[Range] = (), error: DecodeError | None = None
+) -> tuple[Anomaly, ...]:
+    """What breaks a MUST in a structure, in wire order of the structures, at most `MAX_ANOMALIES`.
 
-    At most `MAX_ANOMALIES`.
+    ``error`` is what ended the decode of a partial value: the field that it cut is not judged.
     """
     if not isinstance(packet, WireStruct):
         return ()
     broken: list[tuple[str, Any, WireStruct]] = []
-    for path, view in _views(packet, ""):
+    cut = "" if error is None else error.path
+    for path, view in _views(packet, "", cut):
         for must in type(view.value).MUSTS:
             if not must.holds(view):
                 broken.append((path, must, view.value))
@@ -123,15 +127,20 @@ def find_anomalies(packet: Any, missing: Sequence[Range] = ()) -> tuple[Anomaly,
     return tuple(found)
 
 
-def _views(value: WireStruct, path: str, parent: View | None = None) -> Iterator[tuple[str, View]]:
-    view = View(value, parent)
+def _views(value: WireStruct, path: str, cut: str, parent: View | None = None) -> Iterator[tuple[str, View]]:
+    name, _, rest = cut.partition(".")
+    cut_field = name.partition("[")[0]
+    # A structure that is cut has fields of its own to be judged; a text, bytes or a list has not.
+    inside = isinstance(getattr(value, cut_field, None), WireStruct)
+    view = View(value, parent, "" if inside else cut_field)
     yield path, view
     for name in (*value.__struct_fields__, *getattr(value, "INSIDE", ())):
         part = getattr(value, name)
         inner = f"{path}.{name}" if path else name
         if isinstance(part, WireStruct):
-            yield from _views(part, inner, view)
+            yield from _views(part, inner, rest if name == cut_field else "", view)
         elif isinstance(part, tuple):
             for index, item in enumerate(part):
                 if isinstance(item, WireStruct):
-                    yield from _views(item, f"{inner}[{index}]", view)
+                    cut_item = rest if cut.startswith(f"{name}[{index}]") else ""
+                    yield from _views(item, f"{inner}[{index}]", cut_item, view)

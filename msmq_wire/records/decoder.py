@@ -152,8 +152,9 @@ class RecordDecoder:
         """The record of a damaged file; ``offset`` counts bytes of the file."""
         return self._record(type="error", reason=reason, offset=offset)
 
-    def _record(self, **values: Any) -> Record:
-        record = Record(id=self._next_id, capture=self._capture, **values)
+    def _record(self, *, time: int | None = None, **values: Any) -> Record:
+        # Time 0 is how a frame without a time comes.
+        record = Record(id=self._next_id, capture=self._capture, time=time or None, **values)
         self._next_id += 1
         return record
 

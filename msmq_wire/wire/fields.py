@@ -227,9 +227,9 @@ class Node(WireConstruct):
             stream.names.append(field.name)
             value = getattr(obj, field.name)
             start = stream.tell()
-            if value is msgspec.UNSET:
-                raise EncodeError("this was not decoded, so it cannot be encoded")
             try:
+                if value is msgspec.UNSET:
+                    raise EncodeError("this was not decoded, so it cannot be encoded")
                 field.subcon._build(value, stream, scope, "")
             except EncodeError as error:
                 raise named(error, field.name) from None

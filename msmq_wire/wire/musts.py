@@ -87,19 +87,20 @@ Musts = tuple[Must | CodedMust, ...]
 
 
 class View(Mapping[str, Any]):
-    """A structure as the scope of a MUST: what is absent or was not reached is undetermined."""
+    """A structure as the scope of a MUST: what is absent, was not reached or is ``cut`` is undetermined."""
 
-    __slots__ = ("parent", "value")
+    __slots__ = ("cut", "parent", "value")
 
-    def __init__(self, value: Any, parent: View | None = None) -> None:
+    def __init__(self, value: Any, parent: View | None = None, cut: str = "") -> None:
         self.value = value
         self.parent = parent
+        self.cut = cut
 
     def __getitem__(self, name: str) -> Any:
         if name == "_":
             return UNDETERMINED if self.parent is None else self.parent
         value = getattr(self.value, name, None)
-        if value is None or value is msgspec.UNSET:
+        if value is None or value is msgspec.UNSET or name == self.cut:
             return UNDETERMINED
         return View(value, self) if isinstance(value, msgspec.Struct) else value
 

@@ -125,6 +125,12 @@ class Fill(Bytes):
         super().__init__(length)
         self.right = length if right is None else right
 
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        unknown = isinstance(evaluate(self.length, context), Undetermined)
+        if unknown and isinstance(obj, bytes) and len(obj) not in (0, -stream.tell() % 4):
+            raise EncodeError(f"{len(obj)} bytes that align nothing")
+        return super()._build(obj, stream, context, path)
+
 
 class Rest(Bytes):
     """Bytes that no declared field claims, up to where the structure says it ends."""
@@ -249,11 +255,11 @@ class Items(WireConstruct):
         items: list[Any] = []
         count = evaluate(self.count, context)
         while len(items) < count:
-            if self.known:
-                word = stream.peek(0, 2)
-                if word is not None and int.from_bytes(word, "little") not in self.known:
-                    break
             try:
+                if self.known:
+                    word = stream.peek(0, 2)
+                    if word is not None and int.from_bytes(word, "little") not in self.known:
+                        break
                 items.append(self.subcon._parse(stream, context, path))
             except DecodeError as error:
                 separator = "." if error.path else ""
@@ -269,7 +275,7 @@ class Items(WireConstruct):
     def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
         count = evaluate(self.count, context)
         # A list that can stop before an unknown element may be shorter than its count.
-        wrong = len(obj) > count if self.known else len(obj) != count
+        wrong = len(obj) > count if self.known or stream.laying_out else len(obj) != count
         if not isinstance(count, Undetermined) and wrong:
             raise EncodeError(f"{len(obj)} elements where the count says {count}")
         name = stream.names[-1] if stream.names else ""

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 from construct import Int16ul, Int32ul
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import aligned, size_, this
+from msmq_wire.wire.expressions import aligned, one_of, size_, this
 from msmq_wire.wire.fields import OWN_SIZE, Fill, Items, Node, Rest, Tell, WireStruct
 from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.types.enumerations import MQFFormatType, MQFHeaderId
@@ -58,6 +58,12 @@ class MQFAddressHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             this.header_size >= 12,
             at="header_size",
             message="HeaderSize must be at least 12",
+        ),
+        Must(
+            "header-id",
+            one_of(this.header_id, *(member.value for member in MQFHeaderId)),
+            at="header_id",
+            message="HeaderID must be one of 0x0064, 0x00C8, 0x012C and 0x015E",
         ),
         Must(
             "header-size-exact",

@@ -3,8 +3,9 @@
 from typing import TypeVar
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import this
+from msmq_wire.wire.expressions import one_of, this
 from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.musts import Must
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -19,6 +20,27 @@ ORDER_QUEUE_NUMBER = 4
 _SPEC = SpecRef("MS-MQQB", "2.2.4")
 
 ACK_MUSTS = (
+    Must(
+        "base-flags",
+        this.base_header.flags == 0,
+        at="base_header.flags",
+        message="BaseHeader.Flags must be 0 in an acknowledgment",
+        spec=_SPEC,
+    ),
+    Must(
+        "time-to-reach-queue",
+        this.base_header.time_to_reach_queue == INFINITE,
+        at="base_header.time_to_reach_queue",
+        message="TimeToReachQueue must be infinite outside a UserMessage packet",
+        spec=SpecRef("MS-MQMQ", "2.2.19.1"),
+    ),
+    Must(
+        "destination-type",
+        one_of(this.user_header.flags >> 10 & 7, 3, 7),
+        at="user_header.flags",
+        message="DQ must be 3 or 7 in an acknowledgment",
+        spec=_SPEC,
+    ),
     Must(
         "other-flags",
         # DQ, DM and MP have rules of their own; RC grows with every routing server on the way.

@@ -14,7 +14,16 @@ from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.musts import Must
 from msmq_wire.wire.types.enumerations import InternalPacketType
 
-__all__ = ["INTERNAL_MUSTS", "PACKET_SIZE", "UNDECLARED", "Packet", "Total", "packet_type", "size_of"]
+__all__ = [
+    "INTERNAL_MUSTS",
+    "PACKET_SIZE",
+    "UNDECLARED",
+    "Packet",
+    "Total",
+    "announced_session_header",
+    "packet_type",
+    "size_of",
+]
 
 
 class Total(msgspec.Struct, frozen=True):
@@ -71,6 +80,17 @@ INTERNAL_MUSTS = (
     ),
     UNDECLARED,
 )
+
+
+def announced_session_header(present: bool, spec: SpecRef) -> Must:
+    """The MUST that SH says whether an internal packet has a SessionHeader."""
+    return Must(
+        "session-header",
+        (this.base_header.flags & 0x10 != 0) == present,
+        at="base_header.flags",
+        message="SH must be set" if present else "SH must not be set: the packet has no SessionHeader",
+        spec=spec,
+    )
 
 
 def packet_type(value: InternalPacketType, spec: SpecRef) -> Must:

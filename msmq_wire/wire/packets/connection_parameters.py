@@ -9,7 +9,14 @@ from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
 from msmq_wire.wire.headers.internal_header import InternalHeader
 from msmq_wire.wire.musts import Musts
-from msmq_wire.wire.packets.base import INTERNAL_MUSTS, PACKET_SIZE, Packet, Total, packet_type
+from msmq_wire.wire.packets.base import (
+    INTERNAL_MUSTS,
+    PACKET_SIZE,
+    Packet,
+    Total,
+    announced_session_header,
+    packet_type,
+)
 from msmq_wire.wire.types.enumerations import InternalPacketType
 
 __all__ = ["ConnectionParameters"]
@@ -41,5 +48,6 @@ class ConnectionParameters(Packet, frozen=True, kw_only=True, gc=False):
     )
     MUSTS: ClassVar[Musts] = (
         packet_type(InternalPacketType.CONNECTION_PARAMETERS, SPEC),
+        announced_session_header(False, SpecRef("MS-MQMQ", "2.2.19.1")),
         *INTERNAL_MUSTS,
     )

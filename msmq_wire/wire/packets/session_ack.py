@@ -9,7 +9,14 @@ from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.headers.internal_header import InternalHeader
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.musts import Musts
-from msmq_wire.wire.packets.base import INTERNAL_MUSTS, PACKET_SIZE, Packet, Total, packet_type
+from msmq_wire.wire.packets.base import (
+    INTERNAL_MUSTS,
+    PACKET_SIZE,
+    Packet,
+    Total,
+    announced_session_header,
+    packet_type,
+)
 from msmq_wire.wire.types.enumerations import InternalPacketType
 
 __all__ = ["SessionAck"]
@@ -37,5 +44,6 @@ class SessionAck(Packet, frozen=True, kw_only=True, gc=False):
     )
     MUSTS: ClassVar[Musts] = (
         packet_type(InternalPacketType.SESSION_ACK, SPEC),
+        announced_session_header(True, SPEC),
         *INTERNAL_MUSTS,
     )

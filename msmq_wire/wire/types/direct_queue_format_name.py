@@ -35,7 +35,9 @@ class DirectQueueFormatName(WireStruct, frozen=True, kw_only=True, gc=False):
     direct_format_name: Annotated[
         WcharText, Bytes(this.count, WcharText), "The name with its terminator."
     ] = WcharText()
-    padding: Annotated[bytes, Fill(-(this.count + 2) & 3), "Up to the next 4-byte boundary; any bytes."] = b""
+    padding: Annotated[bytes, Fill(-(this.count + 2) & 3), "Up to the next 4-byte boundary; any bytes."] = (
+        b"\0\0"
+    )
 
     MUSTS: ClassVar[Musts] = (
         Must("count-even", this.count & 1 == 0, at="count", message="Count must be whole WCHARs"),
