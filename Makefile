@@ -32,7 +32,9 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/run.py
 
 docs: $(DEV)
-	$(BIN)/mkdocs build --strict
+	$(BIN)/python docs/generate.py --check
+	$(BIN)/python docs/pictures.py --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist site

@@ -24,12 +24,15 @@ _LONE_FRAGMENTS = "IP fragments, not put together"
 
 
 class Summary(msgspec.Struct):
-    """What a capture held: frames read, frames of MSMQ traffic, the others by reason, records by type."""
+    """What a capture held: frames read, frames of MSMQ traffic, the others by reason, records by type.
+
+    ``notices`` counts what a reader should know beside that, such as traffic that may be MSMQ but is opaque.
+    """
 
     frames: int = 0
     understood: int = 0
     skipped: Counter[str] = msgspec.field(default_factory=Counter)
-    opaque: Counter[str] = msgspec.field(default_factory=Counter)
+    notices: Counter[str] = msgspec.field(default_factory=Counter)
     packets: Counter[str] = msgspec.field(default_factory=Counter)
 
 
@@ -73,7 +76,7 @@ class CaptureReader:
 
     def _walk(self) -> Iterator[Record]:
         decoder, summary = self._decoder, self.summary
-        summary.skipped, summary.opaque = decoder.skipped, decoder.opaque
+        summary.skipped, summary.notices = decoder.skipped, decoder.notices
         failure: CaptureError | None = None
         try:
             for frame in self.source.frames():
@@ -125,6 +128,8 @@ class CaptureReader:
         if not skipped[_LONE_FRAGMENTS]:
             del skipped[_LONE_FRAGMENTS]
         skipped["IP fragments, put together"] += len(whole.frames) - 1
+        if whole.overlap:
+            self._decoder.notices["IP fragments that overlap with other content: the first copy is kept"] += 1
         for datagram in transport(
             whole.protocol, fragment.src, fragment.dst, whole.payload, fragment.frame, fragment.time
         ):

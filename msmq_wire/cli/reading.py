@@ -61,7 +61,7 @@ class Reading:
         self.understood = 0
         self.skipped: Counter[str] = Counter()
         self.packets: Counter[str] = Counter()
-        self.opaque: Counter[str] = Counter()
+        self.notices: Counter[str] = Counter()
         self._last_id = 0
 
     def __iter__(self) -> Iterator[Record]:
@@ -97,7 +97,7 @@ class Reading:
         self.understood += summary.understood
         self.skipped.update(summary.skipped)
         self.packets.update(summary.packets)
-        self.opaque.update(summary.opaque)
+        self.notices.update(summary.notices)
 
     def _fail(self, message: str) -> None:
         self.status = 1
@@ -116,8 +116,8 @@ class Reading:
             text += f" ({_most(self.skipped)})"
         packets = {type_: count for type_, count in self.packets.items() if count}
         text += f"; {_counts(packets)}" if packets else "; no packets"
-        if self.opaque:
-            text += f"; not readable: {_most(self.opaque)}"
+        if self.notices:
+            text += f"; {_most(self.notices)}"
         return text
 
 

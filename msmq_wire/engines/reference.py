@@ -81,10 +81,9 @@ def _lay_out(value: Any, missing: Sequence[Range], wanted: Collection[str] | Non
 def _write(value: Any, writer: WireWriter) -> WireWriter:
     if not hasattr(type(value), "schema") or isinstance(value, type):
         raise EncodeError(f"a {type(value).__name__} is no structure of this package")
+    scope = {"size": len(value) if isinstance(value, bytes) else 0}
     try:
-        type(value).schema()._build(
-            value, writer, {"size": len(value) if isinstance(value, bytes) else 0}, ""
-        )
+        type(value).schema()._build(value, writer, scope, "")
     except construct.ConstructError as error:
         raise EncodeError(str(error)) from None
     return writer
@@ -100,8 +99,7 @@ def find_anomalies(
     if not isinstance(packet, WireStruct):
         return ()
     broken: list[tuple[str, Any, WireStruct]] = []
-    cut = "" if error is None else error.path
-    for path, view in _views(packet, "", cut):
+    for path, view in _views(View(packet, cut="" if error is None else error.path), ""):
         for must in type(view.value).MUSTS:
             if not must.holds(view):
                 broken.append((path, must, view.value))
@@ -127,20 +125,15 @@ def find_anomalies(
     return tuple(found)
 
 
-def _views(value: WireStruct, path: str, cut: str, parent: View | None = None) -> Iterator[tuple[str, View]]:
-    name, _, rest = cut.partition(".")
-    cut_field = name.partition("[")[0]
-    # A structure that is cut has fields of its own to be judged; a text, bytes or a list has not.
-    inside = isinstance(getattr(value, cut_field, None), WireStruct)
-    view = View(value, parent, "" if inside else cut_field)
+def _views(view: View, path: str) -> Iterator[tuple[str, View]]:
     yield path, view
+    value = view.value
     for name in (*value.__struct_fields__, *getattr(value, "INSIDE", ())):
         part = getattr(value, name)
         inner = f"{path}.{name}" if path else name
         if isinstance(part, WireStruct):
-            yield from _views(part, inner, rest if name == cut_field else "", view)
+            yield from _views(view.child(name, part), inner)
         elif isinstance(part, tuple):
             for index, item in enumerate(part):
                 if isinstance(item, WireStruct):
-                    cut_item = rest if cut.startswith(f"{name}[{index}]") else ""
-                    yield from _views(item, f"{inner}[{index}]", cut_item, view)
+                    yield from _views(view.child(name, item, index), f"{inner}[{index}]")

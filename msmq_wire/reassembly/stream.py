@@ -45,7 +45,7 @@ class FramedPacket(msgspec.Struct, frozen=True, gc=False):
     """One packet: ``data`` are its bytes, the SessionHeader behind PacketSize included.
 
     ``offset`` counts from the first byte of the direction, gaps of known length included. ``frames`` are the
-    distinct frames that carried a part, in order; ``time`` is that of the frame with its last byte. Without
+    distinct frames that carried a part, in order; ``time`` is that of the one captured last. Without
     ``complete`` the packet was cut, and ``data`` is what there was.
     """
 
@@ -108,6 +108,10 @@ def _length(data: bytes | bytearray, offset: int) -> int:
     """Bytes on the stream of the packet that starts at ``offset``."""
     extra = _SESSION_HEADER if data[offset + 2] & 0x18 == 0x10 else 0
     return max(_BASE_HEADER, _packet_size(data, offset) + extra)
+
+
+def _frame(mark: tuple[int, int, int]) -> int:
+    return mark[1]
 
 
 class PacketFramer:
@@ -324,7 +328,8 @@ class PacketFramer:
             data = bytes(view[:length])
         marks = self._drop(length)
         frames = tuple(dict.fromkeys(frame for _, frame, _ in marks))
-        events.append(FramedPacket(offset, data, frames, marks[-1][2], complete))
+        # Frames may carry the stream out of order: the one captured last completes the packet.
+        events.append(FramedPacket(offset, data, frames, max(marks, key=_frame)[2], complete))
 
     def _skip(self, length: int) -> None:
         """Count the first ``length`` bytes held into the hole that is open."""

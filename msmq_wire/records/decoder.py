@@ -32,6 +32,8 @@ PING_PORT = 3527
 _HTTP_PORTS = frozenset((80, 8080))
 _HTTPS_PORTS = frozenset((443, 8443))
 
+_CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
+"""Reasons of gaps whose bytes were captured, but are in no packet."""
 _MAX_HELD = 1 << 26
 """Bytes held for packets that are not complete, all connections together."""
 _MAX_UNDECIDED = 4096
@@ -51,7 +53,7 @@ class RecordDecoder:
     starts with a credible header. With ``streams`` the steps of connections become ``tcp_stream`` records.
     ``first_id`` numbers the first record. Each method returns the records that its argument completes;
     ``understood`` counts the frames that belong to followed traffic, ``skipped`` the others by reason,
-    ``opaque`` those whose content is known but cannot be read.
+    ``notices`` what a reader should know beside that, such as traffic that is opaque.
     """
 
     def __init__(
@@ -70,7 +72,7 @@ class RecordDecoder:
         self._carriers: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         self.understood = 0
         self.skipped: Counter[str] = Counter()
-        self.opaque: Counter[str] = Counter()
+        self.notices: Counter[str] = Counter()
 
     def carried_by(self, frame: int, frames: tuple[int, ...]) -> None:
         """Say that what will come as ``frame`` was put together from several frames (IP fragments)."""
@@ -201,9 +203,9 @@ class RecordDecoder:
     def _name_opaque(self, segment: TcpSegment) -> None:
         payload, port = segment.payload, segment.dport
         if port in _HTTPS_PORTS and payload[:2] == b"\x16\x03" and payload[5:6] == b"\x01":
-            self.opaque[f"TLS on port {port}: may carry SRMP, cannot be read"] += 1
+            self.notices[f"TLS on port {port}: may carry SRMP, cannot be read"] += 1
         elif port in _HTTP_PORTS and payload.startswith(b"POST ") and b"/msmq" in payload[:256].lower():
-            self.opaque[f"SRMP over HTTP on port {port}: not decoded"] += 1
+            self.notices[f"SRMP over HTTP on port {port}: not decoded"] += 1
 
     # Events of followed connections.
 
@@ -318,8 +320,14 @@ class RecordDecoder:
                     **place,
                 )
             else:
+                skipped = event.reason in _CAPTURED
                 record = self._record(
-                    type="gap", remainder=event.data, missing=event.length, reason=event.reason, **place
+                    type="gap",
+                    length=event.length or 0 if skipped else 0,
+                    remainder=event.data,
+                    missing=0 if skipped else event.length,
+                    reason=event.reason,
+                    **place,
                 )
             records.append(record)
         return records

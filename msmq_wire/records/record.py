@@ -19,8 +19,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     that of the frame that completes it, ``offset`` bytes from the first captured payload byte of its
     direction, ``length`` its captured bytes, ``stream`` the connection by order of appearance (None for UDP).
     ``packet``, ``anomalies``, ``consumed``, ``remainder`` and ``error`` are those of `inspect`. ``missing``
-    counts the bytes of a ``gap`` (None when unknown), ``reason`` says why they are missing, ``event`` names
-    the step of a ``tcp_stream``.
+    counts the bytes of a ``gap`` that were not captured (None when unknown), ``length`` those that were and
+    are in no packet; ``reason`` says why. ``event`` names the step of a ``tcp_stream``.
     """
 
     id: int

@@ -130,7 +130,7 @@ def record_view(record: Record) -> Json:
     }
     if record.type == "gap":
         row["missing"] = record.missing
-    if record.reason is not None:
+    if record.reason is not None and record.type != "error":
         row["reason"] = record.reason
     if record.event is not None:
         row["event"] = record.event
@@ -160,8 +160,11 @@ def message_view(record: Record, *, acknowledgments: bool = False) -> Json | Non
     base = _reached(record.packet, "base_header")
     flags = _reached(user, "flags")
     source, number = _reached(user, "source_queue_manager"), _reached(user, "message_id")
-    label = _reached(properties, "label")
-    queue = user.format_name("destination_queue") if _reached(user, "destination_queue") else None
+    # Half a name is no name: a row has no place to say that it was cut.
+    cut = "" if record.error is None else record.error.path
+    label = None if cut.endswith("header.label") else _reached(properties, "label")
+    whole = not cut.startswith("user_header.destination_queue") and _reached(user, "destination_queue")
+    queue = user.format_name("destination_queue") if whole else None
     delivery = None
     if flags is not None:
         delivery = "transactional" if user.bit("th") else "recoverable" if user.bit("dm") else "express"

@@ -87,22 +87,33 @@ Musts = tuple[Must | CodedMust, ...]
 
 
 class View(Mapping[str, Any]):
-    """A structure as the scope of a MUST: what is absent, was not reached or is ``cut`` is undetermined."""
+    """A structure as the scope of a MUST: what is absent, was not reached or is cut is undetermined.
 
-    __slots__ = ("cut", "parent", "value")
+    ``cut`` is the path, from here, of a field that a cut shortened.
+    """
+
+    __slots__ = ("cut", "cut_field", "parent", "value")
 
     def __init__(self, value: Any, parent: View | None = None, cut: str = "") -> None:
         self.value = value
         self.parent = parent
         self.cut = cut
+        self.cut_field = cut.partition(".")[0].partition("[")[0]
 
     def __getitem__(self, name: str) -> Any:
         if name == "_":
             return UNDETERMINED if self.parent is None else self.parent
         value = getattr(self.value, name, None)
-        if value is None or value is msgspec.UNSET or name == self.cut:
+        if isinstance(value, msgspec.Struct):
+            return self.child(name, value)
+        if value is None or value is msgspec.UNSET or name == self.cut_field:
             return UNDETERMINED
-        return View(value, self) if isinstance(value, msgspec.Struct) else value
+        return value
+
+    def child(self, name: str, value: Any, index: int | None = None) -> View:
+        """The view of a structure in this one, or of an element of a list in it."""
+        place = name if index is None else f"{name}[{index}]"
+        return View(value, self, self.cut[len(place) + 1 :] if self.cut.startswith(f"{place}.") else "")
 
     def __iter__(self) -> Any:
         return iter(self.value.__struct_fields__)

@@ -27,8 +27,11 @@ _EXTENSION = SpecRef("MS-MQRR", "2.2.5.2")
 
 def _remaining_headers_size(view: View) -> bool:
     stated = view["extension_header"]["remaining_headers_size"]
-    sizes = [view[name]["header_size"] for name in TRAILERS[1:]]
-    return stated is UNDETERMINED or bool(stated == sum(size for size in sizes if size is not UNDETERMINED))
+    present = [name for name in TRAILERS[1:] if getattr(view.value, name) is not None]
+    sizes = [view[name]["header_size"] for name in present]
+    if any(size is UNDETERMINED for size in (stated, *sizes)):
+        return True
+    return bool(stated == sum(sizes))
 
 
 def _trailers_inside(view: View) -> bool:

@@ -1,0 +1,66 @@
+"""Writes the generated parts of the documentation; with ``--check`` says what is out of date.
+
+Structure pages, enumerations, anomaly codes, the coverage table, the command reference and the JSON Schemas
+are made from the declarations and the program itself. Text outside the markers is written by hand and kept.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+# The checkout has to be importable before this.
+from docs.generators import anomalies, commands, coverage, enumerations, schemas, structures  # noqa: E402
+from docs.generators.markers import filled, page  # noqa: E402
+
+DOCS = ROOT / "docs"
+
+
+def generated() -> dict[Path, str]:
+    """Every file with a generated part, as it has to be."""
+    files: dict[Path, str] = {}
+
+    def fill(path: Path, title: str, blocks: dict[str, str]) -> None:
+        text = path.read_text(encoding="utf-8") if path.exists() else page(title, blocks)
+        files[path] = filled(text, blocks)
+
+    for stem, (title, block) in structures.pages().items():
+        fill(DOCS / "structures" / f"{stem}.md", title, {"structure": block})
+    fill(DOCS / "structures" / "index.md", "Structures", {"index": structures.index()})
+    fill(DOCS / "enumerations.md", "Enumerations", {"enumerations": enumerations.block()})
+    fill(DOCS / "anomalies.md", "Anomaly codes", {"anomalies": anomalies.block()})
+    fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block()})
+    fill(DOCS / "command-line.md", "Command line", commands.blocks())
+    for name, text in schemas.files().items():
+        files[DOCS / "schema" / name] = text
+    return files
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files; with ``--check`` name those that differ instead, and return 1 if there are any."""
+    if arguments not in ([], ["--check"]):
+        print("usage: python docs/generate.py [--check]", file=sys.stderr)
+        return 2
+    files = generated()
+    folders = (DOCS / "structures", DOCS / "schema")
+    stray = [path for folder in folders for path in sorted(folder.glob("*.*")) if path not in files]
+    stale = [
+        path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    if arguments:
+        for path in (*stale, *stray):
+            why = "describes nothing" if path in stray else "is out of date: run python docs/generate.py"
+            print(f"{path.relative_to(ROOT)} {why}", file=sys.stderr)
+        return 1 if stale or stray else 0
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(files[path], encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

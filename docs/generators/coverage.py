@@ -1,0 +1,130 @@
+"""Which sections of the specifications are covered by which structure, and which are not."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from docs.generators.markers import code, table
+from docs.generators.structures import structures_of
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.registry import STRUCTURES
+
+__all__ = ["block"]
+
+_NAMES = "`msmq_wire.names`: text to value and back"
+_RPC = "Not covered: it travels in RPC calls, which are planned."
+_DIRECTORY = (
+    "Not covered: it belongs to directory objects, their security and management calls, not to packets."
+)
+_HEADING = "A heading of the document; its parts are below."
+
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "MS-MQMQ": {
+        "2.1.1": ("Path names", f"{_NAMES} (`PathName`)"),
+        "2.1.2": ("Direct format names", f"{_NAMES} (`FormatName`)"),
+        "2.1.3": ("Public format names", f"{_NAMES} (`FormatName`)"),
+        "2.1.4": ("Private format names", f"{_NAMES} (`FormatName`)"),
+        "2.1.5": ("Distribution list format names", f"{_NAMES} (`FormatName`)"),
+        "2.1.6": ("Machine, connector and multicast format names", f"{_NAMES} (`FormatName`)"),
+        "2.1.7": ("Multiple-element format names", f"{_NAMES} (`parse_multiple`, `format_multiple`)"),
+        "2.2.1 to 2.2.5": ("MQDSPUBLICKEY to SEQUENCE_INFO", _DIRECTORY),
+        "2.2.6": ("QUEUE_FORMAT_TYPE", "`msmq_wire.names.QueueFormatType`"),
+        "2.2.7": (
+            "QUEUE_FORMAT",
+            "Its text form and its rules, in `msmq_wire.names`; its NDR form is planned.",
+        ),
+        "2.2.8": ("OBJECTID", ""),
+        "2.2.9": ("DL_ID", "Its text form, in `msmq_wire.names`; its NDR form is planned."),
+        "2.2.10": ("MULTICAST_ID", ""),
+        "2.2.11": ("QUEUE_SUFFIX_TYPE", "`msmq_wire.names.QueueSuffixType`"),
+        "2.2.12": ("PROPVARIANT type constants", "[BodyType](enumerations.md#bodytype)"),
+        "2.2.13 to 2.2.17": ("PROPVARIANT and its parts", _RPC),
+        "2.2.18.1.1": ("GUID", ""),
+        "2.2.18.1.2": ("TxSequenceID", ""),
+        "2.2.18.1.3": ("MessageIdentifier", ""),
+        "2.2.18.1.4": ("MQFFormatNameElement", ""),
+        "2.2.18.1.4.1": ("MQFDirectQueueFormatName", ""),
+        "2.2.18.1.4.2": ("MQFDistributionQueueFormatName", ""),
+        "2.2.18.1.5": ("Queue format type", _HEADING),
+        "2.2.18.1.5.1": ("PrivateQueueFormatNameId", ""),
+        "2.2.18.1.5.2": ("DirectQueueFormatName", ""),
+        "2.2.18.1.6": ("Message class identifiers", "[MessageClass](enumerations.md#messageclass)"),
+        "2.2.18.1.7": ("Common queue formats", _HEADING),
+        "2.2.18.1.7.1": ("PublicQueueFormatName", ""),
+        "2.2.18.1.7.2": ("PrivateQueueFormatName", ""),
+        "2.2.18.1.8": ("XACTUOW", ""),
+        "2.2.19.1": ("BaseHeader", ""),
+        "2.2.19.2": ("UserHeader", ""),
+        "2.2.19.3": ("MessagePropertiesHeader", ""),
+        "2.2.20": ("UserMessage packet", ""),
+        "2.2.20.1": ("MultiQueueFormatHeader", ""),
+        "2.2.20.2": ("MQFAddressHeader", ""),
+        "2.2.20.3": ("MQFSignatureHeader", ""),
+        "2.2.20.4": ("SessionHeader", ""),
+        "2.2.20.5": ("TransactionHeader", ""),
+        "2.2.20.6": ("SecurityHeader", ""),
+        "2.2.20.7": ("SoapHeader", ""),
+        "2.2.20.8": ("DebugHeader", ""),
+        "2.2.21 to 2.2.27": ("MQUSERSIGNCERTS to the access masks", _DIRECTORY),
+    },
+    "MS-MQQB": {
+        "2.2.1": ("InternalHeader", ""),
+        "2.2.2": ("ConnectionParameters packet", ""),
+        "2.2.2.1": ("ConnectionParametersHeader", ""),
+        "2.2.3": ("EstablishConnection packet", ""),
+        "2.2.3.1": ("EstablishConnectionHeader", ""),
+        "2.2.4": ("OrderAck packet", ""),
+        "2.2.4.1": ("OrderAck body", ""),
+        "2.2.5": ("FinalAck packet", ""),
+        "2.2.5.1": ("FinalAck body", ""),
+        "2.2.6": ("SessionAck packet", ""),
+        "2.2.7": ("Ping packet", ""),
+    },
+    "MS-MQRR": {
+        "2.2.5": ("Message packet structure", ""),
+        "2.2.5.1": ("UserMessage, with the address in UserHeader", ""),
+        "2.2.5.1.1": ("Binary message", "[message_packet](structures/message_packet.md) without AH"),
+        "2.2.5.1.2": ("SRMP message", "[message_packet](structures/message_packet.md) with AH"),
+        "2.2.5.1.2.1": ("SRMPEnvelopeHeader", ""),
+        "2.2.5.1.2.2": ("CompoundMessageHeader", ""),
+        "2.2.5.2": ("ExtensionHeader", ""),
+        "2.2.5.3": ("SubqueueHeader", ""),
+        "2.2.5.4": ("DeadLetterHeader", ""),
+        "2.2.5.5": ("ExtendedAddressHeader", ""),
+        "2.2.6": ("SectionBuffer", "`split_sections`, `join_sections`; its NDR form is planned."),
+        "2.2.7": ("SectionType", "[SectionType](enumerations.md#sectiontype)"),
+    },
+    "MS-DTYP": {
+        "2.2.60": ("WCHAR", ""),
+        "2.4.2.2": ("SID", ""),
+    },
+}
+
+
+def _covering() -> dict[SpecRef, list[str]]:
+    found: dict[SpecRef, list[str]] = defaultdict(list)
+    for stem, cls in STRUCTURES.items():
+        found[cls.SPEC].append(f"[{stem}](structures/{stem}.md)")
+        for inner in structures_of(cls)[1:]:
+            if inner.SPEC != cls.SPEC:
+                found[inner.SPEC].append(f"[{inner.stem()}](structures/{stem}.md#{inner.stem()})")
+    return found
+
+
+def block() -> str:
+    """A table for every document. Raises ValueError for a structure whose section is not listed."""
+    covering = _covering()
+    unlisted = [str(spec) for spec in covering if spec.section not in SECTIONS.get(spec.document, {})]
+    if unlisted:
+        raise ValueError(f"sections that no table lists: {unlisted}")
+    parts = []
+    for document, sections in SECTIONS.items():
+        rows = []
+        for section, (title, note) in sections.items():
+            links = covering.get(SpecRef(document, section), [])
+            if not links and not note:
+                raise ValueError(f"[{document}] {section} is not covered, and no reason is given")
+            rows.append((section, title, " ".join(filter(None, [", ".join(links), note]))))
+        head = ("Section", "What it defines", "Covered by")
+        parts.append(f"## {code(f'[{document}]')}\n\n" + table(head, rows))
+    return "\n\n".join(parts)

@@ -1,0 +1,389 @@
+"""JSON Schemas of what the commands print, from the declarations and the rules of the JSON view.
+
+The rule kept here: fields come in wire order, so a field that is there says that those before it were reached
+(`dependentRequired`); without an error all of a packet is there.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import construct
+
+from docs.generators.structures import documentation
+from msmq_wire.reassembly.stream import HoleReason
+from msmq_wire.reassembly.tcp_events import Kind
+from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
+from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
+from msmq_wire.wire.headers.security_header import SecurityData
+from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
+from msmq_wire.wire.registry import PACKETS, STRUCTURES
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["files"]
+
+Json = dict[str, Any]
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_QUEUES = ("destination_queue", "admin_queue", "response_queue")
+_NULL: Json = {"type": "null"}
+_STRING: Json = {"type": "string"}
+_TEXT_OR_NULL: Json = {"type": ["string", "null"]}
+_COUNT: Json = {"type": "integer", "minimum": 0}
+_COUNT_OR_NULL: Json = {"type": ["integer", "null"], "minimum": 0}
+_CAPTURED = [stem for stem in PACKETS if stem != "message_packet"]
+_MESSAGES = ("user_message", "message_packet", "order_ack", "final_ack")
+
+_COMMON: Json = {
+    "guid_text": {
+        "type": "string",
+        "pattern": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
+    },
+    "base64": {
+        "type": "string",
+        "contentEncoding": "base64",
+        "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+    },
+    "section": {"type": "string", "pattern": r"^\[M[SC]-[A-Z]+\] [0-9]+(\.[0-9]+)*$"},
+    "time": {
+        "description": "RFC 3339, UTC, nanoseconds.",
+        "type": "string",
+        "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z$",
+    },
+    "endpoint": {
+        "description": "Address and port; an IPv6 address stands in brackets.",
+        "type": "string",
+        "pattern": r"^([0-9.]+|\[[0-9a-f:.]+\]):[0-9]{1,5}$",
+    },
+}
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _any(*schemas: Json) -> Json:
+    return {"anyOf": list(schemas)}
+
+
+def _object(properties: Json, *, optional: tuple[str, ...] = (), **more: Any) -> Json:
+    required = [name for name in properties if name not in optional]
+    return {
+        "type": "object",
+        **more,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _anomaly() -> Json:
+    return _object(
+        {
+            "code": {"type": "string", "pattern": "^[a-z0-9_]+\\.[a-z0-9-]+$"},
+            "message": _STRING,
+            "path": _STRING,
+            "offset": _COUNT,
+            "length": _COUNT,
+            "spec": _ref("section"),
+        },
+        description="A value that breaks a MUST; offset and length are bytes of the packet.",
+    )
+
+
+def _error() -> Json:
+    return _object(
+        {
+            "code": {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$"},
+            "message": _TEXT_OR_NULL,
+            "path": _STRING,
+            "offset": _COUNT,
+            "spec": _any(_ref("section"), _NULL),
+        },
+        description="Why decoding ended early; offset counts bytes of the packet, or of a damaged file.",
+    )
+
+
+def _integer(size: int) -> Json:
+    return {"type": "integer", "minimum": 0, "maximum": (1 << 8 * size) - 1}
+
+
+def _value(subcon: Any) -> Json:
+    match subcon:
+        case Opt():
+            return _any(_value(subcon.subcon), _NULL)
+        case Choice():
+            cases = [_NULL if case is None else _value(case) for case in subcon.cases.values()]
+            distinct = [case for index, case in enumerate(cases) if case not in cases[:index]]
+            return distinct[0] if len(distinct) == 1 else _any(*distinct)
+        case Items():
+            return {"type": "array", "items": _value(subcon.subcon)}
+        case Node():
+            return _ref(subcon.cls.stem())
+        case Bytes() | ZeroTerminated():
+            kind = getattr(subcon, "kind", bytes)
+            return _STRING if issubclass(kind, WcharText) else _bytes(kind)
+        case construct.Construct() if isinstance(subcon, construct.FormatField | construct.BytesInteger):
+            return _integer(subcon.sizeof())
+    return _ref("base64")
+
+
+def _bytes(kind: type[bytes]) -> Json:
+    return _ref("guid_text") if issubclass(kind, GUID) else _ref("base64")
+
+
+def _is_text(subcon: Any) -> bool:
+    return issubclass(getattr(subcon, "kind", bytes), WcharText)
+
+
+def _word(cls: type[WireStruct], field: Field) -> Json:
+    assert cls.BITS is not None
+    bits: Json = {"raw": _integer(field.subcon.sizeof())}
+    for bit in cls.BITS.bits.values():
+        number = {"type": "integer", "minimum": 0, "maximum": (1 << bit.width) - 1}
+        bits[bit.name] = {"type": "boolean"} if bit.width == 1 else number
+    return _object(bits)
+
+
+def _queue(name: str) -> Json:
+    properties: Json = {"type": _integer(1) | {"maximum": 7}, "format_name": _TEXT_OR_NULL}
+    if name == "response_queue":
+        return _object(properties | {"same_as": {"const": "admin_queue"}}, optional=("same_as",))
+    return _object(properties)
+
+
+def _special(cls: type[WireStruct], name: str) -> Json | None:
+    """The fields that the view shows otherwise than by their type."""
+    if cls is UserHeader and name in _QUEUES:
+        return _queue(name)
+    if cls is MQFFormatNameElement and name == "format_name":
+        return _TEXT_OR_NULL
+    if cls is SecurityData and name == "security_id":
+        return {"type": ["string", "null"], "description": "SID, GUID, or base64 of what is neither."}
+    if cls is SecurityData and name in ("encryption_key", "signature", "sender_cert"):
+        return _any(_ref("base64"), _NULL)
+    if cls in (AddressOverlay, ExtendedAddressHeader) and name == "address":
+        return {"type": "string", "description": "IP address, or base64 of what is none."}
+    return None
+
+
+def _structure(cls: type[WireStruct]) -> Json:
+    properties: Json = {}
+    dependent: dict[str, list[str]] = {}
+    before = ""
+    for field in fields(cls):
+        if field.position:
+            continue
+        if cls.BITS is not None and cls.BITS.field == field.name:
+            shown = _word(cls, field)
+        else:
+            shown = _special(cls, field.name) or _value(field.subcon)
+        described = {"description": field.doc} if field.doc else {}
+        properties[field.name] = described | shown
+        if before:
+            dependent[field.name] = [before]
+        before = field.name
+        with_raw = _is_text(field.subcon) or (cls is AddressOverlay and field.name == "address")
+        with_raw = with_raw or (cls is ExtendedAddressHeader and field.name == "address")
+        if with_raw:
+            properties[f"{field.name}_raw"] = {
+                "description": "All bytes, where the text does not show them all."
+            } | _ref("base64")
+            dependent[f"{field.name}_raw"] = [field.name]
+    for name, (_, inner) in getattr(cls, "INSIDE", {}).items():
+        properties[name] = _any(_ref(inner.stem()), _NULL)
+    return {
+        "description": f"{documentation(cls)} {cls.SPEC}",
+        "type": "object",
+        "properties": properties,
+        "dependentRequired": dependent,
+        "additionalProperties": False,
+    }
+
+
+def _definition(cls: Any) -> Json:
+    if issubclass(cls, WireStruct):
+        return _structure(cls)
+    shown = _STRING if issubclass(cls, WcharText) else _bytes(cls)
+    return {"description": f"{documentation(cls)} {cls.SPEC}"} | shown
+
+
+def _classes() -> dict[str, Any]:
+    found = dict(STRUCTURES)
+    for cls in (AddressOverlay, SecurityData):
+        found[cls.stem()] = cls
+    for field in fields(SecurityData):
+        if isinstance(field.subcon, Opt):
+            found[field.subcon.subcon.cls.stem()] = field.subcon.subcon.cls
+    return found
+
+
+def _references(schema: Any) -> set[str]:
+    if isinstance(schema, dict):
+        here = {schema["$ref"].removeprefix("#/$defs/")} if "$ref" in schema else set()
+        return here.union(*map(_references, schema.values()))
+    return set().union(*map(_references, schema)) if isinstance(schema, list) else set()
+
+
+def _closed(schema: Json) -> Json:
+    """The schema with every definition that it leads to."""
+    available: Json = {**_COMMON, "anomaly": _anomaly(), "error": _error()}
+    available |= {stem: _definition(cls) for stem, cls in _classes().items()}
+    needed: set[str] = set()
+    new = _references(schema)
+    while new - needed:
+        needed |= new
+        new = set().union(*(_references(available[name]) for name in new))
+    return schema | {"$defs": {name: available[name] for name in sorted(needed)}}
+
+
+def _by_type(stems: list[str]) -> list[Json]:
+    """What ``packet`` is under each ``type``, and that nothing is left out where there is no error."""
+    rules: list[Json] = []
+    for stem in stems:
+        cls = STRUCTURES[stem]
+        rules.append(
+            {
+                "if": {"properties": {"type": {"const": stem}}},
+                "then": {"properties": {"packet": _any(_ref(stem), _NULL)}},
+            }
+        )
+        if issubclass(cls, WireStruct):
+            whole = {"type": "object", "required": list(cls.__struct_fields__)}
+            rules.append(
+                {
+                    "if": {"properties": {"type": {"const": stem}, "error": _NULL}},
+                    "then": {"properties": {"packet": whole}},
+                }
+            )
+    return rules
+
+
+def _result() -> Json:
+    return {
+        "anomalies": {"type": "array", "items": _ref("anomaly"), "maxItems": 100},
+        "consumed": {"description": "Bytes that packet shows."} | _COUNT,
+        "remainder": {"description": "Bytes behind them."} | _ref("base64"),
+        "error": _any(_ref("error"), _NULL),
+    }
+
+
+def _packet() -> Json:
+    properties: Json = {
+        "type": {"description": "Stem, null when it is no packet.", "enum": [*STRUCTURES, None]},
+        "packet": {"description": "The value; null when nothing was decoded."},
+    } | _result()
+    return _closed(
+        {
+            "$schema": _DRAFT,
+            "$id": "urn:msmq-wire:schema:packet",
+            "title": "What packet --format json prints",
+            **_object(properties),
+            "allOf": _by_type(list(STRUCTURES)),
+        }
+    )
+
+
+def _place() -> Json:
+    return {
+        "frames": {
+            "description": "Numbers of the frames that carry it, from 1.",
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1},
+        },
+        "time": {"description": "Of the frame that completes it."} | _any(_ref("time"), _NULL),
+        "src": _any(_ref("endpoint"), _NULL),
+        "dst": _any(_ref("endpoint"), _NULL),
+    }
+
+
+def _ids() -> Json:
+    return {
+        "id": {"type": "integer", "minimum": 1},
+        "parent": {"description": "Id of the row that carried it."} | _COUNT_OR_NULL,
+    }
+
+
+def _record() -> Json:
+    kinds = [*_CAPTURED, "gap", "error", "tcp_stream"]
+    reasons = [reason for part in get_args(HoleReason) for reason in (get_args(part) or (part,))]
+    properties: Json = {
+        **_ids(),
+        "type": {"enum": kinds},
+        "capture": {"description": "The file."} | _STRING,
+        **_place(),
+        "stream": {"description": "Number of the connection, from 0; null for UDP."} | _COUNT_OR_NULL,
+        "offset": {"description": "From the first captured payload byte of its direction."} | _COUNT,
+        "length": {"description": "Captured bytes."} | _COUNT,
+        "packet": {"description": "The value; null when nothing was decoded."},
+        **_result(),
+        "missing": {"description": "Bytes of a gap, null when unknown."} | _COUNT_OR_NULL,
+        "reason": {"description": "Why bytes are missing or skipped, or what is wrong."} | _STRING,
+        "event": {
+            "description": "The step of a connection.",
+            "enum": [*get_args(Kind), "conflict", "icmp_unreachable"],
+        },
+    }
+    gap = {"required": ["missing", "reason"], "properties": {"packet": _NULL, "reason": {"enum": reasons}}}
+    rules = [
+        {"if": {"properties": {"type": {"const": "gap"}}}, "then": gap},
+        {
+            "if": {"properties": {"type": {"const": "tcp_stream"}}},
+            "then": {"required": ["event"], "properties": {"packet": _NULL}},
+        },
+        {
+            "if": {"properties": {"type": {"const": "error"}}},
+            "then": {"properties": {"error": _ref("error")}},
+        },
+    ]
+    return _closed(
+        {
+            "$schema": _DRAFT,
+            "$id": "urn:msmq-wire:schema:record",
+            "title": "A row of decode --format jsonl",
+            **_object(properties, optional=("missing", "reason", "event")),
+            "allOf": [*rules, *_by_type(_CAPTURED)],
+        }
+    )
+
+
+def _message() -> Json:
+    properties: Json = {
+        **_ids(),
+        **{name: schema for name, schema in _place().items() if name != "frames"},
+        "queue": {"description": "Format name of the destination."} | _TEXT_OR_NULL,
+        "label": _TEXT_OR_NULL,
+        "message_class": _COUNT_OR_NULL,
+        "priority": {"type": ["integer", "null"], "minimum": 0, "maximum": 7},
+        "delivery": {"enum": ["express", "recoverable", "transactional", None]},
+        "sent_time": {"description": "Seconds since 1970, UTC."} | _COUNT_OR_NULL,
+        "message_id": {
+            "description": "Sending queue manager and number of the message there.",
+            "type": ["string", "null"],
+            "pattern": r"^[0-9a-f-]{36}\\[0-9]+$",
+        },
+        "body_type": _COUNT_OR_NULL,
+        "body_size": {"description": "Bytes, as the packet states them."} | _COUNT_OR_NULL,
+        "via": {"enum": ["tcp", "rpc", "http"]},
+        "frames": _place()["frames"],
+    }
+    return _closed(
+        {
+            "$schema": _DRAFT,
+            "$id": "urn:msmq-wire:schema:message",
+            "title": "A row of messages --format jsonl",
+            **_object(properties),
+        }
+    )
+
+
+def files() -> dict[str, str]:
+    """The schema files by name."""
+    schemas = {"packet": _packet(), "record": _record(), "message": _message()}
+    return {
+        f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in schemas.items()
+    }

@@ -1,0 +1,85 @@
+"""Draws docs/img: what commands print on the demo capture, as SVG; ``--check`` compares instead of writing.
+
+A picture is the real output of the command, with the colours of a terminal, and loads nothing from a network.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+# The checkout has to be importable before this.
+from msmq_wire.cli.app import main as msmq_wire  # noqa: E402
+
+IMAGES = ROOT / "docs" / "img"
+CAPTURE = "fixtures/captures/demo.pcap"
+
+# Command line as it is shown, how many of its lines, and how wide the terminal is.
+PICTURES = {
+    "decode.svg": (f"msmq-wire decode {CAPTURE} --filter 'label ~ order'", 60, 112),
+    "messages.svg": (f"msmq-wire messages {CAPTURE}", 24, 132),
+}
+
+_FONT_FACE = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
+
+
+def printed(command: str, width: int) -> str:
+    """What a command line prints on a terminal, escape sequences and all."""
+    output = io.StringIO()
+    os.environ["COLUMNS"] = str(width)
+    arguments = [*shlex.split(command)[1:], "--color", "always", "--quiet"]
+    with contextlib.chdir(ROOT), contextlib.redirect_stdout(output):
+        status = msmq_wire(arguments)
+    if status != 0:
+        raise RuntimeError(f"{command} ended with status {status}")
+    return output.getvalue()
+
+
+def drawn(command: str, lines: int, width: int) -> str:
+    """The picture of a command and the first ``lines`` lines of its output."""
+    output = printed(command, width).splitlines()
+    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, legacy_windows=False)
+    console.print(Text.assemble(("$ ", "dim"), (command, "bold")), highlight=False)
+    for line in output[:lines]:
+        console.print(Text.from_ansi(line), highlight=False, soft_wrap=True)
+    if len(output) > lines:
+        console.print(Text("...", "dim"), highlight=False)
+    name = command.split()[1]
+    svg = console.export_svg(title=f"msmq-wire {name}", unique_id=f"msmq-wire-{name}")
+    svg = _FONT_FACE.sub("", svg).replace("Fira Code", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono")
+    return "\n".join(line.rstrip() for line in svg.strip().splitlines()) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pictures; with ``--check`` name those that differ instead, and return 1 if there are any."""
+    if arguments not in ([], ["--check"]):
+        print("usage: python docs/pictures.py [--check]", file=sys.stderr)
+        return 2
+    status = 0
+    for name, (command, lines, width) in PICTURES.items():
+        path, svg = IMAGES / name, drawn(command, lines, width)
+        if path.exists() and path.read_text(encoding="utf-8") == svg:
+            continue
+        if arguments:
+            print(f"docs/img/{name} is out of date: run python docs/pictures.py", file=sys.stderr)
+            status = 1
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(svg, encoding="utf-8")
+            print(f"wrote docs/img/{name}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,261 @@
+"""The documentation says what the program does: it is current, its examples run, output fits the schemas."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # it comes without types
+import pytest
+
+from msmq_wire.capture.reader import read_capture
+from msmq_wire.cli.app import main
+from msmq_wire.cli.program import build
+from msmq_wire.engines.codec import inspect
+from msmq_wire.errors import CaptureError
+from msmq_wire.records.view import inspect_view, message_view, record_view
+from msmq_wire.wire.registry import ENUMERATIONS, STRUCTURES
+
+_ROOT = Path(__file__).resolve().parents[2]
+_DOCS = _ROOT / "docs"
+_README = _ROOT / "README.md"
+_PAGES = sorted(_DOCS.rglob("*.md"))
+_CAPTURES = sorted((_ROOT / "fixtures" / "captures").glob("*.pcap*"))
+_DEMO = _ROOT / "fixtures" / "captures" / "demo.pcap"
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|tmp|work|root|Users|opt|var|usr|mnt)/|[A-Z]:\\\\?Users")
+
+
+def _fences(path: Path, language: str) -> list[str]:
+    return [body for found, body in _FENCE.findall(path.read_text(encoding="utf-8")) if found == language]
+
+
+def _commands(path: Path) -> list[str]:
+    lines = (line for body in _fences(path, "console") for line in body.splitlines())
+    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+
+
+def _schema(name: str) -> Any:
+    document = json.loads((_DOCS / "schema" / f"{name}.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(document)
+    return jsonschema.Draft202012Validator(document)
+
+
+def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, script, *arguments], cwd=_ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("script", ["docs/generate.py", "docs/pictures.py"])
+def test_generated_parts_are_current(script: str) -> None:
+    result = _run(script, "--check")
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_stale_page_is_named(tmp_path: Path) -> None:
+    copy = tmp_path / "docs"
+    for path in (*_DOCS.rglob("*.py"), *_PAGES, *_DOCS.rglob("*.json")):
+        target = copy / path.relative_to(_DOCS)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    page = copy / "structures" / "ping.md"
+    page.write_text(page.read_text(encoding="utf-8").replace("cookie", "biscuit"), encoding="utf-8")
+    result = subprocess.run(
+        [sys.executable, copy / "generate.py", "--check"],
+        env=os.environ | {"PYTHONPATH": str(_ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 1
+    assert result.stderr.splitlines() == [
+        "docs/structures/ping.md is out of date: run python docs/generate.py"
+    ]
+
+
+def test_every_structure_has_a_page_that_shows_all_its_fields() -> None:
+    for stem, cls in STRUCTURES.items():
+        text = (_DOCS / "structures" / f"{stem}.md").read_text(encoding="utf-8")
+        assert text.startswith(f"# {cls.__name__}\n")
+        assert str(cls.SPEC) in text
+        assert [name for name in getattr(cls, "__struct_fields__", ()) if f"| `{name}` |" not in text] == []
+        assert [must.code for must in getattr(cls, "MUSTS", ()) if f"`{stem}.{must.code}`" not in text] == []
+
+
+def test_every_structure_is_in_the_navigation_and_the_coverage_table() -> None:
+    navigation = (_ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    coverage = (_DOCS / "coverage.md").read_text(encoding="utf-8")
+    index = (_DOCS / "structures" / "index.md").read_text(encoding="utf-8")
+    assert [stem for stem in STRUCTURES if f"- structures/{stem}.md" not in navigation] == []
+    assert [stem for stem in STRUCTURES if f"](structures/{stem}.md)" not in coverage] == []
+    assert [stem for stem in STRUCTURES if f"]({stem}.md)" not in index] == []
+
+
+def test_a_bit_table_on_a_page_has_the_masks_of_the_specification() -> None:
+    user = (_DOCS / "structures" / "user_header.md").read_text(encoding="utf-8")
+    assert "| 10-12 | `0x00001C00` | `dq` |" in user
+    assert "| 25 | `0x02000000` | `ah` |" in user
+
+
+def test_an_offset_on_a_page_is_that_of_the_specification() -> None:
+    properties = (_DOCS / "structures" / "message_properties_header.md").read_text(encoding="utf-8")
+    assert "| 24 | `body_type` | u32 |" in properties
+    assert "| 56 | `label` | UTF-16 text, `label_length * 2` bytes |" in properties
+    assert "|  | `message_body` | `message_size` bytes |" in properties
+
+
+def test_a_condition_on_a_page_names_the_bit() -> None:
+    message = (_DOCS / "structures" / "user_message.md").read_text(encoding="utf-8")
+    assert "[transaction_header](transaction_header.md) | `user_header.flags.th` |" in message
+    address = (_DOCS / "structures" / "extended_address_header.md").read_text(encoding="utf-8")
+    expected = "(address_type != 1 or address_length == 4) and (address_type != 6 or address_length == 16)"
+    assert f"`{expected}`" in address
+
+
+def test_every_enumeration_is_described_with_all_its_values() -> None:
+    text = (_DOCS / "enumerations.md").read_text(encoding="utf-8")
+    for name, members in ENUMERATIONS.items():
+        section = text.partition(f"## {name} ")[2].partition("\n## ")[0]
+        assert [m.name for m in members if f"| {int(m)} | `{m.name}` |" not in section] == []
+
+
+def test_every_error_code_is_described() -> None:
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (_ROOT / "msmq_wire").rglob("*.py"))
+    codes = set(re.findall(r'(?:DecodeError|refuse)\(\s*"([a-z-]+)"', sources))
+    problems = {f"sections.{code}" for code in re.findall(r'_problem\(\s*"([a-z-]+)"', sources)}
+    text = (_DOCS / "anomalies.md").read_text(encoding="utf-8")
+    assert codes
+    assert problems
+    assert sorted(code for code in codes | problems if f"| `{code}` |" not in text) == []
+
+
+def test_every_command_is_described_with_its_help() -> None:
+    commands = [command.callback.__name__ for command in build().registered_commands if command.callback]
+    text = (_DOCS / "command-line.md").read_text(encoding="utf-8")
+    assert commands
+    assert [name for name in commands if f"\n## {name}\n" not in text] == []
+    assert [name for name in commands if f"Usage: msmq-wire {name} " not in text] == []
+
+
+@pytest.mark.parametrize("path", [_README, *_PAGES], ids=lambda path: path.relative_to(_ROOT).as_posix())
+def test_a_page_names_no_path_of_a_machine(path: Path) -> None:
+    assert _MACHINE_PATH.findall(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", [_README, *_PAGES], ids=lambda path: path.relative_to(_ROOT).as_posix())
+def test_a_link_to_a_file_leads_somewhere(path: Path) -> None:
+    text = _FENCE.sub("", path.read_text(encoding="utf-8"))
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", sorted((_DOCS / "img").glob("*.svg")), ids=lambda path: path.name)
+def test_a_picture_loads_nothing_from_a_network(path: Path) -> None:
+    text = re.sub(r"<!--.*?-->", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert re.findall(r"https?://[^\"' )]*", text) == ["http://www.w3.org/2000/svg"]
+    assert "@font-face" not in text
+
+
+def test_the_examples_of_the_python_page_print_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(_ROOT)
+    source = "\n".join(_fences(_DOCS / "python-api.md", "pycon"))
+    examples = doctest.DocTestParser().get_doctest(source, {}, "python-api.md", None, None)
+    report: list[str] = []
+    result = doctest.DocTestRunner(verbose=False).run(examples, out=report.append)
+    assert result.attempted > 30
+    assert result.failed == 0, "".join(report)
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [source] = _fences(_README, "python")
+    (tmp_path / "capture.pcapng").write_bytes(_DEMO.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    printed: list[object] = []
+    exec(compile(source, "README.md", "exec"), {"print": lambda *values: printed.extend(values)})
+    assert "DIRECT=OS:msg01\\private$\\orders" in printed
+
+
+@pytest.mark.parametrize("page", [_README, _DOCS / "index.md", _DOCS / "json.md"], ids=lambda path: path.name)
+def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "capture.pcapng").write_bytes(_DEMO.read_bytes())
+    published = _ROOT / "fixtures" / "packets" / "ping" / "frame_1_request.hex"
+    (tmp_path / "message.hex").write_bytes(published.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    commands = [command for command in _commands(page) if command.startswith("msmq-wire ")]
+    assert commands
+    for command in commands:
+        words = shlex.split(command)
+        end = next((at for at, word in enumerate(words) if word in ("|", ">")), None)
+        assert main(words[1:end]) == 0, command
+
+
+def test_the_make_targets_of_the_readme_exist() -> None:
+    targets = [command.split()[1] for command in _commands(_README) if command.startswith("make ")]
+    makefile = (_ROOT / "Makefile").read_text(encoding="utf-8")
+    assert targets == ["demo", "test"]
+    assert [target for target in targets if f"\n{target}: " not in makefile] == []
+
+
+def test_a_fixture_fits_the_packet_schema(fixtures: Path, load: Callable[[Path], bytes]) -> None:
+    schema = _schema("packet")
+    files = sorted((fixtures / "packets").glob("*/*.hex"))
+    assert files
+    for path in files:
+        data = load(path)
+        for as_ in (path.parent.name, None):
+            document = inspect_view(inspect(data, as_))
+            errors = [f"{path}: {error.json_path}: {error.message}" for error in schema.iter_errors(document)]
+            assert errors == []
+
+
+def test_a_packet_cut_anywhere_fits_the_packet_schema(packet_bytes: Callable[[str], bytes]) -> None:
+    schema = _schema("packet")
+    data = packet_bytes("message_packet/transactional_secured")
+    for end in range(0, len(data), 3):
+        assert list(schema.iter_errors(inspect_view(inspect(data[:end], "message_packet")))) == []
+
+
+def test_what_a_packet_cannot_be_does_not_fit_its_schema(packet_bytes: Callable[[str], bytes]) -> None:
+    schema = _schema("packet")
+    good = inspect_view(inspect(packet_bytes("user_message/direct_destination")))
+    assert schema.is_valid(good)
+
+    def changed(change: Callable[[Any], object]) -> Any:
+        document = json.loads(json.dumps(good))
+        change(document)
+        return document
+
+    assert not schema.is_valid(changed(lambda d: d.pop("consumed")))
+    assert not schema.is_valid(changed(lambda d: d.update(type="letter")))
+    assert not schema.is_valid(changed(lambda d: d.update(type="ping")))
+    assert not schema.is_valid(changed(lambda d: d["packet"].pop("user_header")))
+    assert not schema.is_valid(changed(lambda d: d["packet"].update(letter_header=None)))
+    assert not schema.is_valid(changed(lambda d: d["packet"]["base_header"].update(reserved=256)))
+    assert not schema.is_valid(changed(lambda d: d["packet"]["base_header"].pop("reserved")))
+    assert not schema.is_valid(changed(lambda d: d["packet"]["base_header"]["flags"].update(sh=0)))
+    assert not schema.is_valid(changed(lambda d: d["packet"]["user_header"].update(source_queue_manager="x")))
+    assert not schema.is_valid(changed(lambda d: d.update(remainder="AAA")))
+
+
+@pytest.mark.parametrize("capture", _CAPTURES, ids=lambda path: path.name)
+def test_the_rows_of_a_capture_fit_their_schemas(capture: Path) -> None:
+    record_schema, message_schema = _schema("record"), _schema("message")
+    try:
+        records = list(read_capture(str(capture), streams=True))
+    except CaptureError:
+        records = []
+    for record in records:
+        row = record_view(record)
+        assert [f"{error.json_path}: {error.message}" for error in record_schema.iter_errors(row)] == []
+        message = message_view(record, acknowledgments=True)
+        if message is not None:
+            assert [error.message for error in message_schema.iter_errors(message)] == []
