@@ -31,8 +31,18 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     length: int
 
 
-def _sorted(missing: Sequence[Range]) -> tuple[Range, ...]:
-    return tuple(sorted((start, length) for start, length in missing if length > 0))
+def _merged(missing: Sequence[Range]) -> tuple[Range, ...]:
+    """The ranges in order, those that touch or overlap made one."""
+    merged: list[Range] = []
+    for start, length in sorted(missing):
+        if length <= 0:
+            continue
+        if merged and start <= sum(merged[-1]):
+            before = merged[-1][0]
+            merged[-1] = (before, max(sum(merged[-1]), start + length) - before)
+        else:
+            merged.append((start, length))
+    return tuple(merged)
 
 
 class WireReader:
@@ -42,7 +52,7 @@ class WireReader:
 
     def __init__(self, data: bytes, *, missing: Sequence[Range] = ()) -> None:
         self._data = data
-        self._missing = _sorted(missing)
+        self._missing = _merged(missing)
         self._pos = 0
         self._wanted = 0
         self.end = len(data)
@@ -183,7 +193,7 @@ class WireWriter:
     ) -> None:
         self._parts: list[bytes] = []
         self._pos = 0
-        self._missing = _sorted(missing)
+        self._missing = _merged(missing)
         self._wanted = wanted
         self.laying_out = laying_out
         self.names: list[str] = []

@@ -44,7 +44,7 @@ ROW_KEYS = [
     "remainder",
     "error",
 ]
-MORE_KEYS = {
+MORE_KEYS: dict[str, list[list[str]]] = {
     "gap": [["missing", "reason"]],
     "error": [[]],
     "tcp_stream": [["event"], ["reason", "event"]],

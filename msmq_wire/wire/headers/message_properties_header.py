@@ -107,6 +107,12 @@ class MessagePropertiesHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             message="AllocationBodySize must be at least MessageSize",
         ),
         Must(
+            "allocation-body-size-maximum",
+            this.allocation_body_size <= this._.base_header.packet_size,
+            at="allocation_body_size",
+            message="AllocationBodySize must not exceed PacketSize",
+        ),
+        Must(
             "privacy-level",
             one_of(this.privacy_level, 0, 1, 3, 5),
             at="privacy_level",

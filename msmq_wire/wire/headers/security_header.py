@@ -64,7 +64,8 @@ def _is_sid(view: View) -> bool:
         sid = SID.schema().parse(security_id)
     except DecodeError:
         return False
-    return bool(sid.revision == 1 and len(security_id) == 8 + 4 * sid.sub_authority_count)
+    count = sid.sub_authority_count
+    return bool(sid.revision == 1 and count <= 15 and len(security_id) == 8 + 4 * count)
 
 
 class SecurityHeader(WireStruct, frozen=True, kw_only=True, gc=False):

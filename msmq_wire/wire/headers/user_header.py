@@ -151,6 +151,12 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             message="with TH set, DM must not be 0",
         ),
         Must("message-properties", this.flags & 0x200000 != 0, at="flags", message="MP must be set"),
+        Must(
+            "response-queue-host",
+            (this.flags >> 16 & 7 != 4) | (this.flags >> 13 & 7 != 0),
+            at="flags",
+            message="with RQ 4 there must be an AdminQueue, whose host has the response queue",
+        ),
     )
 
     def format_name(self, queue: str) -> str | None:

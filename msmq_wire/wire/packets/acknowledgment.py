@@ -2,15 +2,22 @@
 
 from typing import TypeVar
 
+import msgspec
+
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import one_of, this
+from msmq_wire.wire.expressions import UNDETERMINED, one_of, this
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
-from msmq_wire.wire.musts import Must
+from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.wire.musts import CodedMust, Must, View
 from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
+from msmq_wire.wire.types.enumerations import QueueType
+from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
+from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["ACK_LABEL", "ACK_MUSTS", "ORDER_QUEUE", "ORDER_QUEUE_NUMBER", "body_of"]
+__all__ = ["ACK_LABEL", "ACK_MUSTS", "ORDER_QUEUE", "ORDER_QUEUE_NUMBER", "body_of", "is_order_queue"]
 
 ACK_LABEL = "QM Ordering Ack"
 ORDER_QUEUE = "\\private$\\order_queue$"
@@ -18,6 +25,31 @@ ORDER_QUEUE = "\\private$\\order_queue$"
 ORDER_QUEUE_NUMBER = 4
 
 _SPEC = SpecRef("MS-MQQB", "2.2.4")
+
+
+def is_order_queue(header: UserHeader) -> bool:
+    """Whether the destination is the order queue of the host that a packet is sent to."""
+    match header.bit("dq"), header.destination_queue:
+        case QueueType.PRIVATE_ON_DESTINATION_HOST, PrivateQueueFormatNameId(private_queue_identifier=number):
+            return number == ORDER_QUEUE_NUMBER
+        case QueueType.DIRECT, DirectQueueFormatName(direct_format_name=WcharText() as name):
+            return name.text.lower().endswith(ORDER_QUEUE)
+    return False
+
+
+def _names_order_queue(view: View) -> bool:
+    header = view["user_header"]
+    if not isinstance(header, View) or header.value.destination_queue is msgspec.UNSET:
+        return True
+    queue = header["destination_queue"]
+    cut = isinstance(queue, View) and any(queue[name] is UNDETERMINED for name in queue)
+    return cut or is_order_queue(header.value)
+
+
+def _has_ack_label(view: View) -> bool:
+    label = view["message_properties_header"]["label"]
+    return label is UNDETERMINED or label.text == ACK_LABEL
+
 
 ACK_MUSTS = (
     Must(
@@ -39,6 +71,27 @@ ACK_MUSTS = (
         one_of(this.user_header.flags >> 10 & 7, 3, 7),
         at="user_header.flags",
         message="DQ must be 3 or 7 in an acknowledgment",
+        spec=_SPEC,
+    ),
+    CodedMust(
+        "order-queue",
+        _names_order_queue,
+        at="user_header.destination_queue",
+        message="the destination of an acknowledgment must be order_queue$",
+        spec=_SPEC,
+    ),
+    CodedMust(
+        "label",
+        _has_ack_label,
+        at="message_properties_header.label",
+        message=f"the label of an acknowledgment must be {ACK_LABEL!r}",
+        spec=_SPEC,
+    ),
+    Must(
+        "message-size",
+        this.message_properties_header.message_size == 36,
+        at="message_properties_header.message_size",
+        message="MessageSize must be 0x24",
         spec=_SPEC,
     ),
     Must(

@@ -27,10 +27,10 @@ class FinalAck(UserMessage, frozen=True, kw_only=True, gc=False):
             message="DM must be 1 in a FinalAck packet",
         ),
         Must(
-            "message-size",
-            this.message_properties_header.message_size == 36,
-            at="message_properties_header.message_size",
-            message="MessageSize must be 0x24",
+            "message-class",
+            this.message_properties_header.message_class >= 0x4000,
+            at="message_properties_header.message_class",
+            message="MessageClass must be that of a final acknowledgment, 0x4000 or more",
         ),
     )
 

@@ -4,7 +4,7 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import SIGNATURE
-from msmq_wire.wire.packets.acknowledgment import ACK_LABEL, ORDER_QUEUE, ORDER_QUEUE_NUMBER
+from msmq_wire.wire.packets.acknowledgment import ACK_LABEL, is_order_queue
 from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
 from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.packets.final_ack import FinalAck
@@ -12,9 +12,7 @@ from msmq_wire.wire.packets.order_ack import OrderAck
 from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
 from msmq_wire.wire.packets.session_ack import SessionAck
 from msmq_wire.wire.packets.user_message import UserMessage
-from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
-from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass, QueueType
-from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
+from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass
 
 __all__ = ["acknowledgment_type", "recognise"]
 
@@ -77,16 +75,8 @@ def acknowledgment_type(packet: UserMessage) -> type[OrderAck] | type[FinalAck] 
     properties = packet.message_properties_header
     if packet.base_header.flags or properties is None or properties.label.text != ACK_LABEL:
         return None
-    queue = packet.user_header.destination_queue
-    match packet.user_header.bit("dq"), queue:
-        case QueueType.PRIVATE_ON_DESTINATION_HOST, PrivateQueueFormatNameId():
-            if queue.private_queue_identifier != ORDER_QUEUE_NUMBER:
-                return None
-        case QueueType.DIRECT, DirectQueueFormatName():
-            if not queue.direct_format_name.text.lower().endswith(ORDER_QUEUE):
-                return None
-        case _:
-            return None
+    if not is_order_queue(packet.user_header):
+        return None
     if properties.message_class == MessageClass.MQMSG_CLASS_ORDER_ACK and properties.message_size == 0x24:
         return OrderAck
     return FinalAck if properties.message_class >= 0x4000 else None

@@ -64,11 +64,13 @@ class MessagePacket(MessageHeaders, frozen=True, kw_only=True, gc=False):
         Annotated[int, Limit(this.base_header.packet_size, unless=this.base_header.packet_size == this._end)]
     ]
     _extension_size: ClassVar[Annotated[int, Ahead(Int32ul, 0)]]
+    _extension_rest: ClassVar[Annotated[int, Ahead(Int32ul, 4)]]
     _extension_last: ClassVar[Annotated[int, Ahead(Int8ul, 11)]]
     extension_header: Annotated[
         ExtensionHeader | None,
         Opt(
             within(this._extension_size, 12, 0xFF)
+            & (this._extension_rest <= 0xFFFF)
             & ((this._extension_last >= 0) | (this.base_header.packet_size == this._end)),
             Node(ExtensionHeader),
         ),

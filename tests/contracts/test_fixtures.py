@@ -1,0 +1,70 @@
+"""Every fixture decodes to the JSON beside it, writes back to its bytes and says where it comes from."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from msmq_wire.engines.codec import InspectResult, encode, inspect
+from msmq_wire.records.view import anomaly_view, error_view, view
+
+
+def _document(result: InspectResult) -> dict[str, Any]:
+    """The object that ``packet --format json`` prints."""
+    return {
+        "type": result.type,
+        "packet": None if result.packet is None else view(result.packet),
+        "anomalies": [anomaly_view(anomaly) for anomaly in result.anomalies],
+        "consumed": result.consumed,
+        "remainder": base64.b64encode(result.remainder).decode("ascii"),
+        "error": error_view(result.error),
+    }
+
+
+def test_a_fixture_decodes_to_the_json_beside_it(hex_file: Path, load: Callable[[Path], bytes]) -> None:
+    expected = json.loads(hex_file.with_suffix(".json").read_text(encoding="utf-8"))
+    document = _document(inspect(load(hex_file), hex_file.parent.name))
+    # Through JSON text, so that 1 and true differ.
+    assert json.dumps(document, sort_keys=True) == json.dumps(expected, sort_keys=True)
+
+
+def test_a_fixture_is_written_back_byte_for_byte(hex_file: Path, load: Callable[[Path], bytes]) -> None:
+    data = load(hex_file)
+    result = inspect(data, hex_file.parent.name)
+    if result.error is None:
+        assert encode(result.packet) == data[: result.consumed]
+    assert data == data[: result.consumed] + result.remainder
+
+
+def test_an_anomaly_lies_inside_the_bytes_that_were_decoded(
+    hex_file: Path, load: Callable[[Path], bytes]
+) -> None:
+    result = inspect(load(hex_file), hex_file.parent.name)
+    ends = [anomaly.offset + anomaly.length for anomaly in result.anomalies]
+    assert max(ends, default=0) <= result.consumed
+
+
+def test_every_packet_file_has_its_partner(fixtures: Path) -> None:
+    found = {path.relative_to(fixtures) for path in (fixtures / "packets").rglob("*") if path.is_file()}
+    stems = {path.with_suffix("") for path in found}
+    assert found == {stem.with_suffix(suffix) for stem in stems for suffix in (".hex", ".json")}
+
+
+def test_the_manifest_lists_every_file_and_no_other(fixtures: Path) -> None:
+    manifest = tomllib.loads((fixtures / "MANIFEST.toml").read_text(encoding="utf-8"))
+    listed = [entry["path"] for entry in manifest["file"]]
+    present = [
+        path.relative_to(fixtures).as_posix()
+        for path in fixtures.rglob("*")
+        if path.is_file() and path.name != "MANIFEST.toml"
+    ]
+    assert sorted(listed) == sorted(present)
+
+
+def test_the_manifest_names_an_origin_for_every_file(fixtures: Path) -> None:
+    manifest = tomllib.loads((fixtures / "MANIFEST.toml").read_text(encoding="utf-8"))
+    assert [entry["path"] for entry in manifest["file"] if not entry["origin"] or not entry["note"]] == []

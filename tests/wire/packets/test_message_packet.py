@@ -1,0 +1,200 @@
+"""The message packet of remote read, [MS-MQRR] 2.2.5."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from msmq_wire.engines.codec import decode, encode, inspect
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.extension_header import ExtensionHeader
+from msmq_wire.wire.headers.user_header import AddressOverlay
+from msmq_wire.wire.packets.message_packet import MessagePacket
+from msmq_wire.wire.types.guid import GUID
+
+_SUBQUEUE = struct.pack("<5I", 148, 0, 0, 0, 0) + bytes(128)
+_DEAD_LETTER = bytes.fromhex("10000000 4f0053003a0068000000 0000")
+_ADDRESS = struct.pack("<IHHI", 28, 4, 1, 0) + bytes((192, 0, 2, 7)) + bytes(12)
+_IPV4 = bytes.fromhex("0400 0100 00000000 c0000207 00000000")
+_DIRECT = bytes.fromhex("1000 4f0053003a00680031005c0071000000 a55a")
+
+
+def _extension(flags: int, remaining: int) -> bytes:
+    return struct.pack("<IIB3x", 12, remaining, flags)
+
+
+_TRAILERS = _extension(0x12, 176) + _SUBQUEUE + _ADDRESS
+
+
+def _packet(
+    after: bytes = _TRAILERS,
+    *,
+    base: int = 3,
+    user: int = 0x200000,
+    address: bytes = bytes(16),
+    queues: bytes = b"",
+    acks: int = 0,
+    counted: bool = True,
+    behind: bytes = b"",
+) -> bytes:
+    header = bytes(range(16)) + address + struct.pack("<4I", 0xFFFFFFFF, 0, 1, user) + queues
+    size = 16 + len(header) + 56 + (len(after) if counted else 0)
+    start = struct.pack("<BBHIII", 0x10, 0, base, 0x524F494C, size, 0x5F5E1000)
+    return start + header + bytes((acks,)) + bytes(55) + after + behind
+
+
+_MUSTS = [
+    ("not-internal", _packet(base=0x0B), "base_header.flags", 2, 2),
+    ("transaction-priority", b"", "base_header.flags", 2, 2),
+    ("admin-queue-missing", _packet(acks=1), "user_header.flags", 60, 4),
+    ("admin-queue-unasked", _packet(user=0x204000, queues=bytes(4)), "user_header.admin_queue", 64, 4),
+    (
+        "remaining-headers-size",
+        _packet(_extension(0x12, 177) + _SUBQUEUE + _ADDRESS),
+        "extension_header.remaining_headers_size",
+        124,
+        4,
+    ),
+    ("trailers-outside", _packet(counted=False), "extension_header", 120, 12),
+    ("undeclared", _packet(_TRAILERS + b"\1\2\3\4"), "undeclared", 308, 4),
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "data", "path", "offset", "length"),
+    [case for case in _MUSTS if case[1]],
+    ids=[code for code, data, *_ in _MUSTS if data],
+)
+def test_a_broken_must_is_named_where_it_lies(
+    code: str, data: bytes, path: str, offset: int, length: int
+) -> None:
+    result = inspect(data, "message_packet")
+    assert result.error is None
+    found = [(anomaly.code, anomaly.path, anomaly.offset, anomaly.length) for anomaly in result.anomalies]
+    assert found == [(f"message_packet.{code}", path, offset, length)]
+    assert encode(result.packet) == data
+
+
+def test_a_transactional_message_has_priority_0(packet_bytes: Callable[[str], bytes]) -> None:
+    data = packet_bytes("message_packet/transactional_secured")
+    assert inspect(data, "message_packet").anomalies == ()
+    bent = data[:2] + b"\3" + data[3:]
+    (anomaly,) = inspect(bent, "message_packet").anomalies
+    assert anomaly.code == "message_packet.transaction-priority"
+
+
+def test_every_must_is_broken_once() -> None:
+    assert [code for code, *_ in _MUSTS] == [must.code for must in MessagePacket.MUSTS]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(_packet(), id="all that a server adds"),
+        pytest.param(_packet(b""), id="no trailing headers"),
+        pytest.param(
+            _packet(_extension(0x13, 192) + _SUBQUEUE + _DEAD_LETTER + _ADDRESS), id="a dead-letter queue"
+        ),
+        pytest.param(_packet(user=0x201C00, queues=_DIRECT, address=_IPV4), id="a host in the header"),
+        pytest.param(_packet(user=0x201C00, queues=_DIRECT), id="no host recorded"),
+    ],
+)
+def test_an_honest_packet_breaks_no_must(data: bytes) -> None:
+    result = inspect(data, "message_packet")
+    assert (result.error, result.remainder, result.anomalies) == (None, b"", ())
+    assert encode(result.packet) == data
+
+
+def test_trailing_headers_are_found_inside_and_behind_packet_size() -> None:
+    inside, behind = decode(_packet(), "message_packet"), decode(_packet(counted=False), "message_packet")
+    assert inside.base_header.packet_size == behind.base_header.packet_size + 188
+    names = ("extension_header", "subqueue_header", "dead_letter_header", "extended_address_header")
+    assert [getattr(inside, name) for name in names] == [getattr(behind, name) for name in names]
+
+
+@pytest.mark.parametrize("size", [0, 11, 256, 0xFFFFFFFF])
+def test_bytes_without_the_shape_of_an_extension_header_are_undeclared(size: int) -> None:
+    after = struct.pack("<II", size, 0) + bytes(4)
+    packet = decode(_packet(after), "message_packet")
+    assert packet.extension_header is None
+    assert packet.undeclared == after
+
+
+def test_what_follows_a_packet_without_trailing_headers_is_the_remainder() -> None:
+    result = inspect(_packet(b"", behind=b"\xff\xff\xff\xffmore of it"), "message_packet")
+    assert (result.error, result.packet.extension_header) == (None, None)
+    assert result.remainder == b"\xff\xff\xff\xffmore of it"
+
+
+def test_a_direct_destination_gives_the_address_another_meaning() -> None:
+    data = _packet(user=0x201C00, queues=_DIRECT, address=_IPV4)
+    overlay = decode(data, "message_packet").user_header.queue_manager_address
+    assert overlay == AddressOverlay(address=bytes((192, 0, 2, 7, 0, 0, 0, 0)))
+    assert isinstance(decode(data, "user_message").user_header.queue_manager_address, GUID)
+
+
+def test_any_other_destination_leaves_it_a_guid() -> None:
+    data = _packet(user=0x200C00, queues=bytes(4), address=bytes(range(16)))
+    address = decode(data, "message_packet").user_header.queue_manager_address
+    assert address == GUID(range(16))
+
+
+@pytest.mark.parametrize(
+    ("address", "code", "offset", "length"),
+    [
+        ("0400 0200 00000000 c0000207 00000000", "address-type", 34, 2),
+        ("0400 0100 01000000 c0000207 00000000", "address-scope", 36, 4),
+        ("0800 0100 00000000 c0000207 00000000", "address-length", 32, 2),
+        ("0800 0600 00000000 fe800000 00000000", "address-length", 32, 2),
+    ],
+)
+def test_an_address_that_contradicts_itself_is_an_anomaly(
+    address: str, code: str, offset: int, length: int
+) -> None:
+    data = _packet(user=0x201C00, queues=_DIRECT, address=bytes.fromhex(address))
+    (anomaly,) = inspect(data, "message_packet").anomalies
+    assert anomaly.code == f"address_overlay.{code}"
+    assert (anomaly.offset, anomaly.length) == (offset, length)
+    assert str(anomaly.spec) == "[MS-MQRR] 2.2.5.1"
+
+
+def test_an_ipv6_address_is_longer_than_its_field() -> None:
+    address = bytes.fromhex("1000 0600 03000000 fe80000000000000")
+    data = _packet(user=0x201C00, queues=_DIRECT, address=address)
+    assert inspect(data, "message_packet").anomalies == ()
+
+
+def test_a_message_packet_is_never_guessed() -> None:
+    assert inspect(_packet()).type == "user_message"
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"extension_header": None}, "subqueue_header"),
+        ({"subqueue_header": None}, "subqueue_header"),
+        ({"extension_header": ExtensionHeader(flags=0x10)}, "subqueue_header"),
+        ({"undeclared": b"\1"}, "undeclared"),
+    ],
+)
+def test_a_value_that_contradicts_itself_is_not_written(
+    changes: dict[str, object], path: str, contradiction: Callable[[WireStruct], str]
+) -> None:
+    assert contradiction(msgspec.structs.replace(decode(_packet(), "message_packet"), **changes)) == path
+
+
+@pytest.mark.parametrize(
+    ("cut", "path", "offset"),
+    [
+        (268, "subqueue_header.target_subqueue_name", 216),
+        (281, "extended_address_header.header_size", 280),
+        (307, "extended_address_header.address", 292),
+    ],
+)
+def test_trailing_headers_that_are_cut_are_refused_where_they_end(
+    cut: int, path: str, offset: int, refusal: Callable[[str, bytes], tuple[str, str, int]]
+) -> None:
+    assert refusal("message_packet", _packet()[:cut]) == ("missing-bytes", path, offset)

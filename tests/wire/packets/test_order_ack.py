@@ -1,0 +1,163 @@
+"""OrderAck, [MS-MQQB] 2.2.4."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from msmq_wire.engines.codec import decode, encode, inspect
+from msmq_wire.records.view import view
+from msmq_wire.wire.packets.order_ack import OrderAck
+from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
+
+_LABEL = "QM Ordering Ack\0".encode("utf-16-le")
+_BODY = struct.pack("<4I", 7, 42, 5, 4) + bytes.fromhex("cd") * 20
+_NUMBER = bytes.fromhex("04000000")
+
+
+def _direct(text: str) -> bytes:
+    name = text.encode("utf-16-le") + b"\0\0"
+    return len(name).to_bytes(2, "little") + name + bytes(-(len(name) + 2) & 3)
+
+
+def _packet(
+    *,
+    base: int = 0,
+    reach: int = 0xFFFFFFFF,
+    user: int = 0x200C00,
+    address: bytes = bytes(16),
+    queues: bytes = _NUMBER,
+    flags: int = 0,
+    label: bytes = _LABEL,
+    message_class: int = 0xFF,
+    body_type: int = 0,
+    body: bytes = _BODY,
+    after: bytes = b"",
+) -> bytes:
+    header = bytes(range(16)) + address + struct.pack("<4I", 0xFFFFFFFF, 0, 0, user) + queues
+    properties = struct.pack("<BBH20x", flags, len(label) // 2, message_class)
+    sizes = struct.pack("<8I", body_type, 0, len(body), len(body), 0, 0x800E, 0x6610, 0)
+    rest = header + properties + sizes + label + body + bytes(-len(label + body) & 3) + after
+    return struct.pack("<BBHIII", 0x10, 0, base, 0x524F494C, 16 + len(rest), reach) + rest
+
+
+_MUSTS = [
+    ("not-internal", _packet(base=8), "base_header.flags", 2, 2),
+    ("transaction-priority", b"", "", 0, 0),
+    ("admin-queue-missing", b"", "", 0, 0),
+    ("admin-queue-unasked", b"", "", 0, 0),
+    ("over-http", b"", "", 0, 0),
+    ("queue-manager-address", b"", "", 0, 0),
+    ("undeclared", _packet(after=b"\1\2\3\4"), "undeclared", 192, 4),
+    ("base-flags", _packet(base=3), "base_header.flags", 2, 2),
+    ("time-to-reach-queue", _packet(reach=0), "base_header.time_to_reach_queue", 12, 4),
+    ("destination-type", _packet(user=0x201400, queues=bytes(16)), "user_header.flags", 60, 4),
+    ("order-queue", _packet(queues=b"\5\0\0\0"), "user_header.destination_queue", 64, 4),
+    ("label", _packet(label=_LABEL[2:]), "message_properties_header.label", 124, 30),
+    ("message-size", _packet(body=_BODY + b"\0"), "message_properties_header.message_size", 100, 4),
+    ("message-class", _packet(message_class=0), "message_properties_header.message_class", 70, 2),
+    ("other-flags", _packet(user=0x200D00), "user_header.flags", 60, 4),
+    ("property-flags", _packet(flags=0x80), "message_properties_header.flags", 68, 1),
+    ("body-type", _packet(body_type=8), "message_properties_header.body_type", 92, 4),
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "data", "path", "offset", "length"),
+    [case for case in _MUSTS if case[1]],
+    ids=[code for code, data, *_ in _MUSTS if data],
+)
+def test_a_broken_must_is_named_where_it_lies(
+    code: str, data: bytes, path: str, offset: int, length: int
+) -> None:
+    result = inspect(data, "order_ack")
+    assert result.error is None
+    found = [(anomaly.code, anomaly.path, anomaly.offset, anomaly.length) for anomaly in result.anomalies]
+    assert (f"order_ack.{code}", path, offset, length) in found
+    assert encode(result.packet) == data
+
+
+def test_its_musts_are_those_of_a_message_and_its_own() -> None:
+    # Those without bytes above are broken in the tests of user messages.
+    assert {code for code, *_ in _MUSTS} == {must.code for must in OrderAck.MUSTS}
+
+
+# What the section says of an OrderAck, for bytes that a caller calls one.
+@pytest.mark.parametrize(
+    ("data", "path"),
+    [
+        pytest.param(_packet(queues=b"\5\0\0\0"), "user_header.destination_queue", id="the queue is 4"),
+        pytest.param(_packet(label=b""), "message_properties_header.label", id="the label"),
+        pytest.param(
+            _packet(message_class=0), "message_properties_header.message_class", id="the message class"
+        ),
+        pytest.param(
+            _packet(body=bytes(32)), "message_properties_header.message_size", id="MessageSize is 0x24"
+        ),
+    ],
+)
+def test_what_an_order_ack_must_be_is_checked(data: bytes, path: str) -> None:
+    assert any(anomaly.path.startswith(path) for anomaly in inspect(data, "order_ack").anomalies)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(_packet(), id="the private queue with number 4"),
+        pytest.param(_packet(user=0x200C20), id="recoverable, as the sender's rules build it"),
+        pytest.param(_packet(user=0x200C02), id="two routing servers on the way"),
+        pytest.param(
+            _packet(user=0x201C00, queues=_direct(r"TCP:192.0.2.1\PRIVATE$\order_queue$")), id="TCP"
+        ),
+        pytest.param(
+            _packet(user=0x201C00, queues=_direct(r"SPX:00000001.00A0C9123456\PRIVATE$\order_queue$")),
+            id="SPX",
+        ),
+        pytest.param(
+            _packet(user=0x201C00, queues=_direct(r"TCP:192.0.2.1\private$\Order_Queue$")), id="any case"
+        ),
+    ],
+)
+def test_an_honest_acknowledgment_is_recognised_and_breaks_no_must(data: bytes) -> None:
+    result = inspect(data)
+    assert (result.type, result.error, result.anomalies) == ("order_ack", None, ())
+    assert encode(result.packet) == data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(_packet(base=3), id="a priority"),
+        pytest.param(_packet(queues=b"\5\0\0\0"), id="another queue"),
+        pytest.param(_packet(label=_LABEL[2:]), id="another label"),
+        pytest.param(_packet(label=b""), id="no label"),
+        pytest.param(_packet(message_class=0), id="a normal message"),
+        pytest.param(_packet(body=_BODY + b"\0"), id="a longer body"),
+        pytest.param(_packet(user=0x201C00, queues=_direct(r"TCP:192.0.2.1\PRIVATE$\q")), id="another name"),
+        pytest.param(_packet(user=0x200000, queues=b""), id="no destination"),
+    ],
+)
+def test_a_message_that_only_resembles_one_stays_a_user_message(data: bytes) -> None:
+    assert inspect(data).type == "user_message"
+
+
+def test_the_body_is_read_out_of_the_message() -> None:
+    packet = decode(_packet())
+    assert packet.order_ack_body.tx_sequence_id == TxSequenceID(ordinal=7, time_stamp=42)
+    assert packet.order_ack_body.tx_sequence_number == 5
+    assert view(packet)["order_ack_body"]["tx_previous_sequence_number"] == 4
+
+
+def test_an_anomaly_in_the_body_has_its_place_in_the_packet() -> None:
+    (anomaly,) = inspect(_packet(body=struct.pack("<4I", 7, 42, 5, 3) + bytes(20))).anomalies
+    assert anomaly.code == "order_ack_body.tx-previous-sequence-number"
+    assert (anomaly.path, anomaly.offset, anomaly.length) == (
+        "order_ack_body.tx_previous_sequence_number",
+        68 + 56 + 32 + 12,
+        4,
+    )
+
+
+def test_a_body_of_another_size_is_none() -> None:
+    assert decode(_packet(body=bytes(35)), "order_ack").order_ack_body is None

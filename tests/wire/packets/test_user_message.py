@@ -1,0 +1,222 @@
+"""UserMessage, [MS-MQMQ] 2.2.20."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from msmq_wire.engines.codec import decode, encode, inspect
+from msmq_wire.engines.reference import layout
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.wire.headers.transaction_header import TransactionHeader
+from msmq_wire.wire.packets.user_message import UserMessage
+
+_MP = 0x200000
+_SESSION = bytes.fromhex("0300 0200 05000080 0900 0800 4000 cefa")
+_TRANSACTION = struct.pack("<5I", 0, 7, 42, 1, 0)
+_DIRECT = bytes.fromhex("1000 4f0053003a00680031005c0071000000 a55a")
+_NUMBER = bytes.fromhex("04000000")
+
+
+def _packet(
+    *,
+    base: int = 3,
+    user: int = _MP,
+    address: bytes = bytes(16),
+    queues: bytes = b"",
+    before: bytes = b"",
+    acks: int = 0,
+    after: bytes = b"",
+    size: int | None = None,
+    session: bytes = b"",
+) -> bytes:
+    """A message without label, extension and body; ``before`` and ``after`` stand around its properties."""
+    header = bytes(range(16)) + address + struct.pack("<4I", 0xFFFFFFFF, 0, 1, user) + queues
+    body = header + before + bytes((acks,)) + bytes(55) + after
+    whole = 16 + len(body) if size is None else size
+    return struct.pack("<BBHIII", 0x10, 0, base, 0x524F494C, whole, 0xFFFFFFFF) + body + session
+
+
+_MUSTS = [
+    ("not-internal", _packet(base=0x0B), "base_header.flags", 2, 2),
+    (
+        "transaction-priority",
+        _packet(user=_MP | 0x100020, before=_TRANSACTION),
+        "base_header.flags",
+        2,
+        2,
+    ),
+    ("admin-queue-missing", _packet(acks=0x01), "user_header.flags", 60, 4),
+    (
+        "admin-queue-unasked",
+        _packet(user=_MP | 0x4000, queues=_NUMBER),
+        "user_header.admin_queue",
+        64,
+        4,
+    ),
+    (
+        "over-http",
+        _packet(user=_MP | 0x2000000, after=struct.pack("<HHIHH", 0, 0, 1, 0, 0) + bytes(16)),
+        "user_header.flags",
+        60,
+        4,
+    ),
+    (
+        "queue-manager-address",
+        _packet(user=_MP | 0x1C00, address=bytes(range(16)), queues=_DIRECT),
+        "user_header.queue_manager_address",
+        32,
+        16,
+    ),
+    ("undeclared", _packet(after=b"\1\2\3\4"), "undeclared", 120, 4),
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "data", "path", "offset", "length"), _MUSTS, ids=[code for code, *_ in _MUSTS]
+)
+def test_a_broken_must_is_named_where_it_lies(
+    code: str, data: bytes, path: str, offset: int, length: int
+) -> None:
+    result = inspect(data, "user_message")
+    assert result.error is None
+    found = [(anomaly.code, anomaly.path, anomaly.offset, anomaly.length) for anomaly in result.anomalies]
+    assert found == [(f"user_message.{code}", path, offset, length)]
+    assert encode(result.packet) == data
+
+
+def test_every_must_is_broken_once() -> None:
+    assert [code for code, *_ in _MUSTS] == [must.code for must in UserMessage.MUSTS]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(_packet(), id="the smallest"),
+        pytest.param(_packet(base=0, user=_MP | 0x100020, before=_TRANSACTION), id="priority 0"),
+        pytest.param(_packet(user=_MP | 0x4000, queues=_NUMBER, acks=0x0F), id="an administration queue"),
+        pytest.param(_packet(acks=0xF0), id="unused bits ask for nothing"),
+        pytest.param(_packet(user=_MP | 0x1C00, queues=_DIRECT), id="a direct destination"),
+        pytest.param(_packet(user=_MP | 0x0C00, queues=_NUMBER), id="a private destination, NULL address"),
+        pytest.param(_packet(base=0x13, session=_SESSION), id="a session header"),
+        pytest.param(_packet(base=0xFEC3, user=_MP | 0xED000080), id="reserved bits"),
+    ],
+)
+def test_an_honest_message_breaks_no_must(data: bytes) -> None:
+    result = inspect(data)
+    assert (result.type, result.error, result.remainder) == ("user_message", None, b"")
+    assert result.anomalies == ()
+    assert encode(result.packet) == data
+
+
+def test_the_headers_stand_in_the_order_of_the_section(packet_bytes: Callable[[str], bytes]) -> None:
+    packet = decode(packet_bytes("user_message/everything"))
+    spans = layout(packet)
+    order = [
+        "base_header",
+        "user_header",
+        "transaction_header",
+        "security_header",
+        "message_properties_header",
+        "debug_header",
+        "soap_header",
+        "multi_queue_format_header",
+        "session_header",
+    ]
+    assert all(getattr(packet, name) is not None for name in order)
+    assert sorted(order, key=lambda name: spans[name].offset) == order
+
+
+def test_the_session_header_lies_behind_packet_size() -> None:
+    data = _packet(base=0x13, session=_SESSION)
+    result = inspect(data + b"next")
+    assert result.packet.base_header.packet_size == 120
+    assert result.packet.session_header.user_msg_sequence_number == 9
+    assert (result.consumed, result.remainder) == (136, b"next")
+
+
+def test_bytes_that_no_header_claims_stand_before_the_session_header() -> None:
+    data = _packet(base=0x13, after=b"\1\2\3\4", session=_SESSION)
+    packet = decode(data)
+    assert packet.undeclared == b"\1\2\3\4"
+    assert packet.session_header.reserved == 0xFACE
+    assert encode(packet) == data
+
+
+def test_both_srmp_headers_come_with_ah() -> None:
+    packet = decode(_packet(user=_MP | 0x2000000, after=struct.pack("<HHIHH", 0, 0, 1, 0, 0) + bytes(16)))
+    assert packet.srmp_envelope_header.data == b"\0\0"
+    assert packet.compound_message_header.data == b""
+
+
+def test_trailing_headers_of_remote_read_are_not_looked_for() -> None:
+    extension = bytes.fromhex("0c000000 00000000 00 000000")
+    assert decode(_packet(after=extension)).undeclared == extension
+
+
+@pytest.mark.parametrize(
+    ("size", "code", "path", "offset"),
+    [
+        (0, "past-packet-size", "user_header.source_queue_manager", 16),
+        (15, "past-packet-size", "user_header.source_queue_manager", 16),
+        (63, "past-packet-size", "user_header.flags", 60),
+        (64, "past-packet-size", "message_properties_header.flags", 64),
+        (119, "past-packet-size", "message_properties_header.extension_size", 116),
+        (121, "missing-bytes", "undeclared", 120),
+        (0xFFFFFFFF, "missing-bytes", "undeclared", 120),
+    ],
+)
+def test_a_wrong_packet_size_is_refused_where_it_ends(
+    size: int, code: str, path: str, offset: int, refusal: Callable[[str, bytes], tuple[str, str, int]]
+) -> None:
+    assert refusal("user_message", _packet(size=size)) == (code, path, offset)
+
+
+def test_bytes_behind_packet_size_never_fill_a_header() -> None:
+    data = _packet(size=100) + bytes(100)
+    result = inspect(data)
+    assert result.error is not None
+    assert result.error.code == "past-packet-size"
+    assert result.packet.message_properties_header.message_size == 0
+    assert result.consumed == 100
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"transaction_header": TransactionHeader()}, "transaction_header"),
+        ({"session_header": SessionHeader()}, "session_header"),
+        ({"message_properties_header": None}, "message_properties_header"),
+        ({"undeclared": b"\1"}, "undeclared"),
+    ],
+)
+def test_a_value_that_contradicts_itself_is_not_written(
+    changes: dict[str, object], path: str, contradiction: Callable[[WireStruct], str]
+) -> None:
+    assert contradiction(msgspec.structs.replace(decode(_packet()), **changes)) == path
+
+
+def test_a_body_that_a_section_split_left_out_has_its_place_in_the_packet() -> None:
+    body = bytes(range(10))
+    numbers = struct.pack("<8I", 10, 10, 0, 0, 0, 0, 0, 0)[:24]
+    properties = bytes(32) + numbers + body + b"\xa5\x5a"
+    whole = (
+        struct.pack("<BBHIII", 0x10, 0, 3, 0x524F494C, 136, 0xFFFFFFFF)
+        + bytes(44)
+        + _MP.to_bytes(4, "little")
+        + properties
+        + b"\1\2\3\4"
+    )
+    missing = ((124, 6),)
+    cut = whole[:124] + whole[130:]
+    packet = decode(cut, missing=missing)
+    assert packet.message_properties_header.message_body == body[:4]
+    assert packet.message_properties_header.padding == b"\xa5\x5a"
+    assert packet.undeclared == b"\1\2\3\4"
+    assert encode(packet, missing=missing) == cut
+    assert layout(packet, missing)["undeclared"].offset == 132
+    assert decode(whole).message_properties_header.message_body == body
