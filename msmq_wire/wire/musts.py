@@ -14,7 +14,7 @@ import msgspec
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import UNDETERMINED, Expression, Undetermined
 
-__all__ = ["Anomaly", "Bit", "BitTable", "CodedMust", "Must", "Musts", "View"]
+__all__ = ["Anomaly", "Bit", "BitTable", "CodedMust", "Must", "Musts", "View", "unused"]
 
 
 class Anomaly(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -134,6 +134,11 @@ class Bit(msgspec.Struct, frozen=True):
     def mask(self) -> int:
         """The bits in place."""
         return ((1 << self.width) - 1) << self.shift
+
+
+def unused(first: int, last: int) -> dict[str, int]:
+    """Single bits that the specifications number as X: ``unused(2, 15)`` is x2 to x15."""
+    return {f"x{place}": place for place in range(first, last + 1)}
 
 
 class BitTable:

@@ -7,7 +7,7 @@ from construct import Int16ul
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Opt, WireStruct
-from msmq_wire.wire.musts import BitTable, Must, Musts
+from msmq_wire.wire.musts import BitTable, Must, Musts, unused
 from msmq_wire.wire.types.enumerations import TraceQueueType
 from msmq_wire.wire.types.guid import GUID, Guid
 
@@ -27,20 +27,7 @@ class DebugHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     BITS: ClassVar[BitTable | None] = BitTable(
         "flags",
         qt=(0, 2, TraceQueueType),
-        x2=2,
-        x3=3,
-        x4=4,
-        x5=5,
-        x6=6,
-        x7=7,
-        x8=8,
-        x9=9,
-        x10=10,
-        x11=11,
-        x12=12,
-        x13=13,
-        x14=14,
-        x15=15,
+        **unused(2, 15),
     )
     MUSTS: ClassVar[Musts] = (
         Must("queue-type", this.flags & 3 <= 1, at="flags", message="QT must be 0 or 1"),

@@ -7,7 +7,7 @@ from construct import Int16ul, Int32ul
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Bytes, Unit, WireStruct
-from msmq_wire.wire.musts import BitTable, Must, Musts
+from msmq_wire.wire.musts import BitTable, Must, Musts, unused
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 
 __all__ = ["EstablishConnectionHeader"]
@@ -25,7 +25,12 @@ class EstablishConnectionHeader(WireStruct, frozen=True, kw_only=True, gc=False)
     padding: Annotated[bytes, Bytes(512), "0x5A in a response, any bytes in a request."] = b"\x5a" * 512
 
     BITS: ClassVar[BitTable | None] = BitTable(
-        "operating_system", re=(0, 8), se=8, os=9, qs=10, x11=11, x12=12, x13=13, x14=14, x15=15
+        "operating_system",
+        re=(0, 8),
+        se=8,
+        os=9,
+        qs=10,
+        **unused(11, 15),
     )
     MUSTS: ClassVar[Musts] = (
         Must(

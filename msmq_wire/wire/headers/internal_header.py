@@ -7,7 +7,7 @@ from construct import Int16ul
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this, within
 from msmq_wire.wire.fields import WireStruct
-from msmq_wire.wire.musts import BitTable, Must, Musts
+from msmq_wire.wire.musts import BitTable, Must, Musts, unused
 from msmq_wire.wire.types.enumerations import InternalPacketType
 
 __all__ = ["InternalHeader"]
@@ -24,17 +24,7 @@ class InternalHeader(WireStruct, frozen=True, kw_only=True, gc=False):
         "flags",
         pt=(0, 4, InternalPacketType),
         cs=4,
-        x5=5,
-        x6=6,
-        x7=7,
-        x8=8,
-        x9=9,
-        x10=10,
-        x11=11,
-        x12=12,
-        x13=13,
-        x14=14,
-        x15=15,
+        **unused(5, 15),
     )
     MUSTS: ClassVar[Musts] = (
         Must("reserved", this.reserved == 0, at="reserved", message="Reserved must be 0"),

@@ -8,7 +8,7 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import UNDETERMINED, aligned, this
 from msmq_wire.wire.fields import Bytes, Fill, Node, Opt, WireStruct
-from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts, View
+from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts, View, unused
 from msmq_wire.wire.types.enumerations import SenderIdType
 from msmq_wire.wire.types.sid import SID
 from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
@@ -91,10 +91,7 @@ class SecurityHeader(WireStruct, frozen=True, kw_only=True, gc=False):
         de=6,
         ai=7,
         as_=(8, 4),
-        x12=12,
-        x13=13,
-        x14=14,
-        x15=15,
+        **unused(12, 15),
     )
     MUSTS: ClassVar[Musts] = (
         Must("sender-id-type", this.flags & 0xF <= 2, at="flags", message="ST must be 0, 1 or 2"),
