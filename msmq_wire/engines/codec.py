@@ -10,6 +10,7 @@ import msgspec
 from msmq_wire.engines import reference
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire import registry
+from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.packets.identification import acknowledgment_type, recognise
 from msmq_wire.wire.packets.session_ack import SessionAck
@@ -54,24 +55,20 @@ def _as_acknowledgment(packet: Any, as_: str | None) -> Any:
     return cls(**{name: getattr(packet, name) for name in packet.__struct_fields__})
 
 
-def _decode(data: bytes, as_: str | None, missing: Sequence[Range]) -> tuple[Any, int]:
-    try:
-        cls = _class_of(as_, data)
-    except DecodeError as error:
-        if error.code == "packet-type":
-            error.partial = _internal_partial(data)
-        raise
+def _decode(cls: Any, data: bytes, as_: str | None, missing: Sequence[Range]) -> tuple[Any, int]:
     value, consumed = reference.parse(cls, data, missing)
     return _as_acknowledgment(value, as_), consumed
 
 
-def _internal_partial(data: bytes) -> Any:
-    """Both headers of an internal packet of unknown type."""
+def _unrecognised(data: bytes) -> Any:
+    """The headers that internal packets begin with, as far as they are there; None without a signature."""
+    if data[4:8] != SIGNATURE.to_bytes(4, "little"):
+        return None
     try:
-        packet, _ = reference.parse(SessionAck, data[:20])
+        reference.parse(SessionAck, data[:20])
     except DecodeError as error:
-        packet = error.partial
-    return packet
+        return error.partial
+    return None
 
 
 def decode(data: bytes, as_: str | None = None, *, missing: Sequence[Range] = ()) -> Any:
@@ -82,7 +79,8 @@ def decode(data: bytes, as_: str | None = None, *, missing: Sequence[Range] = ()
     (start, length) ranges, in packet offsets, that a section split left out. Returns a `WireStruct` (or a
     bytes subclass for scalar types). Raises DecodeError; ValueError for an unknown ``as_``.
     """
-    return _decode(bytes(data), as_, missing)[0]
+    data = bytes(data)
+    return _decode(_class_of(as_, data), data, as_, missing)[0]
 
 
 def encode(packet: Any, *, missing: Sequence[Range] = ()) -> bytes:
@@ -98,30 +96,23 @@ def inspect(data: bytes, as_: str | None = None, *, missing: Sequence[Range] = (
     """Decode and judge; never raises on bytes. Arguments as for `decode`."""
     data = bytes(data)
     error: DecodeError | None = None
+    cls: Any = None
     consumed = 0
     try:
-        packet, consumed = _decode(data, as_, missing)
-        stem = type(packet).stem()
+        cls = _class_of(as_, data)
+        packet, consumed = _decode(cls, data, as_, missing)
+        cls = type(packet)
     except DecodeError as caught:
         # A kept error must not keep the frames it came through, and through them this result.
-        error, packet = caught.with_traceback(None), caught.partial
+        error = caught.with_traceback(None)
         error.__context__ = error.__cause__ = None
-        stem = as_ if as_ is not None else _stem_of_partial(caught, data)
+        packet = caught.partial if cls is not None else _unrecognised(data)
         consumed = 0 if packet is None else reference.decoded_size(packet, missing)
     return InspectResult(
-        type=stem,
+        type=None if cls is None else cls.stem(),
         packet=packet,
         anomalies=reference.find_anomalies(packet, missing, error),
         consumed=consumed,
         remainder=data[consumed:],
         error=error,
     )
-
-
-def _stem_of_partial(error: DecodeError, data: bytes) -> str | None:
-    if error.code in ("signature", "packet-type") or len(data) < 8:
-        return None
-    internal = data[2] & 0x08 and data[4:8] == b"LIOR"
-    if internal and len(data) < 20:
-        return None
-    return recognise(data).stem()

@@ -53,8 +53,13 @@ def recognise(data: bytes) -> type[WireStruct]:
     if not data[2] & 0x08:
         return UserMessage
     if len(data) < 20:
-        # Every internal packet is too short here, so any of their classes tells how far these bytes go.
-        return SessionAck
+        raise DecodeError(
+            "missing-bytes",
+            f"{len(data)} bytes are too few to tell which internal packet this is",
+            path="internal_header.flags",
+            offset=min(18, len(data)),
+            spec=_SPEC,
+        )
     packet_type = data[18] & 0xF
     if packet_type not in _INTERNAL:
         raise DecodeError(

@@ -1,0 +1,143 @@
+"""What fuzzing starts from: the fixtures, in the input format of each target."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+
+from msmq_wire.capture.pcap import Frame
+from msmq_wire.capture.writer import write_pcap
+from msmq_wire.wire.registry import STRUCTURES
+
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_SYN, _FIN, _ACK = 0x02, 0x01, 0x10
+_ETHERNET, _RAW_IP = 1, 101
+
+
+def seeds() -> dict[str, list[bytes]]:
+    """Inputs by the name of the target."""
+    structures = fixtures()
+    packets = [data for stem, data in structures if data[4:8] == b"LIOR"]
+    streams = [b"".join(packets[at : at + 3]) for at in range(0, len(packets), 3)]
+    captures = [_capture(stream) for stream in streams[:4]] + [_mixed(packets)]
+    files = [path.read_bytes() for path in sorted((_FIXTURES / "captures").glob("*")) if path.is_file()]
+    pcaps = [_pcap(frames) for frames in captures]
+    pcapngs = [_pcap([*frames, _other_link(frames[0])]) for frames in captures]
+    return {
+        "fuzz_inspect": _inspected(structures),
+        "fuzz_framer": [
+            *(b"\0" + stream for stream in streams),
+            b"\x03\x20\x00\x00\x60\x00\x10\x80\x00\xff" + streams[0],
+            b"\x1a\x20\x00\x00\x60\x00\x10" + b"noise" + streams[-1],
+        ],
+        "fuzz_pcap": [*pcaps, *(file for file in files if file[:4] in _PCAP_MAGICS)],
+        "fuzz_pcapng": [
+            *pcapngs,
+            gzip.compress(pcaps[0], mtime=0),
+            *(file for file in files if file[:4] in _OTHER_MAGICS or file[:2] == b"\x1f\x8b"),
+        ],
+        "fuzz_tcp": [_segments(stream) for stream in streams[:8]],
+    }
+
+
+_OTHER_MAGICS = (b"\x0a\x0d\x0d\x0a", b"\x28\xb5\x2f\xfd")
+_PCAP_MAGICS = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
+
+
+def fixtures() -> list[tuple[str, bytes]]:
+    """Stem and bytes of every .hex file under fixtures/packets."""
+    found = []
+    for path in sorted((_FIXTURES / "packets").glob("*/*.hex")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        found.append((path.parent.name, bytes.fromhex("".join(line.partition("#")[0] for line in lines))))
+    return found
+
+
+def _inspected(structures: Iterable[tuple[str, bytes]]) -> list[bytes]:
+    numbers = {stem: number for number, stem in enumerate(sorted(STRUCTURES), 1)}
+    inputs = []
+    for stem, data in structures:
+        inputs.append(bytes((numbers[stem],)) + data)
+        if stem == "user_message":
+            inputs += [b"\0" + data, bytes((numbers["message_packet"],)) + data]
+        if stem == "message_packet" and len(data) > 60:
+            cut = struct.pack("<HH", len(data) - 40, 20)
+            inputs.append(bytes((0x80 | numbers[stem],)) + cut + data[:-40] + data[-20:])
+    return inputs
+
+
+def _capture(stream: bytes) -> list[Frame]:
+    """A connection over IPv4 that carries ``stream`` in segments of 400 bytes."""
+    segments = [(_SYN, 0, b""), (_ACK, 1, b"")]
+    segments += [(_ACK, 1 + at, stream[at : at + 400]) for at in range(0, len(stream), 400)]
+    segments.append((_FIN | _ACK, 1 + len(stream), b""))
+    return [
+        _frame(number, _ipv4(6, _tcp(flags, seq, data)), 0x0800)
+        for number, (flags, seq, data) in enumerate(segments, 1)
+    ]
+
+
+def _mixed(packets: list[bytes]) -> list[Frame]:
+    """One packet in each of several wrappings: IPv6, a VLAN tag, UDP, fragments, an ICMP unreachable."""
+    segment = _tcp(_ACK, 1, packets[0])
+    addresses = bytes(15) + b"\1" + bytes(15) + b"\2"
+    ipv6 = struct.pack(">IHBB", 6 << 28, len(segment), 6, 64) + addresses + segment
+    ping = struct.pack("<HHII", 0, 0x5548, 0, 1) + bytes(12)
+    udp = struct.pack(">HHHH", 40000, 3527, 8 + len(ping), 0) + ping
+    unreachable = struct.pack(">BBHI", 3, 3, 0, 0) + _ipv4(6, segment)[:28]
+    half = len(segment) // 16 * 8
+    contents = [
+        (ipv6, 0x86DD),
+        (struct.pack(">HH", 5, 0x0800) + _ipv4(6, _tcp(_ACK, 1 + len(packets[0]), packets[1])), 0x8100),
+        (_ipv4(17, udp), 0x0800),
+        (_ipv4(6, segment[:half], 0x2000), 0x0800),
+        (_ipv4(6, segment[half:], half // 8), 0x0800),
+        (_ipv4(1, unreachable), 0x0800),
+        (b"\0\1\x08\0", 0x0806),
+    ]
+    return [_frame(number, data, ethertype) for number, (data, ethertype) in enumerate(contents, 1)]
+
+
+def _tcp(flags: int, seq: int, payload: bytes) -> bytes:
+    return struct.pack(">HHIIBBHHH", 40000, 1801, seq, 1, 5 << 4, flags, 65535, 0, 0) + payload
+
+
+def _ipv4(protocol: int, payload: bytes, fragment: int = 0) -> bytes:
+    header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(payload), 7, fragment, 64, protocol, 0)
+    return header + b"\x0a\0\0\1" + b"\x0a\0\0\2" + payload
+
+
+def _frame(number: int, content: bytes, ethertype: int) -> Frame:
+    data = bytes(6) + b"\2" * 6 + struct.pack(">H", ethertype) + content
+    return Frame(number, 1_700_000_000_000_000_000 + number, _ETHERNET, data, len(data), 0)
+
+
+def _other_link(frame: Frame) -> Frame:
+    """The frame's packet without Ethernet: two link types need pcapng."""
+    data = frame.data[14:]
+    return Frame(frame.number, frame.time, _RAW_IP, data, len(data), 0)
+
+
+def _pcap(frames: list[Frame]) -> bytes:
+    file = io.BytesIO()
+    write_pcap(file, frames)
+    return file.getvalue()
+
+
+def _segments(stream: bytes) -> bytes:
+    """A handshake, the stream with its first two segments swapped, parts sent again, and both FINs."""
+    inputs = [(0, _SYN, 0, 0, b""), (1, _SYN | _ACK, 0, 1, b""), (0, _ACK, 1, 1, b"")]
+    data = [(0, _ACK, 1 + at, 1, stream[at : at + 200]) for at in range(0, len(stream), 200)]
+    again = [(0, _ACK, 1 + at, 1, stream[at : at + 150]) for at in range(100, len(stream), 200)]
+    data = [segment for pair in itertools.zip_longest(data, again) for segment in pair if segment]
+    data[:2] = data[1::-1]
+    end = 1 + len(stream)
+    closing = [(0, _FIN | _ACK, end, 1, b""), (1, _FIN | _ACK, 1, end + 1, b""), (0, _ACK, end + 1, 2, b"")]
+    return b"\0" + b"".join(
+        struct.pack("<BBhhBB", who, flags, seq, ack, len(payload), 0) + payload
+        for who, flags, seq, ack, payload in (*inputs, *data, *closing)
+    )
