@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire.engines import reference
@@ -39,6 +39,8 @@ def test_a_class_is_no_value(cls: type) -> None:
         reference.build(cls)
 
 
+# Once for every structure, so each takes a share of the examples.
+@settings(max_examples=max(20, settings().max_examples // len(STRUCTURES)))
 @pytest.mark.parametrize("stem", sorted(STRUCTURES))
 @given(data=st.binary(max_size=200))
 def test_any_bytes_decode_and_come_back_or_are_a_decode_error(stem: str, data: bytes) -> None:
