@@ -72,4 +72,4 @@ class CaptureError(MsmqWireError):
         self.offset = offset
 
     def __str__(self) -> str:
-        return f"{self.message} (at byte {self.offset})"
+        return f"{self.message} (at byte {self.offset})" if self.offset else self.message

@@ -97,7 +97,9 @@ REFUSED = [
     ("DIRECT=OS:host\\a\\b", r"queue name cannot hold U\+005C, its character 2"),
     ("DIRECT=OS:host\\a,b", r"queue name cannot hold U\+002C, its character 2"),
     ('DIRECT=OS:host\\a+"', r"queue name cannot hold U\+002B, its character 2"),
-    ("DIRECT=OS:host\\two words", r"queue name cannot hold U\+0020, its character 4"),
+    ("DIRECT=OS:host\\ blank", r"queue name cannot hold U\+0020, its character 1"),
+    ("DIRECT=OS:host\\blank ", r"queue name cannot hold U\+0020, its character 6"),
+    ("DIRECT=OS:my host\\q", r"cannot hold U\+0020, its character 3"),
     ("DIRECT=OS:host\\q\n", r"queue name cannot hold U\+000A, its character 2"),
     ("DIRECT=OS:host\\q\x7f", r"queue name cannot hold U\+007F"),
     ("DIRECT=OS:host\\\ud800", r"queue name cannot hold U\+D800, its character 1"),
@@ -390,10 +392,21 @@ def test_a_read_only_queue_cannot_be_an_element(element: str) -> None:
         format_multiple([FormatName.parse(element)])
 
 
-@pytest.mark.parametrize("text", ["", ",", f"PUBLIC={GUID},", f"PUBLIC={GUID}, PUBLIC={GUID}"])
-def test_an_empty_or_spaced_element_is_refused(text: str) -> None:
+@pytest.mark.parametrize("text", ["", ",", f"PUBLIC={GUID},"])
+def test_an_empty_element_is_refused(text: str) -> None:
     with pytest.raises(FormatNameError, match="no keyword"):
         parse_multiple(text)
+
+
+def test_blanks_around_elements_and_the_prefix_of_programs_are_passed_over() -> None:
+    public = FormatName.parse(f"PUBLIC={GUID}")
+    assert parse_multiple(f"FormatName:PUBLIC={GUID}, PUBLIC={GUID}") == (public, public)
+    assert FormatName.parse(f"formatname:PUBLIC={GUID}") == public
+
+
+def test_names_of_real_deployments_hold_blanks_and_letters_beyond_ascii() -> None:
+    name = FormatName.parse("DIRECT=OS:host\\private$\\Bestellungen für heute;Retry 1")
+    assert str(name) == "DIRECT=OS:host\\private$\\Bestellungen für heute;Retry 1"
 
 
 def test_a_list_of_no_names_cannot_be_written() -> None:

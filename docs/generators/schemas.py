@@ -14,6 +14,7 @@ import construct
 from docs.generators.structures import documentation
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
+from msmq_wire.records.decoder import UNKNOWN_PACKET
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.security_header import SecurityData
@@ -151,8 +152,9 @@ def _word(cls: type[WireStruct], field: Field) -> Json:
 def _queue(name: str) -> Json:
     properties: Json = {"type": _integer(1) | {"maximum": 7}, "format_name": _TEXT_OR_NULL}
     if name == "response_queue":
-        return _object(properties | {"same_as": {"const": "admin_queue"}}, optional=("same_as",))
-    return _object(properties)
+        queue = _object(properties | {"same_as": {"const": "admin_queue"}}, optional=("same_as",))
+        return _any(queue, _NULL)
+    return _any(_object(properties), _NULL)
 
 
 def _special(cls: type[WireStruct], name: str) -> Json | None:
@@ -308,7 +310,7 @@ def _ids() -> Json:
 
 
 def _record() -> Json:
-    kinds = [*_CAPTURED, "gap", "error", "tcp_stream"]
+    kinds = [*_CAPTURED, UNKNOWN_PACKET, "gap", "error", "tcp_stream"]
     reasons = [reason for part in get_args(HoleReason) for reason in (get_args(part) or (part,))]
     properties: Json = {
         **_ids(),

@@ -18,6 +18,7 @@ import msgspec
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp import TcpSegment
+from msmq_wire.records.decoder import PING_PORT
 
 __all__ = [
     "BRIDGED_ETHERNET",
@@ -117,7 +118,6 @@ _ICMPV6 = 58
 _IPV6_EXTENSIONS = frozenset((0, 43, _IPV6_FRAGMENT, 60, 135, 139, 140))
 _NAMES = {2: "IGMP", 50: "ESP", 59: "no next header", 89: "OSPF", 103: "PIM", 112: "VRRP", 132: "SCTP"}
 
-_MSMQ_PING_PORT = 3527
 _VXLAN_PORT = 4789
 _GENEVE_PORT = 6081
 _TUNNEL_PORTS = frozenset((_VXLAN_PORT, _GENEVE_PORT))
@@ -253,7 +253,7 @@ def _udp(frame: Frame, src: bytes, dst: bytes, at: int, end: int, stop: int) -> 
         end = min(end, stop)
     at += 8
     # An MSMQ ping may be answered to any port, so also to the two that mean a tunnel.
-    if dport in _TUNNEL_PORTS and sport != _MSMQ_PING_PORT and end - at >= 8 and not data[at + 7]:
+    if dport in _TUNNEL_PORTS and sport != PING_PORT and end - at >= 8 and not data[at + 7]:
         if dport == _VXLAN_PORT and data[at] & 8:
             return Inner(BRIDGED_ETHERNET, at + 8, end, stop)
         if dport == _GENEVE_PORT and data[at] < 0x40:

@@ -16,6 +16,7 @@ __all__ = ["PCAPNG_MAGIC", "read_pcapng"]
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
 
+_MAX_INTERFACES = 1 << 16
 _SECTION_HEADER = 0x0A0D0D0A
 _INTERFACE = 1
 _OBSOLETE_PACKET = 2
@@ -129,6 +130,10 @@ def read_pcapng(window: Window) -> Iterator[Frame]:
                 section += 1
                 interfaces = []
             elif kind == _INTERFACE:
+                if len(interfaces) == _MAX_INTERFACES:
+                    raise CaptureError(
+                        f"more than {_MAX_INTERFACES} interfaces in a section", offset=position
+                    )
                 interfaces.append(_read_interface(buffer, at, end, order, position))
             at = end + 4
             continue

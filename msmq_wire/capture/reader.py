@@ -88,7 +88,7 @@ class CaptureReader:
                         yield from self._other(datagram)
                 summary.understood = decoder.understood
         except CaptureError as error:
-            if not summary.frames and not error.offset:
+            if not self.source.is_capture:
                 raise
             failure = error
         yield from decoder.finish()
@@ -127,13 +127,17 @@ class CaptureReader:
         skipped[_LONE_FRAGMENTS] -= len(whole.frames) - 1
         if not skipped[_LONE_FRAGMENTS]:
             del skipped[_LONE_FRAGMENTS]
-        skipped["IP fragments, put together"] += len(whole.frames) - 1
         if whole.overlap:
             self._decoder.notices["IP fragments that overlap with other content: the first copy is kept"] += 1
+        understood = self._decoder.understood
         for datagram in transport(
             whole.protocol, fragment.src, fragment.dst, whole.payload, fragment.frame, fragment.time
         ):
             yield from self._other(datagram)
+        if self._decoder.understood > understood:
+            self._decoder.understood += len(whole.frames) - 1
+        elif len(whole.frames) > 1:
+            skipped["IP fragments of other traffic"] += len(whole.frames) - 1
 
 
 def read_capture(

@@ -38,12 +38,14 @@ class Source:
     """One opened capture: a path, ``"-"`` for standard input, or a binary file object.
 
     ``total`` is the size in bytes of what is read, or None where it cannot be known (a pipe);
-    ``bytes_read`` is how much of it was consumed, before decompression. Only files that were opened here are
-    closed here. Raises `CaptureError` when the path cannot be opened.
+    ``bytes_read`` is how much of it was consumed, before decompression. ``is_capture`` says that it began
+    like a capture. Only files that were opened here are closed here. Raises `CaptureError` when the path
+    cannot be opened.
     """
 
     def __init__(self, source: CaptureSource) -> None:
         self.bytes_read = 0
+        self.is_capture = False
         self._owned = False
         if source == "-":
             self.name = "standard input"
@@ -79,6 +81,8 @@ class Source:
         for _ in range(_COMPRESSIONS + 1):
             whole = window.more(0, 4)
             head = window.buffer[:4]
+            if head in PCAP_MAGICS or head == PCAPNG_MAGIC:
+                self.is_capture = True
             if head in PCAP_MAGICS:
                 yield from read_pcap(window)
                 return

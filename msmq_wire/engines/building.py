@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from msmq_wire.engines.fit import fit
+from msmq_wire.engines.reference import find_anomalies
 from msmq_wire.errors import EncodeError
 from msmq_wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.fields import WireStruct
@@ -78,6 +79,8 @@ def build_message(
         rq, response = int(QueueType.SAME_AS_ADMIN_QUEUE), None
     else:
         rq, response = _encoded(_format_name(response_queue), hosts)
+    if delivery not in ("express", "recoverable"):
+        raise EncodeError(f"no delivery is called {delivery!r}")
     if transaction is not None:
         delivery, priority = "recoverable", 0
     user = UserHeader(
@@ -99,13 +102,19 @@ def build_message(
         label=WcharText.of(label) if label else WcharText(),
         extension_data=extension,
         message_body=body,
-    ).with_bits(**dict.fromkeys(acknowledge, 1))
+    )
     parts: dict[str, Any] = {"transaction_header": transaction, **headers}
     try:
         base = BaseHeader(time_to_reach_queue=time_to_reach_queue).with_bits(pr=priority)
-    except ValueError as error:
-        raise EncodeError(str(error), path="base_header.flags") from None
-    return fit(UserMessage(base_header=base, user_header=user, message_properties_header=properties, **parts))
+        properties = properties.with_bits(**dict.fromkeys(acknowledge, 1))
+    except (KeyError, ValueError) as error:
+        raise EncodeError(f"no flags hold {error}") from None
+    packet = fit(
+        UserMessage(base_header=base, user_header=user, message_properties_header=properties, **parts)
+    )
+    for anomaly in find_anomalies(packet):
+        raise EncodeError(anomaly.message, path=anomaly.path)
+    return packet
 
 
 def _format_name(name: str | FormatName | None) -> FormatName | None:
@@ -122,6 +131,8 @@ def _encoded(name: FormatName | None, hosts: dict[GUID, QueueType]) -> tuple[int
     """The queue type of a format name and the structure that holds it."""
     if name is None:
         return QueueType.NONE, None
+    if name.suffix and name.kind != QueueFormatType.DIRECT:
+        raise EncodeError(f"a packet cannot hold the suffix of {name}")
     match name.kind:
         case QueueFormatType.DIRECT:
             return QueueType.DIRECT, DirectQueueFormatName.of(name.direct_text)

@@ -12,8 +12,8 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.wire import registry
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.packets.base import InternalPacket
 from msmq_wire.wire.packets.identification import acknowledgment_type, recognise
-from msmq_wire.wire.packets.session_ack import SessionAck
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.stream import Range
 
@@ -65,10 +65,9 @@ def _unrecognised(data: bytes) -> Any:
     if data[4:8] != SIGNATURE.to_bytes(4, "little"):
         return None
     try:
-        reference.parse(SessionAck, data[:20])
+        return reference.parse(InternalPacket, data[:20])[0]
     except DecodeError as error:
         return error.partial
-    return None
 
 
 def decode(data: bytes, as_: str | None = None, *, missing: Sequence[Range] = ()) -> Any:

@@ -49,6 +49,8 @@ def fit(packet: _Struct) -> _Struct:
     stay as they are, and so do bytes that no header claims. A packet that is right already comes back equal.
     Raises EncodeError when no size field can hold what is there.
     """
+    if not isinstance(packet, WireStruct):
+        raise EncodeError(f"a {type(packet).__name__} has nothing to fit")
     draft = _Draft(packet, None)
     draft.announce()
     draft.lay_out(0, settled=_consistent(packet))

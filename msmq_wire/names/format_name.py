@@ -165,15 +165,15 @@ class FormatName(msgspec.Struct, frozen=True, kw_only=True):
         if not 0 <= self.number <= 0xFFFFFFFF:
             raise FormatNameError("the queue number does not fit in 32 bits")
         if self.domain:
-            check_text("domain name", self.domain, DOMAIN_LIMIT, "\\;,")
+            check_text("domain name", self.domain, DOMAIN_LIMIT, " \\;,")
 
     @classmethod
     def parse(cls, text: str) -> FormatName:
-        """Read one format name; keywords, GUIDs and suffixes in any case.
+        """Read one format name; keywords, GUIDs and suffixes in any case, with or without ``FormatName:``.
 
         Raises FormatNameError that names the wrong part and the character in it.
         """
-        keyword, equals, rest = text.partition("=")
+        keyword, equals, rest = text.removeprefix(_prefix_of(text)).partition("=")
         kind = _KEYWORDS.get(keyword.lower()) if equals else None
         try:
             if kind is None:
@@ -369,13 +369,19 @@ def _check_multicast(address: str) -> None:
         raise FormatNameError(f"port {port[:80]!r} is no number from 0 to 65535")
 
 
+def _prefix_of(text: str) -> str:
+    """The ``FormatName:`` that programs put before a format name, as it is written; empty without one."""
+    return text[:11] if text[:11].lower() == "formatname:" else ""
+
+
 def parse_multiple(text: str) -> tuple[FormatName, ...]:
     """Read a multiple-element format name: one or more names between commas. [MS-MQMQ] 2.1.7
 
     Raises FormatNameError for a wrong element, and for one that no message can be sent to: machine
     names, journals and dead-letter queues.
     """
-    names = tuple(FormatName.parse(element) for element in text.split(","))
+    elements = text.removeprefix(_prefix_of(text)).split(",")
+    names = tuple(FormatName.parse(element.strip(" ")) for element in elements)
     _check_elements(names)
     return names
 

@@ -1,9 +1,10 @@
 """What path names and direct format names share: characters, limits, ``private$``, ``;suffix``.
 
 The rule kept here: keywords are matched without regard to ASCII case, everything that a person
-chose (computer, queue, subqueue) is kept as written. The grammar of [MS-MQMQ] 2.1 is ASCII only;
-letters beyond ASCII are accepted since Windows accepts them, spaces, control characters (DEL
-among them) and lone surrogates are not. Limits count UTF-16 code units, as Windows does.
+chose (computer, queue, subqueue) is kept as written. The grammar of [MS-MQMQ] 2.1 is ASCII without
+blanks; queue names of real deployments hold letters beyond ASCII and inner blanks, so both are
+accepted. Control characters (DEL among them) and lone surrogates are not. Limits count UTF-16 code
+units, as Windows does.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ SUBQUEUE_LIMIT = 32
 
 # The grammar of MSMQ 2.0 and later: the comma separates names in a list, the semicolon a suffix.
 _QUEUE_REFUSES = '\\;,+"'
-_COMPUTER_REFUSES = '\\/;,"'
+_COMPUTER_REFUSES = ' \\/;,"'
 
-_NEVER_IN_A_NAME = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_NEVER_IN_A_NAME = re.compile(r"^ | $|[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 _SUFFIX_WORDS = {
     suffix.name.lower(): suffix

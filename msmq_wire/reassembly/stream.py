@@ -7,7 +7,7 @@ The rules kept here:
   times.
 * A packet takes PacketSize bytes, and 16 more for the SessionHeader that PacketSize does not count: SH
   without IN ([MS-MQMQ] 2.2.19.1, [MS-MQQB] 2.2.6).
-* Where a packet must start (at the beginning, behind a packet), right version and signature make one,
+* Where a packet must start (at the beginning, behind a packet), the right signature makes one,
   whatever PacketSize says: below 16 it is cut behind its BaseHeader; above 0x00400000 it is cut at
   ``max_pending``, and its end is not believed.
 * Everywhere else a start must be found. A candidate is a credible header (`is_credible`). It is confirmed
@@ -38,6 +38,7 @@ _BASE_HEADER = 16
 _SESSION_HEADER = 16
 _SIZED = 12  # bytes that tell whether a packet starts here, and its size
 _SMALLEST = 20  # BaseHeader and the smallest header that can follow it
+_MARK_COST = 176  # of remembering which frame carried some bytes
 _KEPT = 256  # bytes of a hole that are shown
 
 
@@ -84,20 +85,21 @@ def is_credible(data: bytes | bytearray | memoryview, offset: int = 0) -> bool:
     Flags are not judged: reserved bits are set in real packets. Fewer than 12 bytes are not credible.
     [MS-MQMQ] 2.2.19.1.
     """
-    return _starts(data, offset) and _SMALLEST <= _packet_size(data, offset) <= MAX_PACKET_SIZE
+    return (
+        _starts(data, offset)
+        and data[offset] == VERSION_NUMBER
+        and _SMALLEST <= _packet_size(data, offset) <= MAX_PACKET_SIZE
+    )
 
 
 def _starts(data: bytes | bytearray | memoryview, offset: int) -> bool:
-    return (
-        len(data) >= offset + _SIZED
-        and data[offset] == VERSION_NUMBER
-        and data[offset + 4 : offset + 8] == _SIGNATURE
-    )
+    """Whether a packet starts where one must: its version is judged later, like any other value."""
+    return len(data) >= offset + _SIZED and data[offset + 4 : offset + 8] == _SIGNATURE
 
 
 def _begins(data: bytes | bytearray) -> bool:
     """Whether fewer bytes than tell may still be the start of a packet."""
-    return data[:1] in (b"", b"\x10") and _SIGNATURE.startswith(data[4:8])
+    return (len(data) > 4 or data[:1] in (b"", b"\x10")) and _SIGNATURE.startswith(data[4:8])
 
 
 def _packet_size(data: bytes | bytearray | memoryview, offset: int) -> int:
@@ -144,6 +146,11 @@ class PacketFramer:
     def pending_bytes(self) -> int:
         """Bytes held because a packet is not complete."""
         return len(self._held)
+
+    @property
+    def pending_cost(self) -> int:
+        """What they cost: themselves, and a little for every frame that carried some."""
+        return len(self._held) + _MARK_COST * len(self._marks)
 
     def feed(self, data: bytes, frame: int, time: int) -> list[FramerEvent]:
         """Take the next bytes, which ``frame`` carried at ``time``; return the events they complete."""

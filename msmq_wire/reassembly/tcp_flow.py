@@ -376,9 +376,11 @@ def _differ(position: int, kept: bytes, fresh: bytes, differing: _Range | None) 
     """Widen ``differing`` to the last byte that differs; it starts with the first."""
     if kept == fresh:
         return differing
-    unequal = [index for index in range(len(kept)) if kept[index] != fresh[index]]
-    start = position + unequal[0] if differing is None else differing[0]
-    return start, position + unequal[-1] + 1
+    # The first and the last byte that differ, without looking at each of them in Python.
+    unequal = int.from_bytes(kept, "big") ^ int.from_bytes(fresh, "big")
+    first = len(kept) - (unequal.bit_length() + 7) // 8
+    last = len(kept) - 1 - ((unequal & -unequal).bit_length() - 1) // 8
+    return position + first if differing is None else differing[0], position + last + 1
 
 
 class Connection:

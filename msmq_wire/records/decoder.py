@@ -25,18 +25,21 @@ from msmq_wire.reassembly.tcp_events import (
 )
 from msmq_wire.records.record import Record
 
-__all__ = ["MSMQ_PORT", "PING_PORT", "RecordDecoder", "endpoint"]
+__all__ = ["MSMQ_PORT", "PING_PORT", "UNKNOWN_PACKET", "RecordDecoder", "endpoint"]
 
 MSMQ_PORT = 1801
 PING_PORT = 3527
-_HTTP_PORTS = frozenset((80, 8080))
 _HTTPS_PORTS = frozenset((443, 8443))
 
+UNKNOWN_PACKET = "unknown_packet"
+"""The type of a packet whose kind is not defined, or was cut off."""
 _CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
 """Reasons of gaps whose bytes were captured, but are in no packet."""
 _MAX_HELD = 1 << 26
 """Bytes held for packets that are not complete, all connections together."""
 _MAX_UNDECIDED = 4096
+_MAX_CARRIED = 1 << 17
+"""Frames of fragments remembered, all datagrams together."""
 _UNDECIDED_SEGMENTS = 4
 
 
@@ -70,6 +73,7 @@ class RecordDecoder:
         self._followed: OrderedDict[Endpoints, None] = OrderedDict()
         self._undecided: OrderedDict[Endpoints, list[TcpSegment]] = OrderedDict()
         self._carriers: OrderedDict[int, tuple[int, ...]] = OrderedDict()
+        self._carried = 0
         self.understood = 0
         self.skipped: Counter[str] = Counter()
         self.notices: Counter[str] = Counter()
@@ -77,8 +81,9 @@ class RecordDecoder:
     def carried_by(self, frame: int, frames: tuple[int, ...]) -> None:
         """Say that what will come as ``frame`` was put together from several frames (IP fragments)."""
         self._carriers[frame] = frames
-        if len(self._carriers) > _MAX_UNDECIDED:
-            self._carriers.popitem(last=False)
+        self._carried += len(frames)
+        while self._carried > _MAX_CARRIED:
+            self._carried -= len(self._carriers.popitem(last=False)[1])
 
     def segment(self, segment: TcpSegment) -> list[Record]:
         """Take a TCP segment."""
@@ -183,7 +188,8 @@ class RecordDecoder:
             self.understood += len(waiting) + 1
             return [*waiting, segment]
         if segment.payload:
-            self._name_opaque(segment)
+            if segment.dport in _HTTPS_PORTS or segment.payload.startswith(b"POST "):
+                self._name_content(segment.payload, f"port {segment.dport}")
             self.skipped["TCP, not MSMQ"] += len(self._undecided.pop(place, ())) + 1
         elif segment.flags & SYN or place in self._undecided:
             self._wait(place, segment)
@@ -200,12 +206,12 @@ class RecordDecoder:
         elif len(self._undecided) > _MAX_UNDECIDED:
             self.skipped["TCP, not MSMQ"] += len(self._undecided.popitem(last=False)[1])
 
-    def _name_opaque(self, segment: TcpSegment) -> None:
-        payload, port = segment.payload, segment.dport
-        if port in _HTTPS_PORTS and payload[:2] == b"\x16\x03" and payload[5:6] == b"\x01":
-            self.notices[f"TLS on port {port}: may carry SRMP, cannot be read"] += 1
-        elif port in _HTTP_PORTS and payload.startswith(b"POST ") and b"/msmq" in payload[:256].lower():
-            self.notices[f"SRMP over HTTP on port {port}: not decoded"] += 1
+    def _name_content(self, data: bytes, port: str) -> None:
+        """Take note of content that may be MSMQ but is not read here."""
+        if data[:2] == b"\x16\x03" and data[5:6] == b"\x01":
+            self.notices[f"TLS on {port}: may carry SRMP, cannot be read"] += 1
+        elif data.startswith(b"POST ") and b"/msmq" in data[:256].lower():
+            self.notices[f"SRMP over HTTP on {port}: not decoded"] += 1
 
     # Events of followed connections.
 
@@ -217,9 +223,9 @@ class RecordDecoder:
                     records += self._framed((stream, direction), data, frame, time)
                 case StreamGap(stream, direction, _, length, reason, frame, time):
                     framer = self._framer((stream, direction))
-                    before = framer.pending_bytes
+                    before = framer.pending_cost
                     found = framer.gap(length, reason, frame, time)
-                    self._held += framer.pending_bytes - before
+                    self._held += framer.pending_cost - before
                     records += self._records(found, stream, direction)
                 case StreamConflict():
                     records.append(self._conflict(event))
@@ -237,24 +243,24 @@ class RecordDecoder:
 
     def _framed(self, key: tuple[int, int], data: bytes, frame: int, time: int) -> list[Record]:
         framer = self._framer(key)
-        before = framer.pending_bytes
+        before = framer.pending_cost
         found = framer.feed(data, frame, time)
-        self._held += framer.pending_bytes - before
+        self._held += framer.pending_cost - before
         records = self._records(found, *key) if found else []
         while self._held > _MAX_HELD:
             oldest = next(iter(self._framers))
             framer = self._framers[oldest]
             self._framers.move_to_end(oldest)
-            before = framer.pending_bytes
+            before = framer.pending_cost
             records += self._records(framer.gap(None, "pending-limit", frame, time), *oldest)
-            self._held += framer.pending_bytes - before
+            self._held += framer.pending_cost - before
         return records
 
     def _end(self, key: tuple[int, int]) -> list[Record]:
         framer = self._framers.pop(key, None)
         if framer is None:
             return []
-        self._held -= framer.pending_bytes
+        self._held -= framer.pending_cost
         return self._records(framer.finish(), *key)
 
     def _step(self, event: StreamEvent) -> list[Record]:
@@ -310,7 +316,7 @@ class RecordDecoder:
             if isinstance(event, FramedPacket):
                 result = inspect(event.data)
                 record = self._record(
-                    type=result.type or "error",
+                    type=result.type or UNKNOWN_PACKET,
                     length=len(event.data),
                     packet=result.packet,
                     anomalies=result.anomalies,
@@ -321,6 +327,8 @@ class RecordDecoder:
                 )
             else:
                 skipped = event.reason in _CAPTURED
+                if event.reason == "no-signature":
+                    self._name_content(event.data, "a port that is followed")
                 record = self._record(
                     type="gap",
                     length=event.length or 0 if skipped else 0,

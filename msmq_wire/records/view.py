@@ -244,6 +244,8 @@ def _user_header(header: WireStruct) -> Json:
     for name, bit in (("destination_queue", "dq"), ("admin_queue", "aq"), ("response_queue", "rq")):
         if name in shown:
             selector = header.bit(bit)
+            if selector == QueueType.NONE:
+                continue
             shown[name] = {"type": selector, "format_name": header.format_name(name)}
             if name == "response_queue" and selector == QueueType.SAME_AS_ADMIN_QUEUE:
                 shown[name]["same_as"] = "admin_queue"

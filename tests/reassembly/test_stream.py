@@ -160,9 +160,17 @@ def test_a_few_bytes_that_are_no_packet_are_a_hole() -> None:
     assert bare(fed(packet(32) + b"abc")) == [(0, packet(32), True), (32, 3, "no-signature", b"abc")]
 
 
-def test_another_version_is_no_packet() -> None:
+def test_another_version_is_a_packet_where_one_must_start_and_nowhere_else() -> None:
     other = b"\x11" + packet(32)[1:]
-    assert bare(fed(other)) == [(0, 32, "no-signature", other)]
+    assert bare(fed(other + packet(40))) == [(0, other, True), (32, packet(40), True)]
+    assert bare(fed(b"lost" + other)) == [(0, 36, "no-signature", b"lost" + other)]
+
+
+def test_every_frame_of_a_packet_that_is_not_complete_costs_memory() -> None:
+    framer = PacketFramer()
+    for frame, byte in enumerate(packet(MAX, length=100), 1):
+        framer.feed(bytes([byte]), frame, frame)
+    assert (framer.pending_bytes, framer.pending_cost > 100 * 100) == (100, True)
 
 
 def test_framing_goes_on_at_the_next_credible_header() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,7 +178,8 @@ def test_a_handshake_without_a_word_after_it_is_counted_at_the_end() -> None:
         (8080, b"POST http://h/msmq/q HTTP/1.1\r\n", "SRMP over HTTP on port 8080: not decoded"),
         (443, b"\x17\x03\x03\x00\x05hello", None),
         (80, b"GET /msmq/q HTTP/1.1\r\n", None),
-        (25, b"POST /msmq/q HTTP/1.1\r\n", None),
+        (25, b"POST /msmq/q HTTP/1.1\r\n", "SRMP over HTTP on port 25: not decoded"),
+        (25, b"POST /other HTTP/1.1\r\n", None),
     ],
 )
 def test_traffic_that_may_be_msmq_is_named(port: int, payload: bytes, what: str | None) -> None:
@@ -291,3 +293,30 @@ def test_any_bytes_give_records_and_every_segment_is_counted(first: bytes, secon
     assert decoder.understood + sum(decoder.skipped.values()) == len(segments)
     if port == 1801:
         assert sum(record.length + (record.missing or 0) for record in records) == len(first + second)
+
+
+def test_other_content_on_an_msmq_port_is_named() -> None:
+    decoder = RecordDecoder()
+    fed(decoder, *handshake(), sent(4, 1, b"\x16\x03\x01\x00\x05\x01" + bytes(20)))
+    (gap,) = decoder.finish()
+    assert (gap.type, gap.reason, gap.length) == ("gap", "no-signature", 26)
+    assert decoder.notices == {"TLS on a port that is followed: may carry SRMP, cannot be read": 1}
+
+
+def test_an_internal_packet_of_unknown_type_is_a_row_of_its_own() -> None:
+    decoder = RecordDecoder()
+    unknown = SESSION_ACK[:18] + b"\x07" + SESSION_ACK[19:]
+    first, second = fed(decoder, *handshake(), sent(4, 1, unknown + SESSION_ACK))
+    assert (first.type, first.length, second.type) == ("unknown_packet", 36, "session_ack")
+    assert first.error is not None
+    assert (first.error.code, first.consumed, first.remainder) == ("packet-type", 20, unknown[20:])
+    assert [anomaly.code for anomaly in first.anomalies] == ["internal_header.packet-type"]
+
+
+@pytest.mark.parametrize("cut", [8, 12, 16, 19])
+def test_a_packet_cut_before_its_type_breaks_no_must(cut: int) -> None:
+    decoder = RecordDecoder()
+    whole = sent(4, 1, PARAMETERS)
+    fed(decoder, *handshake(), msgspec.structs.replace(whole, payload=PARAMETERS[:cut], cut=32 - cut))
+    first, gap = decoder.finish()
+    assert (first.type, first.anomalies, gap.type, gap.missing) == ("unknown_packet", (), "gap", 32 - cut)

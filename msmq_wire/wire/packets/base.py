@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import size_, this
 from msmq_wire.wire.fields import Node, WireStruct
-from msmq_wire.wire.headers.base_header import INFINITE
+from msmq_wire.wire.headers.base_header import INFINITE, BaseHeader
+from msmq_wire.wire.headers.internal_header import InternalHeader
 from msmq_wire.wire.musts import Must
 from msmq_wire.wire.types.enumerations import InternalPacketType
 
@@ -18,6 +19,7 @@ __all__ = [
     "INTERNAL_MUSTS",
     "PACKET_SIZE",
     "UNDECLARED",
+    "InternalPacket",
     "Packet",
     "Total",
     "announced_session_header",
@@ -44,6 +46,14 @@ class Packet(WireStruct, frozen=True, kw_only=True, gc=False):
     INSIDE: ClassVar[Mapping[str, tuple[str, type[WireStruct]]]] = {}
     """Structures inside a field's bytes: name, path of the field, class."""
     remote_read: ClassVar[int] = 0
+
+
+class InternalPacket(Packet, frozen=True, kw_only=True, gc=False):
+    """What all internal packets begin with; holds one whose type is unknown, or cut off."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQB", "2.2.1")
+    base_header: Annotated[BaseHeader, Node(BaseHeader), "Common header."] = BaseHeader(flags=0x0B)
+    internal_header: Annotated[InternalHeader, Node(InternalHeader), "Packet type."] = InternalHeader()
 
 
 _BASE = SpecRef("MS-MQMQ", "2.2.19.1")

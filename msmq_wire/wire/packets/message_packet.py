@@ -52,7 +52,8 @@ class MessagePacket(MessageHeaders, frozen=True, kw_only=True, gc=False):
     """A stored message as a remote reader receives it: its headers, then those that a server adds.
 
     TimeToReachQueue is an absolute time here. PacketSize counts the trailing headers in public packets; the
-    text can be read either way, so they are found inside it or behind it.
+    text can be read either way, so they are found inside it or behind it; behind it only where no
+    SessionHeader is announced, whose place behind PacketSize they would share.
     """
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "2.2.5")
@@ -71,7 +72,10 @@ class MessagePacket(MessageHeaders, frozen=True, kw_only=True, gc=False):
         Opt(
             within(this._extension_size, 12, 0xFF)
             & (this._extension_rest <= 0xFFFF)
-            & ((this._extension_last >= 0) | (this.base_header.packet_size == this._end)),
+            & (
+                ((this.base_header.packet_size > this._end) & (this._extension_last >= 0))
+                | ((this.base_header.packet_size == this._end) & (this.base_header.flags & 0x10 == 0))
+            ),
             Node(ExtensionHeader),
         ),
         "If bytes follow that have its shape; servers before Windows Server 2008 leave it out.",

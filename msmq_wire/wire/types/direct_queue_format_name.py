@@ -15,13 +15,17 @@ from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 __all__ = ["DirectQueueFormatName", "is_direct_name"]
 
 
+# Queue names of MSMQ 1.0 may hold what later versions use between names.
+_OF_MSMQ_1 = str.maketrans('+,"', "___")
+
+
 def is_direct_name(view: View) -> bool:
     """Whether ``direct_format_name`` follows the grammar of direct format names."""
     name = view["direct_format_name"]
     if name is UNDETERMINED or not name.terminated:
         return True
     try:
-        FormatName.parse(f"DIRECT={name.text}")
+        FormatName.parse(f"DIRECT={name.text.translate(_OF_MSMQ_1)}")
     except FormatNameError:
         return False
     return True
