@@ -30,7 +30,7 @@ def parse(cls: Any, data: bytes, missing: Sequence[Range] = ()) -> tuple[Any, in
     """
     reader = WireReader(data, missing=missing)
     try:
-        value = cls.schema()._parse(reader, {"size": len(data)}, "")
+        value = cls.schema()._parse(reader, {"size": reader.end}, "")
     except DecodeError as error:
         if error.spec is None:
             error.spec = cls.SPEC
@@ -81,7 +81,7 @@ def _lay_out(value: Any, missing: Sequence[Range], wanted: Collection[str] | Non
 def _write(value: Any, writer: WireWriter) -> WireWriter:
     if not hasattr(type(value), "schema") or isinstance(value, type):
         raise EncodeError(f"a {type(value).__name__} is no structure of this package")
-    scope = {"size": len(value) if isinstance(value, bytes) else 0}
+    scope = {"size": writer.extent(len(value)) if isinstance(value, bytes) else 0}
     try:
         type(value).schema()._build(value, writer, scope, "")
     except construct.ConstructError as error:

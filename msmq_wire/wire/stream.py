@@ -13,7 +13,7 @@ import msgspec
 
 from msmq_wire.errors import DecodeError
 
-__all__ = ["Range", "Span", "WireReader", "WireWriter", "counted"]
+__all__ = ["Range", "Span", "WireReader", "WireWriter", "counted", "extent"]
 
 Range = tuple[int, int]
 """(start, length) in packet offsets."""
@@ -45,6 +45,14 @@ def _merged(missing: Sequence[Range]) -> tuple[Range, ...]:
     return tuple(merged)
 
 
+def extent(size: int, missing: Sequence[Range]) -> int:
+    """The packet offset where ``size`` bytes end that have the missing ranges, in order, among them."""
+    for start, length in missing:
+        if start <= size:
+            size += length
+    return size
+
+
 class WireReader:
     """A stream over one structure's bytes; construct reads from it as from any other."""
 
@@ -55,12 +63,7 @@ class WireReader:
         self._missing = _merged(missing)
         self._pos = 0
         self._wanted = 0
-        self.end = len(data)
-        if self._missing:
-            # A range that starts beyond the bytes there are is a claim about the end of the packet.
-            for start, length in self._missing:
-                if start <= self.end:
-                    self.end += length
+        self.end = extent(len(data), self._missing)
         self.limit = self.end
         self.bounded = False
 
@@ -208,6 +211,10 @@ class WireWriter:
 
     def tell(self) -> int:
         return self._pos
+
+    def extent(self, size: int) -> int:
+        """The packet offset where ``size`` bytes end if they are all there is."""
+        return extent(size, self._missing)
 
     def absent(self, length: int) -> int:
         """How many of the next ``length`` packet bytes a section split left out."""

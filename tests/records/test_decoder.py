@@ -310,13 +310,14 @@ def test_an_internal_packet_of_unknown_type_is_a_row_of_its_own() -> None:
     assert (first.type, first.length, second.type) == ("unknown_packet", 36, "session_ack")
     assert first.error is not None
     assert (first.error.code, first.consumed, first.remainder) == ("packet-type", 20, unknown[20:])
-    assert [anomaly.code for anomaly in first.anomalies] == ["internal_header.packet-type"]
+    assert first.anomalies == ()
 
 
 @pytest.mark.parametrize("cut", [8, 12, 16, 19])
 def test_a_packet_cut_before_its_type_breaks_no_must(cut: int) -> None:
     decoder = RecordDecoder()
     whole = sent(4, 1, PARAMETERS)
-    fed(decoder, *handshake(), msgspec.structs.replace(whole, payload=PARAMETERS[:cut], cut=32 - cut))
-    first, gap = decoder.finish()
+    first, gap = fed(
+        decoder, *handshake(), msgspec.structs.replace(whole, payload=PARAMETERS[:cut], cut=32 - cut)
+    )
     assert (first.type, first.anomalies, gap.type, gap.missing) == ("unknown_packet", (), "gap", 32 - cut)
