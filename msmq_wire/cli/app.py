@@ -22,6 +22,7 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (that of the process by default) and return its exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _replace_closed_streams()
     try:
         status = _run(arguments)
         sys.stdout.flush()
@@ -44,6 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _replace_closed_streams() -> None:
+    """Point a standard stream that the process was started without (None in sys) at nothing."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
+
+
 def _forget_output() -> None:
     """Point standard output at nothing: what is still buffered must not fail again at exit."""
     with contextlib.suppress(OSError, ValueError):
@@ -56,7 +64,7 @@ def _run(arguments: list[str]) -> int:
         print(version_text())
         return 0
     try:
-        import rich  # noqa: F401
+        import rich  # noqa: F401  (only to know that it can be imported)
         import typer
         from typer.exceptions import TyperException
     except ImportError:

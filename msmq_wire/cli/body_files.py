@@ -27,21 +27,30 @@ def file_name_part(label: str) -> str:
 
 
 class BodyFiles:
-    """Writes bodies as ``<id>-<label>.<extension>``; raises CaptureError when the directory is unusable."""
+    """Writes bodies as ``<id>-<label>.<extension>``, cut ones as ``<id>-<label>.cut.<extension>``.
+
+    Raises CaptureError when the directory is unusable. Counts what was ``written`` and how many were ``cut``.
+    """
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.written = 0
+        self.cut = 0
         try:
             os.makedirs(directory, exist_ok=True)
         except OSError as error:
             raise CaptureError(f"cannot use {directory}: {error.strerror or error}") from error
 
-    def write(self, id_: int, label: str, body: bytes, body_type: int) -> str:
-        """Write one body and return the path. Raises CaptureError when that fails."""
+    def write(self, id_: int, label: str, body: bytes, body_type: int, *, cut: bool = False) -> str:
+        """Write one body, ``cut`` if bytes of it are missing, and return the path.
+
+        Raises CaptureError when that fails.
+        """
         part = file_name_part(label)
         stem = f"{id_}-{part}" if part else str(id_)
         extension = classify_body(body, body_type).extension
+        if cut:
+            extension = f"cut.{extension}"
         for attempt in range(1, _TRIES):
             name = f"{stem}.{extension}" if attempt == 1 else f"{stem}~{attempt}.{extension}"
             path = os.path.join(self.directory, name)
@@ -54,5 +63,6 @@ class BodyFiles:
             except OSError as error:
                 raise CaptureError(f"cannot write {path}: {error.strerror or error}") from error
             self.written += 1
+            self.cut += cut
             return path
         raise CaptureError(f"cannot write {stem}.{extension}: there are too many files of that name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import UTC, tzinfo
 from enum import StrEnum
 from typing import Annotated, TextIO
@@ -11,6 +12,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from msmq_wire.cli.filter import Filter, compile_filter
+from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import TreeOptions
 from msmq_wire.errors import MsmqWireError
@@ -25,14 +27,20 @@ __all__ = [
     "LocalTime",
     "Ports",
     "Quiet",
+    "Redactions",
     "ShowHex",
     "TimeZone",
     "UtcTime",
     "filter_for",
+    "redactor_for",
+    "refuse_without_effect",
     "screen_for",
     "tree_options",
     "zone_for",
 ]
+
+
+_BODY_LIMIT = 512
 
 
 class Color(StrEnum):
@@ -80,7 +88,23 @@ Ports = Annotated[
 ]
 ShowHex = Annotated[bool, typer.Option("--hex", help="Show the bytes beside the fields.")]
 BodyLimit = Annotated[
-    int, typer.Option("--body-limit", metavar="N", min=0, help="Bytes of a body to show; 0 shows all.")
+    int | None,
+    typer.Option(
+        "--body-limit",
+        metavar="N",
+        min=0,
+        help="Bytes of a body to show; 0 shows all.",
+        show_default=str(_BODY_LIMIT),
+    ),
+]
+Redactions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--redact",
+        metavar="WHAT",
+        help="Blank out bodies, labels, hosts, or several with commas between; lengths stay.",
+        show_default=False,
+    ),
 ]
 UtcTime = Annotated[bool, typer.Option("--utc", help="Show times in UTC, which is the default.")]
 LocalTime = Annotated[bool, typer.Option("--local", help="Show times in the zone of this machine.")]
@@ -119,9 +143,28 @@ def zone_for(utc: bool, local: bool, timezone: str | None) -> tzinfo | None:
         raise typer.BadParameter(f"no time zone is called {timezone!r}", param_hint="--timezone") from None
 
 
-def tree_options(hex_: bool, body_limit: int, zone: tzinfo | None) -> TreeOptions:
+def tree_options(hex_: bool, body_limit: int | None, zone: tzinfo | None) -> TreeOptions:
     """How trees are printed."""
-    return TreeOptions(hex=hex_, body_limit=body_limit, zone=zone)
+    return TreeOptions(hex=hex_, body_limit=_BODY_LIMIT if body_limit is None else body_limit, zone=zone)
+
+
+def redactor_for(words: list[str] | None) -> Redactor:
+    """What --redact asks for. Raises typer.BadParameter."""
+    found = set()
+    for word in (part.strip() for words_ in words or () for part in words_.split(",")):
+        try:
+            found.add(Redaction(word))
+        except ValueError:
+            known = ", ".join(Redaction)
+            raise typer.BadParameter(f"{word!r} is none of {known}", param_hint="--redact") from None
+    return Redactor(found)
+
+
+def refuse_without_effect(format_: str, given: Mapping[str, bool]) -> None:
+    """Raise typer.BadParameter if an option was given that changes nothing in a format."""
+    for option, is_given in given.items():
+        if is_given:
+            raise typer.BadParameter(f"{option} changes nothing in --format {format_}")
 
 
 def filter_for(expressions: list[str] | None, zone: tzinfo | None) -> Filter | None:

@@ -10,7 +10,8 @@ the text.
    the text counts; a ``*`` line repeats the line before it.
 4. A text of hex digits and separators (white space, ``,`` ``;`` ``:`` ``-`` ``0x``, ``#`` comments) is hex,
    even if base64 could be made of it.
-5. A text of the base64 alphabet, standard or URL-safe, is base64.
+5. A text of the base64 alphabet, standard or URL-safe, is base64 if a packet comes out of it ("LIOR" at
+   offset 4, "HU" at 2), or if the kind of structure is given: words are base64 too.
 6. Other text with "HU" at offset 2 is a ping in plain bytes.
 
 A whole frame of a dump gives what its innermost TCP or UDP layer carries.
@@ -62,8 +63,8 @@ class PacketInput(msgspec.Struct, frozen=True):
     form: str
 
 
-def read_packet_input(raw: bytes) -> PacketInput:
-    """Find the bytes of a packet in an input.
+def read_packet_input(raw: bytes, *, kind_given: bool = False) -> PacketInput:
+    """Find the bytes of a packet in an input; ``kind_given`` says that it may hold any structure.
 
     Raises MsmqWireError with one line of explanation when the input is empty, a capture, or in no form that
     is known.
@@ -79,11 +80,11 @@ def read_packet_input(raw: bytes) -> PacketInput:
         return PacketInput(raw, "bytes")
     if not text.strip():
         raise MsmqWireError("the input holds only white space")
-    found = _from_text(text)
+    found = _from_text(text, kind_given)
     if found is None:
         if raw[2:4] == _PING:
             return PacketInput(raw, "bytes")
-        raise MsmqWireError("the input is text, but no hex text, dump, C array or base64")
+        raise MsmqWireError("the input is text, but no hex text, dump, C array or packet in base64")
     return found
 
 
@@ -97,12 +98,12 @@ def _text(raw: bytes) -> str | None:
     return None if raw.translate(None, _NO_TEXT) != raw else raw.decode("ascii")
 
 
-def _from_text(text: str) -> PacketInput | None:
+def _from_text(text: str, kind_given: bool) -> PacketInput | None:
     if "{" in text:
         return _c_array(text)
     if "\\x" in text:
         return _escaped_string(text)
-    return _dump(text) or _hex(text) or _base64(text)
+    return _dump(text) or _hex(text) or _base64(text, kind_given)
 
 
 def _c_array(text: str) -> PacketInput | None:
@@ -196,7 +197,7 @@ def _hex(text: str) -> PacketInput | None:
     return PacketInput(_payload(bytes.fromhex(digits)), "hex text")
 
 
-def _base64(text: str) -> PacketInput | None:
+def _base64(text: str, kind_given: bool) -> PacketInput | None:
     letters = "".join(text.split())
     if _BASE64.fullmatch(letters) is None:
         return None
@@ -205,16 +206,21 @@ def _base64(text: str) -> PacketInput | None:
         data = base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
     except binascii.Error:
         return None
-    return PacketInput(_payload(data), "base64") if data else None
+    data = _payload(data)
+    return PacketInput(data, "base64") if data and (kind_given or _begins_like_a_packet(data)) else None
+
+
+def _begins_like_a_packet(data: bytes) -> bool:
+    return data[4:8] == _SIGNATURE or data[2:4] == _PING
 
 
 def _payload(data: bytes) -> bytes:
     """What a frame carries if the bytes are one, else the bytes."""
-    if data[4:8] == _SIGNATURE or data[2:4] == _PING:
+    if _begins_like_a_packet(data):
         return data
     for layer in dissect(Frame(1, None, _ETHERNET, data, len(data), 0)):
         if isinstance(layer, TcpSegment | UdpDatagram) and layer.payload:
             payload = bytes(layer.payload)
-            if payload[4:8] == _SIGNATURE or payload[2:4] == _PING:
+            if _begins_like_a_packet(payload):
                 return payload
     return data

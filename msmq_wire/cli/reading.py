@@ -24,10 +24,7 @@ from msmq_wire.cli.subject import Subject
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import Record
 
-__all__ = ["NO_PACKETS", "Reading", "Selection"]
-
-NO_PACKETS = frozenset(("gap", "error", "tcp_stream"))
-"""Types of records that hold no packet."""
+__all__ = ["Reading", "Selection"]
 
 _PATIENCE = 1.0
 _REFRESH = 0.2
@@ -39,6 +36,12 @@ class Selection(msgspec.Struct, frozen=True):
 
     filter: Filter | None = None
     ids: frozenset[int] = frozenset()
+
+    def told(self, matching: int, all_: int, noun: str) -> tuple[str, ...]:
+        """What a summary says about what was left out: nothing if nothing was asked for in particular."""
+        if self.filter is None and not self.ids:
+            return ()
+        return (f"{matching} of {count_text(all_, noun)} shown",)
 
     def __contains__(self, record: object) -> bool:
         if not isinstance(record, Record) or (self.ids and record.id not in self.ids):
@@ -80,16 +83,23 @@ class Reading:
                 with _Progress(reader, show=not self.quiet):
                     for record in reader:
                         self._last_id = record.id
-                        found = found or record.type not in NO_PACKETS
-                        if record.type == "error":
+                        if _is_file_error(record):
                             damaged = True
                             self._fail(_named(file, record.reason or "the file is damaged"))
+                        else:
+                            found = True
                         yield record
             finally:
                 self._count(reader)
             if not found and not damaged:
-                frames = count_text(reader.summary.frames, "frame")
-                self._fail(_named(file, f"no MSMQ traffic in {frames}"))
+                self._fail(_named(file, self._nothing_in(reader)))
+
+    def _nothing_in(self, reader: CaptureReader) -> str:
+        summary = reader.summary
+        if not summary.understood:
+            return f"no MSMQ traffic in {count_text(summary.frames, 'frame')}"
+        text = f"no packets, but {count_text(summary.understood, 'frame')} of MSMQ connections"
+        return text if self.streams else f"{text}: decode --streams shows them"
 
     def _count(self, reader: CaptureReader) -> None:
         summary = reader.summary
@@ -119,6 +129,16 @@ class Reading:
         if self.notices:
             text += f"; {_most(self.notices)}"
         return text
+
+
+def _is_file_error(record: Record) -> bool:
+    """Whether a record says that the file is damaged; other errors are those of packets."""
+    return (
+        record.type == "error"
+        and record.stream is None
+        and record.error is None
+        and record.reason is not None
+    )
 
 
 def _named(file: str, message: str) -> str:

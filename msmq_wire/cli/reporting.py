@@ -24,7 +24,9 @@ def tell(message: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         # In the order it happened, if both streams are one terminal.
         sys.stdout.flush()
-    print(escaped(" ".join(message.split()), encoding=encoding), file=sys.stderr)
+    with contextlib.suppress(OSError):
+        # Where errors cannot be told, the status still tells that there was one.
+        print(escaped(" ".join(message.split()), encoding=encoding), file=sys.stderr)
 
 
 def version_text() -> str:

@@ -18,16 +18,18 @@ from msmq_wire.cli.options import (
     LocalTime,
     Ports,
     Quiet,
+    Redactions,
     ShowHex,
     TimeZone,
     UtcTime,
     filter_for,
+    redactor_for,
+    refuse_without_effect,
     screen_for,
     tree_options,
     zone_for,
 )
 from msmq_wire.cli.reading import Reading, Selection
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.tree import print_record
 from msmq_wire.records.view import message_view, record_view
@@ -50,16 +52,8 @@ def decode(
     hex_: ShowHex = False,
     ports: Ports = None,
     streams: Annotated[bool, typer.Option("--streams", help="Show how TCP streams begin and end.")] = False,
-    redact: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--redact",
-            metavar="WHAT",
-            help="Blank out bodies, labels, hosts, or several with commas between; lengths stay.",
-            show_default=False,
-        ),
-    ] = None,
-    body_limit: BodyLimit = 512,
+    redact: Redactions = None,
+    body_limit: BodyLimit = None,
     utc: UtcTime = False,
     local: LocalTime = False,
     timezone: TimeZone = None,
@@ -74,7 +68,7 @@ def decode(
 
     A filter compares what a row shows, or a field by its path, with == != < <= > >= or ~ (contains), joined
     by and, or, not and parentheses. Names: type, id, capture, src, dst, host, time, stream, length, queue,
-    label, message_id, body, anomalies, error.
+    label, message_id, message_class, priority, delivery, sent_time, body_type, body, anomalies, error.
 
     Examples:
 
@@ -87,15 +81,30 @@ def decode(
         tcpdump -w - port 1801 | msmq-wire decode -
     """
     zone = zone_for(utc, local, timezone)
+    if format_ is DecodeFormat.JSONL:
+        # A zone still says what the times of a filter mean.
+        zone_given = (local or timezone is not None) and not filters
+        refuse_without_effect(
+            format_,
+            {
+                "--hex": hex_,
+                "--body-limit": body_limit is not None,
+                "--local": zone_given and local,
+                "--timezone": zone_given,
+            },
+        )
     options = tree_options(hex_, body_limit, zone)
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
-    redactor = Redactor(_redactions(redact))
+    redactor = redactor_for(redact)
     screen = screen_for(color)
     live = "-" in files
     reading = Reading(files, ports=ports or (), streams=streams, quiet=quiet)
+    items = matching = 0
     for record in reading:
+        items += 1
         if record not in selection:
             continue
+        matching += 1
         shown = redactor.record(record)
         if format_ is DecodeFormat.JSONL:
             sys.stdout.write(json_line(record_view(shown)) + "\n")
@@ -104,16 +113,5 @@ def decode(
             print_record(screen, shown, options, via="" if row is None else str(row.get("via") or ""))
         if live:
             sys.stdout.flush()
-    reading.tell_summary()
+    reading.tell_summary(*selection.told(matching, items, "item"))
     raise typer.Exit(reading.status)
-
-
-def _redactions(words: list[str] | None) -> set[Redaction]:
-    found = set()
-    for word in (part.strip() for words_ in words or () for part in words_.split(",")):
-        try:
-            found.add(Redaction(word))
-        except ValueError:
-            known = ", ".join(Redaction)
-            raise typer.BadParameter(f"{word!r} is none of {known}", param_hint="--redact") from None
-    return found

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from msmq_wire.cli.body_files import BodyFiles
+from msmq_wire.cli.message_body import MessageBody, message_body
 from msmq_wire.cli.options import (
     CaptureFiles,
     Color,
@@ -19,9 +20,12 @@ from msmq_wire.cli.options import (
     LocalTime,
     Ports,
     Quiet,
+    Redactions,
     TimeZone,
     UtcTime,
     filter_for,
+    redactor_for,
+    refuse_without_effect,
     screen_for,
     zone_for,
 )
@@ -31,9 +35,7 @@ from msmq_wire.cli.render.table import MessageTable
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.record import Record
 from msmq_wire.records.view import message_view
-from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 
 __all__ = ["KEYS", "MessagesFormat", "messages"]
 
@@ -81,6 +83,7 @@ def messages(
     all_: Annotated[bool, typer.Option("--all", help="List order and final acknowledgments too.")] = False,
     filters: Filters = None,
     ports: Ports = None,
+    redact: Redactions = None,
     utc: UtcTime = False,
     local: LocalTime = False,
     timezone: TimeZone = None,
@@ -90,7 +93,8 @@ def messages(
     """List the messages in captures.
 
     Resent TCP bytes never show twice; messages that MSMQ sent again have rows of their own. In CSV a text
-    that a spreadsheet would take for a formula begins with an apostrophe. Filters: see decode --help.
+    that a spreadsheet would take for a formula begins with an apostrophe. A body that is not whole goes to a
+    file named ID-LABEL.cut.EXTENSION. Filters: see decode --help.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage.
 
@@ -103,6 +107,12 @@ def messages(
         msmq-wire messages *.pcap --format csv > messages.csv
     """
     zone = zone_for(utc, local, timezone)
+    if format_ is not MessagesFormat.TABLE and not filters:
+        # With a filter a zone says what its times mean.
+        refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
+    redactor = redactor_for(redact)
+    if bodies is not None and redactor.what:
+        raise typer.BadParameter("--bodies writes bodies as they are: it cannot be used with --redact")
     selection = Selection(filter_for(filters, zone))
     try:
         body_files = None if bodies is None else BodyFiles(bodies)
@@ -115,20 +125,32 @@ def messages(
     ]
     reading = Reading(files, ports=ports or (), quiet=quiet)
     status = 0
+    items = matching = without_body = 0
     for record in reading:
-        if record not in selection:
-            continue
-        row = message_view(record, acknowledgments=all_)
+        row = message_view(redactor.record(record), acknowledgments=all_)
         if row is None:
             continue
+        items += 1
+        if record not in selection:
+            continue
+        matching += 1
         write(row)
         if body_files is not None and status == 0:
-            status = _write_body(body_files, record)
+            body = message_body(record)
+            if body is None:
+                without_body += 1
+            else:
+                status = _write_body(body_files, record.id, body)
         if "-" in files:
             sys.stdout.flush()
     table.finish()
-    written = "" if body_files is None else f"{count_text(body_files.written, 'file')} written to {bodies}"
-    reading.tell_summary(*filter(None, [written]))
+    more = list(selection.told(matching, items, "message"))
+    if body_files is not None:
+        cut = f", {body_files.cut} of them cut" if body_files.cut else ""
+        more.append(f"{count_text(body_files.written, 'file')} written to {bodies}{cut}")
+        if without_body:
+            more.append(f"{count_text(without_body, 'message')} without a body")
+    reading.tell_summary(*more)
     raise typer.Exit(reading.status or status)
 
 
@@ -159,14 +181,9 @@ def _cell(value: Any) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
 
 
-def _write_body(body_files: BodyFiles, record: Record) -> int:
-    properties = getattr(record.packet, "message_properties_header", None)
-    if not isinstance(properties, MessagePropertiesHeader) or not isinstance(properties.message_body, bytes):
-        return 0
-    if not properties.message_body:
-        return 0
+def _write_body(body_files: BodyFiles, id_: int, body: MessageBody) -> int:
     try:
-        body_files.write(record.id, properties.label.text, properties.message_body, properties.body_type)
+        body_files.write(id_, body.label, body.data, body.body_type, cut=body.cut)
     except CaptureError as error:
         complain(error.message)
         return 1

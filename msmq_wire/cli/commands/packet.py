@@ -16,6 +16,7 @@ from msmq_wire.cli.options import (
     ShowHex,
     TimeZone,
     UtcTime,
+    refuse_without_effect,
     screen_for,
     tree_options,
     zone_for,
@@ -23,6 +24,7 @@ from msmq_wire.cli.options import (
 from msmq_wire.cli.packet_input import MAX_INPUT, read_packet_input
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
+from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.engines.codec import InspectResult, inspect
 from msmq_wire.errors import MsmqWireError
@@ -59,7 +61,7 @@ def packet(
     ] = None,
     format_: Annotated[PacketFormat, typer.Option("--format", help="How to print it.")] = PacketFormat.TREE,
     hex_: ShowHex = False,
-    body_limit: BodyLimit = 512,
+    body_limit: BodyLimit = None,
     utc: UtcTime = False,
     local: LocalTime = False,
     timezone: TimeZone = None,
@@ -84,9 +86,19 @@ def packet(
     if as_ is not None and as_ not in registry.STRUCTURES:
         kinds = ", ".join(registry.PACKETS)
         raise typer.BadParameter(f"no structure is called {as_!r}; packets are {kinds}", param_hint="--as")
+    if format_ is PacketFormat.JSON:
+        refuse_without_effect(
+            format_,
+            {
+                "--hex": hex_,
+                "--body-limit": body_limit is not None,
+                "--local": local,
+                "--timezone": timezone is not None,
+            },
+        )
     options = tree_options(hex_, body_limit, zone_for(utc, local, timezone))
     try:
-        found = read_packet_input(_read(file))
+        found = read_packet_input(_read(file), kind_given=as_ is not None)
     except MsmqWireError as error:
         complain(f"{_name(file)}: {error}")
         raise typer.Exit(1) from None
@@ -97,7 +109,9 @@ def packet(
     elif result.packet is not None:
         _print_tree(result, options, color)
     if nothing:
-        complain(f"{_name(file)}: no packet in {len(found.data)} bytes of {found.form}: {result.error}")
+        size = count_text(len(found.data), "byte")
+        size = size if found.form == "bytes" else f"{size} of {found.form}"
+        complain(f"{_name(file)}: no packet in {size}: {result.error}")
         raise typer.Exit(1)
 
 
