@@ -49,7 +49,7 @@ def _replace_closed_streams() -> None:
     """Point a standard stream that the process was started without (None in sys) at nothing."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  (kept open)
 
 
 def _forget_output() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -142,7 +144,6 @@ def test_a_capture_without_msmq_is_one_line_and_status_1(run: Run, make_capture:
         (b"", "is empty"),
         (b"This is a letter to my aunt.\n", "is text"),
         (bytes(100), "neither pcap nor pcapng"),
-        (b"\xd4\xc3\xb2\xa1\x02\x00", "cut"),
     ],
 )
 def test_what_is_no_capture_is_one_line_and_status_1(
@@ -170,6 +171,15 @@ def test_a_file_that_fails_does_not_stop_the_next_one(run: Run, tmp_path: Path, 
     assert status == 1
     assert [row["id"] for row in rows(out)] == [1, 2, 3]
     assert "cannot open" in err
+
+
+def test_a_capture_cut_in_its_first_header_is_an_error_row_and_status_1(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"\xd4\xc3\xb2\xa1\x02\x00")
+    status, out, err = run("decode", path, "--format", "jsonl")
+    (row,) = map(json.loads, out.splitlines())
+    assert (status, row["type"]) == (1, "error")
+    assert "cut" in err.splitlines()[0]
 
 
 def test_a_cut_capture_gives_everything_before_the_cut_and_status_1(run: Run, capture: Path) -> None:
@@ -215,3 +225,21 @@ def test_a_port_can_be_added(run: Run, tmp_path: Path, make_capture: Make, packe
     out = run("decode", path, "--port", "9999", "--format", "jsonl").out
     assert [row["type"] for row in rows(out)] == ["user_message"]
     assert run("decode", path, "--port", "70000").status == 2
+
+
+def test_steps_of_connections_are_found_where_there_is_no_packet(run: Run) -> None:
+    captures = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
+    status, out, _ = run("decode", captures / "path_syn_refused.pcap", "--streams", "--format", "jsonl")
+    assert (status, {json.loads(line)["type"] for line in out.splitlines()}) == (0, {"tcp_stream"})
+    status, out, err = run("decode", captures / "path_syn_refused.pcap")
+    assert (status, out) == (1, "")
+    assert "--streams" in err
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-"])
+def test_a_closed_standard_stream_is_no_traceback(capture: Path, closed: str) -> None:
+    code = "import sys; from msmq_wire.cli.app import main; sys.exit(main(sys.argv[1:]))"
+    command = f'"{sys.executable}" -c "{code}" decode "{capture}" {closed}'
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert "Traceback" not in ended.stderr
+    assert ended.returncode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,3 +59,29 @@ def test_standard_input_cannot_be_exported(run: Run, tmp_path: Path) -> None:
 def test_a_target_that_cannot_be_written_is_status_1(run: Run, capture: Path, tmp_path: Path) -> None:
     status, _, err = run("export", capture, "--to", tmp_path / "missing" / "out.pcap", "-q")
     assert (status, err.count("\n")) == (1, 1)
+
+
+@pytest.mark.parametrize("source", ["missing.pcap", "text"])
+def test_a_capture_that_is_there_stays_when_nothing_is_read(run: Run, tmp_path: Path, source: str) -> None:
+    out = tmp_path / "out.pcap"
+    out.write_bytes(b"precious")
+    (tmp_path / "text").write_text("no capture\n")
+    status, _, err = run("export", tmp_path / source, "--to", out)
+    assert status == 1
+    assert err
+    assert out.read_bytes() == b"precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.pcap", "text"]
+
+
+def test_a_capture_that_is_there_stays_when_nothing_matches(run: Run, capture: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.pcap"
+    out.write_bytes(b"precious")
+    status, _, err = run("export", capture, "--to", out, "--filter", "label ~ nowhere")
+    assert (status, "nothing matches" in err) == (1, True)
+    assert out.read_bytes() == b"precious"
+
+
+def test_a_pipe_is_refused_since_it_cannot_be_read_twice(run: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    status, _, err = run("export", tmp_path / "pipe", "--to", tmp_path / "out.pcap")
+    assert (status, err.count("\n")) == (2, 1)

@@ -171,3 +171,27 @@ def test_a_body_is_classified_by_what_it_holds(
 @given(st.binary(max_size=100), st.integers(0, 0xFFFFFFFF))
 def test_any_body_is_classified(body: bytes, body_type: int) -> None:
     assert classify_body(body, body_type).extension in {"xml", "json", "txt", "bin"}
+
+
+_CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
+
+
+def test_a_body_that_is_not_whole_is_marked_in_its_name_and_counted(run: Run, tmp_path: Path) -> None:
+    status, _, err = run("messages", _CAPTURES / "path_loss_in_message.pcap", "--bodies", tmp_path / "b")
+    assert status == 0
+    names = sorted(path.name for path in (tmp_path / "b").iterdir())
+    assert [name for name in names if ".cut." in name]
+    assert [name for name in names if ".cut." not in name]
+    assert "cut" in err
+
+
+def test_the_body_of_a_message_that_came_over_http_is_written(run: Run, tmp_path: Path) -> None:
+    status, out, _ = run(
+        "messages", _CAPTURES / "structures.pcapng", "--bodies", tmp_path / "b", "--format", "jsonl"
+    )
+    assert status == 0
+    rows = [json.loads(line) for line in out.splitlines()]
+    over_http = [row["id"] for row in rows if row["body_size"] == 7]
+    assert over_http
+    written = {int(path.name.split("-")[0].split(".")[0]): path for path in (tmp_path / "b").iterdir()}
+    assert [written[number].stat().st_size for number in over_http] == [7] * len(over_http)

@@ -277,3 +277,11 @@ def test_the_bytes_beside_the_fields_are_those_of_the_packet(name: str) -> None:
         return covered
 
     assert check(packet_nodes(packet, NodeOptions(everything=True))) > 0
+
+
+def test_words_are_text_and_not_base64(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "letter"
+    path.write_text("hello world this is text")
+    status, out, err = run("packet", path)
+    assert (status, out) == (1, "")
+    assert "text" in err
