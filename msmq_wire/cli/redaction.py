@@ -7,12 +7,14 @@ HTTP envelopes, undeclared bytes), all of it goes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from msmq_wire.engines.codec import encode
 from msmq_wire.records.record import Record
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -41,15 +43,15 @@ _HOST_NAMES = {
     ("address_overlay", "address"),
     ("extended_address_header", "address"),
 }
-_HOST_GUIDS = {
-    ("user_header", "source_queue_manager"),
-    ("user_header", "queue_manager_address"),
-    ("transaction_header", "connector_qm_guid"),
-    ("private_queue_format_name", "source_queue_manager"),
-    ("establish_connection_header", "client_guid"),
-    ("establish_connection_header", "server_guid"),
-    ("ping", "qm_guid"),
+# Every other GUID names a queue manager.
+_NO_HOSTS = {
+    ("public_queue_format_name", "public_queue_identifier"),
+    ("mqf_distribution_queue_format_name", "distribution_list_identifier"),
+    ("debug_header", "queue_identifier"),
+    ("user_header", "connector_type"),
 }
+# A SID of an account: S-1-5-21, three numbers of its machine or domain, and the account's own.
+_ACCOUNT = bytes.fromhex("0105 000000000005 15000000")
 _ANY = {
     ("srmp_envelope_header", "data"),
     ("compound_message_header", "data"),
@@ -77,6 +79,7 @@ class Redactor:
         if Redaction.HOSTS in self.what:
             changed["src"] = self._endpoint(record.src)
             changed["dst"] = self._endpoint(record.dst)
+            changed["capture"] = re.split(r"[/\\]", record.capture)[-1]
         return msgspec.structs.replace(record, **changed)
 
     def _structure(self, value: WireStruct) -> WireStruct:
@@ -86,7 +89,7 @@ class Redactor:
             part = getattr(value, name)
             if part is None or part is msgspec.UNSET:
                 continue
-            change = self._change(stem, name)
+            change = self._change(stem, name, part)
             if change is not None and isinstance(part, bytes):
                 changed[name] = change(part)
             elif isinstance(part, WireStruct):
@@ -95,9 +98,21 @@ class Redactor:
                 changed[name] = tuple(
                     self._structure(item) if isinstance(item, WireStruct) else item for item in part
                 )
-        return msgspec.structs.replace(value, **changed)
+        return self._inside(msgspec.structs.replace(value, **changed))
 
-    def _change(self, stem: str, name: str) -> Callable[[bytes], bytes] | None:
+    def _inside(self, packet: WireStruct) -> WireStruct:
+        """The packet with the structure that its body holds redacted too."""
+        for name, (at, _) in getattr(packet, "INSIDE", {}).items():
+            inner = getattr(packet, name)
+            header, _, field = at.partition(".")
+            if inner is not None:
+                holder = msgspec.structs.replace(
+                    getattr(packet, header), **{field: encode(self._structure(inner))}
+                )
+                packet = msgspec.structs.replace(packet, **{header: holder})
+        return packet
+
+    def _change(self, stem: str, name: str, value: Any) -> Callable[[bytes], bytes] | None:
         place = (stem, name)
         if place in _ANY or name in _LEFTOVERS or (Redaction.BODIES in self.what and place in _BODIES):
             return _blank
@@ -106,8 +121,12 @@ class Redactor:
         if Redaction.HOSTS in self.what:
             if place in _HOST_NAMES:
                 return _blank_host
-            if place in _HOST_GUIDS:
+            if isinstance(value, GUID) and place not in _NO_HOSTS:
                 return self._guid
+            if place == ("security_data", "security_id"):
+                return self._sender
+            if place == ("security_data", "sender_cert"):
+                return _blank
             if place == ("message_properties_header", "correlation_id"):
                 return lambda value: self._guid(value[:16]) + value[16:]
         return None
@@ -120,6 +139,14 @@ class Redactor:
             number = len(self._guids) + 1
             known = self._guids[value] = GUID(bytes(12) + number.to_bytes(4, "big"))
         return known
+
+    def _sender(self, value: bytes) -> bytes:
+        """The GUID of a queue manager, or a SID with a stand-in for its machine or domain."""
+        if len(value) == 16:
+            return self._guid(value)
+        if len(value) == 28 and value.startswith(_ACCOUNT):
+            return _ACCOUNT + self._guid(value[12:24].ljust(16, b"\xff"))[4:] + value[24:]
+        return value
 
     def _endpoint(self, text: str | None) -> str | None:
         if text is None:
