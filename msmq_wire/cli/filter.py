@@ -21,8 +21,8 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from msmq_wire.cli.filter_values import Matcher, enumeration_at, is_packet_path, matcher
-from msmq_wire.cli.subject import NAMES, Subject
+from msmq_wire.cli.filter_values import Matcher, is_packet_path, matcher, place_of
+from msmq_wire.cli.subject import ALIASES, NAMES, Subject
 from msmq_wire.errors import MsmqWireError
 
 __all__ = ["Filter", "compile_filter"]
@@ -123,16 +123,16 @@ class _Parser:
         name = match[0].removeprefix("packet.")
         if name in ("and", "or", "not"):
             self.fail(f"a name is expected before {name!r}", column)
+        name = ALIASES.get(name, name)
         if name not in NAMES and not is_packet_path(name):
-            self.fail(
-                f"nothing is called {name!r}; names are {', '.join(NAMES)} and paths of packets", column
-            )
+            known = ", ".join((*NAMES, *ALIASES))
+            self.fail(f"nothing is called {name!r}; names are {known} and paths of packets", column)
         operator = self.take(_OPERATOR)
         if operator is None:
             return lambda subject: any(subject.values(name))
         value = self.value()
         try:
-            matches = matcher(name, operator[0], value.text, self.zone, enumeration_at(name))
+            matches = matcher(name, operator[0], value.text, self.zone, place_of(name))
         except MsmqWireError as error:
             self.fail(str(error), value.column)
         return _comparison(name, matches, negative=operator[0] == "!=")

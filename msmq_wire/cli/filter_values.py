@@ -11,12 +11,15 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, get_args
 
+import msgspec
+
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.records.decoder import UNKNOWN_PACKET
 from msmq_wire.wire import registry
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.headers.user_header import UserHeader
 
-__all__ = ["Matcher", "enumeration_at", "is_packet_path", "matcher"]
+__all__ = ["Matcher", "Place", "is_packet_path", "matcher", "place_of"]
 
 Matcher = Callable[[Any], bool]
 
@@ -29,7 +32,8 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _NUMBERS = ("id", "stream", "length", "anomalies")
-_FOLDED = ("queue", "type", "error")
+_FOLDED = ("queue", "type", "error", "delivery")
+_TYPES = frozenset((*registry.PACKETS, UNKNOWN_PACKET, "gap", "error", "tcp_stream"))
 _QUEUES = ("destination_queue", "admin_queue", "response_queue")
 _INDEX = re.compile(r"\[\d+\]")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?")
@@ -41,41 +45,49 @@ _DAY = 86400 * _SECOND
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+class Place(msgspec.Struct, frozen=True):
+    """What a filter knows of a name: whether it is a number, of which enumeration, in which unit."""
+
+    names: type[IntEnum] | None = None
+    integral: bool = False
+    unit: str = ""
+
+
 def is_packet_path(path: str) -> bool:
     """Whether a path, without indexes, is one of a packet's JSON view."""
     return _INDEX.sub("", path) in _paths()
 
 
-def enumeration_at(path: str) -> type[IntEnum] | None:
-    """The enumeration of the field or the bits at a path, None without one."""
-    return _paths().get(_INDEX.sub("", path))
+def place_of(path: str) -> Place:
+    """What is known of the field or the bits at a path."""
+    return _paths().get(_INDEX.sub("", path), Place())
 
 
 @cache
-def _paths() -> Mapping[str, type[IntEnum] | None]:
-    found: dict[str, type[IntEnum] | None] = {}
+def _paths() -> Mapping[str, Place]:
+    found: dict[str, Place] = {}
     for cls in registry.PACKETS.values():
         found.update(_paths_of(cls, ""))
     return found
 
 
-def _paths_of(cls: type[WireStruct], prefix: str) -> Iterator[tuple[str, type[IntEnum] | None]]:
+def _paths_of(cls: type[WireStruct], prefix: str) -> Iterator[tuple[str, Place]]:
     for field in fields(cls):
         if field.position:
             continue
         path = prefix + field.name
-        yield path, field.names
+        yield path, Place(field.names, field.value_type is int, field.unit)
         if cls.BITS is not None and cls.BITS.field == field.name:
-            yield f"{path}.raw", None
+            yield f"{path}.raw", Place(integral=True)
             for bit in cls.BITS.bits.values():
-                yield f"{path}.{bit.name}", bit.names
+                yield f"{path}.{bit.name}", Place(bit.names, integral=True)
         elif cls is UserHeader and field.name in _QUEUES:
-            yield from ((f"{path}.{key}", None) for key in ("type", "format_name", "same_as"))
+            yield from ((f"{path}.{key}", Place()) for key in ("type", "format_name", "same_as"))
         elif field.name != "format_name":
             for inner in _structures(field.value_type):
                 yield from _paths_of(inner, f"{path}.")
     for name, (_, inner) in getattr(cls, "INSIDE", {}).items():
-        yield prefix + name, None
+        yield prefix + name, Place()
         yield from _paths_of(inner, f"{prefix}{name}.")
 
 
@@ -86,12 +98,13 @@ def _structures(hint: Any) -> list[type[WireStruct]]:
 
 
 def matcher(
-    name: str, comparison: str, text: str, zone: tzinfo | None, names: type[IntEnum] | None = None
+    name: str, comparison: str, text: str, zone: tzinfo | None, place: Place | None = None
 ) -> Matcher:
     """A function that compares a value of ``name`` with a text by an operator.
 
     Raises MsmqWireError when the text is no value of that name.
     """
+    place = place or Place()
     if comparison == "~":
         wanted = text.casefold()
         return lambda value: wanted in str(value).casefold()
@@ -101,9 +114,15 @@ def matcher(
         return _time(comparison, text, zone)
     if name == "message_id":
         return _message_id(comparison, text)
-    number = _number(text, names)
-    if name in _NUMBERS and number is None:
-        raise MsmqWireError(f"{text!r} is no number")
+    if name == "type" and comparison in ("==", "!=") and text.lower() not in _TYPES:
+        raise MsmqWireError(f"no item is of type {text!r}: there are {', '.join(sorted(_TYPES))}")
+    number = _number(text, place.names)
+    if number is None and place.unit == "unix-time":
+        within = _time(comparison, text, zone)
+        return lambda value: within(value * _SECOND)
+    if number is None and (name in _NUMBERS or place.integral):
+        members = ", ".join(member.name for member in place.names or ())
+        raise MsmqWireError(f"{text!r} is no number" + (f" and none of {members}" if members else ""))
     compare = _COMPARE[comparison]
 
     def plain(value: Any) -> bool:
@@ -120,7 +139,8 @@ def _number(text: str, names: type[IntEnum] | None) -> int | None:
     if text.lower() in ("true", "false"):
         return int(text.lower() == "true")
     for member in names or ():
-        if member.name.lower() == text.lower():
+        # The table of messages shows classes without their prefix.
+        if text.lower() in (member.name.lower(), member.name.lower().removeprefix("mqmsg_class_")):
             return int(member)
     try:
         return int(text, 0) if len(text) < 40 else None

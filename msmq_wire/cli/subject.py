@@ -10,12 +10,12 @@ import msgspec
 
 from msmq_wire.cli.body_content import classify_body
 from msmq_wire.records.record import Record
-from msmq_wire.records.view import view
+from msmq_wire.records.view import message_view, view
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.user_header import UserHeader
 
-__all__ = ["NAMES", "Subject"]
+__all__ = ["ALIASES", "NAMES", "Subject"]
 
 NAMES = (
     "type",
@@ -30,10 +30,19 @@ NAMES = (
     "queue",
     "label",
     "message_id",
+    "delivery",
     "body",
     "anomalies",
     "error",
 )
+
+# Columns of ``messages`` that are fields of a packet.
+ALIASES = {
+    "priority": "base_header.flags.pr",
+    "message_class": "message_properties_header.message_class",
+    "body_type": "message_properties_header.body_type",
+    "sent_time": "user_header.sent_time",
+}
 
 _STEP = re.compile(r"[^.\[\]]+")
 
@@ -60,6 +69,9 @@ class Subject:
                 return (self._label(),)
             case "message_id":
                 return (self._message_id(),)
+            case "delivery":
+                row = message_view(record, acknowledgments=True)
+                return (None if row is None else row["delivery"],)
             case "body":
                 return (self._body(),)
         if name in NAMES:

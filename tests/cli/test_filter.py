@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -191,3 +194,39 @@ def outcome(expression: str) -> Filter | str:
         return compile_filter(expression)
     except MsmqWireError as error:
         return str(error)
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("type == user-message", "no item is of type 'user-message'"),
+        ("message_class == ACKRECEIVE", "MQMSG_CLASS_ACK_RECEIVE"),
+        ("user_header.message_id == many", "'many' is no number"),
+        ("base_header.flags.pr > high", "'high' is no number"),
+        ("sent_time > someday", "is no time"),
+    ],
+)
+def test_a_value_that_nothing_can_have_is_refused(
+    run: Any, capture: Path, expression: str, words: str
+) -> None:
+    status, out, err = run("decode", capture, "--filter", expression)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+
+
+@pytest.mark.parametrize(
+    ("expression", "ids"),
+    [
+        ("message_class == order_ack", [9]),
+        ("message_class == MQMSG_CLASS_ORDER_ACK", [9]),
+        ("delivery == transactional", [8]),
+        ("type == user_message and priority == 3", [7, 10]),
+        ("body_type == VT_LPWSTR", [7]),
+        ("type == user_message and sent_time >= 2026-11-20 and sent_time < 2026-11-20T09:14:08Z", [7, 8]),
+    ],
+)
+def test_columns_of_messages_are_names(run: Any, expression: str, ids: list[int]) -> None:
+    demo = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
+    status, out, err = run("decode", demo, "--format", "jsonl", "--filter", expression)
+    assert (status, [json.loads(line)["id"] for line in out.splitlines()]) == (0, ids)
+    assert f"{len(ids)} of 13 items" in err
