@@ -187,7 +187,14 @@ class _Progress:
             DownloadColumn(),
             TimeRemainingColumn(),
         )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        # Standard output is the caller's, and may be a file: the bar must not take it over.
+        with Progress(
+            *columns,
+            console=Console(stderr=True),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ) as progress:
             task = progress.add_task(escaped(self._source.name), total=self._source.total)
             while not self._done.wait(_REFRESH):
                 progress.update(task, completed=self._source.bytes_read)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -243,3 +245,38 @@ def test_a_closed_standard_stream_is_no_traceback(capture: Path, closed: str) ->
     ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, timeout=60)
     assert "Traceback" not in ended.stderr
     assert ended.returncode == 0
+
+
+_WITH_A_BAR_AT_ONCE = """
+import sys
+from msmq_wire.cli import reading
+from msmq_wire.cli.app import main
+reading._PATIENCE = reading._REFRESH = 0.001
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_the_bar_is_on_the_terminal_and_the_rows_are_where_they_were_sent(
+    make_capture: Make, packet_bytes: Read, tmp_path: Path
+) -> None:
+    capture = make_capture(*[packet_bytes("user_message/direct_destination")] * 2000)
+    rows = tmp_path / "rows.jsonl"
+    terminal, stderr = os.openpty()
+    with rows.open("wb") as stdout:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _WITH_A_BAR_AT_ONCE, "decode", str(capture), "--format", "jsonl"],
+            stdout=stdout,
+            stderr=stderr,
+            env={**os.environ, "TERM": "xterm"},
+        )
+    os.close(stderr)
+    seen = b""
+    # A terminal that nobody has open any more ends in an error or in nothing.
+    with contextlib.suppress(OSError):
+        while chunk := os.read(terminal, 4096):
+            seen += chunk
+    os.close(terminal)
+    assert process.wait(60) == 0
+    assert b"made.pcap" in seen
+    assert b'"id"' not in seen
+    assert len(rows.read_text().splitlines()) == 2000
