@@ -5,6 +5,7 @@ The rule kept here: a file that fails does not stop the next one; every failure 
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections import Counter
@@ -195,6 +196,6 @@ class _Progress:
             redirect_stdout=False,
             redirect_stderr=False,
         ) as progress:
-            task = progress.add_task(escaped(self._source.name), total=self._source.total)
+            task = progress.add_task(escaped(os.path.basename(self._source.name)), total=self._source.total)
             while not self._done.wait(_REFRESH):
                 progress.update(task, completed=self._source.bytes_read)
