@@ -8,8 +8,10 @@ white space or parenthesis, or stands in quotes, single or double; a backslash i
 not have matches no comparison, not even ``!=``.
 
 Names: those of a ``decode`` row (``id``, ``type``, ``capture``, ``src``, ``dst``, ``time``, ``stream``,
-``length``), ``host`` (src or dst), ``queue``, ``label``, ``message_id``, ``body``, ``anomalies`` (how many),
-``error`` (its code), and every field of a packet by its path in JSON, as ``user_header.flags.dq``.
+``length``), ``host`` (src or dst), ``queue``, ``label``, ``message_id``, ``message_class``, ``priority``,
+``delivery``, ``sent_time``, ``body_type``, ``body``, ``anomalies`` (how many), ``error`` (its code), and
+every field of a packet by its path in JSON, as ``user_header.flags.dq``. A date may be followed by a time of
+day.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ _SPACE = re.compile(r"\s*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*(?:\[\d+\][A-Za-z0-9_.]*)*")
 _OPERATOR = re.compile(r"==|!=|<=|>=|<|>|~")
 _VALUE = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^\s()\"']+)")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIME_OF_DAY = re.compile(r"\d{2}:\d{2}[0-9:.Zz+-]*")
 _DEEPEST: Final = 50
 
 
@@ -130,20 +134,26 @@ class _Parser:
         operator = self.take(_OPERATOR)
         if operator is None:
             return lambda subject: any(subject.values(name))
-        value = self.value()
+        place = place_of(name)
+        value = self.value(moment=name == "time" or place.unit == "unix-time")
         try:
-            matches = matcher(name, operator[0], value.text, self.zone, place_of(name))
+            matches = matcher(name, operator[0], value.text, self.zone, place)
         except MsmqWireError as error:
             self.fail(str(error), value.column)
         return _comparison(name, matches, negative=operator[0] == "!=")
 
-    def value(self) -> _Word:
+    def value(self, *, moment: bool) -> _Word:
         column = self.at
         match = self.take(_VALUE)
         if match is None:
             rest = self.expression[self.at : self.at + 1]
             self.fail("this quote is not closed" if rest and rest in "\"'" else "a value is missing")
-        return _Word(next(group for group in match.groups() if group is not None), column)
+        text = next(group for group in match.groups() if group is not None)
+        if moment and _DATE.fullmatch(text):
+            time_of_day = self.take(_TIME_OF_DAY)
+            if time_of_day is not None:
+                text = f"{text}T{time_of_day[0]}"
+        return _Word(text, column)
 
 
 def _comparison(name: str, matches: Matcher, *, negative: bool) -> Filter:

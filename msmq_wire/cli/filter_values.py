@@ -33,6 +33,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 _NUMBERS = ("id", "stream", "length", "anomalies")
 _FOLDED = ("queue", "type", "error", "delivery")
+_DELIVERIES = ("express", "recoverable", "transactional")
 _TYPES = frozenset((*registry.PACKETS, UNKNOWN_PACKET, "gap", "error", "tcp_stream"))
 _QUEUES = ("destination_queue", "admin_queue", "response_queue")
 _INDEX = re.compile(r"\[\d+\]")
@@ -106,8 +107,7 @@ def matcher(
     """
     place = place or Place()
     if comparison == "~":
-        wanted = text.casefold()
-        return lambda value: wanted in str(value).casefold()
+        return _contains(name, text.casefold(), place)
     if name in ("host", "src", "dst"):
         return _host(comparison, text)
     if name == "time":
@@ -116,6 +116,8 @@ def matcher(
         return _message_id(comparison, text)
     if name == "type" and comparison in ("==", "!=") and text.lower() not in _TYPES:
         raise MsmqWireError(f"no item is of type {text!r}: there are {', '.join(sorted(_TYPES))}")
+    if name == "delivery" and text.lower() not in _DELIVERIES:
+        raise MsmqWireError(f"{text!r} is none of {', '.join(_DELIVERIES)}")
     number = _number(text, place.names)
     if number is None and place.unit == "unix-time":
         within = _time(comparison, text, zone)
@@ -133,6 +135,19 @@ def matcher(
         return compare(str(value), text)
 
     return plain
+
+
+def _contains(name: str, wanted: str, place: Place) -> Matcher:
+    """Numbers are searched by their digits and by the name they have in their enumeration."""
+    members = {int(member): member.name.casefold() for member in place.names or ()}
+    if name == "type" and not any(wanted in known for known in _TYPES):
+        raise MsmqWireError(f"no item is of a type with {wanted!r}: there are {', '.join(sorted(_TYPES))}")
+    if (place.integral or name in _NUMBERS) and not wanted.isdecimal() and wanted not in ("true", "false"):
+        found = frozenset(number for number, member in members.items() if wanted in member)
+        if not found:
+            raise MsmqWireError(f"nothing that {name} can be contains {wanted!r}")
+        return lambda value: value in found
+    return lambda value: wanted in str(value).casefold()
 
 
 def _number(text: str, names: type[IntEnum] | None) -> int | None:
@@ -155,6 +170,13 @@ def _host(comparison: str, text: str) -> Matcher:
     try:
         network = ipaddress.ip_network(text.strip("[]"), strict=False)
     except ValueError:
+        address, colon, port = text.rpartition(":")
+        try:
+            ipaddress.ip_address(address.strip("[]"))
+        except ValueError:
+            colon = ""
+        if not colon or not port.isdecimal():
+            raise MsmqWireError(f"{text!r} is no address: 192.0.2.1, 192.0.2.1:1801, 192.0.2.0/24") from None
         return lambda value: (value == text) is equal
 
     def inside(value: Any) -> bool:

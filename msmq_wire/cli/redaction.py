@@ -14,9 +14,15 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.engines.codec import encode
 from msmq_wire.records.record import Record
 from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
+from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
+from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.wire.packets.acknowledgment import is_order_queue
+from msmq_wire.wire.packets.final_ack import FinalAck
+from msmq_wire.wire.packets.order_ack import OrderAck
+from msmq_wire.wire.types.enumerations import SenderIdType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -50,8 +56,10 @@ _NO_HOSTS = {
     ("debug_header", "queue_identifier"),
     ("user_header", "connector_type"),
 }
-# A SID of an account: S-1-5-21, three numbers of its machine or domain, and the account's own.
-_ACCOUNT = bytes.fromhex("0105 000000000005 15000000")
+# A SID of an account from its authority on: S-1-5-21; three numbers of its machine or domain follow.
+_ACCOUNT = bytes.fromhex("000000000005 15000000")
+_ACK_GUID = 16
+"""Where the body of an acknowledgment has the GUID of a queue manager, [MS-MQQB] 2.2.5.1."""
 _ANY = {
     ("srmp_envelope_header", "data"),
     ("compound_message_header", "data"),
@@ -80,11 +88,16 @@ class Redactor:
             changed["src"] = self._endpoint(record.src)
             changed["dst"] = self._endpoint(record.dst)
             changed["capture"] = re.split(r"[/\\]", record.capture)[-1]
+            if record.reason is not None and record.capture:
+                # A file error may name the file.
+                changed["reason"] = record.reason.replace(record.capture, changed["capture"])
         return msgspec.structs.replace(record, **changed)
 
     def _structure(self, value: WireStruct) -> WireStruct:
         changed: dict[str, Any] = {}
         stem = value.stem()
+        if isinstance(value, SecurityHeader) and Redaction.HOSTS in self.what:
+            value = self._without_sender(value)
         for name in value.__struct_fields__:
             part = getattr(value, name)
             if part is None or part is msgspec.UNSET:
@@ -98,19 +111,26 @@ class Redactor:
                 changed[name] = tuple(
                     self._structure(item) if isinstance(item, WireStruct) else item for item in part
                 )
-        return self._inside(msgspec.structs.replace(value, **changed))
+        shown = msgspec.structs.replace(value, **changed)
+        return self._acknowledged(shown) if Redaction.HOSTS in self.what else shown
 
-    def _inside(self, packet: WireStruct) -> WireStruct:
-        """The packet with the structure that its body holds redacted too."""
-        for name, (at, _) in getattr(packet, "INSIDE", {}).items():
-            inner = getattr(packet, name)
-            header, _, field = at.partition(".")
-            if inner is not None:
-                holder = msgspec.structs.replace(
-                    getattr(packet, header), **{field: encode(self._structure(inner))}
-                )
-                packet = msgspec.structs.replace(packet, **{header: holder})
-        return packet
+    def _acknowledged(self, packet: WireStruct) -> WireStruct:
+        """The packet with the queue manager in the body of an acknowledgment redacted too.
+
+        Both kinds have its GUID in the same place: FinalAck declares it, OrderAck may have it in what it
+        leaves unused. One that is cut counts as a user message: then its queue tells.
+        """
+        header = getattr(packet, "user_header", None)
+        holder = getattr(packet, "message_properties_header", None)
+        if not isinstance(header, UserHeader) or not isinstance(holder, MessagePropertiesHeader):
+            return packet
+        body = holder.message_body
+        known = isinstance(packet, OrderAck | FinalAck) or is_order_queue(header)
+        if not known or not isinstance(body, bytes):
+            return packet
+        hidden = body[:_ACK_GUID] + self._guid(body[_ACK_GUID : _ACK_GUID + 16]) + body[_ACK_GUID + 16 :]
+        holder = msgspec.structs.replace(holder, message_body=hidden)
+        return msgspec.structs.replace(packet, message_properties_header=holder)
 
     def _change(self, stem: str, name: str, value: Any) -> Callable[[bytes], bytes] | None:
         place = (stem, name)
@@ -123,8 +143,6 @@ class Redactor:
                 return _blank_host
             if isinstance(value, GUID) and place not in _NO_HOSTS:
                 return self._guid
-            if place == ("security_data", "security_id"):
-                return self._sender
             if place == ("security_data", "sender_cert"):
                 return _blank
             if place == ("message_properties_header", "correlation_id"):
@@ -132,7 +150,10 @@ class Redactor:
         return None
 
     def _guid(self, value: bytes) -> bytes:
-        if value == NULL_GUID or len(value) != 16:
+        if len(value) != 16:
+            # Cut: what is left of it still tells.
+            return bytes(len(value))
+        if value == NULL_GUID:
             return value
         known = self._guids.get(value)
         if known is None:
@@ -140,13 +161,20 @@ class Redactor:
             known = self._guids[value] = GUID(bytes(12) + number.to_bytes(4, "big"))
         return known
 
-    def _sender(self, value: bytes) -> bytes:
-        """The GUID of a queue manager, or a SID with a stand-in for its machine or domain."""
-        if len(value) == 16:
-            return self._guid(value)
-        if len(value) == 28 and value.startswith(_ACCOUNT):
-            return _ACCOUNT + self._guid(value[12:24].ljust(16, b"\xff"))[4:] + value[24:]
-        return value
+    def _without_sender(self, header: SecurityHeader) -> SecurityHeader:
+        """By ST: the GUID of a queue manager, or a SID with a stand-in for its machine or domain."""
+        data = header.security_data
+        if not isinstance(data, SecurityData) or not isinstance(data.security_id, bytes):
+            return header
+        sender = data.security_id
+        if header.bit("st") != SenderIdType.SID:
+            sender = bytes(self._guid(sender))
+        elif sender[2:12] == _ACCOUNT:
+            machine = self._guid(sender[12:24].ljust(16, b"\xff"))[4:]
+            sender = sender[:12] + machine[: len(sender) - 12] + sender[24:]
+        return msgspec.structs.replace(
+            header, security_data=msgspec.structs.replace(data, security_id=sender)
+        )
 
     def _endpoint(self, text: str | None) -> str | None:
         if text is None:

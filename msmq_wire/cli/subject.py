@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.cli.body_content import classify_body
+from msmq_wire.cli.message_body import message_body
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import message_view, view
 from msmq_wire.wire.fields import WireStruct
@@ -103,11 +104,11 @@ class Subject:
         return f"{header.source_queue_manager}\\{header.message_id}"
 
     def _body(self) -> str | None:
-        header = self._properties
-        if header is None or not isinstance(header.message_body, bytes):
+        body = message_body(self.record)
+        if body is None:
             return None
-        content = classify_body(header.message_body, header.body_type)
-        return header.message_body.decode("latin-1") if content.text is None else content.text
+        content = classify_body(body.data, body.body_type)
+        return body.data.decode("latin-1") if content.text is None else content.text
 
     @cached_property
     def _view(self) -> Any:

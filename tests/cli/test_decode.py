@@ -280,3 +280,52 @@ def test_the_bar_is_on_the_terminal_and_the_rows_are_where_they_were_sent(
     assert b"made.pcap" in seen
     assert b'"id"' not in seen
     assert len(rows.read_text().splitlines()) == 2000
+
+
+def test_the_summary_says_how_many_items_were_chosen(run: Run, capture: Path) -> None:
+    assert "2 of 3 items shown" in run("decode", capture, "--filter", "type == user_message").err
+    assert "1 of 3 items shown" in run("decode", capture, "--id", "2").err
+    assert "shown" not in run("decode", capture).err
+
+
+def test_a_filter_looks_into_the_body_of_a_message_that_came_over_http(
+    run: Run, make_capture: Make, packet_bytes: Read
+) -> None:
+    path = make_capture(packet_bytes("user_message/golden_srmp_origin_2380"))
+    assert run("messages", path, "--filter", "body").err.endswith("1 of 1 message shown\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["decode", "x", "--format", "jsonl", "--hex"],
+        ["decode", "x", "--format", "jsonl", "--body-limit", "512"],
+        ["decode", "x", "--format", "jsonl", "--timezone", "Europe/Berlin"],
+        ["decode", "x", "--format", "jsonl", "--local"],
+        ["messages", "x", "--format", "csv", "--local"],
+        ["packet", "x", "--format", "json", "--hex"],
+        ["packet", "x", "--format", "json", "--timezone", "Europe/Berlin"],
+    ],
+)
+def test_an_option_that_changes_nothing_is_refused(run: Run, arguments: list[str]) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "changes nothing in --format json" in err or "changes nothing in --format csv" in err
+
+
+def test_a_zone_says_what_the_times_of_a_filter_mean_in_every_format(run: Run, capture: Path) -> None:
+    arguments = ("--format", "jsonl", "--timezone", "Europe/Berlin", "--filter")
+    assert len(rows(run("decode", capture, *arguments, "time == 23:13").out)) == 3
+    assert rows(run("decode", capture, *arguments, "time == 22:13").out) == []
+
+
+def test_a_packet_that_is_not_known_is_a_row_and_no_damage(
+    run: Run, make_capture: Make, packet_bytes: Read
+) -> None:
+    data = bytearray(packet_bytes("establish_connection/refused"))
+    # InternalHeader.Flags: PT 9 is no kind of packet.
+    data[18] = 9
+    status, out, err = run("decode", make_capture(bytes(data)), "--format", "jsonl")
+    assert [row["type"] for row in rows(out)] == ["unknown_packet"]
+    assert status == 0
+    assert "damaged" not in err

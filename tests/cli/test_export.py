@@ -85,3 +85,26 @@ def test_a_pipe_is_refused_since_it_cannot_be_read_twice(run: Run, tmp_path: Pat
     os.mkfifo(tmp_path / "pipe")
     status, _, err = run("export", tmp_path / "pipe", "--to", tmp_path / "out.pcap")
     assert (status, err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("target", ["-", "/dev/null"])
+def test_what_is_no_file_is_no_target(run: Run, capture: Path, target: str) -> None:
+    status, out, err = run("export", capture, "--to", target)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+
+
+def test_a_link_stays_a_link_and_nothing_is_left_beside_the_target(
+    run: Run, capture: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "to"
+    folder.mkdir()
+    target = folder / "out.pcap"
+    target.write_bytes(b"old")
+    target.chmod(0o640)
+    link = tmp_path / "link.pcap"
+    link.symlink_to(target)
+    assert run("export", capture, "--to", link).status == 0
+    assert link.is_symlink()
+    assert len(list(read_frames(str(target)))) == 4
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert list(folder.iterdir()) == [target]

@@ -195,3 +195,19 @@ def test_the_body_of_a_message_that_came_over_http_is_written(run: Run, tmp_path
     assert over_http
     written = {int(path.name.split("-")[0].split(".")[0]): path for path in (tmp_path / "b").iterdir()}
     assert [written[number].stat().st_size for number in over_http] == [7] * len(over_http)
+
+
+def test_a_message_of_which_no_body_is_there_is_counted(
+    run: Run, make_capture: Make, packet_bytes: Read, tmp_path: Path
+) -> None:
+    data = packet_bytes("user_message/frame_7_completed_synthetic")
+    folder = tmp_path / "bodies"
+    err = run("messages", make_capture(data[:222]), "--bodies", folder).err
+    assert "0 files written" in err
+    assert "1 message without a body" in err
+    assert list(folder.iterdir()) == []
+
+
+def test_the_summary_says_how_many_messages_matched(run: Run, capture: Path) -> None:
+    assert "1 of 2 messages shown" in run("messages", capture, "--filter", "label ~ mqsender").err
+    assert "shown" not in run("messages", capture).err

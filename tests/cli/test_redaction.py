@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable
@@ -11,12 +12,25 @@ from typing import Any
 import pytest
 
 from msmq_wire.capture.reader import read_capture
+from msmq_wire.cli.redaction import Redaction, Redactor
+from msmq_wire.records.record import Record
+from msmq_wire.records.view import security_id_text
+from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 _CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 _KEPT = {"public_queue_identifier", "distribution_list_identifier", "queue_identifier", "connector_type"}
 
 Run = Callable[..., Any]
+Read = Callable[[str], bytes]
+Make = Callable[..., Path]
+
+
+def redacted(run: Run, capture: Path) -> dict[str, Any]:
+    """The packet of the first row, without what names hosts."""
+    out = run("decode", capture, "--format", "jsonl", "--redact", "hosts", "-q").out
+    packet: dict[str, Any] = json.loads(out.splitlines()[0])["packet"]
+    return packet
 
 
 def guids(value: Any, name: str = "") -> set[bytes]:
@@ -57,3 +71,66 @@ def test_the_machine_of_an_account_is_redacted_and_its_own_number_stays(run: Run
     out = run("decode", _CAPTURES / "published.pcap", "--format", "jsonl", "--redact", "hosts", "-q").out
     assert "3181267629" not in out
     assert re.search(r"S-1-5-21-0-0-\d+-1000", out)
+
+
+def test_the_unused_bytes_of_an_order_acknowledgment_may_name_a_queue_manager(
+    run: Run, make_capture: Make, packet_bytes: Read
+) -> None:
+    data = bytearray(packet_bytes("order_ack/recoverable_dirty_reserved"))
+    at = len(data) - 20
+    assert data[at : at + 3] == b"\xe0\xe1\xe2"
+    data[at : at + 16] = data[16:32]
+    packet = redacted(run, make_capture(bytes(data)))
+    stand_in = GUID.parse(packet["user_header"]["source_queue_manager"])
+    assert base64.b64decode(packet["order_ack_body"]["reserved"]) == stand_in + bytes(data[at + 16 :])
+
+
+def test_a_cut_acknowledgment_names_no_queue_manager(
+    run: Run, make_capture: Make, packet_bytes: Read
+) -> None:
+    data = packet_bytes("final_ack/received")
+    source = data[-20:-4]
+    for end in (len(data) - 4, len(data) - 10):
+        packet = redacted(run, make_capture(data[:end]))
+        body = base64.b64decode(packet["message_properties_header"]["message_body"])
+        assert len(body) == 36 - (len(data) - end)
+        assert body[:16] == data[-36:-20]
+        assert body[16:24] != source[:8]
+
+
+@pytest.mark.parametrize(
+    ("st", "sid", "shown"),
+    [
+        # BUILTIN\\Administrators is as long as a GUID and names no machine.
+        (1, "01 02 000000000005 20000000 20020000", "S-1-5-32-544"),
+        (2, "d1587355 5091 9595 4997b6e611ea26c6", "00000000-0000-0000-0000-000000000001"),
+    ],
+)
+def test_what_identifies_the_sender_says_whether_it_names_a_queue_manager(
+    st: int, sid: str, shown: str
+) -> None:
+    header = SecurityHeader(
+        flags=st, sender_id_size=16, security_data=SecurityData(security_id=bytes.fromhex(sid))
+    )
+    record = Record(id=1, type="user_message", packet=header)
+    assert security_id_text(Redactor({Redaction.HOSTS}).record(record).packet) == shown
+
+
+def test_a_certificate_of_the_sender_is_blanked() -> None:
+    header = SecurityHeader(sender_cert_size=5, security_data=SecurityData(sender_cert=b"CN=me"))
+    record = Record(id=1, type="user_message", packet=header)
+    assert Redactor({Redaction.HOSTS}).record(record).packet.security_data.sender_cert == bytes(5)
+
+
+@pytest.mark.parametrize("capture", ["/home/jane.doe/x.pcap", "C:\\Users\\jane.doe\\x.pcap"])
+def test_of_the_path_of_a_capture_the_file_name_stays(capture: str) -> None:
+    record = Record(id=1, type="error", capture=capture, reason=f"cannot read {capture}: Input/output error")
+    shown = Redactor({Redaction.HOSTS}).record(record)
+    assert (shown.capture, shown.reason) == ("x.pcap", "cannot read x.pcap: Input/output error")
+
+
+def test_bodies_are_not_written_where_something_is_to_be_redacted(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "bodies"
+    status, out, err = run("messages", _CAPTURES / "demo.pcap", "--redact", "hosts", "--bodies", folder)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert not folder.exists()
