@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from msmq_wire.engines import reference
+from msmq_wire.engines import judging, reference, rows
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire import registry
 from msmq_wire.wire.headers.base_header import SIGNATURE
@@ -17,7 +18,11 @@ from msmq_wire.wire.packets.identification import acknowledgment_type, recognise
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.stream import Range
 
-__all__ = ["InspectResult", "decode", "encode", "inspect"]
+__all__ = ["Engine", "InspectResult", "decode", "default_engine", "encode", "inspect"]
+
+Engine = Literal["rows", "reference"]
+_ENGINES: dict[str, Any] = {"rows": rows, "reference": reference}
+_JUDGES: dict[str, Any] = {"rows": judging.find_anomalies, "reference": reference.find_anomalies}
 
 
 class InspectResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +41,26 @@ class InspectResult(msgspec.Struct, frozen=True, kw_only=True):
     error: DecodeError | None
 
 
+def _checked(engine: str) -> str:
+    if engine not in _ENGINES:
+        raise ValueError(f"no engine is called {engine!r}: there are {' and '.join(_ENGINES)}")
+    return engine
+
+
+def default_engine() -> str:
+    """The engine that does the work when none is named: ``MSMQ_WIRE_ENGINE``, or rows.
+
+    The variable is read once. Raises ValueError when it names no engine.
+    """
+    global _default
+    if not _default:
+        _default = _checked(os.environ.get("MSMQ_WIRE_ENGINE") or "rows")
+    return _default
+
+
+_default = ""
+
+
 def _class_of(as_: str | None, data: bytes) -> Any:
     if as_ is None:
         return recognise(data)
@@ -45,19 +70,17 @@ def _class_of(as_: str | None, data: bytes) -> Any:
         raise ValueError(f"no structure is called {as_!r}") from None
 
 
-def _as_acknowledgment(packet: Any, as_: str | None) -> Any:
-    """A user message as the acknowledgment it is, if nobody said what it is."""
-    if as_ is not None or type(packet) is not UserMessage:
-        return packet
-    cls = acknowledgment_type(packet)
-    if cls is None:
-        return packet
-    return cls(**{name: getattr(packet, name) for name in packet.__struct_fields__})
-
-
-def _decode(cls: Any, data: bytes, as_: str | None, missing: Sequence[Range]) -> tuple[Any, int]:
-    value, consumed = reference.parse(cls, data, missing)
-    return _as_acknowledgment(value, as_), consumed
+def _decode(
+    engine: Any, cls: Any, data: bytes, as_: str | None, missing: Sequence[Range]
+) -> tuple[Any, int]:
+    found: tuple[Any, int] = engine.parse(cls, data, missing)
+    # A user message is shown as the acknowledgment it is, if nobody said what it is.
+    if as_ is None and cls is UserMessage:
+        value = found[0]
+        kind = acknowledgment_type(value)
+        if kind is not None:
+            return kind(**{name: getattr(value, name) for name in value.__struct_fields__}), found[1]
+    return found
 
 
 def _unrecognised(data: bytes) -> Any:
@@ -70,36 +93,53 @@ def _unrecognised(data: bytes) -> Any:
         return error.partial
 
 
-def decode(data: bytes, as_: str | None = None, *, missing: Sequence[Range] = ()) -> Any:
+def decode(
+    data: bytes,
+    as_: str | None = None,
+    *,
+    missing: Sequence[Range] = (),
+    engine: Engine | None = None,
+) -> Any:
     """Decode one packet, or any structure of the registry by its stem.
 
     ``data`` holds the packet at its start; what follows it is not looked at (see `inspect`). Without
     ``as_`` the kind is recognised by [MS-MQQB] 3.1.5.1.1; a ``message_packet`` never is. ``missing`` are
-    (start, length) ranges, in packet offsets, that a section split left out. Returns a `WireStruct` (or a
-    bytes subclass for scalar types). Raises DecodeError; ValueError for an unknown ``as_``.
+    (start, length) ranges, in packet offsets, that a section split left out. ``engine`` is ``"rows"``
+    (generated, the default) or ``"reference"``; they give the same. Returns a `WireStruct` (or a bytes
+    subclass for scalar types). Raises DecodeError; ValueError for an unknown ``as_`` or ``engine``.
     """
     data = bytes(data)
-    return _decode(_class_of(as_, data), data, as_, missing)[0]
+    chosen = _ENGINES[_default or default_engine()] if engine is None else _ENGINES[_checked(engine)]
+    return _decode(chosen, _class_of(as_, data), data, as_, missing)[0]
 
 
-def encode(packet: Any, *, missing: Sequence[Range] = ()) -> bytes:
+def encode(packet: Any, *, missing: Sequence[Range] = (), engine: Engine | None = None) -> bytes:
     """Encode a structure as it is: ``encode(decode(data)) == data[:consumed]``.
 
     Raises EncodeError when flags, sizes and parts contradict each other (see `fit`) or a number does not
-    fit its field.
+    fit its field. ``engine`` as for `decode`.
     """
-    return reference.build(packet, missing)
+    chosen = _ENGINES[_default or default_engine()] if engine is None else _ENGINES[_checked(engine)]
+    data: bytes = chosen.build(packet, missing)
+    return data
 
 
-def inspect(data: bytes, as_: str | None = None, *, missing: Sequence[Range] = ()) -> InspectResult:
+def inspect(
+    data: bytes,
+    as_: str | None = None,
+    *,
+    missing: Sequence[Range] = (),
+    engine: Engine | None = None,
+) -> InspectResult:
     """Decode and judge; never raises on bytes. Arguments as for `decode`."""
     data = bytes(data)
+    name = (_default or default_engine()) if engine is None else _checked(engine)
     error: DecodeError | None = None
     cls: Any = None
     consumed = 0
     try:
         cls = _class_of(as_, data)
-        packet, consumed = _decode(cls, data, as_, missing)
+        packet, consumed = _decode(_ENGINES[name], cls, data, as_, missing)
         cls = type(packet)
     except DecodeError as caught:
         # A kept error must not keep the frames it came through, and through them this result.
@@ -110,7 +150,7 @@ def inspect(data: bytes, as_: str | None = None, *, missing: Sequence[Range] = (
     return InspectResult(
         type=None if cls is None else cls.stem(),
         packet=packet,
-        anomalies=reference.find_anomalies(packet, missing, error),
+        anomalies=_JUDGES[name](packet, missing, error),
         consumed=consumed,
         remainder=data[consumed:],
         error=error,

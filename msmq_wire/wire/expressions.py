@@ -18,6 +18,7 @@ __all__ = [
     "UNDETERMINED",
     "BitTarget",
     "Expression",
+    "Operation",
     "Undetermined",
     "aligned",
     "bit_target",
@@ -25,6 +26,7 @@ __all__ = [
     "length_target",
     "one_of",
     "ordering",
+    "parts",
     "size_",
     "this",
     "within",
@@ -65,7 +67,11 @@ ABSENT: Final = Undetermined()
 
 
 def _size(value: Any) -> Any:
-    return value if isinstance(value, Undetermined) else len(value)
+    if isinstance(value, Undetermined):
+        return value
+    # A column of values has as many sizes as rows.
+    lengths = getattr(value, "lengths", None)
+    return len(value) if lengths is None else lengths
 
 
 size_: Final = construct.expr.FuncPath(_size)
@@ -93,6 +99,35 @@ def aligned(expression: Expression, to: int = 4) -> Expression:
 def evaluate(expression: Expression, scope: Any) -> Any:
     """The value of an expression, or the plain value itself."""
     return expression(scope) if callable(expression) else expression
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """What an expression is made of: ``operator`` over ``operands``; ``len`` for `size_`."""
+
+    operator: Any
+    operands: tuple[Any, ...]
+
+
+def parts(expression: Expression) -> int | bytes | tuple[str, ...] | Operation:
+    """An expression taken apart by one step: a number or bytes, the path of a field, or an operation.
+
+    The path of ``this._.flags`` is ``("_", "flags")``. Raises TypeError for what cannot be compiled.
+    """
+    if isinstance(expression, int):
+        return int(expression)
+    if isinstance(expression, bytes):
+        return bytes(expression)
+    path = _path(expression)
+    if path is not None:
+        return path
+    inner = vars(expression) if isinstance(expression, construct.expr.ExprMixin) else {}
+    if isinstance(expression, construct.expr.BinExpr):
+        return Operation(inner["op"], (inner["lhs"], inner["rhs"]))
+    if isinstance(expression, construct.expr.UniExpr):
+        return Operation(inner["op"], (inner["operand"],))
+    if isinstance(expression, construct.expr.FuncPath) and inner["_FuncPath__func"] is _size:
+        return Operation(len, (inner["_FuncPath__operand"],))
+    raise TypeError(f"{expression!r} cannot be compiled")
 
 
 def _path(expression: Any) -> tuple[str, ...] | None:

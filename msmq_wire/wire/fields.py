@@ -17,6 +17,7 @@ import msgspec
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.spec import SpecRef, snake_case
 from msmq_wire.wire.expressions import ABSENT, UNDETERMINED
+from msmq_wire.wire.generation import Generator
 from msmq_wire.wire.musts import BitTable, Musts
 from msmq_wire.wire.nodes import (
     Ahead,
@@ -78,6 +79,11 @@ class Field(msgspec.Struct, frozen=True):
     position: bool = False
     own_size: bool = False
 
+    @property
+    def optional(self) -> bool:
+        """Whether the field can be absent."""
+        return type(None) in get_args(self.value_type)
+
 
 def known(value: Any) -> Any:
     """A field's value as expressions see it."""
@@ -102,7 +108,7 @@ class WireStruct(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @classmethod
     def stem(cls) -> str:
         """The structure's one name: module, fixture folder, docs page, JSON key."""
-        return snake_case(cls.__name__)
+        return _stem(cls.__name__)
 
     @classmethod
     def schema(cls) -> Node:
@@ -157,6 +163,9 @@ def fields(cls: type[WireStruct]) -> tuple[Field, ...]:
     return tuple(found)
 
 
+_stem = cache(snake_case)
+
+
 @cache
 def _schema(cls: type[WireStruct]) -> Node:
     return Node(cls)
@@ -177,6 +186,9 @@ class Node(WireConstruct):
     def scope(self, parent: Mapping[str, Any]) -> Scope:
         """The names its expressions start with: the parent scope and the context."""
         return {"_": parent, **self.cls.CONTEXT, **self.context}
+
+    def generate(self, generator: Generator) -> Any:
+        return generator.structure(self.cls, self.context)
 
     def _parse(self, stream: Any, context: Any, path: Any) -> WireStruct:
         scope = self.scope(context)

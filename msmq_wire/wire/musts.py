@@ -56,28 +56,36 @@ class Must:
 
 
 class CodedMust:
-    """A condition that no expression can say: a named function over a `View`, true when it holds."""
+    """A condition that no expression can say: a named function, true when it holds.
 
-    __slots__ = ("at", "check", "code", "message", "spec")
+    ``of`` are the fields it is about, as dotted paths from the structure: ``check`` takes their values, and
+    is asked only when all of them are there. Without ``of`` it takes the `View`.
+    """
+
+    __slots__ = ("at", "check", "code", "message", "of", "spec")
 
     def __init__(
         self,
         code: str,
-        check: Callable[[View], bool],
-        *,
+        check: Callable[..., bool],
+        *of: str,
         at: str,
         message: str,
         spec: SpecRef | None = None,
     ) -> None:
         self.code = code
         self.check = check
+        self.of = of
         self.at = at
         self.message = message
         self.spec = spec
 
     def holds(self, view: View) -> bool:
         """Whether it holds; what cannot be known holds."""
-        return self.check(view)
+        if not self.of:
+            return self.check(view)
+        values = [view.find(path) for path in self.of]
+        return any(value is UNDETERMINED for value in values) or self.check(*values)
 
     def __repr__(self) -> str:
         return f"CodedMust({self.code!r}, {self.check.__name__}, at={self.at!r})"
@@ -109,6 +117,16 @@ class View(Mapping[str, Any]):
         if value is None or value is msgspec.UNSET or name == self.cut_field:
             return UNDETERMINED
         return value
+
+    def find(self, path: str) -> Any:
+        """The value at a dotted path; UNDETERMINED when it is absent, was not reached or is cut."""
+        found: Any = self
+        for name in path.split("."):
+            found = found[name]
+        if isinstance(found, View):
+            whole = not found.cut and msgspec.UNSET not in msgspec.structs.astuple(found.value)
+            return found.value if whole and self.cut != path else UNDETERMINED
+        return found
 
     def child(self, name: str, value: Any, index: int | None = None) -> View:
         """The view of a structure in this one, or of an element of a list in it."""

@@ -14,6 +14,7 @@ import construct
 
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.wire.expressions import UNDETERMINED, Expression, Undetermined, evaluate
+from msmq_wire.wire.generation import Generator
 from msmq_wire.wire.stream import WireReader, WireWriter
 
 __all__ = [
@@ -56,6 +57,10 @@ class WireConstruct(_Construct):
         self.build_stream(obj, stream, **context)
         return stream.getvalue()
 
+    def generate(self, generator: Generator) -> Any:
+        """Say what this node is made of; return the engine's handle for its value."""
+        raise TypeError(f"{type(self).__name__} has no generator rule")
+
     def _parse(self, stream: Any, context: Any, path: Any) -> Any:
         raise NotImplementedError
 
@@ -83,6 +88,9 @@ class Bytes(WireConstruct):
     def accepts(self, value: Any) -> bool:
         """Whether a value is of this kind."""
         return isinstance(value, self.kind)
+
+    def generate(self, generator: Generator) -> Any:
+        return generator.octets(self.length, self.kind)
 
     def _parse(self, stream: Any, context: Any, path: Any) -> bytes:
         length = evaluate(self.length, context)
@@ -125,6 +133,9 @@ class Fill(Bytes):
         super().__init__(length)
         self.right = length if right is None else right
 
+    def generate(self, generator: Generator) -> Any:
+        return generator.fill(self.length)
+
     def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
         unknown = isinstance(evaluate(self.length, context), Undetermined)
         if unknown and isinstance(obj, bytes) and len(obj) not in (0, -stream.tell() % 4):
@@ -146,6 +157,9 @@ class Align(WireConstruct):
         super().__init__()
         self.to = to
 
+    def generate(self, generator: Generator) -> Any:
+        return generator.align(self.to)
+
     def _parse(self, stream: Any, context: Any, path: Any) -> bytes:
         length = -stream.tell() % self.to
         return stream.take(length) if length and stream.remaining >= length else b""
@@ -166,6 +180,9 @@ class ZeroTerminated(WireConstruct):
     def __init__(self, kind: type[bytes]) -> None:
         super().__init__()
         self.kind = kind
+
+    def generate(self, generator: Generator) -> Any:
+        return generator.zero_terminated(self.kind)
 
     def _parse(self, stream: Any, context: Any, path: Any) -> bytes:
         distance = stream.find(b"\0\0", 2)
@@ -195,6 +212,9 @@ class Opt(WireConstruct):
         self.condition = condition
         self.subcon = subcon
 
+    def generate(self, generator: Generator) -> Any:
+        return generator.optional(self.condition, self.subcon)
+
     def _parse(self, stream: Any, context: Any, path: Any) -> Any:
         return self.subcon._parse(stream, context, path) if evaluate(self.condition, context) else None
 
@@ -212,6 +232,9 @@ class Choice(WireConstruct):
         super().__init__()
         self.selector = selector
         self.cases = cases
+
+    def generate(self, generator: Generator) -> Any:
+        return generator.choice(self.selector, self.cases)
 
     def _parse(self, stream: Any, context: Any, path: Any) -> Any:
         selector = evaluate(self.selector, context)
@@ -250,6 +273,9 @@ class Items(WireConstruct):
         self.subcon = subcon
         self.known = known
         self.rest = rest
+
+    def generate(self, generator: Generator) -> Any:
+        return generator.items(self.count, self.subcon, self.known)
 
     def _parse(self, stream: Any, context: Any, path: Any) -> tuple[Any, ...]:
         items: list[Any] = []
@@ -298,6 +324,9 @@ class Items(WireConstruct):
 class Tell(WireConstruct):
     """The packet offset here."""
 
+    def generate(self, generator: Generator) -> Any:
+        return generator.tell()
+
     def _parse(self, stream: Any, context: Any, path: Any) -> Any:
         return stream.tell()
 
@@ -318,6 +347,9 @@ class Ahead(WireConstruct):
         self.at = at
         self.field = field
 
+    def generate(self, generator: Generator) -> Any:
+        return generator.ahead(self.subcon, self.at, self.field)
+
     def _parse(self, stream: Any, context: Any, path: Any) -> Any:
         # A field of this structure is read later anyway, and reports a cut where it is.
         data = stream.peek(self.at, self.subcon.sizeof(), strict=not self.field)
@@ -334,6 +366,9 @@ class Limit(WireConstruct):
         super().__init__()
         self.end = end
         self.unless = unless
+
+    def generate(self, generator: Generator) -> Any:
+        return generator.limit(self.end, self.unless)
 
     def _parse(self, stream: Any, context: Any, path: Any) -> Any:
         if self.end is None or evaluate(self.unless, context):

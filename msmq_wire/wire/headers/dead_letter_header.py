@@ -5,17 +5,16 @@ from typing import Annotated, ClassVar
 from construct import Int32ul
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import UNDETERMINED, size_, this
+from msmq_wire.wire.expressions import size_, this
 from msmq_wire.wire.fields import OWN_SIZE, Fill, WireStruct, ZeroTerminated
-from msmq_wire.wire.musts import CodedMust, Must, Musts, View
+from msmq_wire.wire.musts import CodedMust, Must, Musts
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["DeadLetterHeader"]
 
 
-def _is_zero_padded(view: View) -> bool:
-    padding = view["padding"]
-    return padding is UNDETERMINED or not any(padding)
+def _is_zero_padded(padding: bytes) -> bool:
+    return not any(padding)
 
 
 class DeadLetterHeader(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -43,6 +42,7 @@ class DeadLetterHeader(WireStruct, frozen=True, kw_only=True, gc=False):
         CodedMust(
             "padding",
             _is_zero_padded,
+            "padding",
             at="padding",
             message="padding must be zeros",
         ),

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 from construct import Int8ul, Int16ul, Int32ul
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import UNDETERMINED, aligned, one_of, this, within
+from msmq_wire.wire.expressions import aligned, one_of, this, within
 from msmq_wire.wire.fields import Bytes, Fill, WireStruct
-from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts, View
+from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts
 from msmq_wire.wire.types.enumerations import (
     BodyType,
     EncryptionAlgorithm,
@@ -30,18 +30,15 @@ _BODY_TYPES = {t.value for t in BodyType if t not in (BodyType.VT_VARIANT, _VECT
 _CLASS_MASK = 0xE1FF
 
 
-def _is_label(view: View) -> bool:
-    label = view["label"]
-    if label is UNDETERMINED or not label:
-        return True
-    return bool(label.terminated) and not any(
-        label[i] == 0 and label[i + 1] == 0 for i in range(0, len(label) - 2, 2)
-    )
+def _is_label(label: WcharText) -> bool:
+    at = label.find(b"\0\0")
+    while at & 1 and at > 0:
+        at = label.find(b"\0\0", at + 1)
+    return not label or (at >= 0 and at == len(label) - 2)
 
 
-def _is_body_type(view: View) -> bool:
-    value = view["body_type"]
-    return value is UNDETERMINED or value in _BODY_TYPES
+def _is_body_type(value: int) -> bool:
+    return value in _BODY_TYPES
 
 
 class MessagePropertiesHeader(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -85,7 +82,7 @@ class MessagePropertiesHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             at="label_length",
             message="LabelLength must not exceed 0xFA",
         ),
-        CodedMust("label", _is_label, at="label", message="Label must end with its only NUL"),
+        CodedMust("label", _is_label, "label", at="label", message="Label must end with its only NUL"),
         Must(
             "message-class",
             this.message_class & (0xFFFF ^ _CLASS_MASK) == 0,
@@ -96,6 +93,7 @@ class MessagePropertiesHeader(WireStruct, frozen=True, kw_only=True, gc=False):
         CodedMust(
             "body-type",
             _is_body_type,
+            "body_type",
             at="body_type",
             message="BodyType must be a PROPVARIANT type",
             spec=SpecRef("MS-MQMQ", "2.2.12"),

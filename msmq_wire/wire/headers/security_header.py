@@ -4,13 +4,11 @@ from typing import Annotated, ClassVar
 
 from construct import Int16ul, Int32ul
 
-from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import UNDETERMINED, aligned, this
+from msmq_wire.wire.expressions import aligned, this
 from msmq_wire.wire.fields import Bytes, Fill, Node, Opt, WireStruct
-from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts, View, unused
+from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts, unused
 from msmq_wire.wire.types.enumerations import SenderIdType
-from msmq_wire.wire.types.sid import SID
 from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
 __all__ = ["ProviderInfo", "SecurityData", "SecurityHeader"]
@@ -56,16 +54,13 @@ class SecurityData(WireStruct, frozen=True, kw_only=True, gc=False):
     provider_info_padding: Annotated[bytes, Fill(-this._.provider_info_size & 3), "Any bytes."] = b""
 
 
-def _is_sid(view: View) -> bool:
-    flags, security_id = view["flags"], view["security_data"]["security_id"]
-    if flags is UNDETERMINED or security_id is UNDETERMINED or flags & 0xF != SenderIdType.SID:
+def _is_sid(flags: int, security_id: bytes) -> bool:
+    if flags & 0xF != SenderIdType.SID:
         return True
-    try:
-        sid = SID.schema().parse(security_id)
-    except DecodeError:
+    # Revision and count of sub-authorities are the first two bytes of a SID.
+    if len(security_id) < 8 or security_id[0] != 1 or security_id[1] > 15:
         return False
-    count = sid.sub_authority_count
-    return bool(sid.revision == 1 and count <= 15 and len(security_id) == 8 + 4 * count)
+    return len(security_id) == 8 + 4 * security_id[1]
 
 
 class SecurityHeader(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -110,6 +105,8 @@ class SecurityHeader(WireStruct, frozen=True, kw_only=True, gc=False):
         CodedMust(
             "sender-sid",
             _is_sid,
+            "flags",
+            "security_data.security_id",
             at="security_data.security_id",
             message="with ST 1, SecurityID must be a SID",
         ),

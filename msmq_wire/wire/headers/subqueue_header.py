@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 from construct import Int32ul
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import UNDETERMINED, this
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import OWN_SIZE, Bytes, Rest, WireStruct
-from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts, View
+from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.wchar_text import FixedWcharText
 
@@ -15,12 +15,15 @@ __all__ = ["SubqueueHeader"]
 
 
 def _zero_filled(field: str) -> CodedMust:
-    def zero_filled(view: View) -> bool:
-        name = view[field]
-        return name is UNDETERMINED or not any(name[name.used + 2 :])
+    def zero_filled(name: FixedWcharText) -> bool:
+        return not any(name[name.used + 2 :])
 
     return CodedMust(
-        f"{field.replace('_', '-')}-filled", zero_filled, at=field, message="zeros must follow the name's NUL"
+        f"{field.replace('_', '-')}-filled",
+        zero_filled,
+        field,
+        at=field,
+        message="zeros must follow the name's NUL",
     )
 
 

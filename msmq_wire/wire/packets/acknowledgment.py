@@ -2,24 +2,31 @@
 
 from typing import TypeVar
 
-import msgspec
-
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import UNDETERMINED, one_of, this
+from msmq_wire.wire.expressions import one_of, this
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.user_header import UserHeader
-from msmq_wire.wire.musts import CodedMust, Must, View
+from msmq_wire.wire.musts import CodedMust, Must
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["ACK_LABEL", "ACK_MUSTS", "ORDER_QUEUE", "ORDER_QUEUE_NUMBER", "body_of", "is_order_queue"]
+__all__ = [
+    "ACK_LABEL",
+    "ACK_MUSTS",
+    "ORDER_QUEUE",
+    "ORDER_QUEUE_NUMBER",
+    "body_of",
+    "is_ack_label",
+    "is_order_queue",
+]
 
 ACK_LABEL = "QM Ordering Ack"
+_ACK_LABELS = frozenset({WcharText.of(ACK_LABEL), WcharText.of(ACK_LABEL)[:-2]})
 ORDER_QUEUE = "\\private$\\order_queue$"
 """How the direct name of an order queue ends, in lower case."""
 ORDER_QUEUE_NUMBER = 4
@@ -37,18 +44,9 @@ def is_order_queue(header: UserHeader) -> bool:
     return False
 
 
-def _names_order_queue(view: View) -> bool:
-    header = view["user_header"]
-    if not isinstance(header, View) or header.value.destination_queue is msgspec.UNSET:
-        return True
-    queue = header["destination_queue"]
-    cut = isinstance(queue, View) and any(queue[name] is UNDETERMINED for name in queue)
-    return cut or is_order_queue(header.value)
-
-
-def _has_ack_label(view: View) -> bool:
-    label = view["message_properties_header"]["label"]
-    return label is UNDETERMINED or label.text == ACK_LABEL
+def is_ack_label(label: WcharText) -> bool:
+    """Whether a label is that of an acknowledgment."""
+    return label in _ACK_LABELS
 
 
 ACK_MUSTS = (
@@ -75,14 +73,16 @@ ACK_MUSTS = (
     ),
     CodedMust(
         "order-queue",
-        _names_order_queue,
+        is_order_queue,
+        "user_header",
         at="user_header.destination_queue",
         message="the destination of an acknowledgment must be order_queue$",
         spec=_SPEC,
     ),
     CodedMust(
         "label",
-        _has_ack_label,
+        is_ack_label,
+        "message_properties_header.label",
         at="message_properties_header.label",
         message=f"the label of an acknowledgment must be {ACK_LABEL!r}",
         spec=_SPEC,

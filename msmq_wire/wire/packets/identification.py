@@ -4,7 +4,7 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import SIGNATURE
-from msmq_wire.wire.packets.acknowledgment import ACK_LABEL, is_order_queue
+from msmq_wire.wire.packets.acknowledgment import is_ack_label, is_order_queue
 from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
 from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.packets.final_ack import FinalAck
@@ -78,7 +78,7 @@ def acknowledgment_type(packet: UserMessage) -> type[OrderAck] | type[FinalAck] 
     A FinalAck of the wrong MessageSize is one all the same: the list of packet types does not ask for it.
     """
     properties = packet.message_properties_header
-    if packet.base_header.flags or properties is None or properties.label.text != ACK_LABEL:
+    if packet.base_header.flags or properties is None or not is_ack_label(properties.label):
         return None
     if not is_order_queue(packet.user_header):
         return None

@@ -1,5 +1,6 @@
 """DirectQueueFormatName, [MS-MQMQ] 2.2.18.1.5.2."""
 
+from functools import lru_cache
 from typing import Annotated, ClassVar, Self
 
 from construct import Int16ul
@@ -7,9 +8,9 @@ from construct import Int16ul
 from msmq_wire.errors import FormatNameError
 from msmq_wire.names import FormatName
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import UNDETERMINED, this
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Bytes, Fill, WireStruct
-from msmq_wire.wire.musts import CodedMust, Must, Musts, View
+from msmq_wire.wire.musts import CodedMust, Must, Musts
 from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
 __all__ = ["DirectQueueFormatName", "is_direct_name"]
@@ -19,10 +20,18 @@ __all__ = ["DirectQueueFormatName", "is_direct_name"]
 _OF_MSMQ_1 = str.maketrans('+,"', "___")
 
 
-def is_direct_name(view: View) -> bool:
-    """Whether ``direct_format_name`` follows the grammar of direct format names."""
-    name = view["direct_format_name"]
-    if name is UNDETERMINED or not name.terminated:
+# Traffic repeats its queue names; what is longer is not worth keeping.
+_KEPT = 1024
+
+
+def is_direct_name(name: WcharText) -> bool:
+    """Whether a text follows the grammar of direct format names; one without a terminator is not judged."""
+    return _follows_grammar(name) if len(name) <= _KEPT else _follows_grammar.__wrapped__(name)
+
+
+@lru_cache(maxsize=4096)
+def _follows_grammar(name: WcharText) -> bool:
+    if not name.terminated:
         return True
     try:
         FormatName.parse(f"DIRECT={name.text.translate(_OF_MSMQ_1)}")
@@ -49,6 +58,7 @@ class DirectQueueFormatName(WireStruct, frozen=True, kw_only=True, gc=False):
         CodedMust(
             "direct-format-name",
             is_direct_name,
+            "direct_format_name",
             at="direct_format_name",
             message="DirectFormatName must be a direct format name",
             spec=SpecRef("MS-MQMQ", "2.1.2"),

@@ -23,6 +23,7 @@ class MQFDirectQueueFormatName(WireStruct, frozen=True, kw_only=True, gc=False):
         CodedMust(
             "direct-format-name",
             is_direct_name,
+            "direct_format_name",
             at="direct_format_name",
             message="DirectFormatName must be a direct format name",
             spec=SpecRef("MS-MQMQ", "2.1.2"),

@@ -3,9 +3,9 @@
 from typing import ClassVar, Self
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import UNDETERMINED, this
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Bytes
-from msmq_wire.wire.musts import CodedMust, View
+from msmq_wire.wire.musts import CodedMust
 
 __all__ = ["FixedWcharText", "WcharText", "must_be_terminated"]
 
@@ -44,7 +44,7 @@ class WcharText(bytes):
     @property
     def terminated(self) -> bool:
         """Whether the last code unit is NUL."""
-        return len(self) % 2 == 0 and self[-2:] == b"\0\0"
+        return not len(self) & 1 and self.endswith(b"\0\0")
 
     @property
     def exact(self) -> bool:
@@ -93,8 +93,7 @@ _ALL = Bytes(this.size, WcharText)
 def must_be_terminated(code: str, field: str, message: str, *, or_empty: bool = False) -> CodedMust:
     """The MUST that a text ends with a NUL, or has no bytes at all."""
 
-    def is_terminated(view: View) -> bool:
-        text = view[field]
-        return text is UNDETERMINED or text.terminated or (or_empty and not text)
+    def is_terminated(text: WcharText) -> bool:
+        return text.terminated or (or_empty and not text)
 
-    return CodedMust(code, is_terminated, at=field, message=message)
+    return CodedMust(code, is_terminated, field, at=field, message=message)
