@@ -70,9 +70,7 @@ def _class_of(as_: str | None, data: bytes) -> Any:
         raise ValueError(f"no structure is called {as_!r}") from None
 
 
-def _decode(
-    engine: Any, cls: Any, data: bytes, as_: str | None, missing: Sequence[Range]
-) -> tuple[Any, int]:
+def _decode(engine: Any, cls: Any, data: bytes, as_: str | None, missing: Sequence[Range]) -> tuple[Any, int]:
     found: tuple[Any, int] = engine.parse(cls, data, missing)
     # A user message is shown as the acknowledgment it is, if nobody said what it is.
     if as_ is None and cls is UserMessage:

@@ -74,7 +74,7 @@ def _span(value: Any, path: str) -> tuple[int, int]:
         if name in getattr(value, "INSIDE", ()):
             offset, size = _span(value, value.INSIDE[name][0])
         else:
-            for field, fixed in _sizes(type(value)):
+            for field, fixed in _sizes(value.__class__):
                 size = _size(getattr(value, field), fixed)
                 if field == name:
                     break
@@ -87,7 +87,7 @@ def _size(value: Any, fixed: int) -> int:
     if isinstance(value, bytes):
         return len(value)
     if isinstance(value, WireStruct):
-        return sum(_size(getattr(value, field), size) for field, size in _sizes(type(value)))
+        return sum(_size(getattr(value, field), size) for field, size in _sizes(value.__class__))
     if isinstance(value, tuple):
         return sum(_size(item, fixed) for item in value)
     return 0 if value is None else fixed

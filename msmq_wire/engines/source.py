@@ -9,15 +9,20 @@ from __future__ import annotations
 import linecache
 import operator
 import re
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from msmq_wire.wire.expressions import Expression, parts
 
-__all__ = ["Code", "Term", "nested", "translate"]
+__all__ = ["FORMATS", "Code", "Term", "empty", "end_of_text", "layout", "nested", "translate"]
+
+FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+"""Letters of struct for unsigned numbers, by size in bytes."""
 
 _SYMBOLS: dict[Any, str] = {
     operator.add: "+",
@@ -109,6 +114,26 @@ def _may_be_negative(op: Any, operands: list[Term]) -> bool:
     if op is operator.and_:
         return all(term.negative for term in operands)
     return op not in _GROWING or any(term.negative for term in operands)
+
+
+@cache
+def layout(letters: str) -> struct.Struct:
+    """The one Struct of some letters; little-endian, nothing is aligned."""
+    return struct.Struct(f"<{letters}")
+
+
+@cache
+def empty(kind: type[bytes]) -> bytes:
+    """The one value of no bytes that decoding gives."""
+    return kind()
+
+
+def end_of_text(data: bytes, start: int, limit: int) -> int:
+    """Where the zero-terminated text at ``start`` ends, its terminator included; 1 when it does not."""
+    found = data.find(b"\0\0", start, limit)
+    while found > 0 and (found - start) & 1:
+        found = data.find(b"\0\0", found + 1, limit)
+    return found + 2
 
 
 class _Line:

@@ -4,14 +4,17 @@ from typing import Annotated, ClassVar
 
 from construct import Int16ul, Int32ul
 
+from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import aligned, this
 from msmq_wire.wire.fields import Bytes, Fill, Node, Opt, WireStruct
 from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts, unused
 from msmq_wire.wire.types.enumerations import SenderIdType
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.sid import SID
 from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
-__all__ = ["ProviderInfo", "SecurityData", "SecurityHeader"]
+__all__ = ["ProviderInfo", "SecurityData", "SecurityHeader", "security_id_text"]
 
 _SPEC = SpecRef("MS-MQMQ", "2.2.20.6")
 
@@ -177,3 +180,17 @@ class SecurityHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             spec=SpecRef("MS-MQQB", "3.1.7.1.5"),
         ),
     )
+
+
+def security_id_text(sender: int, security_id: bytes) -> str | None:
+    """A sender as ``S-1-...`` or as a GUID, by ST; None when it is neither."""
+    if sender == SenderIdType.QUEUE_MANAGER_GUID and len(security_id) == 16:
+        return str(GUID(security_id))
+    if sender == SenderIdType.SID:
+        try:
+            sid = SID.schema().parse(security_id)
+        except DecodeError:
+            return None
+        if len(security_id) == 8 + 4 * sid.sub_authority_count:
+            return str(sid)
+    return None

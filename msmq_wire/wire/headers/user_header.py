@@ -1,5 +1,6 @@
 """UserHeader, [MS-MQMQ] 2.2.19.2, and its overlay in remote read, [MS-MQRR] 2.2.5.1."""
 
+import ipaddress
 from typing import Annotated, ClassVar
 
 from construct import Int16ul, Int32ul
@@ -16,7 +17,7 @@ from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatNam
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 
-__all__ = ["ADDRESS_LENGTH", "AddressOverlay", "QueueName", "UserHeader"]
+__all__ = ["ADDRESS_LENGTH", "AddressOverlay", "QueueName", "UserHeader", "address_text"]
 
 QueueName = PrivateQueueFormatNameId | PublicQueueFormatName | PrivateQueueFormatName | DirectQueueFormatName
 
@@ -195,3 +196,12 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             # With a direct destination the field is NULL and the host has only an address.
             return None if self.bit("dq") == QueueType.DIRECT else address
         return None
+
+
+def address_text(address_type: int, address: bytes) -> str | None:
+    """An address as IP text by its type; None when it is no whole address."""
+    if address_type == AddressType.IP_ADDRESS_TYPE and len(address) >= 4:
+        return str(ipaddress.IPv4Address(bytes(address[:4])))
+    if address_type == AddressType.IPV6_ADDRESS_TYPE and len(address) == 16:
+        return str(ipaddress.IPv6Address(bytes(address)))
+    return None

@@ -32,9 +32,9 @@ def recognise(data: bytes) -> type[WireStruct]:
     Raises DecodeError: ``missing-bytes`` when there are too few to tell, ``signature`` when no packet
     starts here, ``packet-type`` for an internal packet of unknown type.
     """
-    if data[2:4] == _PING_SIGNATURE and data[4:8] != _BASE_SIGNATURE:
-        return Ping
     if data[4:8] != _BASE_SIGNATURE:
+        if data[2:4] == _PING_SIGNATURE:
+            return Ping
         if len(data) < 8:
             raise DecodeError(
                 "missing-bytes",

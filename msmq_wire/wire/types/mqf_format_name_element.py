@@ -4,16 +4,19 @@ from typing import Annotated, ClassVar
 
 from construct import Int16ul
 
+from msmq_wire import names
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Choice, Fill, Node, Tell, WireStruct
 from msmq_wire.wire.types.enumerations import MQFFormatType
+from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName
 from msmq_wire.wire.types.mqf_distribution_queue_format_name import MQFDistributionQueueFormatName
 from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
+from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["MQFFormatNameElement", "MQFQueueName"]
+__all__ = ["MQFFormatNameElement", "MQFQueueName", "element_format_name"]
 
 MQFQueueName = (
     PublicQueueFormatName | PrivateQueueFormatName | MQFDirectQueueFormatName | MQFDistributionQueueFormatName
@@ -45,3 +48,19 @@ class MQFFormatNameElement(WireStruct, frozen=True, kw_only=True, gc=False):
         ),
         "The name.",
     ] = MQFDirectQueueFormatName()
+
+
+def element_format_name(element: MQFFormatNameElement) -> str | None:
+    """The format name of an element of a multiple-queue list, None when it was not reached."""
+    match element.format_name:
+        case MQFDirectQueueFormatName(direct_format_name=WcharText() as name):
+            return names.direct(name.text)
+        case PublicQueueFormatName(public_queue_identifier=GUID() as guid):
+            return names.public(str(guid))
+        case PrivateQueueFormatName(
+            source_queue_manager=GUID() as guid, private_queue_identifier=int(number)
+        ):
+            return names.private(str(guid), number)
+        case MQFDistributionQueueFormatName(distribution_list_identifier=GUID() as guid):
+            return names.distribution_list(str(guid))
+    return None
