@@ -106,7 +106,8 @@ def decode(
     (generated, the default) or ``"reference"``; they give the same. Returns a `WireStruct` (or a bytes
     subclass for scalar types). Raises DecodeError; ValueError for an unknown ``as_`` or ``engine``.
     """
-    data = bytes(data)
+    if data.__class__ is not bytes:
+        data = bytes(data)
     chosen = _ENGINES[_default or default_engine()] if engine is None else _ENGINES[_checked(engine)]
     return _decode(chosen, _class_of(as_, data), data, as_, missing)[0]
 
@@ -130,7 +131,8 @@ def inspect(
     engine: Engine | None = None,
 ) -> InspectResult:
     """Decode and judge; never raises on bytes. Arguments as for `decode`."""
-    data = bytes(data)
+    if data.__class__ is not bytes:
+        data = bytes(data)
     name = (_default or default_engine()) if engine is None else _checked(engine)
     error: DecodeError | None = None
     cls: Any = None

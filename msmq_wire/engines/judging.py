@@ -32,7 +32,9 @@ def find_anomalies(
     packet: Any, missing: Sequence[Range] = (), error: DecodeError | None = None
 ) -> tuple[Anomaly, ...]:
     """What breaks a MUST in a structure; same results as `reference.find_anomalies`."""
-    if missing or error is not None or not isinstance(packet, WireStruct):
+    if not isinstance(packet, WireStruct):
+        return ()
+    if missing or error is not None:
         return reference.find_anomalies(packet, missing, error)
     cls = packet.__class__
     judge = _judges.get(cls)

@@ -86,6 +86,9 @@ def _write(value: Any, writer: WireWriter) -> WireWriter:
         type(value).schema()._build(value, writer, scope, "")
     except construct.ConstructError as error:
         raise EncodeError(str(error)) from None
+    except TypeError as error:
+        # A value of another type than its field has: expressions compute with it, nodes measure it.
+        raise EncodeError(f"a value of the wrong type: {error}") from None
     return writer
 
 

@@ -14,7 +14,7 @@ from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.sid import SID
 from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
-__all__ = ["ProviderInfo", "SecurityData", "SecurityHeader", "security_id_text"]
+__all__ = ["ProviderInfo", "SecurityData", "SecurityHeader", "security_id_text", "sender_text"]
 
 _SPEC = SpecRef("MS-MQMQ", "2.2.20.6")
 
@@ -182,8 +182,8 @@ class SecurityHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     )
 
 
-def security_id_text(sender: int, security_id: bytes) -> str | None:
-    """A sender as ``S-1-...`` or as a GUID, by ST; None when it is neither."""
+def sender_text(sender: int, security_id: bytes) -> str | None:
+    """A sender as ``S-1-...`` or as a GUID, by its type; None when it is neither."""
     if sender == SenderIdType.QUEUE_MANAGER_GUID and len(security_id) == 16:
         return str(GUID(security_id))
     if sender == SenderIdType.SID:
@@ -194,3 +194,8 @@ def security_id_text(sender: int, security_id: bytes) -> str | None:
         if len(security_id) == 8 + 4 * sid.sub_authority_count:
             return str(sid)
     return None
+
+
+def security_id_text(header: SecurityHeader) -> str | None:
+    """The sender of a message by ST; None when it is neither a SID nor a GUID."""
+    return sender_text(header.bit("st"), header.security_data.security_id)

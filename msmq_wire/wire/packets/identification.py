@@ -19,6 +19,9 @@ __all__ = ["acknowledgment_type", "recognise"]
 _SPEC = SpecRef("MS-MQQB", "3.1.5.1.1")
 _BASE_SIGNATURE = SIGNATURE.to_bytes(4, "little")
 _PING_SIGNATURE = PING_SIGNATURE.to_bytes(2, "little")
+_ORDER_ACK = int(MessageClass.MQMSG_CLASS_ORDER_ACK)
+_FINAL_ACK = 0x4000
+"""Message classes from here on are those of final acknowledgments."""
 _INTERNAL: dict[int, type[WireStruct]] = {
     InternalPacketType.SESSION_ACK: SessionAck,
     InternalPacketType.ESTABLISH_CONNECTION: EstablishConnection,
@@ -78,10 +81,13 @@ def acknowledgment_type(packet: UserMessage) -> type[OrderAck] | type[FinalAck] 
     A FinalAck of the wrong MessageSize is one all the same: the list of packet types does not ask for it.
     """
     properties = packet.message_properties_header
-    if packet.base_header.flags or properties is None or not is_ack_label(properties.label):
+    if packet.base_header.flags or properties is None:
+        return None
+    kind = properties.message_class
+    if (kind != _ORDER_ACK and kind < _FINAL_ACK) or not is_ack_label(properties.label):
         return None
     if not is_order_queue(packet.user_header):
         return None
-    if properties.message_class == MessageClass.MQMSG_CLASS_ORDER_ACK and properties.message_size == 0x24:
-        return OrderAck
-    return FinalAck if properties.message_class >= 0x4000 else None
+    if kind != _ORDER_ACK:
+        return FinalAck
+    return OrderAck if properties.message_size == 0x24 else None
