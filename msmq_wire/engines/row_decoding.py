@@ -12,7 +12,17 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.engines.source import FORMATS, Code, Term, empty, end_of_text, layout, nested, translate
+from msmq_wire.engines.source import (
+    FORMATS,
+    Code,
+    Term,
+    empty,
+    end_of_text,
+    layout,
+    local_name,
+    nested,
+    translate,
+)
 from msmq_wire.wire.expressions import Expression, Operation, length_target, parts
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.generation import generate
@@ -85,7 +95,7 @@ class Decoding:
     # Names, positions and runs.
 
     def _name(self) -> str:
-        return "__".join(self._path) or "_value"
+        return local_name(self._path)
 
     def _position(self) -> str:
         if not self._based:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msmq_wire.engines.source import FORMATS, Code, Term, empty, end_of_text, layout, translate
+from msmq_wire.engines.source import FORMATS, Code, Term, empty, end_of_text, layout, local_name, translate
 from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.generation import generate
@@ -39,7 +39,7 @@ class Encoding:
         self.code.line("return b''.join(_parts)")
 
     def _name(self) -> str:
-        return "__".join(self._path) or "_value"
+        return local_name(self._path)
 
     def _position(self) -> str:
         return f"{self.code.use('_p')} + {self._at}"

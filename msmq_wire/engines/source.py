@@ -6,6 +6,7 @@ first use, kept for the life of the process, and known to `linecache`, so a trac
 
 from __future__ import annotations
 
+import builtins
 import linecache
 import operator
 import re
@@ -19,7 +20,7 @@ import msgspec
 
 from msmq_wire.wire.expressions import Expression, parts
 
-__all__ = ["FORMATS", "Code", "Term", "empty", "end_of_text", "layout", "nested", "translate"]
+__all__ = ["FORMATS", "Code", "Term", "empty", "end_of_text", "layout", "local_name", "nested", "translate"]
 
 FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 """Letters of struct for unsigned numbers, by size in bytes."""
@@ -114,6 +115,12 @@ def _may_be_negative(op: Any, operands: list[Term]) -> bool:
     if op is operator.and_:
         return all(term.negative for term in operands)
     return op not in _GROWING or any(term.negative for term in operands)
+
+
+def local_name(path: list[str]) -> str:
+    """The local variable of a field; no two fields have the same, and none has that of a built-in."""
+    name = "__".join(path) or "_value"
+    return f"{name}_" if hasattr(builtins, name) else name
 
 
 @cache

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from msmq_wire import strategies
 from msmq_wire.engines import reference, rows
-from msmq_wire.engines.codec import InspectResult, decode, encode, inspect
+from msmq_wire.engines.codec import InspectResult, encode, inspect
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import BaseHeader
@@ -169,7 +169,9 @@ def _contradictions(value: Any, draw: Callable[[Any], Any]) -> Any:
 
 
 @given(_valid(), st.data())
-def test_a_value_that_contradicts_itself_is_refused_alike(drawn: tuple[str, Any], data: st.DataObject) -> None:
+def test_a_value_that_contradicts_itself_is_refused_alike(
+    drawn: tuple[str, Any], data: st.DataObject
+) -> None:
     event(type(_both_write(_contradictions(drawn[1], data.draw))).__name__)
 
 
@@ -180,9 +182,9 @@ def test_any_bytes_are_the_same_to_both_whatever_they_are_taken_for(data: bytes)
         _agree(data, stem)
 
 
-
 @pytest.mark.parametrize("stem", sorted(PACKETS))
 def test_a_subclass_of_bytes_a_view_and_a_bytearray_decode_alike(stem: str) -> None:
     data = _load(next(iter(sorted((_PACKETS / stem).glob("*.hex")))))
-    for form in (bytearray(data), memoryview(data), WcharText(data)):
+    forms: tuple[Any, ...] = (bytearray(data), memoryview(data), WcharText(data))
+    for form in forms:
         assert _facts(inspect(form, stem)) == _facts(inspect(data, stem, engine="reference"))
