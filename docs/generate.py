@@ -1,7 +1,7 @@
 """Writes the generated parts of the documentation; with ``--check`` says what is out of date.
 
-Structure pages, enumerations, anomaly codes, the coverage table, the command reference and the JSON Schemas
-are made from the declarations and the program itself. Text outside the markers is written by hand and kept.
+Structure pages, enumerations, anomaly codes, the coverage table, generated code, the command reference and the
+JSON Schemas are made from the declarations and the program itself. Text outside the markers is written by hand and kept.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 # The checkout has to be importable before this.
-from docs.generators import anomalies, commands, coverage, enumerations, schemas, structures  # noqa: E402
+from docs.generators import anomalies, commands, coverage, engines, enumerations, schemas, structures  # noqa: E402
 from docs.generators.markers import filled, page  # noqa: E402
 
 DOCS = ROOT / "docs"
@@ -33,6 +33,7 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "enumerations.md", "Enumerations", {"enumerations": enumerations.block()})
     fill(DOCS / "anomalies.md", "Anomaly codes", {"anomalies": anomalies.block()})
     fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block()})
+    fill(DOCS / "engines.md", "Engines", engines.blocks())
     fill(DOCS / "command-line.md", "Command line", commands.blocks())
     for name, text in schemas.files().items():
         files[DOCS / "schema" / name] = text

@@ -1,0 +1,17 @@
+"""What the engines generate, shown on a small structure."""
+
+from __future__ import annotations
+
+from msmq_wire.engines import judging, rows
+from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
+
+__all__ = ["blocks"]
+
+
+def blocks() -> dict[str, str]:
+    """The blocks of the page on engines."""
+    cls = DirectQueueFormatName
+    return {
+        "rows": f"```python\n{rows.source(cls).strip()}\n```",
+        "judging": f"```python\n{judging.source(cls).strip()}\n```",
+    }
