@@ -11,6 +11,7 @@ from msmq_wire.cli.commands.export import export
 from msmq_wire.cli.commands.messages import messages
 from msmq_wire.cli.commands.packet import packet
 from msmq_wire.cli.reporting import PROGRAM, version_text
+from msmq_wire.engines.codec import default_engine
 
 __all__ = ["build"]
 
@@ -45,3 +46,7 @@ def _program(
 
     Start with: msmq-wire messages FILE to see what was sent, msmq-wire decode FILE to see all of it.
     """
+    try:
+        default_engine()
+    except ValueError as error:
+        raise typer.BadParameter(f"MSMQ_WIRE_ENGINE: {error}") from None

@@ -122,3 +122,14 @@ def test_standard_input_is_decoded_from_a_pipe(capture: Path) -> None:
     result = process("messages", "-", "--format", "jsonl", stdin=capture.read_bytes())
     assert result.returncode == 0
     assert result.stdout.count(b"\n") == 2
+
+
+def test_an_unknown_engine_in_the_environment_is_one_line_and_status_2(
+    capture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MSMQ_WIRE_ENGINE", "fast")
+    result = process("messages", str(capture))
+    assert result.returncode == 2
+    assert result.stdout == b""
+    assert result.stderr.count(b"\n") == 1
+    assert b"MSMQ_WIRE_ENGINE: no engine is called 'fast'" in result.stderr
