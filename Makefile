@@ -4,6 +4,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
 CLI := $(VENV)/.installed-cli
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint bench docs clean
@@ -12,7 +13,7 @@ help:
 	@echo "make demo    decode the demo capture"
 	@echo "make test    run the tests (more arguments: PYTEST_ARGS='-k name')"
 	@echo "make lint    check style, types and layers"
-	@echo "make bench   run the benchmarks"
+	@echo "make bench   run the benchmarks (shorter: BENCH_ARGS=--quick)"
 	@echo "make docs    build the documentation into site/"
 	@echo "make clean   remove $(VENV) and what the tools left behind"
 
@@ -29,7 +30,7 @@ lint: $(DEV)
 	$(BIN)/lint-imports
 
 bench: $(DEV)
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 docs: $(DEV)
 	$(BIN)/python docs/generate.py --check

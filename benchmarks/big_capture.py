@@ -18,7 +18,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.workload import Sender, messages
+import msmq_wire as mw
+from benchmarks.traffic import Sender
+from benchmarks.workload import message
 
 _CONNECTIONS = 24
 _TEMPLATES = 400
@@ -31,7 +33,7 @@ def templates() -> list[bytes]:
     """Messages of realistic sizes: most are small, a few have a body of a megabyte."""
     source = random.Random(1801)
     sizes = [min(12_000, 300 + int(source.expovariate(1 / 1200))) for _ in range(_TEMPLATES - 2)]
-    return [packet for size in [*sizes, _BIG, _BIG // 3] for packet in messages(1, size)]
+    return [mw.encode(message(number, size)) for number, size in enumerate([*sizes, _BIG, _BIG // 3])]
 
 
 def traffic() -> Iterator[bytes]:

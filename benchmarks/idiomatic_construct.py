@@ -1,4 +1,4 @@
-"""UserMessage as construct is usually written: bit structures, enumerations, padded and terminated strings.
+"""The packets as construct is usually written: bit structures, enumerations, padded and terminated strings.
 
 Fair to the library, not to the wire: reserved bits, dirty padding and unknown names are lost, which is why
 the project's own schemas do without these classes.
@@ -6,17 +6,19 @@ the project's own schemas do without these classes.
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import construct
 from construct import (
     Aligned,  # noqa: TID251  # the idiom is what is measured
+    Array,  # noqa: TID251  # the idiom is what is measured
     BitsInteger,
     BitStruct,
     Bytes,
     ByteSwapped,
-    Computed,
     Const,
+    CString,  # noqa: TID251  # the idiom is what is measured
     Enum,  # noqa: TID251  # the idiom is what is measured
     Flag,
     If,  # noqa: TID251  # the idiom is what is measured
@@ -32,7 +34,9 @@ from construct import (
     this,
 )
 
-__all__ = ["USER_MESSAGE"]
+from benchmarks.agreement import Facts, kind, message
+
+__all__ = ["decode", "encode", "facts"]
 
 
 def _bits(*fields: Any) -> Any:
@@ -182,12 +186,152 @@ _MESSAGE_PROPERTIES_HEADER = Aligned(
     ),
 )
 
-USER_MESSAGE: construct.Construct[Any, Any] = Struct(
-    "base_header" / _BASE_HEADER,
-    "user_header" / _USER_HEADER,
-    "transaction_header" / If(this.user_header.flags.th, _TRANSACTION_HEADER),
-    "security_header" / If(this.user_header.flags.sh, _SECURITY_HEADER),
-    "message_properties_header" / If(this.user_header.flags.mp, _MESSAGE_PROPERTIES_HEADER),
-    "kind" / Computed("user_message"),
+_DEBUG_HEADER = Struct(
+    "flags" / _bits(Padding(14), "queue_type" / Enum(BitsInteger(2), none=0, public=1)),
+    Padding(2),
+    "queue_identifier" / If(this.flags.queue_type == "public", _GUID),
 )
-"""Headers of a message without debug, SOAP and multiple-queue headers."""
+
+_ADDRESS_HEADER = Aligned(
+    4,
+    Struct(
+        "header_size" / Int32ul,
+        "header_id" / Enum(Int16ul, destination=0x64, administration=0xC8, response=0x12C),
+        Padding(2),
+        "count" / Rebuild(Int32ul, len_(this.names)),
+        "names"
+        / Array(
+            this.count,
+            Struct(
+                "type" / Enum(Int16ul, public=1, private=2, direct=3, distribution_list=4),
+                "name" / Switch(this.type, {"direct": CString("utf_16_le")}),
+            ),
+        ),
+    ),
+)
+
+_SESSION_HEADER = Struct(
+    "acknowledged" / Int16ul,
+    "recoverable_acknowledged" / Int16ul,
+    "recoverable_flags" / _bits(*(f"stored_{number}" / Flag for number in reversed(range(32)))),
+    "number" / Int16ul,
+    "recoverable_number" / Int16ul,
+    "window_size" / Int16ul,
+    Padding(2),
+)
+
+_INTERNAL_HEADER = Struct(
+    Padding(2),
+    "flags"
+    / _bits(
+        Padding(11),
+        "refused" / Flag,
+        "type" / Enum(BitsInteger(4), session_ack=1, establish_connection=2, connection_parameters=3),
+    ),
+)
+
+_SCHEMAS: dict[str, construct.Construct[Any, Any]] = {
+    "message": Struct(
+        "base_header" / _BASE_HEADER,
+        "user_header" / _USER_HEADER,
+        "transaction_header" / If(this.user_header.flags.th, _TRANSACTION_HEADER),
+        "security_header" / If(this.user_header.flags.sh, _SECURITY_HEADER),
+        "message_properties_header" / If(this.user_header.flags.mp, _MESSAGE_PROPERTIES_HEADER),
+        "debug_header" / If(this.base_header.flags.dh, _DEBUG_HEADER),
+        "multi_queue_format_header"
+        / If(
+            this.user_header.flags.mq,
+            Struct(
+                "destination" / _ADDRESS_HEADER,
+                "administration" / _ADDRESS_HEADER,
+                "response" / _ADDRESS_HEADER,
+            ),
+        ),
+        "session_header" / If(this.base_header.flags.sh, _SESSION_HEADER),
+    ),
+    "session_ack": Struct(
+        "base_header" / _BASE_HEADER,
+        "internal_header" / _INTERNAL_HEADER,
+        "session_header" / _SESSION_HEADER,
+    ),
+    "establish_connection": Struct(
+        "base_header" / _BASE_HEADER,
+        "internal_header" / _INTERNAL_HEADER,
+        "client_guid" / _GUID,
+        "server_guid" / _GUID,
+        "time_stamp" / Int32ul,
+        "operating_system"
+        / _bits(
+            Padding(5),
+            "quality_of_service" / Flag,
+            "server" / Flag,
+            "ping_sent" / Flag,
+            "reserved" / Const(0x10, BitsInteger(8)),
+        ),
+        Padding(2),
+        "padding" / Bytes(512),
+    ),
+    "connection_parameters": Struct(
+        "base_header" / _BASE_HEADER,
+        "internal_header" / _INTERNAL_HEADER,
+        "recoverable_ack_timeout" / Int32ul,
+        "ack_timeout" / Int32ul,
+        Padding(2),
+        "window_size" / Int16ul,
+    ),
+    "ping": Struct(
+        "flags" / _bits(Padding(14), "refused" / Flag, "client" / Flag),
+        "signature" / Const(b"HU"),
+        "cookie" / Int32ul,
+        "qm_guid" / _GUID,
+    ),
+}
+
+Decoded = tuple[str, Any]
+
+
+def decode(data: bytes) -> Decoded:
+    """The kind of a packet and its container."""
+    found = kind(data)
+    return found, _SCHEMAS[found].parse(data)
+
+
+def encode(decoded: Decoded) -> bytes:
+    """The bytes of what `decode` returned."""
+    return _SCHEMAS[decoded[0]].build(decoded[1])
+
+
+def _guid(value: Any) -> bytes:
+    return _GUID.build(value)
+
+
+def _text(guid: Any) -> str:
+    tail = guid.data4.hex()
+    return f"{guid.data1:08x}-{guid.data2:04x}-{guid.data3:04x}-{tail[:4]}-{tail[4:]}"
+
+
+def facts(decoded: Decoded) -> Facts:
+    """What is compared."""
+    found, packet = decoded
+    match found:
+        case "ping":
+            return Facts("ping", packet.cookie, crc=zlib.crc32(_guid(packet.qm_guid)))
+        case "session_ack":
+            header = packet.session_header
+            return Facts("session_ack", header.acknowledged, size=header.window_size)
+        case "connection_parameters":
+            return Facts("connection_parameters", packet.ack_timeout, size=packet.window_size)
+        case "establish_connection":
+            return Facts("establish_connection", packet.time_stamp, crc=zlib.crc32(_guid(packet.client_guid)))
+    user, properties = packet.user_header, packet.message_properties_header
+    queue = user.destination_queue
+    match str(user.flags.dq):
+        case "direct":
+            name = queue.name.rstrip("\0")
+        case "public":
+            name = _text(queue.guid)
+        case _:
+            name = f"{queue.identifier:08x}"
+    multi = packet.multi_queue_format_header
+    count = 0 if multi is None else len(multi.destination.names)
+    return message(user.message_id, name, properties.label, properties.body, count)

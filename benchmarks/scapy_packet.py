@@ -1,7 +1,8 @@
-"""UserMessage as scapy layers are usually written: field lists, conditional fields, length fields."""
+"""The packets as scapy layers are usually written: field lists, conditional fields, length fields."""
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 from scapy.fields import (
@@ -14,16 +15,21 @@ from scapy.fields import (
     LEIntEnumField,
     LEIntField,
     LEShortEnumField,
+    LEShortField,
     PacketField,
+    PacketListField,
     StrFixedLenField,
     StrLenField,
     StrLenFieldUtf16,
+    StrNullFieldUtf16,
     UUIDField,
     XByteField,
 )
 from scapy.packet import Packet
 
-__all__ = ["ScapyUserMessage"]
+from benchmarks.agreement import Facts, kind, message
+
+__all__ = ["decode", "encode", "facts"]
 
 _QUEUE_TYPES = {
     0: "none",
@@ -35,6 +41,9 @@ _QUEUE_TYPES = {
     6: "private_on_other_host",
     7: "direct",
 }
+
+
+_INTERNAL_TYPES = {1: "session_ack", 2: "establish_connection", 3: "connection_parameters"}
 
 
 class _Part(Packet):
@@ -217,23 +226,174 @@ class MessagePropertiesHeader(_Part):
     ]
 
 
-class ScapyUserMessage(Packet):
-    """Headers of a message without debug, SOAP and multiple-queue headers."""
+class DebugHeader(_Part):
+    name = "DebugHeader"
+    fields_desc = [  # noqa: RUF012  # as scapy wants it
+        BitField("reserved_bits", 0, 14, tot_size=-2),
+        BitEnumField("queue_type", 0, 2, {0: "none", 1: "public"}, end_tot_size=-2),
+        LEShortField("reserved", 0),
+        ConditionalField(
+            UUIDField("queue_identifier", None, uuid_fmt=UUIDField.FORMAT_LE), lambda pkt: pkt.queue_type == 1
+        ),
+    ]
 
+
+class DirectElement(_Part):
+    name = "MQFFormatNameElement"
+    fields_desc = [  # noqa: RUF012  # as scapy wants it
+        LEShortEnumField("format_type", 3, {1: "public", 2: "private", 3: "direct", 4: "distribution_list"}),
+        StrNullFieldUtf16("format_name", b""),
+    ]
+
+
+class AddressHeader(_Part):
+    name = "MQFAddressHeader"
+    fields_desc = [  # noqa: RUF012  # as scapy wants it
+        LEIntField("header_size", 12),
+        LEShortEnumField("header_id", 0x64, {0x64: "destination", 0xC8: "administration", 0x12C: "response"}),
+        LEShortField("reserved", 0),
+        FieldLenField("element_count", None, fmt="<I", count_of="names"),
+        PacketListField("names", [], DirectElement, count_from=lambda pkt: pkt.element_count),
+        StrLenField("padding", b"", length_from=lambda pkt: -sum(len(name) for name in pkt.names) & 3),
+    ]
+
+
+class SessionHeader(_Part):
+    name = "SessionHeader"
+    fields_desc = [  # noqa: RUF012  # as scapy wants it
+        LEShortField("acknowledged", 0),
+        LEShortField("recoverable_acknowledged", 0),
+        LEIntField("recoverable_flags", 0),
+        LEShortField("number", 0),
+        LEShortField("recoverable_number", 0),
+        LEShortField("window_size", 0x40),
+        LEShortField("reserved", 0),
+    ]
+
+
+class InternalHeader(_Part):
+    name = "InternalHeader"
+    fields_desc = [  # noqa: RUF012  # as scapy wants it
+        LEShortField("reserved", 0),
+        BitField("unused", 0, 11, tot_size=-2),
+        BitField("refused", 0, 1),
+        BitEnumField("type", 1, 4, _INTERNAL_TYPES, end_tot_size=-2),
+    ]
+
+
+def _announced(name: str, layer: type[Packet], selector: str) -> ConditionalField:
+    """A header that a bit of the UserHeader announces."""
+    return ConditionalField(
+        PacketField(name, layer(), layer), lambda pkt: getattr(pkt.user_header, selector) == 1
+    )
+
+
+class UserMessage(Packet):
     name = "UserMessage"
     fields_desc = [  # noqa: RUF012  # as scapy wants it
         PacketField("base_header", BaseHeader(), BaseHeader),
         PacketField("user_header", UserHeader(), UserHeader),
+        _announced("transaction_header", TransactionHeader, "th"),
+        _announced("security_header", SecurityHeader, "sh"),
+        _announced("message_properties_header", MessagePropertiesHeader, "mp"),
         ConditionalField(
-            PacketField("transaction_header", TransactionHeader(), TransactionHeader),
-            lambda pkt: pkt.user_header.th == 1,
+            PacketField("debug_header", DebugHeader(), DebugHeader), lambda pkt: pkt.base_header.flags.dh
         ),
+        _announced("destination", AddressHeader, "mq"),
+        _announced("administration", AddressHeader, "mq"),
+        _announced("response", AddressHeader, "mq"),
         ConditionalField(
-            PacketField("security_header", SecurityHeader(), SecurityHeader),
-            lambda pkt: pkt.user_header.sh == 1,
-        ),
-        ConditionalField(
-            PacketField("message_properties_header", MessagePropertiesHeader(), MessagePropertiesHeader),
-            lambda pkt: pkt.user_header.mp == 1,
+            PacketField("session_header", SessionHeader(), SessionHeader),
+            lambda pkt: pkt.base_header.flags.sh,
         ),
     ]
+
+
+class SessionAck(Packet):
+    name = "SessionAck"
+    fields_desc = [  # noqa: RUF012  # as scapy wants it
+        PacketField("base_header", BaseHeader(), BaseHeader),
+        PacketField("internal_header", InternalHeader(), InternalHeader),
+        PacketField("session_header", SessionHeader(), SessionHeader),
+    ]
+
+
+class EstablishConnection(Packet):
+    name = "EstablishConnection"
+    fields_desc = [  # noqa: RUF012  # as scapy wants it
+        PacketField("base_header", BaseHeader(), BaseHeader),
+        PacketField("internal_header", InternalHeader(), InternalHeader),
+        UUIDField("client_guid", None, uuid_fmt=UUIDField.FORMAT_LE),
+        UUIDField("server_guid", None, uuid_fmt=UUIDField.FORMAT_LE),
+        LEIntField("time_stamp", 0),
+        LEShortField("operating_system", 0x310),
+        LEShortField("reserved", 0),
+        StrFixedLenField("padding", b"Z" * 512, 512),
+    ]
+
+
+class ConnectionParameters(Packet):
+    name = "ConnectionParameters"
+    fields_desc = [  # noqa: RUF012  # as scapy wants it
+        PacketField("base_header", BaseHeader(), BaseHeader),
+        PacketField("internal_header", InternalHeader(), InternalHeader),
+        LEIntField("recoverable_ack_timeout", 0x1F4),
+        LEIntField("ack_timeout", 0x1D4C0),
+        LEShortField("reserved", 0),
+        LEShortField("window_size", 0x40),
+    ]
+
+
+class Ping(Packet):
+    name = "Ping"
+    fields_desc = [  # noqa: RUF012  # as scapy wants it
+        FlagsField("flags", 0, -16, ["rc", "rf"]),
+        StrFixedLenField("signature", b"HU", 2),
+        LEIntField("cookie", 0),
+        UUIDField("qm_guid", None, uuid_fmt=UUIDField.FORMAT_LE),
+    ]
+
+
+_LAYERS: dict[str, type[Packet]] = {
+    "message": UserMessage,
+    "session_ack": SessionAck,
+    "establish_connection": EstablishConnection,
+    "connection_parameters": ConnectionParameters,
+    "ping": Ping,
+}
+
+
+def decode(data: bytes) -> Packet:
+    """The layer of a packet."""
+    return _LAYERS[kind(data)](data)
+
+
+def encode(packet: Packet) -> bytes:
+    """The bytes of a layer, built from its fields once ``clear_cache`` made it forget what it came from."""
+    data: bytes = packet.build()
+    return data
+
+
+def facts(packet: Any) -> Facts:
+    """What is compared."""
+    match packet.name:
+        case "Ping":
+            return Facts("ping", packet.cookie, crc=zlib.crc32(packet.qm_guid.bytes_le))
+        case "SessionAck":
+            header = packet.session_header
+            return Facts("session_ack", header.acknowledged, size=header.window_size)
+        case "ConnectionParameters":
+            return Facts("connection_parameters", packet.ack_timeout, size=packet.window_size)
+        case "EstablishConnection":
+            crc = zlib.crc32(packet.client_guid.bytes_le)
+            return Facts("establish_connection", packet.time_stamp, crc=crc)
+    user, properties = packet.user_header, packet.message_properties_header
+    match user.dq:
+        case 7:
+            queue = user.destination_queue.format_name.rstrip("\0")
+        case 5:
+            queue = str(user.destination_queue_public.identifier)
+        case _:
+            queue = f"{user.destination_queue_id.identifier:08x}"
+    count = len(packet.destination.names) if user.mq else 0
+    return message(user.message_id, queue, properties.label, properties.body, count)

@@ -1,0 +1,158 @@
+"""``python -m benchmarks``: everything side by side, as tables, as JSON and as a page of the docs."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benchmarks import capture_groups, codec_groups, scaling
+from benchmarks.capture_groups import Part
+from benchmarks.codec_groups import Sizes
+from benchmarks.measure import BUSY, Neighbours, Result, pin
+from benchmarks.report import document, page_with, table_text
+from benchmarks.traffic import Written, disordered, in_order, write
+from benchmarks.workload import MIX_CYCLE, messages, mixed
+
+_PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+
+Shape = tuple[int, Callable[[Iterable[bytes]], Iterator[bytes]]]
+_CAPTURES: dict[str, Shape] = {
+    "600": (600, in_order),
+    "4k": (4096, in_order),
+    "reordered": (4096, disordered),
+}
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """How much a run does: packets and rounds of the codec groups, frames and rounds of the captures."""
+
+    codec: Sizes
+    frames: int
+    rounds: int
+
+
+_FULL = _Plan(Sizes(slow=5 * MIX_CYCLE, rows=10_000, columns=10_000, rounds=11), frames=100_000, rounds=5)
+_QUICK = _Plan(Sizes(slow=MIX_CYCLE, rows=2_000, columns=10_000, rounds=3), frames=6_000, rounds=3)
+
+
+def _packets(group: str, count: int) -> list[bytes]:
+    if group == "mixed":
+        return mixed(count)
+    return list(messages(count, 600 if group == "600" else 4096))
+
+
+def _agree(lines: list[str], what: str) -> bool:
+    for line in lines:
+        print(f"{what}: {line}", file=sys.stderr)
+    return not lines
+
+
+def _check(folder: Path) -> bool:
+    """Whether all contestants read and write the same; every difference is a line on standard error."""
+    agreed = True
+    for group in ("600", "4k", "mixed"):
+        agreed &= _agree(codec_groups.check(_packets(group, 2 * MIX_CYCLE)), group)
+    for group, (size, shape) in _CAPTURES.items():
+        agreed &= _agree(capture_groups.check(folder, list(messages(100, size)), shape), f"capture {group}")
+    return agreed
+
+
+def _codec(plan: _Plan) -> Iterator[list[Result]]:
+    for group in ("600", "4k", "mixed"):
+        sizes = plan.codec
+        if group == "mixed":
+            # A mix takes longer to build, and repeats itself after some cycles all the same.
+            cycles = mixed(10 * MIX_CYCLE)
+            packets = cycles * (max(sizes.rows, sizes.columns) // len(cycles))
+        else:
+            packets = _packets(group, max(sizes.rows, sizes.columns))
+        yield codec_groups.run(group, packets, sizes)
+
+
+def _captures(plan: _Plan, folder: Path) -> Iterator[list[Result]]:
+    for group, (size, shape) in _CAPTURES.items():
+        # Frames for one message: its segments, and an acknowledgment for every other one.
+        count = int(plan.frames / (-(-size // 1460) * 1.5))
+
+        def part(name: str, packets: int, size: int = size, shape: Any = shape) -> Written:
+            return write(folder / f"{name}.pcap", shape(messages(packets, size)))
+
+        captures = Part(
+            whole=part(group, count),
+            tenth=part(f"{group}_tenth", count // 10),
+            hundredth=part(f"{group}_hundredth", count // 100),
+            packets=count,
+        )
+        yield capture_groups.run(group, captures, plan.rounds)
+
+
+def _measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    plan = _QUICK if options.quick else _FULL
+    pinned = pin() is not None
+    neighbours = Neighbours()
+    results: list[Result] = []
+    for found in itertools.chain(_codec(plan), _captures(plan, folder)):
+        results += found
+        for group in dict.fromkeys(result.group for result in found):
+            print(table_text(found, group), flush=True)
+    busy = neighbours.share()
+    if busy is not None and busy > BUSY:
+        print(
+            f"\nwarning: others kept {busy:.2f} cores busy: take ratios with care and rates not at all",
+            file=sys.stderr,
+        )
+    grown = scaling.run(folder) if options.scale else []
+    return document(results, grown, pinned=pinned, busy=busy, quick=options.quick)
+
+
+def _arguments() -> argparse.Namespace:
+    description = (__doc__ or "").partition(": ")[2]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=description)
+    parser.add_argument("--quick", action="store_true", help="fewer messages and rounds: about a minute")
+    parser.add_argument("--check", action="store_true", help="see that all agree, measure nothing")
+    parser.add_argument("--scale", action="store_true", help="captures of 1 and 5 million frames, too: 3 GB")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to FILE")
+    parser.add_argument("--docs", action="store_true", help="write the tables into docs/performance.md")
+    parser.add_argument(
+        "--from", dest="given", type=Path, metavar="FILE", help="for --docs: a run written before"
+    )
+    options = parser.parse_args()
+    if options.given is not None and not options.docs:
+        parser.error("--from needs --docs")
+    return options
+
+
+def main() -> int:
+    options = _arguments()
+    if options.given is not None:
+        found = json.loads(options.given.read_text(encoding="utf-8"))
+    else:
+        with tempfile.TemporaryDirectory(prefix="msmq-wire-") as name:
+            folder = Path(name)
+            if not _check(folder):
+                return 1
+            print("all contestants agree", flush=True)
+            if options.check:
+                return 0
+            found = _measured(options, folder)
+        print("\nRatios, medians of the rounds")
+        for name, value in found["ratios"].items():
+            print(f"{name:48} {value:,.4g}")
+    if options.json is not None:
+        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if options.docs:
+        _PAGE.write_text(page_with(_PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+        print(f"figures written into {_PAGE.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""Contestants side by side: interleaved rounds, rates, medians, and ratios taken round by round.
+
+A busy machine slows all contestants of a round alike, so ratios within a round say more than rates.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+__all__ = ["BUSY", "Contestant", "Neighbours", "Result", "all_cores", "measure", "pin", "ratio_of"]
+
+BUSY = 0.1
+"""Cores that others may keep busy; with more, figures of column engines are worth nothing."""
+
+
+class Contestant(msgspec.Struct, frozen=True):
+    """A name, and work that returns how many items it did.
+
+    ``every_core`` lifts the limit to one core while it runs: for programs of their own, and what they need.
+    """
+
+    name: str
+    work: Callable[[], int]
+    every_core: bool = False
+
+
+class Result(msgspec.Struct, frozen=True):
+    """The rates of one contestant, in items a second, one for every round of its group."""
+
+    group: str
+    contestant: str
+    unit: str
+    median: float
+    min: float
+    max: float
+    rates: tuple[float, ...]
+
+
+def pin() -> int | None:
+    """Bind this process to one core; return the core, None where the system cannot."""
+    if sys.platform != "linux":
+        return None
+    core = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+    return core
+
+
+@contextmanager
+def all_cores() -> Iterator[None]:
+    """Let this process, and what it starts, use every core for a while."""
+    if sys.platform != "linux":
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+class Neighbours:
+    """How much of the machine others use, from when this is made."""
+
+    def __init__(self) -> None:
+        self._before = _seconds()
+
+    def share(self) -> float | None:
+        """Cores that others kept busy on average; None where the system does not tell."""
+        if self._before is None:
+            return None
+        machine, own, clock = (now - then for now, then in zip(_seconds() or (), self._before, strict=True))
+        return max(0.0, (machine - own) / clock)
+
+
+def _seconds() -> tuple[float, float, float] | None:
+    """Seconds that all cores worked, that this process and its children worked, and of the clock."""
+    try:
+        with open("/proc/stat", encoding="ascii") as file:
+            ticks = [int(word) for word in file.readline().split()[1:9]]
+    except OSError:
+        return None
+    idle = ticks[3] + ticks[4]
+    return (sum(ticks) - idle) / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4]), time.monotonic()
+
+
+def measure(group: str, unit: str, contestants: Sequence[Contestant], rounds: int) -> list[Result]:
+    """Run every contestant once for nothing, then once in each round; one `Result` for each."""
+    rates: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
+    for number in range(rounds + 1):
+        for contestant in contestants:
+            rate = _rate(contestant)
+            if number:
+                rates[contestant.name].append(rate)
+    return [
+        Result(group, name, unit, statistics.median(each), min(each), max(each), tuple(each))
+        for name, each in rates.items()
+    ]
+
+
+def _rate(contestant: Contestant) -> float:
+    if contestant.every_core:
+        with all_cores():
+            return _timed(contestant.work)
+    return _timed(contestant.work)
+
+
+def _timed(work: Callable[[], int]) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    done = work()
+    return done / (time.perf_counter() - start)
+
+
+def ratio_of(results: Sequence[Result], group: str, contestant: str, baseline: str) -> tuple[float, ...]:
+    """The ratio of two contestants in each round; empty when one of them did not run."""
+    found = {result.contestant: result.rates for result in results if result.group == group}
+    if contestant not in found or baseline not in found:
+        return ()
+    pairs = zip(found[contestant], found[baseline], strict=True)
+    return tuple(rate / other for rate, other in pairs)

@@ -1,0 +1,218 @@
+"""What a run found, as a JSON document, as text for a terminal and as the tables of the documentation."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import statistics
+import subprocess
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benchmarks import capture_groups as capture
+from benchmarks import codec_groups as codec
+from benchmarks.measure import Result, ratio_of
+from benchmarks.scaling import Scaling
+from docs.generators.markers import code, filled, table
+
+__all__ = ["GROUPS", "document", "page_with", "ratios", "table_text"]
+
+GROUPS: dict[str, tuple[str, str]] = {
+    "decode_600": ("Decode, messages of 600 bytes", codec.LEAN),
+    "decode_4k": ("Decode, messages of 4,096 bytes", codec.LEAN),
+    "decode_mixed": ("Decode, every kind of packet", codec.LEAN),
+    "encode_600": ("Encode, messages of 600 bytes", codec.LEAN),
+    "encode_4k": ("Encode, messages of 4,096 bytes", codec.LEAN),
+    "encode_mixed": ("Encode, every kind of packet", codec.LEAN),
+    "capture_600": ("Capture, messages of 600 bytes, one in a segment", capture.TSHARK_FIELDS),
+    "capture_4k": ("Capture, messages of 4,096 bytes over segments", capture.TSHARK_FIELDS),
+    "capture_reordered": ("Capture, segments cut anywhere, late and twice", capture.TSHARK_FIELDS),
+}
+"""Title and baseline of every group."""
+
+_CODEC_SUFFIXES = {"600": "", "4k": "_4k", "mixed": "_mixed"}
+_CAPTURE_SUFFIXES = {"600": "", "4k": "_4k", "reordered": "_reordered"}
+_DECODE_RATIOS = {
+    "rows_decode_vs_construct_lean": (codec.ROWS, codec.LEAN),
+    "rows_decode_vs_construct_idiomatic": (codec.ROWS, codec.IDIOMATIC),
+    "rows_decode_vs_reference": (codec.ROWS, codec.REFERENCE),
+    "rows_inspect_vs_rows_decode": (codec.INSPECT, codec.ROWS),
+    "columns_decode_vs_construct_lean": (codec.COLUMNS, codec.LEAN),
+    "columns_judged_vs_construct_lean": (codec.COLUMNS_JUDGED, codec.LEAN),
+    "columns_read_vs_construct_lean": (codec.COLUMNS_READ, codec.LEAN),
+    "columns_arrow_vs_construct_lean": (codec.ARROW, codec.LEAN),
+    "columns_arrow_judged_vs_construct_lean": (codec.ARROW_JUDGED, codec.LEAN),
+}
+_ENCODE_RATIOS = {
+    "encode_vs_construct_lean": (codec.ROWS, codec.LEAN),
+    "encode_vs_construct_idiomatic": (codec.ROWS, codec.IDIOMATIC),
+}
+_CAPTURE_RATIOS = {
+    "capture_rows_vs_tshark_fields": (capture.ROWS, capture.TSHARK_FIELDS),
+    "capture_rows_vs_tshark_ek": (capture.ROWS, capture.TSHARK_EK),
+    "capture_rows_vs_dpkt": (capture.ROWS, capture.DPKT),
+    "capture_arrow_vs_tshark_fields": (capture.ARROW, capture.TSHARK_FIELDS),
+    "capture_arrow_vs_tshark_ek": (capture.ARROW, capture.TSHARK_EK),
+    "capture_arrow_vs_memory_floor": (capture.ARROW, capture.FLOOR),
+}
+_DISTRIBUTIONS = (
+    "msmq-wire",
+    "construct",
+    "dissect.cstruct",
+    "dpkt",
+    "msgspec",
+    "numpy",
+    "pyarrow",
+    "pyshark",
+    "scapy",
+)
+
+
+def ratios(results: Sequence[Result], scaling: Sequence[Scaling] = ()) -> dict[str, float]:
+    """Medians of the ratios of the rounds: how many times as fast the first of a name is as the second.
+
+    ``scaling_<work>_5m_vs_1m`` is the cost of a frame in the largest capture over that in the smallest.
+    """
+    found: dict[str, float] = {}
+    for prefix, suffixes, pairs in (
+        ("decode", _CODEC_SUFFIXES, _DECODE_RATIOS),
+        ("encode", _CODEC_SUFFIXES, _ENCODE_RATIOS),
+        ("capture", _CAPTURE_SUFFIXES, _CAPTURE_RATIOS),
+    ):
+        for group, suffix in suffixes.items():
+            for name, (contestant, baseline) in pairs.items():
+                each = ratio_of(results, f"{prefix}_{group}", contestant, baseline)
+                if each:
+                    found[name + suffix] = statistics.median(each)
+    for work in {each.work for each in scaling}:
+        costs = {each.frames: each.nanoseconds for each in scaling if each.work == work}
+        found[f"scaling_{work}_5m_vs_1m"] = costs[max(costs)] / costs[min(costs)]
+    return found
+
+
+def _cpu() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    model = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
+    return model[1] if model else platform.machine()
+
+
+def _versions() -> dict[str, str]:
+    versions = {"Python": platform.python_version()}
+    for name in _DISTRIBUTIONS:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    tshark = capture.find_tshark()
+    if tshark is not None:
+        told = subprocess.run([tshark, "--version"], capture_output=True, text=True, check=False).stdout
+        number = re.search(r"\d+\.\d+\.\d+", told)
+        versions["tshark"] = number[0] if number else "unknown"
+    return versions
+
+
+def document(
+    results: Sequence[Result], scaling: Sequence[Scaling], *, pinned: bool, busy: float | None, quick: bool
+) -> dict[str, Any]:
+    """The run as one object, as ``--json`` writes it; ``busy`` are the cores that others used."""
+    return {
+        "machine": {
+            "cpu": _cpu(),
+            "cores": os.cpu_count(),
+            "system": f"{platform.system()} {platform.machine()}",
+            "pinned": pinned,
+            "busy": busy,
+        },
+        "date": datetime.now(UTC).date().isoformat(),
+        "quick": quick,
+        "versions": _versions(),
+        "results": msgspec.to_builtins(results),
+        "scaling": msgspec.to_builtins(scaling),
+        "ratios": ratios(results, scaling),
+    }
+
+
+def _rows(results: Sequence[Result], group: str) -> Iterator[tuple[str, str, str, str, str, str]]:
+    baseline = GROUPS[group][1]
+    for result in sorted((each for each in results if each.group == group), key=lambda each: each.median):
+        ratio = ratio_of(results, group, result.contestant, baseline)
+        middle = f"{statistics.median(ratio):,.4g}" if ratio else ""
+        spread = f"{min(ratio):,.4g} to {max(ratio):,.4g}" if ratio else ""
+        rate, low, high = (f"{rate:,.0f}" for rate in (result.median, result.min, result.max))
+        yield (result.contestant, rate, low, high, middle, spread)
+
+
+def table_text(results: Sequence[Result], group: str) -> str:
+    """One group for a terminal: rates and their range, ratios to the baseline and their range."""
+    title, baseline = GROUPS[group]
+    unit = next(result.unit for result in results if result.group == group)
+    lines = [f"\n{title}; {unit}, ratio to: {baseline}"]
+    for name, rate, low, high, ratio, spread in _rows(results, group):
+        lines.append(f"  {name:48} {rate:>12} ({low} to {high})   x {ratio} ({spread})")
+    return "\n".join(lines)
+
+
+_COLUMNS = {"": "600 bytes", "_4k": "4,096 bytes", "_mixed": "mixed", "_reordered": "reordered"}
+
+
+def _ratio_table(found: dict[str, float]) -> str:
+    """One line for every ratio, one column for every workload; ratios of the growth have a single value."""
+    lines: dict[str, dict[str, str]] = {}
+    for name, value in found.items():
+        suffix = next((suffix for suffix in reversed(_COLUMNS) if name.endswith(suffix)), "")
+        lines.setdefault(name.removesuffix(suffix), {})[suffix] = f"{value:,.4g}"
+    return table(
+        ("Ratio", *_COLUMNS.values()),
+        [(code(name), *(values.get(suffix, "") for suffix in _COLUMNS)) for name, values in lines.items()],
+    )
+
+
+def _blocks(found: dict[str, Any]) -> Iterator[str]:
+    machine, versions = found["machine"], found["versions"]
+    results = msgspec.convert(found["results"], list[Result])
+    scaling = msgspec.convert(found["scaling"], list[Scaling])
+    programs = ", ".join(f"{name} {version}" for name, version in versions.items())
+    one = "one core for this process" if machine["pinned"] else "no core of its own"
+    load = "" if machine["busy"] is None else f", others used {machine['busy']:.2f} cores"
+    short = " A short run (`--quick`): read it as an order of magnitude." if found["quick"] else ""
+    yield (
+        f"Measured on {found['date']}: {machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
+        f"{one}{load}. {programs}.{short}"
+    )
+    yield "### Ratios"
+    yield _ratio_table(found["ratios"])
+    for group, (title, baseline) in GROUPS.items():
+        if any(result.group == group for result in results):
+            unit = next(result.unit for result in results if result.group == group)
+            yield f"### {title}"
+            head = ("Contestant", unit, "lowest", "highest", f"Ratio to {baseline}", "lowest to highest")
+            yield table(head, _rows(results, group))
+    if scaling:
+        yield "### Growth"
+        yield table(
+            ("Work", "Frames", "ns a frame", "lowest to highest", "Peak memory, MB"),
+            [
+                (
+                    f"capture to {each.work}",
+                    f"{each.frames:,}",
+                    f"{each.nanoseconds:,.0f}",
+                    f"{min(each.runs):,.0f} to {max(each.runs):,.0f}",
+                    f"{each.peak_memory / 1e6:,.0f}",
+                )
+                for each in scaling
+            ],
+        )
+
+
+def page_with(text: str, found: dict[str, Any]) -> str:
+    """The page of the documentation with the figures of a document. Raises ValueError without its markers."""
+    return filled(text, {"figures": "\n\n".join(_blocks(found))})

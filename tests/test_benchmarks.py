@@ -1,0 +1,209 @@
+"""The benchmarks without their clock: contestants agree, ratios are those of rounds, the page is filled."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import msmq_wire as mw
+from benchmarks import codec_groups, lean_construct
+from benchmarks.agreement import Facts, differences
+from benchmarks.measure import Contestant, Result, measure, ratio_of
+from benchmarks.report import GROUPS, page_with, ratios, table_text
+from benchmarks.scaling import Scaling
+from benchmarks.traffic import disordered, in_order, write
+from benchmarks.workload import MIX_CYCLE, message, messages, mixed
+
+_ROOT = Path(__file__).resolve().parents[1]
+_REQUIRED = {
+    "rows_decode_vs_construct_lean",
+    "encode_vs_construct_lean",
+    "columns_decode_vs_construct_lean",
+    "columns_arrow_vs_construct_lean",
+    "capture_rows_vs_tshark_fields",
+    "capture_arrow_vs_tshark_fields",
+    "capture_arrow_vs_tshark_ek",
+    "capture_arrow_vs_memory_floor",
+}
+
+
+def _result(group: str, contestant: str, *rates: float) -> Result:
+    return Result(
+        group, contestant, "messages/s", sorted(rates)[len(rates) // 2], min(rates), max(rates), rates
+    )
+
+
+def _of_every_contestant() -> list[Result]:
+    names = {name for module in ("codec_groups", "capture_groups") for name in _contestants(module)}
+    return [_result(group, name, 1.0, 2.0, 4.0) for group in GROUPS for name in sorted(names)]
+
+
+def _contestants(module: str) -> list[str]:
+    found = vars(sys.modules[f"benchmarks.{module}"])
+    return [found[name] for name in found["__all__"] if name.isupper()]
+
+
+def _document(**changes: Any) -> dict[str, Any]:
+    results = _of_every_contestant()
+    return {
+        "machine": {"cpu": "a processor", "cores": 2, "system": "Linux", "pinned": True, "busy": 0.25},
+        "date": "2026-01-02",
+        "quick": False,
+        "versions": {"Python": "3.11.0"},
+        "results": [{name: getattr(result, name) for name in result.__struct_fields__} for result in results],
+        "scaling": [],
+        "ratios": ratios(results),
+        **changes,
+    }
+
+
+def test_all_contestants_of_the_program_agree() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--check"],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "all contestants agree" in done.stdout
+
+
+def test_a_contestant_that_reads_something_else_is_named() -> None:
+    first, second = Facts("ping", 1), Facts("ping", 2)
+    found = {"same": [first, second], "short": [first], "other": [second, second]}
+    assert differences(found, [first, second]) == [
+        "short: 1 of 2, the first that differs is number 1",
+        "other: 2 of 2, the first that differs is number 0",
+    ]
+
+
+def test_a_peer_that_changes_a_byte_does_not_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    encode = lean_construct.encode
+    monkeypatch.setattr(lean_construct, "encode", lambda decoded: encode(decoded)[:-1] + b"\xff")
+    [line] = codec_groups.check([mw.encode(message(7))])
+    assert line.startswith("construct, lean, encode: ")
+
+
+def test_a_message_has_the_size_it_is_asked_for() -> None:
+    for size in (600, 4096):
+        packets = list(messages(40, size))
+        assert {len(packet) for packet in packets} == {size}
+        assert [mw.decode(packet).user_header.message_id for packet in packets] == list(range(40))
+        assert len(set(packets)) == 40
+
+
+def test_messages_from_a_template_are_those_built_one_by_one() -> None:
+    assert list(messages(20, first=30)) == [mw.encode(message(number)) for number in range(30, 50)]
+
+
+def test_a_mix_has_every_kind_and_nothing_that_does_not_decode() -> None:
+    results = [mw.inspect(data) for data in mixed(MIX_CYCLE)]
+    assert {result.type for result in results} == {
+        "ping",
+        "establish_connection",
+        "connection_parameters",
+        "session_ack",
+        "user_message",
+        "order_ack",
+        "final_ack",
+    }
+    assert [result.error for result in results if result.error is not None] == []
+    assert [a.code for result in results for a in result.anomalies] == ["user_header.hops"] * 2
+    assert (
+        sum(getattr(result.packet, "multi_queue_format_header", None) is not None for result in results) == 2
+    )
+
+
+@pytest.mark.parametrize("shape", [in_order, disordered], ids=["in-order", "disordered"])
+def test_a_capture_carries_every_message_once(shape: Any, tmp_path: Path) -> None:
+    packets = list(messages(150, 2000))
+    written = write(tmp_path / "messages.pcap", shape(packets))
+    records = list(mw.read_capture(written.path))
+    assert {record.type for record in records} == {"user_message"}
+    assert sorted(mw.encode(record.packet) for record in records) == sorted(packets)
+    data = written.path.read_bytes()
+    at, sizes = 24, []
+    while at < len(data):
+        sizes.append(struct.unpack_from("<I", data, at + 8)[0])
+        at += 16 + sizes[-1]
+    assert len(sizes) == written.frames
+    assert sum(size - 54 for size in sizes) == written.payload
+
+
+def test_every_contestant_runs_in_every_round_and_once_before() -> None:
+    order: list[str] = []
+
+    def work(name: str) -> int:
+        order.append(name)
+        return 5
+
+    results = measure(
+        "group", "items/s", [Contestant("a", lambda: work("a")), Contestant("b", lambda: work("b"))], 3
+    )
+    assert order == ["a", "b"] * 4
+    assert [(result.contestant, len(result.rates)) for result in results] == [("a", 3), ("b", 3)]
+
+
+def test_a_ratio_is_taken_round_by_round() -> None:
+    results = [_result("decode_600", "ours", 10, 40, 90), _result("decode_600", "theirs", 10, 20, 30)]
+    assert ratio_of(results, "decode_600", "ours", "theirs") == (1, 2, 3)
+    assert ratio_of(results, "decode_600", "ours", "absent") == ()
+
+
+def test_ratios_have_the_names_that_others_read() -> None:
+    found = ratios(_of_every_contestant())
+    assert set(found) >= _REQUIRED
+    assert {f"{name}_4k" for name in _REQUIRED} <= set(found)
+    assert set(found.values()) == {1}
+
+
+def test_growth_is_the_cost_of_a_frame_in_the_large_capture_over_that_in_the_small() -> None:
+    scaling = [Scaling("rows", 1000, 50, (50,), 1), Scaling("rows", 5000, 60, (60,), 1)]
+    assert ratios([], scaling) == {"scaling_rows_5m_vs_1m": 1.2}
+
+
+def test_a_group_for_a_terminal_shows_rates_and_ratios() -> None:
+    lean, rows = codec_groups.LEAN, codec_groups.ROWS
+    text = table_text(
+        [_result("decode_600", lean, 10_000.0, 11_000), _result("decode_600", rows, 250_000, 253_000)],
+        "decode_600",
+    )
+    assert f"{rows:48}      253,000 (250,000 to 253,000)   x 24 (23 to 25)" in text
+
+
+def test_the_page_takes_the_figures_of_a_run_and_keeps_its_text() -> None:
+    page = (_ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    filled = page_with(
+        page,
+        _document(
+            scaling=[
+                {
+                    "work": "arrow",
+                    "frames": 1_000_000,
+                    "nanoseconds": 900.0,
+                    "runs": [850.0, 900.0],
+                    "peak_memory": 9_000_000,
+                }
+            ]
+        ),
+    )
+    before, marker = page.split("<!-- generated: figures -->")[0], "<!-- end of generated part -->"
+    assert filled.startswith(before)
+    assert filled.endswith(marker + page.split(marker)[1])
+    assert "Measured on 2026-01-02: a processor, 2 cores, Linux, one core for this process" in filled
+    assert "| `rows_decode_vs_construct_lean` | 1 | 1 | 1 |" in filled
+    assert "| capture to arrow | 1,000,000 | 900 | 850 to 900 | 9 |" in filled
+    assert page_with(filled, _document()) == page_with(page, _document())
+
+
+def test_a_document_goes_through_json_unchanged() -> None:
+    document = _document()
+    page = (_ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    assert page_with(page, json.loads(json.dumps(document))) == page_with(page, document)
