@@ -8,29 +8,22 @@ from __future__ import annotations
 
 import base64
 import datetime
-import ipaddress
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from msmq_wire import names
 from msmq_wire.engines.codec import InspectResult
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
-from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
-from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
+from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, security_id_text
+from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader, address_text
 from msmq_wire.wire.musts import Anomaly
-from msmq_wire.wire.types.enumerations import AddressType, QueueType, SenderIdType
+from msmq_wire.wire.types.enumerations import AddressType, QueueType
 from msmq_wire.wire.types.guid import GUID
-from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName
-from msmq_wire.wire.types.mqf_distribution_queue_format_name import MQFDistributionQueueFormatName
-from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
-from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
-from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
-from msmq_wire.wire.types.sid import SID
+from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = [
@@ -252,44 +245,12 @@ def _user_header(header: WireStruct) -> Json:
     return shown
 
 
-def element_format_name(element: MQFFormatNameElement) -> str | None:
-    """The format name of an element of a multiple-queue list, None when it was not reached."""
-    match element.format_name:
-        case MQFDirectQueueFormatName(direct_format_name=WcharText() as name):
-            return names.direct(name.text)
-        case PublicQueueFormatName(public_queue_identifier=GUID() as guid):
-            return names.public(str(guid))
-        case PrivateQueueFormatName(
-            source_queue_manager=GUID() as guid, private_queue_identifier=int(number)
-        ):
-            return names.private(str(guid), number)
-        case MQFDistributionQueueFormatName(distribution_list_identifier=GUID() as guid):
-            return names.distribution_list(str(guid))
-    return None
-
-
 def _element(element: WireStruct) -> Json:
     assert isinstance(element, MQFFormatNameElement)
     shown = _struct(element)
     if "format_name" in shown:
         shown["format_name"] = element_format_name(element)
     return shown
-
-
-def security_id_text(header: SecurityHeader) -> str | None:
-    """The sender as ``S-1-...`` or as a GUID, by ST; None when it is neither."""
-    security_id = header.security_data.security_id
-    sender = header.bit("st")
-    if sender == SenderIdType.QUEUE_MANAGER_GUID and len(security_id) == 16:
-        return str(GUID(security_id))
-    if sender == SenderIdType.SID:
-        try:
-            sid = SID.schema().parse(security_id)
-        except DecodeError:
-            return None
-        if len(security_id) == 8 + 4 * sid.sub_authority_count:
-            return str(sid)
-    return None
 
 
 def _security_header(header: WireStruct) -> Json:
@@ -309,15 +270,6 @@ def _security_data(data: WireStruct) -> Json:
         if shown.get(name) == "":
             shown[name] = None
     return shown
-
-
-def address_text(address_type: int, address: bytes) -> str | None:
-    """An address as IP text by its type; None when it is no whole address."""
-    if address_type == AddressType.IP_ADDRESS_TYPE and len(address) >= 4:
-        return str(ipaddress.IPv4Address(bytes(address[:4])))
-    if address_type == AddressType.IPV6_ADDRESS_TYPE and len(address) == 16:
-        return str(ipaddress.IPv6Address(bytes(address)))
-    return None
 
 
 def _address(holder: WireStruct) -> Json:

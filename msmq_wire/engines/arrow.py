@@ -1,0 +1,319 @@
+"""Arrow record batches of a decoded batch, one for every packet type.
+
+The rule kept here: bytes are views of the data, texts are made once per distinct value or all at once, and
+what a row shows is what the JSON view shows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+
+from msmq_wire.engines.arrow_cells import cells, interleaved
+from msmq_wire.engines.arrow_schema import (
+    ANOMALY,
+    ERROR,
+    QUEUE_NAME,
+    QUEUES,
+    SHOWN_AS_TEXT,
+    class_of,
+    schema,
+)
+from msmq_wire.engines.arrow_text import Texts, texts_of
+from msmq_wire.engines.column_scopes import combinations
+from msmq_wire.engines.column_tables import ColumnBatch, Table
+from msmq_wire.engines.column_values import (
+    Arms,
+    Bools,
+    Column,
+    Integers,
+    Number,
+    Octets,
+    Part,
+    Rows,
+)
+from msmq_wire.wire.fields import WireStruct, fields
+from msmq_wire.wire.headers.security_header import SecurityData, sender_text
+from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader, address_text
+from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
+from msmq_wire.wire.types.enumerations import AddressType, QueueType
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
+from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
+from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
+from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
+
+__all__ = ["record_batches", "schema"]
+
+_LARGEST = (1 << 31) - 1
+_SELECTORS = 0x7FC00
+"""The bits of UserHeader.Flags that hold the types of the queues."""
+
+
+def record_batches(batch: ColumnBatch) -> Mapping[str, pa.RecordBatch]:
+    """One record batch for every table of a batch, by stem; rows in the order of the table.
+
+    Byte strings of up to 12 bytes are copied, longer ones are views of the data, which lives as long as they
+    do. Raises ValueError when the packets of a table lie further apart than 2 GiB.
+    """
+    return {stem: _Builder(table).record_batch() for stem, table in batch.tables.items()}
+
+
+def _validity(present: Bools | None) -> pa.Buffer | None:
+    return None if present is None else pa.py_buffer(np.packbits(present, bitorder="little"))
+
+
+class _Builder:
+    """Makes the record batch of one table."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.count = len(table.regular)
+        self.source = table.source
+        self.base = int(table.starts.min()) if len(table.rows) else 0
+        top = int(table.ends.max(initial=0))
+        if top - self.base > _LARGEST:
+            raise ValueError("the packets of a batch lie further apart than 2 GiB")
+        self.data = pa.py_buffer(self.source.bytes[self.base : top])
+        self._queues: dict[str, pa.Array] = {}
+
+    def record_batch(self) -> pa.RecordBatch:
+        """All rows, those of the columns and those of the codec."""
+        table = self.table
+        target = schema(table.stem)
+        cls = class_of(table.stem)
+        own = list(target)[1:-4]
+        packet: Any = None
+        if table.top is not None:
+            packet = pa.Array.from_buffers(
+                pa.struct(own), self.count, [None], children=self._struct(cls, table.top, own)
+            )
+        if table.irregular:
+            others = [cells(found.packet, own) for _, found in sorted(table.irregular.items())]
+            made = pa.array(others, pa.struct(own))
+            packet = made if packet is None else interleaved(packet, made, self._order())
+        columns = [pa.array(table.rows), *(packet.field(index) for index in range(len(own)))]
+        remainder = self._binary(table.starts + table.consumed, table.ends - table.starts - table.consumed)
+        columns += [self._anomalies(), pa.array(table.consumed), remainder, self._errors()]
+        return pa.RecordBatch.from_arrays(columns, schema=target)
+
+    def _order(self) -> Integers:
+        order = np.empty(len(self.table.rows), np.int64)
+        order[self.table.regular] = np.arange(self.count)
+        order[sorted(self.table.irregular)] = self.count + np.arange(len(self.table.irregular))
+        return order
+
+    def _anomalies(self) -> pa.Array:
+        lengths = np.zeros(len(self.table.rows) + 1, np.int32)
+        found = []
+        for place, anomalies in sorted(self.table.anomalies.items()):
+            lengths[place + 1] = len(anomalies)
+            for anomaly in anomalies:
+                found.append({**msgspec.structs.asdict(anomaly), "spec": str(anomaly.spec)})
+        offsets = pa.array(np.cumsum(lengths, dtype=np.int32))
+        return pa.ListArray.from_arrays(offsets, pa.array(found, ANOMALY))
+
+    def _errors(self) -> pa.Array:
+        errors = self.table.errors
+        if not errors:
+            return pa.nulls(len(self.table.rows), ERROR)
+        rows: list[Any] = [None] * len(self.table.rows)
+        for place, error in errors.items():
+            shown = {name: getattr(error, name) for name in ("code", "message", "path", "offset")}
+            rows[place] = {**shown, "spec": None if error.spec is None else str(error.spec)}
+        return pa.array(rows, ERROR)
+
+    def _struct(self, cls: type[WireStruct], part: Part, target: Sequence[pa.Field]) -> list[pa.Array]:
+        """The columns of a structure, one for every field of the schema."""
+        types = {field.name: field.type for field in target}
+        made: dict[str, pa.Array] = {}
+        for field in fields(cls):
+            if not field.position:
+                made |= self._field(part, field.name, types)
+        for name, inner in part.inside.items():
+            made[name] = self._part(inner, types[name])
+        return [made[name] if name in made else pa.nulls(self.count, types[name]) for name in types]
+
+    def _field(self, part: Part, name: str, types: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
+        if part.cls is UserHeader and name in QUEUES:
+            return {name: self._queue(part, name)}
+        if part.cls is MQFFormatNameElement and name == "format_name":
+            # Only an element that was asked for by itself comes here; those of lists are irregular.
+            elements = (self.table.packet(place) for place in self.table.regular.tolist())
+            return {name: pa.array([element_format_name(element) for element in elements], pa.string())}
+        column = part.fields[name]
+        if column is None:
+            return {}
+        if SHOWN_AS_TEXT.get(part.cls) == name:
+            return self._shown(part, name, column)
+        made: dict[str, pa.Array] = {}
+        for arm in column.arms if isinstance(column, Arms) else (column,):
+            if isinstance(arm, Part):
+                own = arm.cls.stem() if arm.cls.stem() in types else name
+                made[own] = self._part(arm, types[own])
+            elif isinstance(arm, Number):
+                made[name] = self._number(arm, types[name])
+            elif issubclass(arm.kind, GUID):
+                made[name] = self._guid(arm)
+            elif issubclass(arm.kind, WcharText):
+                made |= self._text(arm, name)
+            elif pa.types.is_fixed_size_binary(types[name]):
+                records = self.table.spread(arm.rows, arm.fixed)
+                made[name] = self._array(types[name], records, self.table.has(arm.rows))
+            else:
+                # An item of security data that has no bytes is not present.
+                optional = part.cls is SecurityData and not name.endswith("padding")
+                made[name] = self._octets(arm, null_if_empty=optional)
+        return made
+
+    def _array(self, kind: pa.DataType, values: Any, present: Bools | None) -> pa.Array:
+        return pa.Array.from_buffers(
+            kind, self.count, [_validity(present), pa.py_buffer(values.view(np.uint8))]
+        )
+
+    def _part(self, part: Part, kind: pa.DataType) -> pa.Array:
+        children = self._struct(part.cls, part, list(kind))
+        validity = _validity(self.table.has(part.rows))
+        return pa.Array.from_buffers(kind, self.count, [validity], children=children)
+
+    def _number(self, column: Number, kind: pa.DataType) -> pa.Array:
+        values = column.raw
+        if pa.types.is_int64(kind) and "values" in column.__dict__:
+            values = column.values
+        values = self.table.spread(column.rows, values).astype(kind.to_pandas_dtype(), copy=False)
+        return self._array(kind, np.ascontiguousarray(values), self.table.has(column.rows))
+
+    def _binary(self, offsets: Integers, lengths: Integers, present: Bools | None = None) -> pa.Array:
+        entries = self.source.views(offsets, lengths, self.base)
+        buffers = [_validity(present), pa.py_buffer(entries), self.data]
+        return pa.Array.from_buffers(pa.binary_view(), len(offsets), buffers)
+
+    def _octets(self, column: Octets, *, null_if_empty: bool = False) -> pa.Array:
+        offsets = self.table.spread(column.rows, column.offsets)
+        lengths = self.table.spread(column.rows, column.lengths)
+        present = lengths > 0 if null_if_empty else self.table.has(column.rows)
+        return self._binary(offsets, lengths, present)
+
+    def _chosen(self, rows: Rows, codes: Integers, texts: Sequence[str | None]) -> pa.Array:
+        """The text of every row's code; null outside the rows."""
+        present = self.table.has(rows)
+        wanted = pa.array(self.table.spread(rows, codes), mask=None if present is None else ~present)
+        return pa.array(texts, pa.string()).take(wanted)
+
+    def _guid(self, column: Octets) -> pa.Array:
+        codes, values = column.codes
+        return self._chosen(column.rows, codes, [str(GUID(value)) for value in values])
+
+    def _text(self, column: Octets, name: str) -> dict[str, pa.Array]:
+        if issubclass(column.kind, FixedWcharText) or column.is_repetitive:
+            codes, values = column.codes
+            texts = [column.kind(value) for value in values]
+            exact = np.array([text.exact for text in texts], np.bool_)  # type: ignore[attr-defined]  # WcharText
+            shown = self._chosen(column.rows, codes, [text.text for text in texts])  # type: ignore[attr-defined]  # as above
+            inexact = self.table.spread(column.rows, ~exact[codes])
+            found = Texts(shown, inexact)
+        else:
+            offsets = self.table.spread(column.rows, column.offsets)
+            lengths = self.table.spread(column.rows, column.lengths)
+            found = texts_of(self.source, offsets, lengths, self.table.has(column.rows))
+        return {name: found.texts, f"{name}_raw": self._raw(column, found.inexact)}
+
+    def _raw(self, column: Octets, wanted: Bools) -> pa.Array:
+        """The bytes of the rows whose text does not show them all."""
+        if not wanted.any():
+            return pa.nulls(self.count, pa.binary_view())
+        lengths = self.table.spread(column.rows, column.lengths)
+        offsets = self.table.spread(column.rows, column.offsets)
+        return self._binary(offsets, np.where(wanted, lengths, 0), wanted)
+
+    def _shown(self, part: Part, name: str, column: Column) -> dict[str, pa.Array]:
+        """An address or a sender as text, by the type that stands beside it."""
+        assert isinstance(column, Octets)
+        if part.cls is SecurityData:
+            assert part.parent is not None
+            flags = part.parent.fields["flags"]
+            assert isinstance(flags, Number)
+            codes, found = combinations([Number(flags.rows, flags.values & 0xF), column], part.rows)
+            texts = [sender_text(kind, value) for kind, value in found]
+            raw = [text is None and bool(value) for text, (_, value) in zip(texts, found, strict=True)]
+        else:
+            codes, found = combinations([part.fields["address_type"], column], part.rows)
+            texts = [address_text(kind, value) for kind, value in found]
+            raw = [
+                text is None or (kind == AddressType.IP_ADDRESS_TYPE and any(value[4:]))
+                for text, (kind, value) in zip(texts, found, strict=True)
+            ]
+        inexact = self.table.spread(part.rows, np.array(raw, np.bool_)[codes])
+        return {name: self._chosen(part.rows, codes, texts), f"{name}_raw": self._raw(column, inexact)}
+
+    def _queue(self, header: Part, name: str) -> pa.Array:
+        if not self._queues:
+            self._queues = self._queue_names(header)
+        return self._queues[name]
+
+    def _queue_names(self, header: Part) -> dict[str, pa.Array]:
+        flags = header.fields["flags"]
+        assert isinstance(flags, Number)
+        assert header.cls.BITS is not None
+        texts: list[str | None] = [None]
+        codes: dict[str, Integers] = {}
+        for name in QUEUES:
+            codes[name] = np.zeros(self.count, np.int64)
+            column = header.fields[name]
+            for arm in column.arms if isinstance(column, Arms) else (column,):
+                if isinstance(arm, Part):
+                    own, found = _format_names(header, flags, name, arm)
+                    codes[name] += self.table.spread(arm.rows, own + len(texts))
+                    texts += found
+        made = {}
+        everything = pa.array(texts, pa.string())
+        words = self.table.spread(flags.rows, flags.values)
+        for name, bit in QUEUES.items():
+            place = header.cls.BITS.bits[bit]
+            selected = words >> place.shift & 7
+            if name == "response_queue":
+                same = selected == QueueType.SAME_AS_ADMIN_QUEUE
+                codes[name] = np.where(same, codes["admin_queue"], codes[name])
+            present = selected != QueueType.NONE
+            present = self.table.spread(header.rows, np.ones(header.rows.count, np.bool_)) & present
+            made[name] = pa.Array.from_buffers(
+                QUEUE_NAME,
+                self.count,
+                [_validity(None if present.all() else present)],
+                children=[pa.array(selected.astype(np.int32)), everything.take(pa.array(codes[name]))],
+            )
+        return made
+
+
+def _format_names(header: Part, flags: Number, name: str, arm: Part) -> tuple[Integers, list[str | None]]:
+    """A code for every row that has this layout of a queue, and the format name of every code."""
+    own = ("direct_format_name",) if arm.cls is DirectQueueFormatName else arm.cls.__struct_fields__
+    columns: list[Column] = [arm.fields[field] for field in own]
+    if arm.cls is PrivateQueueFormatNameId:
+        # Where a queue number belongs to a host, the header says which.
+        columns += [Number(flags.rows, flags.values & _SELECTORS), header.fields["source_queue_manager"]]
+        columns += [header.fields["queue_manager_address"], _admin_host(header)]
+    codes, found = combinations(columns, arm.rows)
+    texts = []
+    for values in found:
+        parts: dict[str, Any] = {name: arm.cls(**dict(zip(own, values, strict=False)))}
+        if arm.cls is PrivateQueueFormatNameId:
+            word, source, address, host = values[len(own) :]
+            parts |= {"flags": word, "source_queue_manager": source}
+            parts["queue_manager_address"] = AddressOverlay() if address is None else address
+            if host is not None:
+                parts.setdefault("admin_queue", PrivateQueueFormatName(source_queue_manager=host))
+        texts.append(UserHeader(**parts).format_name(name))
+    return codes, texts
+
+
+def _admin_host(header: Part) -> Column:
+    column = header.fields["admin_queue"]
+    for arm in column.arms if isinstance(column, Arms) else (column,):
+        if isinstance(arm, Part) and arm.cls is PrivateQueueFormatName:
+            return arm.fields["source_queue_manager"]
+    return None

@@ -1,0 +1,294 @@
+"""What the columnar engine computes with: the bytes of a batch, sets of rows, and columns.
+
+The rule kept here: no read leaves the bytes, and a column belongs to a set of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+from numpy.typing import NDArray
+
+from msmq_wire.wire.fields import WireStruct
+
+__all__ = [
+    "Arms",
+    "Bools",
+    "Column",
+    "Integers",
+    "Number",
+    "Octets",
+    "Part",
+    "Rows",
+    "Run",
+    "Source",
+]
+
+Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Records = NDArray[Any]
+
+_INLINE = 12
+"""Bytes that an entry of an Arrow binary view holds itself."""
+
+
+class Source:
+    """The bytes of a batch; no read leaves them."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self.bytes: NDArray[np.uint8] = np.frombuffer(data, np.uint8)
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+    def gather(self, positions: Integers, size: int) -> Records:
+        """``size`` bytes at each position as records; near the end of all bytes not those asked for."""
+        buffer = self.bytes
+        if len(buffer) < size:
+            buffer = np.zeros(size, np.uint8)
+            buffer[: len(self.bytes)] = self.bytes
+        top = len(buffer) - size
+        view: Records = np.ndarray((top + 1,), f"V{size}", buffer=buffer, strides=(1,))
+        return view[np.minimum(positions, top)]
+
+    def peek(self, positions: Integers, size: int) -> NDArray[np.uint8]:
+        """``size`` bytes at each position as a matrix; what lies past the end of the bytes is 0."""
+        found = self.gather(positions, size).view(np.uint8).reshape(len(positions), size)
+        over = np.flatnonzero(positions > len(self.bytes) - size)
+        if len(over):
+            last = self.bytes[-size:]
+            tail = np.zeros(2 * size, np.uint8)
+            tail[: len(last)] = last
+            start = np.minimum(positions[over] - (len(self.bytes) - len(last)), size)
+            found[over] = tail[start[:, None] + np.arange(size)]
+        return found
+
+    def views(self, offsets: Integers, lengths: Integers, base: int = 0) -> NDArray[np.uint32]:
+        """Entries of an Arrow binary view, four words each; ``base`` is where its buffer begins."""
+        entries = np.zeros((len(offsets), 4), np.uint32)
+        longest = int(lengths.max(initial=0))
+        if not longest:
+            return entries
+        entries[:, 0] = lengths
+        head = self.peek(offsets, _INLINE)
+        if longest > _INLINE:
+            long = lengths > _INLINE
+            everything = bool(long.all())
+            if not everything:
+                head *= np.arange(_INLINE) < np.where(long, _INLINE, lengths)[:, None]
+            words = head.view(np.uint32)
+            entries[:, 1] = words[:, 0]
+            entries[:, 2] = 0 if everything else np.where(long, 0, words[:, 1])
+            entries[:, 3] = offsets - base if everything else np.where(long, offsets - base, words[:, 2])
+        else:
+            head *= np.arange(_INLINE) < lengths[:, None]
+            entries[:, 1:] = head.view(np.uint32)
+        return entries
+
+    def copied(self, offsets: Integers, lengths: Integers) -> pa.LargeBinaryArray:
+        """The bytes at each offset, one behind the other in a buffer of their own."""
+        filled = lengths > 0
+        base = int(offsets.min(initial=len(self.bytes), where=filled))
+        top = int((offsets + lengths).max(initial=base, where=filled))
+        if top - base >= 1 << 31:
+            pieces = zip(offsets.tolist(), lengths.tolist(), strict=True)
+            return pa.array([self.bytes[at : at + size].tobytes() for at, size in pieces], pa.large_binary())
+        entries = self.views(offsets, lengths, base)
+        buffers = [None, pa.py_buffer(entries), pa.py_buffer(self.bytes[base:top])]
+        return pa.Array.from_buffers(pa.binary_view(), len(offsets), buffers).cast(pa.large_binary())
+
+
+class Rows:
+    """A set of the rows of a walk; ``index`` are their numbers in order, None for all of them."""
+
+    def __init__(self, total: int, index: Integers | None = None, parent: Rows | None = None) -> None:
+        self.total = total
+        self.index = index
+        self.parent = parent
+        self.count = total if index is None else len(index)
+
+    @cached_property
+    def mask(self) -> Bools:
+        """Which of all rows belong to the set."""
+        mask = np.zeros(self.total, np.bool_)
+        mask[slice(None) if self.index is None else self.index] = True
+        return mask
+
+    def narrowed(self, local: Integers) -> Rows:
+        """The rows with the given places in this set."""
+        return Rows(self.total, local if self.index is None else self.index[local], self)
+
+    def includes(self, other: Rows) -> bool:
+        """Whether the other set was made from this one."""
+        inner: Rows | None = other
+        while inner is not None and inner is not self:
+            inner = inner.parent
+        return inner is self or self.index is None
+
+    def spread(self, values: NDArray[Any], other: Rows) -> NDArray[Any]:
+        """Values of these rows for the rows of another set; 0 where they have none."""
+        if other is self:
+            return values
+        if self.index is not None:
+            everywhere = np.zeros((self.total, *values.shape[1:]), values.dtype)
+            everywhere[self.index] = values
+            values = everywhere
+        return values if other.index is None else values[other.index]
+
+
+class Run:
+    """Consecutive fixed fields of some rows, gathered at once."""
+
+    def __init__(self, source: Source, positions: Integers, size: int) -> None:
+        self.positions = positions
+        self.size = size
+        self.records = source.gather(positions, size)
+
+    def field(self, offset: int, dtype: str) -> NDArray[Any]:
+        """A column of the records, not copied."""
+        return np.ndarray((len(self.records),), dtype, self.records, offset, (self.size,))
+
+
+class Number:
+    """A column of integers."""
+
+    def __init__(self, rows: Rows, values: NDArray[Any], size: int = 8) -> None:
+        self.rows = rows
+        self.raw = values
+        self.size = size
+
+    @cached_property
+    def values(self) -> Integers:
+        """The numbers, widened before anything is added to them."""
+        return self.raw.astype(np.int64)
+
+    def distinct(self) -> tuple[Integers, list[int]]:
+        """A code for every row, and the value of every code."""
+        encoded = pa.array(self.values).dictionary_encode()
+        return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary.to_pylist()
+
+
+class Octets:
+    """A column of byte strings, as offsets and lengths in the source."""
+
+    def __init__(
+        self,
+        source: Source,
+        rows: Rows,
+        kind: type[bytes],
+        offsets: Integers | tuple[Run, int],
+        lengths: Integers | int,
+    ) -> None:
+        self.source = source
+        self.rows = rows
+        self.kind = kind
+        self.size = lengths if isinstance(lengths, int) else None
+        self._at = offsets
+        self._lengths = lengths
+
+    @cached_property
+    def offsets(self) -> Integers:
+        """Where they begin in the source."""
+        if isinstance(self._at, tuple):
+            run, offset = self._at
+            return run.positions + offset
+        return self._at
+
+    @cached_property
+    def lengths(self) -> Integers:
+        """Bytes of each."""
+        if isinstance(self._lengths, int):
+            return np.full(self.rows.count, self._lengths, np.int64)
+        return self._lengths
+
+    @cached_property
+    def fixed(self) -> Records:
+        """The bytes themselves, as records, where all have one length."""
+        assert self.size is not None
+        if isinstance(self._at, tuple):
+            run, offset = self._at
+            return np.ascontiguousarray(run.field(offset, f"V{self.size}"))
+        return self.source.gather(self.offsets, self.size)
+
+    @cached_property
+    def codes(self) -> tuple[Integers, list[bytes]]:
+        """A code for every row, and the value of every code."""
+        if self.size:
+            buffers = [None, pa.py_buffer(self.fixed.view(np.uint8))]
+            array = pa.Array.from_buffers(pa.binary(self.size), self.rows.count, buffers)
+        else:
+            array = self.source.copied(self.offsets, self.lengths)
+        encoded = array.dictionary_encode()
+        values = encoded.dictionary.to_pylist()
+        if self.kind is not bytes:
+            values = [self.kind(value) for value in values]
+        return encoded.indices.to_numpy().astype(np.int64), values
+
+    @property
+    def is_repetitive(self) -> bool:
+        """Whether the distinct values are known already, and few."""
+        return "codes" in self.__dict__ and len(self.codes[1]) * 8 <= self.rows.count
+
+    def distinct(self) -> tuple[Integers, list[bytes]]:
+        """As `codes`."""
+        return self.codes
+
+    def hide(self, rows: Bools) -> None:
+        """Take the bytes from some of all rows: what these claim may lie outside the source."""
+        hidden = rows if self.rows.index is None else rows[self.rows.index]
+        if isinstance(self._lengths, int) and isinstance(self._at, tuple):
+            return
+        self.__dict__["offsets"] = np.where(hidden, 0, self.offsets)
+        self.__dict__["lengths"] = np.where(hidden, 0, self.lengths)
+
+    def equals(self, value: bytes) -> Bools:
+        """Which rows hold exactly these bytes."""
+        size = len(value)
+        if not size:
+            return np.equal(self.lengths, 0)
+        if self.size is None:
+            same: Bools = np.equal(self.lengths, size)
+            at = np.flatnonzero(same)
+            found = self.source.peek(self.offsets[at], size)
+            same[at] = (found == np.frombuffer(value, np.uint8)).all(axis=1)
+            return same
+        if self.size != size:
+            return np.zeros(self.rows.count, np.bool_)
+        words = "<u8" if size % 8 == 0 else "u1"
+        found = self.fixed.view(words).reshape(self.rows.count, -1)
+        equal: Bools = (found == np.frombuffer(value, words)).all(axis=1)
+        return equal
+
+    def value(self, at: int) -> bytes:
+        """The value of the row at a place in the set."""
+        start, length = int(self.offsets[at]), int(self.lengths[at])
+        return self.kind(self.source.bytes[start : start + length].tobytes())
+
+
+class Part:
+    """A structure in some rows: its fields by name, None for what no row has."""
+
+    def __init__(
+        self, rows: Rows, cls: type[WireStruct], context: Mapping[str, int], parent: Part | None
+    ) -> None:
+        self.rows = rows
+        self.cls = cls
+        self.context = context
+        self.parent = parent
+        self.fields: dict[str, Column] = {}
+        self.inside: dict[str, Part] = {}
+
+
+class Arms:
+    """A field whose layout differs from row to row: a column for every layout, rows without bytes in none."""
+
+    def __init__(self, arms: Sequence[Number | Octets | Part]) -> None:
+        self.arms = arms
+
+
+Column = Number | Octets | Part | Arms | None
