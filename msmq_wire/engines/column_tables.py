@@ -253,12 +253,15 @@ class Table(Mapping[str, TableColumn]):
 
     def _column(self, path: str, size: int) -> TableColumn:
         count, regular = len(self.rows), self.regular
+        found = self._leaves.get(path, [])
+        if not self.irregular and (not found or (self.selected is None and _is_everywhere(found))):
+            return _same(found[0] if found else None, size, count)
         present = np.zeros(count, np.bool_)
         numbers = np.zeros(count, np.int64) if size == 0 else None
         octets = np.zeros((count, size), np.uint8) if size > 0 else None
         offsets, lengths = np.zeros(count, np.int64), np.zeros(count, np.int64)
         part = False
-        for column in self._leaves.get(path, ()):
+        for column in found:
             mask = self.has(column.rows)
             present[regular] |= True if mask is None else mask
             if isinstance(column, Number) and numbers is not None:
@@ -271,8 +274,8 @@ class Table(Mapping[str, TableColumn]):
                     octets[regular] |= self.spread(column.rows, matrix)
             else:
                 part = True
-        for place, found in self.irregular.items():
-            value = _reached(found.packet, path)
+        for place, row in self.irregular.items():
+            value = _reached(row.packet, path)
             present[place] = value is not None
             if isinstance(value, int) and numbers is not None:
                 numbers[place] = value
@@ -296,6 +299,25 @@ class Table(Mapping[str, TableColumn]):
     @cached_property
     def _layouts(self) -> dict[int, Mapping[str, Any]]:
         return {}
+
+
+def _is_everywhere(found: list[Number | Octets | Part]) -> bool:
+    return len(found) == 1 and found[0].rows.index is None
+
+
+def _same(column: Number | Octets | Part | None, size: int, count: int) -> TableColumn:
+    """A column that all rows have or, without one, none: nothing has to be put in place."""
+    present = np.broadcast_to(np.bool_(column is not None), count)
+    nothing = np.broadcast_to(np.int64(0), count)
+    if size == 0:
+        return TableColumn(present, column.values if isinstance(column, Number) else nothing, None, None)
+    if isinstance(column, Part):
+        return TableColumn(present, None, None, None)
+    if not isinstance(column, Octets):
+        octets = np.broadcast_to(np.uint8(0), (count, size)) if size > 0 else None
+        return TableColumn(present, octets, nothing, nothing)
+    octets = column.fixed.view(np.uint8).reshape(-1, size) if size > 0 else None
+    return TableColumn(present, octets, column.offsets, column.lengths)
 
 
 def _reached(packet: Any, path: str) -> Any:
