@@ -45,7 +45,6 @@ _DECODE_RATIOS = {
     "rows_inspect_vs_rows_decode": (codec.INSPECT, codec.ROWS),
     "columns_decode_vs_construct_lean": (codec.COLUMNS, codec.LEAN),
     "columns_judged_vs_construct_lean": (codec.COLUMNS_JUDGED, codec.LEAN),
-    "columns_read_vs_construct_lean": (codec.COLUMNS_READ, codec.LEAN),
     "columns_arrow_vs_construct_lean": (codec.ARROW, codec.LEAN),
     "columns_arrow_judged_vs_construct_lean": (codec.ARROW_JUDGED, codec.LEAN),
 }
