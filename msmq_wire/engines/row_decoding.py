@@ -288,7 +288,7 @@ class Decoding:
         self._based, self._at = True, 0
         find = self.code.constant("end_of_text", end_of_text)
         self.code.line(f"_p = {find}(_data, _q, {self._limit()})")
-        self.code.line("if _p < 2: return None")
+        self.code.line("if _p < _q: return None")
         return self._slice(self._name(), kind)
 
     def optional(self, condition: Expression, subcon: Any) -> _Field:

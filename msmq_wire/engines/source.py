@@ -136,11 +136,11 @@ def empty(kind: type[bytes]) -> bytes:
 
 
 def end_of_text(data: bytes, start: int, limit: int) -> int:
-    """Where the zero-terminated text at ``start`` ends, its terminator included; 1 when it does not."""
+    """Where the zero-terminated text at ``start`` ends, its terminator included; -1 when it does not."""
     found = data.find(b"\0\0", start, limit)
     while found > 0 and (found - start) & 1:
         found = data.find(b"\0\0", found + 1, limit)
-    return found + 2
+    return found + 2 if found >= 0 else -1
 
 
 class _Line:

@@ -19,6 +19,7 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
+from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName
 from msmq_wire.wire.types.wchar_text import WcharText
 
 _STEMS = sorted(STRUCTURES)
@@ -166,6 +167,14 @@ def _contradictions(value: Any, draw: Callable[[Any], Any]) -> Any:
         )
         return msgspec.structs.replace(value, **{name: other})
     return value
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"\0", b"a\0", b"\0\0", b"\0\0\0", b"a\0\0\0", b"\0\0a\0", b"a\0\0\0\0\0"]
+)
+def test_a_text_that_does_not_end_with_its_only_terminator_is_refused_alike(text: bytes) -> None:
+    told = _both_write(MQFDirectQueueFormatName(direct_format_name=WcharText(text)))
+    assert (told == text) is (text in (b"\0\0", b"a\0\0\0"))
 
 
 @given(_valid(), st.data())
