@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 # The checkout has to be importable before this.
-from docs.generators import anomalies, commands, coverage, engines, enumerations, schemas, structures  # noqa: E402
+from docs.generators import anomalies, arrow_tables, commands, coverage, engines, enumerations, schemas, structures  # noqa: E402
 from docs.generators.markers import filled, page  # noqa: E402
 
 DOCS = ROOT / "docs"
@@ -33,6 +33,7 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "enumerations.md", "Enumerations", {"enumerations": enumerations.block()})
     fill(DOCS / "anomalies.md", "Anomaly codes", {"anomalies": anomalies.block()})
     fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block()})
+    fill(DOCS / "arrow.md", "Columns and Arrow tables", {"tables": arrow_tables.block()})
     fill(DOCS / "engines.md", "Engines", engines.blocks())
     fill(DOCS / "command-line.md", "Command line", commands.blocks())
     for name, text in schemas.files().items():

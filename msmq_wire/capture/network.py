@@ -26,6 +26,7 @@ __all__ = [
     "IPV4",
     "IPV6",
     "PPP",
+    "TUNNEL_PORTS",
     "IcmpUnreachable",
     "Inner",
     "Layer",
@@ -120,7 +121,7 @@ _NAMES = {2: "IGMP", 50: "ESP", 59: "no next header", 89: "OSPF", 103: "PIM", 11
 
 _VXLAN_PORT = 4789
 _GENEVE_PORT = 6081
-_TUNNEL_PORTS = frozenset((_VXLAN_PORT, _GENEVE_PORT))
+TUNNEL_PORTS = frozenset((_VXLAN_PORT, _GENEVE_PORT))
 _ERSPAN_1_OR_2 = 0x88BE
 _ERSPAN_3 = 0x22EB
 
@@ -253,7 +254,7 @@ def _udp(frame: Frame, src: bytes, dst: bytes, at: int, end: int, stop: int) -> 
         end = min(end, stop)
     at += 8
     # An MSMQ ping may be answered to any port, so also to the two that mean a tunnel.
-    if dport in _TUNNEL_PORTS and sport != PING_PORT and end - at >= 8 and not data[at + 7]:
+    if dport in TUNNEL_PORTS and sport != PING_PORT and end - at >= 8 and not data[at + 7]:
         if dport == _VXLAN_PORT and data[at] & 8:
             return Inner(BRIDGED_ETHERNET, at + 8, end, stop)
         if dport == _GENEVE_PORT and data[at] < 0x40:

@@ -5,14 +5,15 @@ A reader keeps one rule: everything before the damage is given out, then one `Ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
+from typing import NamedTuple
 
 import msgspec
 
 from msmq_wire.errors import CaptureError
 
-__all__ = ["PCAP_MAGICS", "Frame", "Window", "read_pcap"]
+__all__ = ["FILE_HEADER", "PCAP_MAGICS", "Frame", "PcapHeader", "Window", "read_header", "read_pcap"]
 
 # Magic bytes in file order: byte order for struct, nanoseconds in a fraction, bytes in a record header.
 PCAP_MAGICS: dict[bytes, tuple[str, int, int]] = {
@@ -25,7 +26,7 @@ PCAP_MAGICS: dict[bytes, tuple[str, int, int]] = {
     b"\xa1\xb2\xcd\x34": (">", 1000, 24),
 }
 
-_FILE_HEADER = 24
+FILE_HEADER = 24
 # A snap length in the header is often too small and sometimes nonsense: it may only raise the first bound.
 _USUAL_RECORD = 1 << 20
 _LARGEST_RECORD = 1 << 27
@@ -55,15 +56,18 @@ class Window:
 
     ``buffer`` holds bytes, ``start`` is the stream offset of ``buffer[0]``. A `CaptureError` from the stream
     counts as its end and is kept in ``failure``, so that whole records before it are still read.
+    ``fill``, if the stream has it, reads what comes after its chunks so far into a view and returns the
+    count, 0 at the end.
     """
 
-    __slots__ = ("_chunks", "buffer", "failure", "start")
+    __slots__ = ("_chunks", "buffer", "failure", "fill", "start")
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self.buffer = b""
         self.start = 0
         self.failure: CaptureError | None = None
+        self.fill: Callable[[memoryview], int] | None = None
 
     def more(self, at: int, need: int) -> bool:
         """Drop the bytes before ``at``, then read until ``need`` bytes are there; False when they are not.
@@ -86,6 +90,28 @@ class Window:
         self.buffer = parts[0] if len(parts) == 1 else b"".join(parts)
         return have >= need
 
+    def read_into(self, view: memoryview) -> int:
+        """Move the next bytes of the stream into ``view``; return how many, 0 only at the end.
+
+        For readers that have a buffer of their own: ``start`` moves along, and nothing stays in ``buffer``
+        but what does not fit.
+        """
+        if not self.buffer and self.failure is None:
+            try:
+                if self.fill is not None:
+                    count = self.fill(view)
+                    self.start += count
+                    return count
+                # A decompressor may have nothing to give for what it took.
+                self.buffer = next(filter(None, self._chunks), b"")
+            except CaptureError as error:
+                self.failure = CaptureError(error.message, offset=self.start)
+        count = min(len(self.buffer), len(view))
+        view[:count] = self.buffer[:count]
+        self.buffer = self.buffer[count:]
+        self.start += count
+        return count
+
     def cut(self, at: int, what: str) -> CaptureError:
         """Return the error for a stream that ends inside ``what``, which starts at ``buffer[at]``."""
         if self.failure is not None:
@@ -101,6 +127,37 @@ class Window:
         yield from self._chunks
 
 
+class PcapHeader(NamedTuple):
+    """What the file header says of every record.
+
+    ``order`` is the byte order for struct, ``unit`` the nanoseconds in a fraction, ``header`` the bytes in a
+    record header, ``largest`` the most a record may claim.
+    """
+
+    order: str
+    unit: int
+    header: int
+    largest: int
+    link_type: int
+
+
+def read_header(window: Window) -> PcapHeader:
+    """Read the file header of a classic pcap file at the window's first byte; it stays in the window."""
+    if not window.more(0, 4):
+        raise window.cut(0, "the pcap file header")
+    magic = window.buffer[:4]
+    if magic not in PCAP_MAGICS:
+        raise CaptureError(f"no pcap file: it starts with {magic.hex()}", offset=window.start)
+    if not window.more(0, FILE_HEADER):
+        raise window.cut(0, "the pcap file header")
+    order, unit, header = PCAP_MAGICS[magic]
+    major, minor, snap_length, network = Struct(order + "4xHH8xII").unpack_from(window.buffer)
+    if major != 2:
+        raise CaptureError(f"pcap version {major}.{minor} is not 2.x", offset=window.start)
+    largest = min(max(snap_length, _USUAL_RECORD), _LARGEST_RECORD)
+    return PcapHeader(order, unit, header, largest, network & 0xFFFF)
+
+
 def read_pcap(window: Window) -> Iterator[Frame]:
     """Yield the frames of a classic pcap file that starts at the window's first byte.
 
@@ -109,23 +166,11 @@ def read_pcap(window: Window) -> Iterator[Frame]:
     length in the IP header already separates it from the payload. A record may hold more bytes than it had
     on the wire. Raises `CaptureError` with the offset of the record that is cut or cannot be true.
     """
-    if not window.more(0, 4):
-        raise window.cut(0, "the pcap file header")
-    magic = window.buffer[:4]
-    if magic not in PCAP_MAGICS:
-        raise CaptureError(f"no pcap file: it starts with {magic.hex()}", offset=window.start)
-    if not window.more(0, _FILE_HEADER):
-        raise window.cut(0, "the pcap file header")
-    order, unit, header = PCAP_MAGICS[magic]
-    major, minor, snap_length, network = Struct(order + "4xHH8xII").unpack_from(window.buffer)
-    if major != 2:
-        raise CaptureError(f"pcap version {major}.{minor} is not 2.x", offset=window.start)
-    largest = min(max(snap_length, _USUAL_RECORD), _LARGEST_RECORD)
-    link_type = network & 0xFFFF
+    order, unit, header, largest, link_type = read_header(window)
     unpack_record = Struct(order + "IIII").unpack_from
 
     number = 0
-    at = _FILE_HEADER
+    at = FILE_HEADER
     buffer = window.buffer
     limit = len(buffer)
     start = window.start

@@ -12,29 +12,40 @@ from typing import NamedTuple
 from msmq_wire.capture.pcap import Frame, Window
 from msmq_wire.errors import CaptureError
 
-__all__ = ["PCAPNG_MAGIC", "read_pcapng"]
+__all__ = [
+    "BLOCK_HEADER",
+    "END_OF_TIME",
+    "ENHANCED_PACKET",
+    "PCAPNG_MAGIC",
+    "Blocks",
+    "Interface",
+    "Order",
+    "read_pcapng",
+]
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
 
 _MAX_INTERFACES = 1 << 16
 _SECTION_HEADER = 0x0A0D0D0A
 _INTERFACE = 1
-_OBSOLETE_PACKET = 2
-_SIMPLE_PACKET = 3
-_ENHANCED_PACKET = 6
+OBSOLETE_PACKET = 2
+SIMPLE_PACKET = 3
+ENHANCED_PACKET = 6
 
-_LARGEST_BLOCK = 1 << 27
+BLOCK_HEADER = 12
+LARGEST_BLOCK = 1 << 27
 _SECOND = 1_000_000_000
-_END_OF_TIME = 1 << 63
+END_OF_TIME = 1 << 63
 _OPTION_END = 0
 _OPTION_RESOLUTION = 9
 _OPTION_OFFSET = 14
 
 
-class _Order:
+class Order:
     """The structures of one byte order."""
 
     def __init__(self, order: str) -> None:
+        self.byte_order = order
         self.block = Struct(order + "II").unpack_from
         self.version = Struct(order + "HH").unpack_from
         self.interface = Struct(order + "H2xI").unpack_from
@@ -45,10 +56,10 @@ class _Order:
         self.obsolete = Struct(order + "H2xIIII").unpack_from
 
 
-_ORDERS = {b"\x4d\x3c\x2b\x1a": _Order("<"), b"\x1a\x2b\x3c\x4d": _Order(">")}
+_ORDERS = {b"\x4d\x3c\x2b\x1a": Order("<"), b"\x1a\x2b\x3c\x4d": Order(">")}
 
 
-class _Interface(NamedTuple):
+class Interface(NamedTuple):
     """An interface of the current section; its clock reads ``ticks * multiplier // divisor + offset`` ns."""
 
     link_type: int
@@ -65,61 +76,85 @@ def read_pcapng(window: Window) -> Iterator[Frame]:
     by one, and a new section header starts a new section wherever it stands. Raises `CaptureError` with the
     offset of the block that is cut or damaged, after the frames before it.
     """
-    number = 0
-    section = -1
-    interfaces: list[_Interface] = []
-    order = _ORDERS[b"\x4d\x3c\x2b\x1a"]
+    blocks = Blocks()
     at = 0
     while True:
-        if len(window.buffer) - at < 12:
-            whole = window.more(at, 12)
+        if len(window.buffer) - at < BLOCK_HEADER:
+            whole = window.more(at, BLOCK_HEADER)
             at = 0
             if not whole:
-                if section < 0 or window.buffer or window.failure is not None:
+                if blocks.section < 0 or window.buffer or window.failure is not None:
                     raise window.cut(0, "a block header")
                 return
-        buffer = window.buffer
-        if buffer[at : at + 4] == PCAPNG_MAGIC:
-            byte_order = buffer[at + 8 : at + 12]
-            if byte_order not in _ORDERS:
-                raise CaptureError(
-                    f"a section header with the byte-order magic {byte_order.hex()}", offset=window.start + at
-                )
-            order = _ORDERS[byte_order]
-        elif section < 0:
-            raise CaptureError("a pcapng file starts with a section header", offset=window.start + at)
-        kind, total = order.block(buffer, at)
-        if total < 12 or total & 3 or total > _LARGEST_BLOCK:
-            raise CaptureError(f"a block claims a length of {total} bytes", offset=window.start + at)
-        if len(buffer) - at < total:
+        total = blocks.measure(window.buffer, at, window.start + at)
+        if len(window.buffer) - at < total:
             whole = window.more(at, total)
             at = 0
             if not whole:
                 raise window.cut(0, f"a block of {total} bytes")
-            buffer = window.buffer
+        frame = blocks.take(window.buffer, at, total, window.start + at)
+        if frame is not None:
+            yield frame
+        at += total
+
+
+class Blocks:
+    """Takes the blocks of a pcapng file one by one, and knows what those so far say about the next.
+
+    ``number`` counts the frames, ``section`` the sections from 0, -1 before the first; ``order`` and
+    ``interfaces`` are those of the section.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.section = -1
+        self.interfaces: list[Interface] = []
+        self.order = _ORDERS[b"\x4d\x3c\x2b\x1a"]
+
+    def measure(self, buffer: bytes | bytearray, at: int, position: int) -> int:
+        """Return the length of the block whose first 12 bytes are at ``buffer[at]``.
+
+        ``position`` is its offset in the file, for the CaptureError about a length that cannot be true.
+        """
+        if buffer[at : at + 4] == PCAPNG_MAGIC:
+            byte_order = bytes(buffer[at + 8 : at + 12])
+            if byte_order not in _ORDERS:
+                raise CaptureError(
+                    f"a section header with the byte-order magic {byte_order.hex()}", offset=position
+                )
+            self.order = _ORDERS[byte_order]
+        elif self.section < 0:
+            raise CaptureError("a pcapng file starts with a section header", offset=position)
+        total: int = self.order.block(buffer, at)[1]
+        if total < BLOCK_HEADER or total & 3 or total > LARGEST_BLOCK:
+            raise CaptureError(f"a block claims a length of {total} bytes", offset=position)
+        return total
+
+    def take(self, buffer: bytes | bytearray, at: int, total: int, position: int) -> Frame | None:
+        """Take the block that `measure` measured; return the frame in it, or None."""
+        order = self.order
         end = at + total - 4
-        position = window.start + at
         if buffer[end : end + 4] != buffer[at + 4 : at + 8]:
             raise CaptureError("a block has two different lengths at its ends", offset=position)
-
-        if kind in (_ENHANCED_PACKET, _OBSOLETE_PACKET):
+        kind = order.block(buffer, at)[0]
+        if kind in (ENHANCED_PACKET, OBSOLETE_PACKET):
             if total < 32:
                 raise CaptureError("a packet block is too short for its fields", offset=position)
-            unpack = order.enhanced if kind == _ENHANCED_PACKET else order.obsolete
+            unpack = order.enhanced if kind == ENHANCED_PACKET else order.obsolete
             index, high, low, captured, length = unpack(buffer, at + 8)
             body = at + 28
-            if index >= len(interfaces):
+            if index >= len(self.interfaces):
                 raise CaptureError(f"a packet block names the unknown interface {index}", offset=position)
-            interface = interfaces[index]
+            interface = self.interfaces[index]
             nanoseconds = (high << 32 | low) * interface.multiplier // interface.divisor + interface.offset
-            time = nanoseconds if 0 <= nanoseconds < _END_OF_TIME else None
-        elif kind == _SIMPLE_PACKET:
+            time = nanoseconds if 0 <= nanoseconds < END_OF_TIME else None
+        elif kind == SIMPLE_PACKET:
             if total < 16:
                 raise CaptureError("a packet block is too short for its fields", offset=position)
-            if not interfaces:
+            if not self.interfaces:
                 raise CaptureError("a simple packet block before any interface", offset=position)
             index = 0
-            interface = interfaces[0]
+            interface = self.interfaces[0]
             (length,) = order.simple(buffer, at + 8)
             captured = min(length, interface.snap_length) if interface.snap_length else length
             body = at + 12
@@ -127,26 +162,24 @@ def read_pcapng(window: Window) -> Iterator[Frame]:
         else:
             if kind == _SECTION_HEADER:
                 _check_version(buffer, at, total, order, position)
-                section += 1
-                interfaces = []
+                self.section += 1
+                self.interfaces = []
             elif kind == _INTERFACE:
-                if len(interfaces) == _MAX_INTERFACES:
+                if len(self.interfaces) == _MAX_INTERFACES:
                     raise CaptureError(
                         f"more than {_MAX_INTERFACES} interfaces in a section", offset=position
                     )
-                interfaces.append(_read_interface(buffer, at, end, order, position))
-            at = end + 4
-            continue
+                self.interfaces.append(_read_interface(buffer, at, end, order, position))
+            return None
 
         if captured > end - body:
             raise CaptureError(f"a packet of {captured} bytes does not fit its block", offset=position)
-        number += 1
-        data = buffer[body : body + captured]
-        yield Frame(number, time, interface.link_type, data, length, position, index, section)
-        at = end + 4
+        self.number += 1
+        data = bytes(buffer[body : body + captured])
+        return Frame(self.number, time, interface.link_type, data, length, position, index, self.section)
 
 
-def _check_version(buffer: bytes, at: int, total: int, order: _Order, position: int) -> None:
+def _check_version(buffer: bytes | bytearray, at: int, total: int, order: Order, position: int) -> None:
     if total < 28:
         raise CaptureError("a section header is too short for its fields", offset=position)
     major, minor = order.version(buffer, at + 12)
@@ -154,7 +187,7 @@ def _check_version(buffer: bytes, at: int, total: int, order: _Order, position: 
         raise CaptureError(f"pcapng version {major}.{minor} is not 1.x", offset=position)
 
 
-def _read_interface(buffer: bytes, at: int, end: int, order: _Order, position: int) -> _Interface:
+def _read_interface(buffer: bytes | bytearray, at: int, end: int, order: Order, position: int) -> Interface:
     if end - at < 16:
         raise CaptureError("an interface block is too short for its fields", offset=position)
     link_type, snap_length = order.interface(buffer, at + 8)
@@ -178,5 +211,5 @@ def _read_interface(buffer: bytes, at: int, end: int, order: _Order, position: i
     # The high bit of the resolution says powers of two instead of powers of ten.
     ticks = 1 << (resolution & 0x7F) if resolution & 0x80 else 10**resolution
     if _SECOND % ticks == 0:
-        return _Interface(link_type, snap_length, _SECOND // ticks, 1, offset * _SECOND)
-    return _Interface(link_type, snap_length, _SECOND, ticks, offset * _SECOND)
+        return Interface(link_type, snap_length, _SECOND // ticks, 1, offset * _SECOND)
+    return Interface(link_type, snap_length, _SECOND, ticks, offset * _SECOND)

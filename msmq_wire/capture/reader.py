@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
+from importlib.util import find_spec
 from types import TracebackType
 
 import msgspec
 
-from msmq_wire.capture.link import dissect, transport
-from msmq_wire.capture.network import IcmpUnreachable, Skipped, UdpDatagram
+from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.source import CaptureSource, Source
+from msmq_wire.engines.codec import default_engine
 from msmq_wire.errors import CaptureError
-from msmq_wire.reassembly.ip import IpFragment, IpReassembler
-from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.decoder import RecordDecoder
 from msmq_wire.records.record import Record
 
 __all__ = ["CaptureReader", "Summary", "read_capture"]
 
-
-_LONE_FRAGMENTS = "IP fragments, not put together"
+_WORTH_COLUMNS = 1 << 20
+"""Bytes of a file that take longer to read frame by frame than it takes to load numpy and pyarrow."""
 
 
 class Summary(msgspec.Struct):
@@ -44,6 +43,10 @@ class CaptureReader:
     numbers the first record. Memory stays bounded. Raises CaptureError when the source cannot be opened or
     is no capture; damage later on ends the iteration with an ``error`` record. ``summary`` counts as it
     goes.
+
+    ``columns`` says whether frames are read by column, many at once: the same records several times faster.
+    That needs numpy and pyarrow, and waits for whole chunks. By default it is done for what is seekable and
+    not small, if both are installed and ``MSMQ_WIRE_ENGINE`` does not ask for the reference engine.
     """
 
     def __init__(
@@ -53,13 +56,14 @@ class CaptureReader:
         ports: Collection[int] = (),
         streams: bool = False,
         first_id: int = 1,
+        columns: bool | None = None,
     ) -> None:
         self.source = Source(source)
         self.summary = Summary()
         self._decoder = RecordDecoder(
             capture=self.source.name, ports=ports, streams=streams, first_id=first_id
         )
-        self._fragments = IpReassembler()
+        self._columns = self._worth_columns() if columns is None else columns
 
     def __enter__(self) -> CaptureReader:
         return self
@@ -74,19 +78,18 @@ class CaptureReader:
             self.summary.packets[record.type] += 1
             yield record
 
+    def _worth_columns(self) -> bool:
+        total = self.source.total
+        if total is None or total < _WORTH_COLUMNS or default_engine() == "reference":
+            return False
+        return find_spec("numpy") is not None and find_spec("pyarrow") is not None
+
     def _walk(self) -> Iterator[Record]:
         decoder, summary = self._decoder, self.summary
         summary.skipped, summary.notices = decoder.skipped, decoder.notices
         failure: CaptureError | None = None
         try:
-            for frame in self.source.frames():
-                summary.frames += 1
-                for datagram in dissect(frame):
-                    if type(datagram) is TcpSegment:
-                        yield from decoder.segment(datagram)
-                    else:
-                        yield from self._other(datagram)
-                summary.understood = decoder.understood
+            yield from self._read_columns() if self._columns else self._read_frames()
         except CaptureError as error:
             if not self.source.is_capture:
                 raise
@@ -96,48 +99,24 @@ class CaptureReader:
         if failure is not None:
             yield decoder.file_error(failure.message, failure.offset)
 
-    def _other(self, datagram: object) -> Iterator[Record]:
-        decoder = self._decoder
-        match datagram:
-            case Skipped(reason):
-                decoder.skipped[reason] += 1
-            case TcpSegment():
-                yield from decoder.segment(datagram)
-            case UdpDatagram(src, sport, dst, dport, payload, frame, time):
-                yield from decoder.datagram(src, sport, dst, dport, payload, frame, time)
-            case IcmpUnreachable():
-                original = (
-                    datagram.original_src,
-                    datagram.original_sport,
-                    datagram.original_dst,
-                    datagram.original_dport,
-                )
-                yield from decoder.unreachable(original, datagram.code, datagram.frame, datagram.time)
-            case IpFragment():
-                yield from self._fragment(datagram)
+    def _read_frames(self) -> Iterator[Record]:
+        decoder, summary = self._decoder, self.summary
+        frames = FrameDecoder(decoder)
+        for frame in self.source.frames():
+            summary.frames += 1
+            yield from frames.frame(frame)
+            summary.understood = decoder.understood
 
-    def _fragment(self, fragment: IpFragment) -> Iterator[Record]:
-        skipped = self._decoder.skipped
-        whole = self._fragments.feed(fragment)
-        if whole is None:
-            skipped[_LONE_FRAGMENTS] += 1
-            return
-        self._decoder.carried_by(fragment.frame, whole.frames)
-        # The frame that completes it is counted with its content.
-        skipped[_LONE_FRAGMENTS] -= len(whole.frames) - 1
-        if not skipped[_LONE_FRAGMENTS]:
-            del skipped[_LONE_FRAGMENTS]
-        if whole.overlap:
-            self._decoder.notices["IP fragments that overlap with other content: the first copy is kept"] += 1
-        understood = self._decoder.understood
-        for datagram in transport(
-            whole.protocol, fragment.src, fragment.dst, whole.payload, fragment.frame, fragment.time
-        ):
-            yield from self._other(datagram)
-        if self._decoder.understood > understood:
-            self._decoder.understood += len(whole.frames) - 1
-        elif len(whole.frames) > 1:
-            skipped["IP fragments of other traffic"] += len(whole.frames) - 1
+    def _read_columns(self) -> Iterator[Record]:
+        # Loads numpy and pyarrow, which nothing else here needs.
+        from msmq_wire.capture.batches import BatchReader
+
+        decoder, summary = self._decoder, self.summary
+        batches = BatchReader(self.source, decoder)
+        for batch in batches:
+            summary.frames, summary.understood = batches.frames, decoder.understood
+            yield from batch.records()
+        summary.frames = batches.frames
 
 
 def read_capture(

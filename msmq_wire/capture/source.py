@@ -6,8 +6,9 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from io import BufferedReader
 from types import TracebackType
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from msmq_wire.capture.pcap import PCAP_MAGICS, Frame, Window, read_pcap
 from msmq_wire.capture.pcapng import PCAPNG_MAGIC, read_pcapng
@@ -77,18 +78,26 @@ class Source:
 
     def frames(self) -> Iterator[Frame]:
         """Yield the frames; can be walked once. Errors: see `read_frames`."""
+        window = self.window()
+        if window.buffer[:4] == PCAPNG_MAGIC:
+            yield from read_pcapng(window)
+        else:
+            yield from read_pcap(window)
+
+    def window(self) -> Window:
+        """Return the window at the start of the pcap or pcapng bytes, decompressed; can be called once.
+
+        Raises CaptureError when the source is no capture.
+        """
         window = Window(self._read())
-        for _ in range(_COMPRESSIONS + 1):
+        for depth in range(_COMPRESSIONS + 1):
             whole = window.more(0, 4)
             head = window.buffer[:4]
             if head in PCAP_MAGICS or head == PCAPNG_MAGIC:
                 self.is_capture = True
-            if head in PCAP_MAGICS:
-                yield from read_pcap(window)
-                return
-            if head == PCAPNG_MAGIC:
-                yield from read_pcapng(window)
-                return
+                if not depth and self._owned:
+                    window.fill = self._fill
+                return window
             if head[:2] == _GZIP:
                 window = Window(_gunzip(window.rest()))
             elif head == _ZSTD or (head[1:] == _ZSTD_SKIPPABLE and head[0] & 0xF0 == 0x50):
@@ -98,6 +107,16 @@ class Source:
             else:
                 raise CaptureError(_no_capture(self.name, window.buffer))
         raise CaptureError(f"{self.name} is compressed more than {_COMPRESSIONS} times")
+
+    def _fill(self, view: memoryview) -> int:
+        """Read into ``view``, as `Window.fill` says: without a bytes object for every chunk."""
+        # One read of the system at a time, so that an error loses nothing that was read before it.
+        try:
+            count = cast(BufferedReader, self._file).readinto1(view)
+        except (OSError, ValueError) as error:
+            raise CaptureError(f"cannot read {self.name}: {_reason(error)}") from error
+        self.bytes_read += count
+        return count
 
     def _read(self) -> Iterator[bytes]:
         # read1 gives what a pipe has now; read would wait for a full chunk.

@@ -29,16 +29,27 @@ import msgspec
 from msmq_wire.reassembly.tcp_events import Reason
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, SIGNATURE, VERSION_NUMBER
 
-__all__ = ["FramedPacket", "FramerEvent", "HoleReason", "PacketFramer", "StreamHole", "is_credible"]
+__all__ = [
+    "MARK_COST",
+    "MAX_PENDING",
+    "FramedPacket",
+    "FramerEvent",
+    "HoleReason",
+    "PacketFramer",
+    "StreamHole",
+    "is_credible",
+]
 
 HoleReason: TypeAlias = Reason | Literal["no-signature", "rest-of-packet", "packet-size"]
 
 _SIGNATURE = SIGNATURE.to_bytes(4, "little")
 _BASE_HEADER = 16
 _SESSION_HEADER = 16
+MAX_PENDING = MAX_PACKET_SIZE + _SESSION_HEADER
+"""The longest packet that is taken whole, unless a framer is told otherwise."""
 _SIZED = 12  # bytes that tell whether a packet starts here, and its size
 _SMALLEST = 20  # BaseHeader and the smallest header that can follow it
-_MARK_COST = 176  # of remembering which frame carried some bytes
+MARK_COST = 176  # of remembering which frame carried some bytes
 _KEPT = 256  # bytes of a hole that are shown
 
 
@@ -123,7 +134,7 @@ class PacketFramer:
     confirmed): a longer packet is cut there, and no candidate is longer. No bytes make a method raise.
     """
 
-    def __init__(self, *, max_pending: int = MAX_PACKET_SIZE + _SESSION_HEADER) -> None:
+    def __init__(self, *, max_pending: int = MAX_PENDING) -> None:
         self._max_pending = max(64, max_pending)
         self._held = bytearray()  # when framing is in step, only the start of one packet
         self._offset = 0  # of the first byte held
@@ -150,7 +161,23 @@ class PacketFramer:
     @property
     def pending_cost(self) -> int:
         """What they cost: themselves, and a little for every frame that carried some."""
-        return len(self._held) + _MARK_COST * len(self._marks)
+        return len(self._held) + MARK_COST * len(self._marks)
+
+    @property
+    def wanted(self) -> int | None:
+        """How many bytes at least the next event takes; 0 where the next byte must start a packet.
+
+        None while a start has to be found.
+        """
+        if self._lost:
+            return None
+        if self._rest:
+            return self._rest
+        return self._enough - len(self._held) if self._held else 0
+
+    def advance(self, count: int) -> None:
+        """Count ``count`` bytes of whole packets that were framed elsewhere; only while ``wanted`` is 0."""
+        self._offset += count
 
     def feed(self, data: bytes, frame: int, time: int) -> list[FramerEvent]:
         """Take the next bytes, which ``frame`` carried at ``time``; return the events they complete."""

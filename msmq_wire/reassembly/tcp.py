@@ -23,6 +23,7 @@ The rules kept here and in `tcp_flow`:
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, OrderedDict
 from collections.abc import Collection
 
@@ -151,6 +152,28 @@ class TcpReassembler:
     def pending_bytes(self) -> int:
         """What all pending pieces cost now, never more than ``max_pending_total``."""
         return self._shared.pending
+
+    @property
+    def tail_bytes(self) -> int:
+        """What is kept of delivered bytes to compare later copies with, in cost; see `TAIL_TOTAL`."""
+        return self._shared.tail
+
+    def flow(self, endpoints: Endpoints) -> Flow | None:
+        """Return the direction that starts at ``endpoints``, if its connection is followed."""
+        return self._flows.get(endpoints)
+
+    def pass_by(self, connection: Connection) -> None:
+        """Take note that a segment of ``connection`` passed, for the order of evictions."""
+        if connection.stream in self._connections:
+            self._connections.move_to_end(connection.stream)
+            self._latest = connection
+
+    def evicted_by(self, count: int) -> list[Connection] | None:
+        """Return the connections that go if ``count`` others come; None when some of those would go, too."""
+        if count > self._max_connections:
+            return None
+        excess = max(0, len(self._connections) + count - self._max_connections)
+        return list(itertools.islice(self._connections.values(), excess))
 
     def connection(self, stream: int) -> Endpoints:
         """Return ``(src, sport, dst, dport)`` of direction 0.

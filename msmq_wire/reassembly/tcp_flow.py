@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
+from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, Range, Tail, differ
 from msmq_wire.reassembly.tcp_events import (
     PSH,
     SYN,
@@ -24,7 +25,16 @@ from msmq_wire.reassembly.tcp_events import (
     TcpSegment,
 )
 
-__all__ = ["MASK", "START_REACH", "TAIL_TOTAL", "WINDOW", "Connection", "Flow", "Shared", "signed"]
+__all__ = [
+    "MASK",
+    "START_REACH",
+    "TAIL_TOTAL",
+    "WINDOW",
+    "Connection",
+    "Flow",
+    "Shared",
+    "signed",
+]
 
 MASK = 0xFFFFFFFF
 _HALF = 1 << 31
@@ -35,9 +45,7 @@ START_REACH = 1 << 16  # how far below the first captured segment a direction ma
 START_SEGMENTS = 4
 _CONFLICTS = 16
 LOSS_SEGMENTS = 8
-TAIL_BYTES = 1 << 16
 TAIL_TOTAL = 1 << 24
-PIECE_COST = 256  # what a kept piece costs besides its bytes: the tuple, its numbers, the bytes object
 
 
 class _Piece(NamedTuple):
@@ -50,7 +58,6 @@ class _Piece(NamedTuple):
     time: int
 
 
-_Range: TypeAlias = tuple[int, int]
 
 
 def _start(piece: _Piece) -> int:
@@ -80,7 +87,7 @@ class Flow:
     __slots__ = (
         "acked", "candidate", "conflicts", "connection", "cost", "direction", "expected", "fin", "fin_told",
         "held", "isn",
-        "mark", "next", "peer", "pieces", "seq0", "shared", "started", "syn_acked", "tail", "tail_cost",
+        "mark", "next", "peer", "pieces", "seq0", "shared", "started", "syn_acked", "tail",
     )  # fmt: skip
 
     def __init__(self, connection: Connection, direction: Direction, shared: Shared) -> None:
@@ -99,12 +106,11 @@ class Flow:
         self.fin: _Piece | None = None
         self.fin_told = False
         self.pieces: list[_Piece] = []  # sorted, never overlapping
-        self.conflicts: list[tuple[_Range, int, int]] = []  # found before the start, told when it is known
+        self.conflicts: list[tuple[Range, int, int]] = []  # found before the start, told when it is known
         self.cost = 0
         self.mark = 0  # position below which holes are lost once `held` later segments are pending
         self.held = 0
-        self.tail: list[tuple[int, bytes]] = []  # what was delivered last
-        self.tail_cost = 0
+        self.tail = Tail()
 
     def position(self, seq: int) -> int:
         """Return the position of a sequence number, taken as near as possible to the next byte."""
@@ -126,13 +132,23 @@ class Flow:
         offset, size = self.next, len(data)
         events.append(StreamBytes(self.connection.stream, self.direction, offset, data, frame, time))
         self.next = offset + size
+        self._remember(data)
+
+    def delivered(self, size: int, last: memoryview) -> None:
+        """Take note of ``size`` bytes in order that were delivered elsewhere.
+
+        ``last`` are the last of them, all or at least `TAIL_BYTES`.
+        """
+        self.next += size
+        self.expected = (self.expected + size) & MASK
+        self._remember(last[-TAIL_BYTES:])
+
+    def _remember(self, data: bytes | memoryview) -> None:
+        """Keep what was delivered up to the next byte, to compare later copies with."""
         tail = self.tail
-        tail.append((offset, data))
-        grown = size + PIECE_COST
-        while self.tail_cost + grown > TAIL_BYTES and len(tail) > 1:
-            grown -= len(tail.pop(0)[1]) + PIECE_COST
-        self.tail_cost += grown
-        self.shared.tail += grown
+        self.shared.tail -= tail.cost
+        tail.extend(self.next - len(data), data)
+        self.shared.tail += tail.cost
 
     def gap(self, length: int, reason: Reason, frame: int, time: int, events: list[TcpEvent]) -> None:
         stream = self.connection.stream
@@ -196,10 +212,8 @@ class Flow:
                 self.skip(end, "loss", frame, time, events)
 
     def drop_tail(self) -> None:
-        if self.tail:
-            self.shared.tail -= self.tail_cost
-            self.tail_cost = 0
-            self.tail = []
+        self.shared.tail -= self.tail.cost
+        self.tail.clear()
 
     def take(self, segment: TcpSegment, events: list[TcpEvent]) -> None:
         """Take the payload of a segment, wherever it lies."""
@@ -231,7 +245,7 @@ class Flow:
         if start < self.next:
             if start < min(self.next, 0):
                 ignored["before_start"] += 1
-            self._compare(start, payload, frame, time, events)
+            self._conflict(self.tail.differs(start, payload), frame, time, events)
             behind = self.next - start
             payload, cut = payload[behind:], cut - max(0, behind - len(payload))
             start = self.next
@@ -302,7 +316,7 @@ class Flow:
             low -= 1
         high = bisect_left(pieces, end, low, key=_start)
         merged: list[_Piece] = []
-        differing: _Range | None = None
+        differing: Range | None = None
         at = start
         for piece in pieces[low:high]:
             if at < piece.start:
@@ -311,7 +325,7 @@ class Flow:
             fresh = data[common - start : at - start]
             if piece.data is not None:
                 kept = piece.data[common - piece.start : at - piece.start]
-                differing = _differ(common, kept, fresh, differing)
+                differing = differ(common, kept, fresh, differing)
                 merged.append(piece)
                 continue
             if piece.start < common:
@@ -340,19 +354,7 @@ class Flow:
         self.cost += cost
         self.shared.pending += cost
 
-    def _compare(self, start: int, data: bytes, frame: int, time: int, events: list[TcpEvent]) -> None:
-        """Compare a later copy with what was delivered."""
-        differing: _Range | None = None
-        end = start + len(data)
-        first = max(0, bisect_left(self.tail, start, key=_offset) - 1)
-        for offset, kept in self.tail[first : bisect_left(self.tail, end, key=_offset)]:
-            common, common_end = max(start, offset), min(end, offset + len(kept))
-            if common < common_end:
-                fresh = data[common - start : common_end - start]
-                differing = _differ(common, kept[common - offset : common_end - offset], fresh, differing)
-        self._conflict(differing, frame, time, events)
-
-    def _conflict(self, differing: _Range | None, frame: int, time: int, events: list[TcpEvent]) -> None:
+    def _conflict(self, differing: Range | None, frame: int, time: int, events: list[TcpEvent]) -> None:
         if differing is None:
             return
         if not self.started:
@@ -366,21 +368,6 @@ class Flow:
 
 def _cost(piece: _Piece) -> int:
     return PIECE_COST + (len(piece.data) if piece.data is not None else 0)
-
-
-def _offset(delivered: tuple[int, bytes]) -> int:
-    return delivered[0]
-
-
-def _differ(position: int, kept: bytes, fresh: bytes, differing: _Range | None) -> _Range | None:
-    """Widen ``differing`` to the last byte that differs; it starts with the first."""
-    if kept == fresh:
-        return differing
-    # The first and the last byte that differ, without looking at each of them in Python.
-    unequal = int.from_bytes(kept, "big") ^ int.from_bytes(fresh, "big")
-    first = len(kept) - (unequal.bit_length() + 7) // 8
-    last = len(kept) - 1 - ((unequal & -unequal).bit_length() - 1) // 8
-    return position + first if differing is None else differing[0], position + last + 1
 
 
 class Connection:

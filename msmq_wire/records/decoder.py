@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import Any
 
 from msmq_wire.engines.codec import inspect
-from msmq_wire.reassembly.stream import FramedPacket, FramerEvent, PacketFramer, is_credible
+from msmq_wire.reassembly.stream import MARK_COST, FramedPacket, FramerEvent, PacketFramer, is_credible
 from msmq_wire.reassembly.tcp import SYN, TcpReassembler
 from msmq_wire.reassembly.tcp_events import (
     Endpoints,
@@ -23,16 +23,26 @@ from msmq_wire.reassembly.tcp_events import (
     TcpEvent,
     TcpSegment,
 )
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import UNKNOWN_PACKET, Record, packet_record
 
-__all__ = ["MSMQ_PORT", "PING_PORT", "UNKNOWN_PACKET", "RecordDecoder", "endpoint"]
+__all__ = [
+    "HTTPS_PORTS",
+    "MSMQ_PORT",
+    "NOT_MSMQ",
+    "NOT_MSMQ_UDP",
+    "PING_PORT",
+    "UNKNOWN_PACKET",
+    "RecordDecoder",
+    "endpoint",
+]
 
 MSMQ_PORT = 1801
 PING_PORT = 3527
-_HTTPS_PORTS = frozenset((443, 8443))
+HTTPS_PORTS = frozenset((443, 8443))
 
-UNKNOWN_PACKET = "unknown_packet"
-"""The type of a packet whose kind is not defined, or was cut off."""
+NOT_MSMQ = "TCP, not MSMQ"
+"""Why a frame is skipped that belongs to another TCP connection."""
+NOT_MSMQ_UDP = "UDP, not MSMQ"
 _CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
 """Reasons of gaps whose bytes were captured, but are in no packet."""
 _MAX_HELD = 1 << 26
@@ -56,17 +66,18 @@ class RecordDecoder:
     starts with a credible header. With ``streams`` the steps of connections become ``tcp_stream`` records.
     ``first_id`` numbers the first record. Each method returns the records that its argument completes;
     ``understood`` counts the frames that belong to followed traffic, ``skipped`` the others by reason,
-    ``notices`` what a reader should know beside that, such as traffic that is opaque.
+    ``notices`` what a reader should know beside that, such as traffic that is opaque. ``next_id`` numbers the
+    next record, ``tcp`` puts the segments in order.
     """
 
     def __init__(
         self, *, capture: str = "", ports: Collection[int] = (), streams: bool = False, first_id: int = 1
     ) -> None:
         self._capture = capture
-        self._ports = frozenset((MSMQ_PORT, *ports))
+        self.ports = frozenset((MSMQ_PORT, *ports))
         self._streams = streams
-        self._next_id = first_id
-        self._tcp = TcpReassembler(server_ports=self._ports)
+        self.next_id = first_id
+        self.tcp = TcpReassembler(server_ports=self.ports)
         self._framers: OrderedDict[tuple[int, int], PacketFramer] = OrderedDict()  # longest unfed first
         self._held = 0
         self._names: dict[int, tuple[str, str]] = {}
@@ -85,15 +96,52 @@ class RecordDecoder:
         while self._carried > _MAX_CARRIED:
             self._carried -= len(self._carriers.popitem(last=False)[1])
 
+    # For a caller that puts many segments in order at once and must leave everything as if each was fed here.
+
+    def follows(self, endpoints: Endpoints) -> bool:
+        """Whether segments between ``(src, sport, dst, dport)`` are followed from now on."""
+        src, sport, dst, dport = endpoints
+        if sport in self.ports or dport in self.ports:
+            return True
+        return endpoints in self._followed or (dst, dport, src, sport) in self._followed
+
+    def hesitates(self, endpoints: Endpoints) -> bool:
+        """Whether segments are kept until it is known what the connection is."""
+        src, sport, dst, dport = endpoints
+        return endpoints in self._undecided or (dst, dport, src, sport) in self._undecided
+
+    @property
+    def knows_others(self) -> bool:
+        """Whether any connection on other ports is followed, or is not decided about."""
+        return bool(self._followed or self._undecided)
+
+    def may_forget(self, count: int) -> bool:
+        """Whether ``count`` more connections on other ports could push out one that is followed."""
+        return len(self._followed) + count > _MAX_UNDECIDED
+
+    def has_room(self, payload: int, segments: int) -> bool:
+        """Whether so many bytes in so many segments can be fed without a limit on held bytes at work."""
+        return self._held + self.tcp.pending_bytes + payload + segments * MARK_COST <= _MAX_HELD
+
+    @property
+    def carries_fragments(self) -> bool:
+        """Whether frames may have to be named by those that carried their fragments."""
+        return bool(self._carriers)
+
+    def pass_by(self, key: tuple[int, int]) -> None:
+        """Take note that bytes for the framer of ``(stream, direction)`` passed."""
+        if key in self._framers:
+            self._framers.move_to_end(key)
+
     def segment(self, segment: TcpSegment) -> list[Record]:
         """Take a TCP segment."""
-        if segment.dport in self._ports or segment.sport in self._ports:
+        if segment.dport in self.ports or segment.sport in self.ports:
             self.understood += 1
-            events = self._tcp.feed(segment)
+            events = self.tcp.feed(segment)
             return self._tcp_records(events) if events else []
         records: list[Record] = []
         for followed in self._recognised(segment):
-            records += self._tcp_records(self._tcp.feed(followed))
+            records += self._tcp_records(self.tcp.feed(followed))
         return records
 
     def datagram(
@@ -101,7 +149,7 @@ class RecordDecoder:
     ) -> list[Record]:
         """Take a UDP datagram; pings are read on port 3527."""
         if PING_PORT not in (sport, dport):
-            self.skipped["UDP, not MSMQ"] += 1
+            self.skipped[NOT_MSMQ_UDP] += 1
             return []
         if payload[2:4] != b"HU" and len(payload) != 24:
             self.skipped[f"UDP port {PING_PORT}, no ping"] += 1
@@ -127,7 +175,7 @@ class RecordDecoder:
     def unreachable(self, original: Endpoints, code: int, frame: int, time: int) -> list[Record]:
         """Take an ICMP unreachable about a packet sent from and to ``original``."""
         src, sport, dst, dport = original
-        if not self._ports & {sport, dport} and PING_PORT not in (sport, dport):
+        if not self.ports & {sport, dport} and PING_PORT not in (sport, dport):
             self.skipped["ICMP, not about MSMQ"] += 1
             return []
         self.understood += 1
@@ -147,11 +195,11 @@ class RecordDecoder:
 
     def finish(self) -> list[Record]:
         """Return what was left open: the capture ends here."""
-        records = self._tcp_records(self._tcp.finish())
+        records = self._tcp_records(self.tcp.finish())
         for key in list(self._framers):
             records += self._end(key)
         for segments in self._undecided.values():
-            self.skipped["TCP, not MSMQ"] += len(segments)
+            self.skipped[NOT_MSMQ] += len(segments)
         self._undecided.clear()
         return records
 
@@ -161,8 +209,8 @@ class RecordDecoder:
 
     def _record(self, *, time: int | None = None, **values: Any) -> Record:
         # Time 0 is how a frame without a time comes.
-        record = Record(id=self._next_id, capture=self._capture, time=time or None, **values)
-        self._next_id += 1
+        record = Record(id=self.next_id, capture=self._capture, time=time or None, **values)
+        self.next_id += 1
         return record
 
     def _frames(self, frames: tuple[int, ...]) -> tuple[int, ...]:
@@ -188,13 +236,13 @@ class RecordDecoder:
             self.understood += len(waiting) + 1
             return [*waiting, segment]
         if segment.payload:
-            if segment.dport in _HTTPS_PORTS or segment.payload.startswith(b"POST "):
-                self._name_content(segment.payload, f"port {segment.dport}")
-            self.skipped["TCP, not MSMQ"] += len(self._undecided.pop(place, ())) + 1
+            if segment.dport in HTTPS_PORTS or segment.payload.startswith(b"POST "):
+                self.name_content(segment.payload, f"port {segment.dport}")
+            self.skipped[NOT_MSMQ] += len(self._undecided.pop(place, ())) + 1
         elif segment.flags & SYN or place in self._undecided:
             self._wait(place, segment)
         else:
-            self.skipped["TCP, not MSMQ"] += 1
+            self.skipped[NOT_MSMQ] += 1
         return []
 
     def _wait(self, place: Endpoints, segment: TcpSegment) -> None:
@@ -202,11 +250,11 @@ class RecordDecoder:
         waiting = self._undecided.setdefault(place, [])
         waiting.append(segment)
         if len(waiting) > _UNDECIDED_SEGMENTS:
-            self.skipped["TCP, not MSMQ"] += len(self._undecided.pop(place))
+            self.skipped[NOT_MSMQ] += len(self._undecided.pop(place))
         elif len(self._undecided) > _MAX_UNDECIDED:
-            self.skipped["TCP, not MSMQ"] += len(self._undecided.popitem(last=False)[1])
+            self.skipped[NOT_MSMQ] += len(self._undecided.popitem(last=False)[1])
 
-    def _name_content(self, data: bytes, port: str) -> None:
+    def name_content(self, data: bytes, port: str) -> None:
         """Take note of content that may be MSMQ but is not read here."""
         if data[:2] == b"\x16\x03" and data[5:6] == b"\x01":
             self.notices[f"TLS on {port}: may carry SRMP, cannot be read"] += 1
@@ -220,9 +268,9 @@ class RecordDecoder:
         for event in events:
             match event:
                 case StreamBytes(stream, direction, _, data, frame, time):
-                    records += self._framed((stream, direction), data, frame, time)
+                    records += self.framed((stream, direction), data, frame, time)
                 case StreamGap(stream, direction, _, length, reason, frame, time):
-                    framer = self._framer((stream, direction))
+                    framer = self.framer((stream, direction))
                     before = framer.pending_cost
                     found = framer.gap(length, reason, frame, time)
                     self._held += framer.pending_cost - before
@@ -233,7 +281,8 @@ class RecordDecoder:
                     records += self._step(event)
         return records
 
-    def _framer(self, key: tuple[int, int]) -> PacketFramer:
+    def framer(self, key: tuple[int, int]) -> PacketFramer:
+        """Return the framer of ``(stream, direction)``, which is now the one fed last."""
         framer = self._framers.get(key)
         if framer is None:
             framer = self._framers[key] = PacketFramer()
@@ -241,8 +290,9 @@ class RecordDecoder:
             self._framers.move_to_end(key)
         return framer
 
-    def _framed(self, key: tuple[int, int], data: bytes, frame: int, time: int) -> list[Record]:
-        framer = self._framer(key)
+    def framed(self, key: tuple[int, int], data: bytes, frame: int, time: int) -> list[Record]:
+        """Take the next bytes of ``(stream, direction)``."""
+        framer = self.framer(key)
         before = framer.pending_cost
         found = framer.feed(data, frame, time)
         self._held += framer.pending_cost - before
@@ -270,7 +320,7 @@ class RecordDecoder:
         elif event.kind in ("closed", "evicted"):
             records += self._end((event.stream, 0)) + self._end((event.stream, 1))
         if self._streams:
-            src, dst = self._direction(event.stream, event.direction)
+            src, dst = self.names(event.stream, event.direction)
             records.append(
                 self._record(
                     type="tcp_stream",
@@ -287,7 +337,7 @@ class RecordDecoder:
         return records
 
     def _conflict(self, event: StreamConflict) -> Record:
-        src, dst = self._direction(event.stream, event.direction)
+        src, dst = self.names(event.stream, event.direction)
         return self._record(
             type="tcp_stream",
             event="conflict",
@@ -302,47 +352,39 @@ class RecordDecoder:
         )
 
     def _records(self, events: list[FramerEvent], stream: int, direction: int) -> list[Record]:
-        src, dst = self._direction(stream, direction)
+        src, dst = self.names(stream, direction)
         records: list[Record] = []
         for event in events:
-            place: dict[str, Any] = {
-                "frames": self._frames(event.frames),
-                "time": event.time,
-                "src": src,
-                "dst": dst,
-                "stream": stream,
-                "offset": event.offset,
-            }
+            frames = self._frames(event.frames)
             if isinstance(event, FramedPacket):
-                result = inspect(event.data)
-                record = self._record(
-                    type=result.type or UNKNOWN_PACKET,
-                    length=len(event.data),
-                    packet=result.packet,
-                    anomalies=result.anomalies,
-                    consumed=result.consumed,
-                    remainder=result.remainder,
-                    error=result.error,
-                    **place,
+                number, self.next_id = self.next_id, self.next_id + 1
+                record = packet_record(
+                    number, self._capture, event.data, frames, event.time, src, dst, stream, event.offset
                 )
             else:
                 skipped = event.reason in _CAPTURED
                 if event.reason == "no-signature":
-                    self._name_content(event.data, "a port that is followed")
+                    self.name_content(event.data, "a port that is followed")
                 record = self._record(
                     type="gap",
+                    frames=frames,
+                    time=event.time,
+                    src=src,
+                    dst=dst,
+                    stream=stream,
+                    offset=event.offset,
                     length=event.length or 0 if skipped else 0,
                     remainder=event.data,
                     missing=0 if skipped else event.length,
                     reason=event.reason,
-                    **place,
                 )
             records.append(record)
         return records
 
-    def _direction(self, stream: int, direction: int) -> tuple[str, str]:
+    def names(self, stream: int, direction: int) -> tuple[str, str]:
+        """Return the texts for source and destination of a direction."""
         names = self._names.get(stream)
         if names is None:
-            src, sport, dst, dport = self._tcp.connection(stream)
+            src, sport, dst, dport = self.tcp.connection(stream)
             names = self._names[stream] = (endpoint(src, sport), endpoint(dst, dport))
         return names if direction == 0 else (names[1], names[0])

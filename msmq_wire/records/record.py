@@ -6,10 +6,14 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["Record"]
+__all__ = ["UNKNOWN_PACKET", "Record", "packet_record"]
+
+UNKNOWN_PACKET = "unknown_packet"
+"""The type of a packet whose kind is not defined, or was cut off."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,3 +46,35 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     missing: int | None = None
     reason: str | None = None
     event: str | None = None
+
+
+def packet_record(
+    number: int,
+    capture: str,
+    data: bytes,
+    frames: tuple[int, ...],
+    time: int,
+    src: str,
+    dst: str,
+    stream: int,
+    offset: int,
+) -> Record:
+    """The record of a packet of the binary protocol: its bytes decoded and judged; fields as in `Record`."""
+    result = inspect(data)
+    return Record(
+        id=number,
+        type=result.type or UNKNOWN_PACKET,
+        capture=capture,
+        frames=frames,
+        time=time or None,
+        src=src,
+        dst=dst,
+        stream=stream,
+        offset=offset,
+        length=len(data),
+        packet=result.packet,
+        anomalies=result.anomalies,
+        consumed=result.consumed,
+        remainder=result.remainder,
+        error=result.error,
+    )

@@ -1,0 +1,64 @@
+"""`read_batches`: a capture in, its packets by column out, without an object for each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from msmq_wire.capture.chunks import ChunkDecoder
+from msmq_wire.capture.index import read_chunks
+from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.capture.source import CaptureSource, Source
+from msmq_wire.errors import CaptureError
+from msmq_wire.records.decoder import RecordDecoder
+
+__all__ = ["CHUNK_SIZE", "BatchReader", "PacketBatch", "read_batches"]
+
+CHUNK_SIZE = 1 << 23
+"""Bytes of a capture that are taken together: small enough for a processor's cache."""
+
+
+class BatchReader:
+    """Reads an opened source through ``decoder``; ``frames`` counts those read so far."""
+
+    def __init__(self, source: Source, decoder: RecordDecoder, *, chunk_size: int | None = None) -> None:
+        self._source = source
+        self._decoder = decoder
+        self._chunks = ChunkDecoder(decoder)
+        self._chunk_size = chunk_size or CHUNK_SIZE
+        self.frames = 0
+
+    def __iter__(self) -> Iterator[PacketBatch]:
+        """Yield what is complete; errors as for `read_frames`."""
+        for chunk in read_chunks(self._source.window(), self._chunk_size):
+            self.frames += len(chunk)
+            batch = self._chunks.take(chunk, self._source.name)
+            if len(batch) or batch.others:
+                yield batch
+
+
+def read_batches(
+    source: CaptureSource,
+    *,
+    ports: Collection[int] = (),
+    chunk_size: int | None = None,
+    streams: bool = False,
+) -> Iterator[PacketBatch]:
+    """Yield the packets and records of a capture in batches; together they are those of `read_capture`.
+
+    ``chunk_size`` is about how many bytes of the capture are taken together; a batch is what they complete.
+    Needs numpy and pyarrow. Arguments and errors are otherwise those of `CaptureReader`.
+    """
+    with Source(source) as opened:
+        decoder = RecordDecoder(capture=opened.name, ports=ports, streams=streams)
+        failure: CaptureError | None = None
+        try:
+            yield from BatchReader(opened, decoder, chunk_size=chunk_size)
+        except CaptureError as error:
+            if not opened.is_capture:
+                raise
+            failure = error
+        records = decoder.finish()
+        if failure is not None:
+            records.append(decoder.file_error(failure.message, failure.offset))
+        if records:
+            yield PacketBatch.of_records(opened.name, records)

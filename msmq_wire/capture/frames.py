@@ -1,0 +1,77 @@
+"""One frame after the other: what it carries goes to the `RecordDecoder`, fragments put together before."""
+
+from __future__ import annotations
+
+from msmq_wire.capture.link import Datagram, dissect, transport
+from msmq_wire.capture.network import IcmpUnreachable, Skipped, UdpDatagram
+from msmq_wire.capture.pcap import Frame
+from msmq_wire.reassembly.ip import IpFragment, IpReassembler
+from msmq_wire.reassembly.tcp_events import TcpSegment
+from msmq_wire.records.decoder import RecordDecoder
+from msmq_wire.records.record import Record
+
+__all__ = ["FrameDecoder"]
+
+_LONE_FRAGMENTS = "IP fragments, not put together"
+
+
+class FrameDecoder:
+    """Takes the frames of a capture in order; each method returns the records that it completes."""
+
+    def __init__(self, decoder: RecordDecoder) -> None:
+        self._decoder = decoder
+        self._fragments = IpReassembler()
+
+    def frame(self, frame: Frame) -> list[Record]:
+        """Take a frame."""
+        records: list[Record] = []
+        for datagram in dissect(frame):
+            records += self.datagram(datagram)
+        return records
+
+    def datagram(self, datagram: Datagram) -> list[Record]:
+        """Take what a frame carries."""
+        decoder = self._decoder
+        match datagram:
+            case TcpSegment():
+                return decoder.segment(datagram)
+            case Skipped(reason):
+                decoder.skipped[reason] += 1
+            case UdpDatagram(src, sport, dst, dport, payload, frame, time):
+                return decoder.datagram(src, sport, dst, dport, payload, frame, time)
+            case IcmpUnreachable():
+                original = (
+                    datagram.original_src,
+                    datagram.original_sport,
+                    datagram.original_dst,
+                    datagram.original_dport,
+                )
+                return decoder.unreachable(original, datagram.code, datagram.frame, datagram.time)
+            case IpFragment():
+                return self._fragment(datagram)
+        return []
+
+    def _fragment(self, fragment: IpFragment) -> list[Record]:
+        skipped = self._decoder.skipped
+        whole = self._fragments.feed(fragment)
+        if whole is None:
+            skipped[_LONE_FRAGMENTS] += 1
+            return []
+        self._decoder.carried_by(fragment.frame, whole.frames)
+        # The frame that completes it is counted with its content.
+        skipped[_LONE_FRAGMENTS] -= len(whole.frames) - 1
+        if not skipped[_LONE_FRAGMENTS]:
+            del skipped[_LONE_FRAGMENTS]
+        if whole.overlap:
+            self._decoder.notices["IP fragments that overlap with other content: the first copy is kept"] += 1
+        understood = self._decoder.understood
+        records: list[Record] = []
+        for datagram in transport(
+            whole.protocol, fragment.src, fragment.dst, whole.payload, fragment.frame, fragment.time
+        ):
+            records += self.datagram(datagram)
+        if self._decoder.understood > understood:
+            self._decoder.understood += len(whole.frames) - 1
+        elif len(whole.frames) > 1:
+            skipped["IP fragments of other traffic"] += len(whole.frames) - 1
+        return records

@@ -1,0 +1,315 @@
+"""Where the frames of a capture are, a chunk of the file at a time, without an object for each frame.
+
+The rule kept here: the same frames and the same damage as `msmq_wire.capture.pcap` and
+`msmq_wire.capture.pcapng` tell. Only the lengths of the records are looked at one by one; what else the
+record headers say is read for all frames of a chunk at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from msmq_wire.capture.pcap import FILE_HEADER, Frame, PcapHeader, Window, read_header
+from msmq_wire.capture.pcapng import BLOCK_HEADER, END_OF_TIME, ENHANCED_PACKET, PCAPNG_MAGIC, Blocks
+from msmq_wire.errors import CaptureError
+
+__all__ = ["Array", "Chunk", "read_chunks", "rows_at"]
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+_MAX_FRAMES = 1 << 17
+_SLACK = 64  # bytes behind the chunk, so that a header of fixed size can be read wherever a frame starts
+
+
+class Chunk:
+    """Whole frames of a capture, in order.
+
+    ``data`` holds the bytes of the file, ``position`` is the offset of its first byte; it is used again for
+    the next chunk. ``number`` is that of the first frame. The arrays have one int64 per frame: ``record`` and
+    ``at`` are offsets in ``data`` of the record and of the captured bytes, ``captured`` and ``length`` count
+    these and the bytes on the wire, ``time`` is nanoseconds since 1970 (0 when there is none), ``link_type``
+    a LINKTYPE number.
+    """
+
+    __slots__ = ("at", "captured", "data", "length", "link_type", "number", "position", "record", "time")
+
+    def __init__(
+        self,
+        data: bytearray,
+        position: int,
+        number: int,
+        *,
+        record: Array,
+        at: Array,
+        captured: Array,
+        length: Array,
+        time: Array,
+        link_type: Array,
+    ) -> None:
+        self.data = data
+        self.position = position
+        self.number = number
+        self.record = record
+        self.at = at
+        self.captured = captured
+        self.length = length
+        self.time = time
+        self.link_type = link_type
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def frame(self, index: int) -> Frame:
+        """Return a frame as the exact readers give it, except that no time is time 0."""
+        at = int(self.at[index])
+        return Frame(
+            self.number + index,
+            int(self.time[index]),
+            int(self.link_type[index]),
+            bytes(self.data[at : at + int(self.captured[index])]),
+            int(self.length[index]),
+            self.position + int(self.record[index]),
+        )
+
+
+def rows_at(data: bytearray, dtype: Any, offsets: Array) -> Array:
+    """Return what lies at ``offsets`` of ``data`` as an array of ``dtype``; they need not be aligned.
+
+    The offsets must leave room for one ``dtype`` each.
+    """
+    kind = np.dtype(dtype)
+    everywhere: Array = np.ndarray((len(data) - kind.itemsize + 1,), kind, data, strides=(1,))
+    return everywhere[offsets]
+
+
+def read_chunks(window: Window, size: int) -> Iterator[Chunk]:
+    """Yield the frames of the pcap or pcapng file at the window's first byte, about ``size`` bytes at a time.
+
+    A chunk is used up before the next one is asked for. Raises `CaptureError` after the frames before the
+    damage.
+    """
+    if window.buffer[:4] == PCAPNG_MAGIC:
+        yield from _pcapng_chunks(_Buffer(window, size))
+    else:
+        header = read_header(window)
+        yield from _pcap_chunks(_Buffer(window, size), header)
+
+
+class _Buffer:
+    """The part of the file that is looked at: ``data[:used]``; ``start`` is the offset of ``data[0]``."""
+
+    def __init__(self, window: Window, size: int) -> None:
+        self._window = window
+        self._size = max(size, FILE_HEADER)
+        self.data = bytearray(self._size + _SLACK)
+        self.used = 0
+        self.start = 0
+
+    def refill(self, at: int, need: int) -> bool:
+        """Drop the bytes before ``at`` and read on; False when fewer than ``need`` are there then."""
+        kept = self.data[at : self.used]
+        self.start += at
+        if need > self._size:
+            self._size = need
+            self.data = bytearray(need + _SLACK)
+        self.data[: len(kept)] = kept
+        self.used = len(kept)
+        with memoryview(self.data) as view:
+            while self.used < self._size:
+                count = self._window.read_into(view[self.used : self._size])
+                if not count:
+                    break
+                self.used += count
+        return self.used >= need
+
+    def ends_cleanly(self) -> bool:
+        """Whether nothing is left, and nothing was wrong with the stream."""
+        return not self.used and self._window.failure is None
+
+    def cut(self, what: str) -> CaptureError:
+        """Return the error for a file that ends inside ``what``, which starts at ``data[0]``."""
+        return self._window.failure or CaptureError(f"the file is cut inside {what}", offset=self.start)
+
+
+def _pcap_chunks(buffer: _Buffer, header: PcapHeader) -> Iterator[Chunk]:
+    claimed = Struct(header.order + "8xI").unpack_from
+    fields = np.dtype([(name, header.order + "u4") for name in ("seconds", "fraction", "captured", "length")])
+    size = header.header
+    number = 1
+    at, need = FILE_HEADER, size
+    buffer.refill(0, FILE_HEADER)
+    while True:
+        data, used = buffer.data, buffer.used
+        if used - at >= need:
+            record, at = _walk(data, at, used, size, claimed)
+            rows = rows_at(data, fields, record)
+            captured = rows["captured"].astype(np.int64)
+            too_large = np.flatnonzero(captured > header.largest)
+            if len(too_large):
+                at = int(record[too_large[0]])
+                record, rows, captured = (part[: too_large[0]] for part in (record, rows, captured))
+            if len(record):
+                time = rows["seconds"].astype(np.int64) * 1_000_000_000
+                yield Chunk(
+                    data,
+                    buffer.start,
+                    number,
+                    record=record,
+                    at=record + size,
+                    captured=captured,
+                    length=rows["length"].astype(np.int64),
+                    time=time + rows["fraction"].astype(np.int64) * header.unit,
+                    link_type=np.full(len(record), header.link_type, np.int64),
+                )
+                number += len(record)
+        need = size
+        if used - at >= size:
+            (claim,) = claimed(data, at)
+            if claim > header.largest:
+                raise CaptureError(
+                    f"a record claims {claim} bytes, over {header.largest}", offset=buffer.start + at
+                )
+            need += claim
+            if used - at >= need:
+                continue
+        whole = buffer.refill(at, need)
+        at = 0
+        if not whole:
+            if need == size and buffer.used < size:
+                if buffer.ends_cleanly():
+                    return
+                raise buffer.cut("a record header")
+            raise buffer.cut(f"a record of {need - size} bytes")
+
+
+def _walk(data: bytearray, at: int, used: int, header: int, claimed: Any) -> tuple[Array, int]:
+    """Return where whole records start in ``data[at:used]``, and where the next one does."""
+    found: list[int] = []
+    append = found.append
+    end = used - header
+    while at <= end and len(found) < _MAX_FRAMES:
+        # No counter in the inner loop: so many records take at least so many headers.
+        last = min(end, at + (_MAX_FRAMES - len(found) - 1) * header)
+        while at <= last:
+            append(at)
+            at += header + claimed(data, at)[0]
+    if at > used:
+        at = found.pop()
+    return np.array(found, np.int64), at
+
+
+def _pcapng_chunks(buffer: _Buffer) -> Iterator[Chunk]:
+    blocks = Blocks()
+    at = 0
+    buffer.refill(0, BLOCK_HEADER)
+    while True:
+        found, at = _walk_blocks(buffer, blocks, at)
+        if found:
+            yield from _enhanced(buffer, blocks, np.array(found, np.int64))
+        data, start = buffer.data, buffer.start
+        need = BLOCK_HEADER
+        if buffer.used - at >= need:
+            need = blocks.measure(data, at, start + at)
+            if buffer.used - at >= need:
+                frame = blocks.take(data, at, need, start + at)
+                if frame is not None:
+                    yield _single(buffer, frame, at)
+                at += need
+                continue
+        whole = buffer.refill(at, need)
+        at = 0
+        if not whole:
+            if buffer.used < BLOCK_HEADER:
+                if buffer.ends_cleanly() and blocks.section >= 0:
+                    return
+                raise buffer.cut("a block header")
+            if need > BLOCK_HEADER:
+                raise buffer.cut(f"a block of {need} bytes")
+
+
+def _walk_blocks(buffer: _Buffer, blocks: Blocks, at: int) -> tuple[list[int], int]:
+    """Return where enhanced packet blocks start, up to the first block that is something else."""
+    found: list[int] = []
+    if not blocks.interfaces:
+        return found, at
+    data, used, block = buffer.data, buffer.used, blocks.order.block
+    last = used - BLOCK_HEADER
+    while at <= last and len(found) < _MAX_FRAMES:
+        kind, total = block(data, at)
+        if kind != ENHANCED_PACKET or total < 32 or total & 3 or at + total > used:
+            break
+        found.append(at)
+        at += total
+    return found, at
+
+
+def _enhanced(buffer: _Buffer, blocks: Blocks, record: Array) -> Iterator[Chunk]:
+    data, start = buffer.data, buffer.start
+    names = ("kind", "total", "interface", "high", "low", "captured", "length")
+    rows = rows_at(data, np.dtype([(name, blocks.order.byte_order + "u4") for name in names]), record)
+    total, interface = rows["total"].astype(np.int64), rows["interface"].astype(np.int64)
+    captured = rows["captured"].astype(np.int64)
+    trailer = rows_at(data, blocks.order.byte_order + "u4", record + total - 4)
+    wrong = np.flatnonzero(
+        (trailer != rows["total"]) | (interface >= len(blocks.interfaces)) | (captured > total - 32)
+    )
+    count = int(wrong[0]) if len(wrong) else len(record)
+    if count:
+        ticks = rows["high"].astype(np.uint64) << np.uint64(32) | rows["low"]
+        times = np.zeros(count, np.int64)
+        links = np.zeros(count, np.int64)
+        for index in np.unique(interface[:count]).tolist():
+            its = np.flatnonzero(interface[:count] == index)
+            clock = blocks.interfaces[index]
+            links[its] = clock.link_type
+            times[its] = _times(ticks[its], clock.multiplier, clock.divisor, clock.offset)
+        yield Chunk(
+            data,
+            start,
+            blocks.number + 1,
+            record=record[:count],
+            at=record[:count] + 28,
+            captured=captured[:count],
+            length=rows["length"][:count].astype(np.int64),
+            time=times,
+            link_type=links,
+        )
+        blocks.number += count
+    if count < len(record):
+        at = int(record[count])
+        blocks.take(data, at, int(total[count]), start + at)
+
+
+def _times(ticks: Array, multiplier: int, divisor: int, offset: int) -> Array:
+    """Return nanoseconds; 0 where they do not fit 63 bits."""
+    low, high = int(ticks.min()) * multiplier + offset, int(ticks.max()) * multiplier + offset
+    # Neither the product nor the offset alone may leave 64 bits on the way.
+    if divisor == 1 and abs(offset) < END_OF_TIME and low >= 0 and max(high, high - offset) < END_OF_TIME:
+        found: Array = ticks.astype(np.int64) * multiplier + offset
+        return found
+    exact = [tick * multiplier // divisor + offset for tick in ticks.tolist()]
+    return np.array([time if 0 <= time < END_OF_TIME else 0 for time in exact], np.int64)
+
+
+def _single(buffer: _Buffer, frame: Frame, record: int) -> Chunk:
+    """The chunk for a frame that was read by itself; its bytes end 4 bytes before the block at the most."""
+    at = buffer.data.find(frame.data, record) if frame.data else record
+
+    def one(value: int) -> Array:
+        return np.array([value], np.int64)
+
+    return Chunk(
+        buffer.data,
+        buffer.start,
+        frame.number,
+        record=one(record),
+        at=one(at),
+        captured=one(len(frame.data)),
+        length=one(frame.length),
+        time=one(frame.time or 0),
+        link_type=one(frame.link_type),
+    )

@@ -1,0 +1,291 @@
+"""Reading by column gives what reading frame by frame gives: records, order, numbers, summary."""
+
+from __future__ import annotations
+
+import io
+import random
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from msmq_wire.capture import batches, chunks, piece, reader
+from msmq_wire.capture.batches import BatchReader, read_batches
+from msmq_wire.capture.reader import CaptureReader, read_capture
+from msmq_wire.capture.source import read_frames
+from msmq_wire.errors import CaptureError
+from msmq_wire.reassembly import tcp
+from msmq_wire.records import decoder
+from msmq_wire.records.record import Record
+
+CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
+DEMO = CAPTURES[0]
+
+Make = Callable[..., bytes]
+
+
+def shown(records: list[Record]) -> list[Any]:
+    """Records as values that compare: errors are equal only to themselves."""
+    found: list[Any] = []
+    for record in records:
+        found.append(msgspec.structs.replace(record, error=None))
+        if record.error is not None:
+            error = record.error
+            found.append((error.code, error.path, error.offset, error.message, repr(error.partial)))
+    return found
+
+
+def outcome(source: Any, *, columns: bool, **options: Any) -> tuple[Any, ...]:
+    """What reading a capture gives, the summary included."""
+    if isinstance(source, bytes):
+        source = io.BytesIO(source)
+    try:
+        with CaptureReader(source, columns=columns, **options) as capture:
+            records = list(capture)
+    except CaptureError as error:
+        return error.message, error.offset
+    summary = capture.summary
+    counts = summary.skipped, summary.notices, summary.packets
+    return shown(records), summary.frames, summary.understood, counts
+
+
+@pytest.fixture
+def chunked(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
+    """Set the size of a chunk, and how few frames are taken one by one."""
+
+    def set_sizes(size: int, few: int) -> None:
+        monkeypatch.setattr(batches, "CHUNK_SIZE", size)
+        monkeypatch.setattr(chunks, "FEW_FRAMES", few)
+
+    return set_sizes
+
+
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+def test_a_fixture_gives_the_same_by_column(
+    capture: Path, streams: bool, chunked: Callable[[int, int], None]
+) -> None:
+    expected = outcome(capture, columns=False, streams=streams)
+    for size in (100, 700, 3000, 1 << 20):
+        for few in (0, 3, 64):
+            chunked(size, few)
+            assert outcome(capture, columns=True, streams=streams) == expected
+
+
+@pytest.mark.parametrize("faults", [0, 0.01, 0.05, 0.25])
+@pytest.mark.parametrize("seed", range(12))
+def test_random_traffic_gives_the_same_by_column(
+    seed: int, faults: float, traffic: Make, chunked: Callable[[int, int], None]
+) -> None:
+    source = random.Random(seed)
+    data = traffic(seed, source.choice((1, 4, 12)), faults, source.choice("<>"))
+    options = {"ports": source.choice(((), (2000,))), "streams": bool(seed & 1)}
+    expected = outcome(data, columns=False, **options)
+    for size, few in ((source.choice((200, 2000)), 0), (1 << source.randrange(12, 18), 5), (1 << 22, 64)):
+        chunked(size, few)
+        assert outcome(data, columns=True, **options) == expected
+
+
+def pcapng(pcap: bytes, source: random.Random) -> bytes:
+    """The frames of a capture in the blocks of a pcapng file, two interfaces and other blocks among them."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        return struct.pack("<II", kind, 12 + len(body)) + body + struct.pack("<I", 12 + len(body))
+
+    nanoseconds = struct.pack("<HHBxxxI", 9, 1, 9, 0)
+    parts = [
+        block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)),
+        block(1, struct.pack("<HHI", 1, 0, 0) + nanoseconds),
+        block(1, struct.pack("<HHI", 1, 0, 0)),
+    ]
+    for frame in read_frames(io.BytesIO(pcap)):
+        size = len(frame.data)
+        kind = source.choice((6, 6, 6, 6, 6, 6, 6, 2, 3))
+        if source.random() < 0.02:
+            parts.append(block(5, bytes(20)))
+        if kind == 3:
+            parts.append(block(3, struct.pack("<I", size) + frame.data))
+            continue
+        interface = source.randrange(2)
+        high, low = divmod((frame.time or 0) // (1 if interface == 0 else 1000), 1 << 32)
+        parts.append(block(kind, struct.pack("<IIIII", interface, high, low, size, size) + frame.data))
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pcapng_gives_the_same_by_column(
+    seed: int, traffic: Make, chunked: Callable[[int, int], None]
+) -> None:
+    data = pcapng(traffic(seed, 6, 0.03), random.Random(seed))
+    expected = outcome(data, columns=False)
+    assert len(expected[0]) > 10
+    for size in (500, 9_000, 1 << 22):
+        chunked(size, 3)
+        assert outcome(data, columns=True) == expected
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 1 << 20), cut=st.integers(0, 1 << 16), size=st.integers(100, 1 << 16))
+def test_a_capture_cut_anywhere_gives_the_same_by_column(
+    traffic: Make, seed: int, cut: int, size: int
+) -> None:
+    data = traffic(seed, 4, 0.03)
+    data = data[: max(24, len(data) - cut)]
+    expected = outcome(data, columns=False)
+    found: list[Record] = []
+    for batch in read_batches(io.BytesIO(data), chunk_size=size):
+        found += batch.records()
+    assert shown(found) == expected[0]
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "value"),
+    [
+        (decoder, "_MAX_HELD", 5_000),
+        (decoder, "_MAX_HELD", 60_000),
+        (decoder, "_MAX_UNDECIDED", 1),
+        (decoder, "_MAX_UNDECIDED", 3),
+        (decoder, "_MAX_CARRIED", 2),
+        (tcp, "TAIL_TOTAL", 20_000),
+        (tcp, "TAIL_TOTAL", 200_000),
+    ],
+)
+def test_limits_that_connections_share_work_the_same_by_column(
+    place: Any,
+    name: str,
+    value: int,
+    monkeypatch: pytest.MonkeyPatch,
+    traffic: Make,
+    chunked: Callable[[int, int], None],
+) -> None:
+    monkeypatch.setattr(place, name, value)
+    if place is tcp:
+        monkeypatch.setattr(piece, name, value)
+    for seed in range(6):
+        data = traffic(seed, 12, 0.05)
+        expected = outcome(data, columns=False)
+        for size in (3_000, 50_000, 1 << 22):
+            chunked(size, 3)
+            assert outcome(data, columns=True) == expected
+
+
+@pytest.mark.parametrize("limit", [{"max_connections": 6}, {"max_pending_total": 6_000}])
+def test_limits_of_reassembly_work_the_same_by_column(
+    limit: dict[str, int],
+    monkeypatch: pytest.MonkeyPatch,
+    traffic: Make,
+    chunked: Callable[[int, int], None],
+) -> None:
+    def limited(**options: Any) -> tcp.TcpReassembler:
+        options.update(limit)
+        return tcp.TcpReassembler(**options)
+
+    monkeypatch.setattr(decoder, "TcpReassembler", limited)
+    for seed in range(6):
+        data = traffic(seed, 12, 0.05)
+        expected = outcome(data, columns=False)
+        for size in (3_000, 1 << 22):
+            chunked(size, 3)
+            assert outcome(data, columns=True) == expected
+
+
+def test_a_batch_tells_of_its_packets_what_the_records_tell(traffic: Make) -> None:
+    data = traffic(2, 12, 0)
+    records = {record.id: record for record in read_capture(io.BytesIO(data))}
+    seen: list[int] = []
+    packets = 0
+    for batch in read_batches(io.BytesIO(data), chunk_size=100_000):
+        packets += len(batch)
+        seen += [record.id for record in batch.others]
+        assert len(batch.offsets) == len(batch) + 1
+        assert (np.diff(batch.id) > 0).all()
+        assert (np.diff(batch.frame) >= 0).all()
+        for index, number in enumerate(batch.id.tolist()):
+            seen.append(number)
+            record = records[number]
+            assert batch.frames(index) == record.frames
+            assert int(batch.time[index]) == record.time
+            assert int(batch.frame[index]) == record.frames[-1]
+            assert int(batch.stream[index]) == record.stream
+            assert int(batch.offset[index]) == record.offset
+            assert len(batch.packet(index)) == record.length
+            names = batch.endpoints(int(batch.stream[index]), int(batch.direction[index]))
+            assert names == (record.src, record.dst)
+    assert sorted(seen) == list(records)
+    assert packets > len(records) / 3
+
+
+def test_packets_lie_one_behind_the_other_in_one_buffer(traffic: Make) -> None:
+    for batch in read_batches(io.BytesIO(traffic(4, 12, 0))):
+        for index in range(len(batch)):
+            data = batch.packet(index)
+            assert data[4:8] == b"LIOR"
+            assert bytes(batch.data[batch.offsets[index] : batch.offsets[index + 1]]) == data
+        assert len(batch.data) >= batch.offsets[-1]
+
+
+def test_regular_traffic_is_read_by_column(traffic: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_by_one = 0
+    take = decoder.RecordDecoder.segment
+
+    def counted(self: decoder.RecordDecoder, segment: Any) -> list[Record]:
+        nonlocal one_by_one
+        one_by_one += 1
+        return take(self, segment)
+
+    monkeypatch.setattr(decoder.RecordDecoder, "segment", counted)
+    frames = sum(outcome(traffic(seed, 4, 0), columns=True)[1] for seed in range(8))
+    assert one_by_one < frames / 4
+
+
+def test_a_pipe_a_small_file_and_the_reference_engine_are_read_frame_by_frame(
+    tmp_path: Path, traffic: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pipe(io.BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+    def by_column(source: Any) -> bool:
+        built: list[BatchReader] = []
+        build = BatchReader.__init__
+
+        def noted(self: BatchReader, *arguments: Any, **options: Any) -> None:
+            built.append(self)
+            build(self, *arguments, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(BatchReader, "__init__", noted)
+            list(read_capture(source))
+        return bool(built)
+
+    data = traffic(2, 30, 0)
+    path = tmp_path / "capture.pcap"
+    path.write_bytes(data)
+    monkeypatch.setattr(reader, "_WORTH_COLUMNS", len(data))
+    assert by_column(path)
+    assert by_column(io.BytesIO(data))
+    assert not by_column(Pipe(data))
+    assert not by_column(DEMO)
+    monkeypatch.setattr(reader, "default_engine", lambda: "reference")
+    assert not by_column(path)
+
+
+def test_numpy_and_pyarrow_are_loaded_only_to_read_by_column() -> None:
+    program = (
+        "import sys; from msmq_wire import CaptureReader;"
+        "list(CaptureReader(sys.argv[1], columns=sys.argv[2] == 'columns'));"
+        "print('numpy' in sys.modules, 'pyarrow' in sys.modules)"
+    )
+    for how, loaded in (("frames", "False False"), ("columns", "True True")):
+        command = [sys.executable, "-c", program, str(DEMO), how]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert told.strip() == loaded
