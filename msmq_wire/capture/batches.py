@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from msmq_wire.capture.chunks import ChunkDecoder
+from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.index import read_chunks
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.source import CaptureSource, Source
@@ -18,7 +19,7 @@ CHUNK_SIZE = 1 << 23
 
 
 class BatchReader:
-    """Reads an opened source through ``decoder``; ``frames`` counts those read so far."""
+    """Reads a source through ``decoder``, which must not decode; ``frames`` counts those read so far."""
 
     def __init__(self, source: Source, decoder: RecordDecoder, *, chunk_size: int | None = None) -> None:
         self._source = source
@@ -49,7 +50,7 @@ def read_batches(
     Needs numpy and pyarrow. Arguments and errors are otherwise those of `CaptureReader`.
     """
     with Source(source) as opened:
-        decoder = RecordDecoder(capture=opened.name, ports=ports, streams=streams)
+        decoder = RecordDecoder(capture=opened.name, ports=ports, streams=streams, decode=False)
         failure: CaptureError | None = None
         try:
             yield from BatchReader(opened, decoder, chunk_size=chunk_size)
@@ -57,8 +58,8 @@ def read_batches(
             if not opened.is_capture:
                 raise
             failure = error
-        records = decoder.finish()
+        items = decoder.finish()
         if failure is not None:
-            records.append(decoder.file_error(failure.message, failure.offset))
-        if records:
-            yield PacketBatch.of_records(opened.name, records)
+            items.append(decoder.file_error(failure.message, failure.offset))
+        if items:
+            yield batch_of(opened.name, items)

@@ -8,7 +8,7 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.ip import IpFragment, IpReassembler
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.decoder import RecordDecoder
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Item
 
 __all__ = ["FrameDecoder"]
 
@@ -22,14 +22,14 @@ class FrameDecoder:
         self._decoder = decoder
         self._fragments = IpReassembler()
 
-    def frame(self, frame: Frame) -> list[Record]:
+    def frame(self, frame: Frame) -> list[Item]:
         """Take a frame."""
-        records: list[Record] = []
+        records: list[Item] = []
         for datagram in dissect(frame):
             records += self.datagram(datagram)
         return records
 
-    def datagram(self, datagram: Datagram) -> list[Record]:
+    def datagram(self, datagram: Datagram) -> list[Item]:
         """Take what a frame carries."""
         decoder = self._decoder
         match datagram:
@@ -51,7 +51,7 @@ class FrameDecoder:
                 return self._fragment(datagram)
         return []
 
-    def _fragment(self, fragment: IpFragment) -> list[Record]:
+    def _fragment(self, fragment: IpFragment) -> list[Item]:
         skipped = self._decoder.skipped
         whole = self._fragments.feed(fragment)
         if whole is None:
@@ -65,7 +65,7 @@ class FrameDecoder:
         if whole.overlap:
             self._decoder.notices["IP fragments that overlap with other content: the first copy is kept"] += 1
         understood = self._decoder.understood
-        records: list[Record] = []
+        records: list[Item] = []
         for datagram in transport(
             whole.protocol, fragment.src, fragment.dst, whole.payload, fragment.frame, fragment.time
         ):

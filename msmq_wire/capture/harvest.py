@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 
-from msmq_wire.capture.index import Array, Chunk
+from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.reassembly.bulk import Payloads, gather
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import FoundPacket, Item, Record
 
-__all__ = ["Harvest"]
+__all__ = ["Harvest", "batch_of"]
 
 # Order in a chunk: the frame that completes something, then the order in which that was found.
 _FRAME = 40
@@ -25,7 +27,9 @@ class _Packets(msgspec.Struct, frozen=True, eq=False):
     key: Array
     offset: Array
     stream: Array
-    direction: Array
+    pair: Array
+    frame: Array
+    time: Array
     first: Array
     last: Array
     carriers: Array
@@ -34,33 +38,44 @@ class _Packets(msgspec.Struct, frozen=True, eq=False):
 class Harvest:
     """Collects what the frames of one chunk complete.
 
-    Nothing is numbered until `batch` has everything: packets of regular connections are found before the
-    records of frames that came earlier.
+    ``number`` is that of its first frame, ``time`` has the times of all. Nothing gets an id until `batch` has
+    everything: packets of regular connections are found before the records of frames that came earlier.
     """
 
-    def __init__(self, chunk: Chunk) -> None:
-        self._chunk = chunk
+    def __init__(self, number: int, time: Array) -> None:
+        self._number = number
+        self._time = time
         self._records: list[Record] = []
         self._keys: list[int] = []
+        self._found: list[FoundPacket] = []
+        self._found_keys: list[int] = []
         self._count = 0
         self._bursts: list[tuple[Array, Array, int, int, int, int]] = []
         self._packets: list[_Packets] = []
-        self._names: dict[int, tuple[str, str]] = {}
+        self._pairs: dict[tuple[str, str], int] = {}
 
-    def add(self, records: list[Record], index: int) -> None:
-        """Take the records that the frame at ``index`` completed."""
-        for record in records:
+    def add(self, items: list[Item], index: int) -> None:
+        """Take what the frame at ``index`` completed."""
+        for item in items:
             self._count += 1
-            self._records.append(record)
-            self._keys.append(index << _FRAME | self._count)
+            key = index << _FRAME | self._count
+            if isinstance(item, FoundPacket):
+                self._found.append(item)
+                self._found_keys.append(key)
+            else:
+                self._records.append(item)
+                self._keys.append(key)
 
-    def burst(
-        self, start: Array, stop: Array, stream: int, direction: int, shift: int, names: tuple[str, str]
-    ) -> None:
-        """Take packets at ``start`` to ``stop`` of the piece's payload, at ``shift`` more in their stream."""
+    def _pair(self, names: tuple[str, str]) -> int:
+        return self._pairs.setdefault(names, len(self._pairs))
+
+    def burst(self, start: Array, stop: Array, stream: int, shift: int, names: tuple[str, str]) -> None:
+        """Take packets at ``start`` to ``stop`` of the piece's payload, at ``shift`` more in their stream.
+
+        ``names`` are the texts for their source and destination.
+        """
         self._count += 1
-        self._bursts.append((start, stop, stream, direction, shift, self._count))
-        self._names[stream] = names
+        self._bursts.append((start, stop, stream, self._pair(names), shift, self._count))
 
     def close(self, payloads: Payloads, index: Array) -> None:
         """End a piece whose payloads were carried by the frames at ``index``."""
@@ -69,7 +84,7 @@ class Harvest:
         starts, stops, *numbers = zip(*self._bursts, strict=True)
         self._bursts = []
         count = [len(start) for start in starts]
-        stream, direction, shift, order = (np.repeat(np.array(one, np.int64), count) for one in numbers)
+        stream, pair, shift, order = (np.repeat(np.array(one, np.int64), count) for one in numbers)
         start, stop = np.concatenate(starts), np.concatenate(stops)
         first = np.searchsorted(payloads.until, start, side="right") - 1
         last = np.searchsorted(payloads.until, stop, side="left")
@@ -81,16 +96,48 @@ class Harvest:
                 key=index[last - 1] << _FRAME | order,
                 offset=start + shift,
                 stream=stream,
-                direction=direction,
+                pair=pair,
+                frame=index[last - 1] + self._number,
+                time=self._time[index[last - 1]],
                 first=first,
                 last=last,
                 carriers=index,
             )
         )
 
+    def _close_found(self) -> None:
+        """Make columns of the packets that were found one by one."""
+        found, self._found = self._found, []
+        if not found:
+            return
+        until = np.zeros(len(found) + 1, np.int64)
+        np.cumsum([len(packet.data) for packet in found], out=until[1:])
+        carried = np.zeros(len(found) + 1, np.int64)
+        np.cumsum([len(packet.frames) for packet in found], out=carried[1:])
+        frames = [number for packet in found for number in packet.frames]
+        self._packets.append(
+            _Packets(
+                data=np.frombuffer(b"".join([*(packet.data for packet in found), bytes(16)]), np.uint8),
+                start=until[:-1],
+                stop=until[1:],
+                key=np.array(self._found_keys, np.int64),
+                offset=np.array([packet.offset for packet in found], np.int64),
+                stream=np.array(
+                    [-1 if packet.stream is None else packet.stream for packet in found], np.int64
+                ),
+                pair=np.array([self._pair((packet.src, packet.dst)) for packet in found], np.int64),
+                frame=np.array([max(packet.frames) for packet in found], np.int64),
+                time=np.array([packet.time for packet in found], np.int64),
+                first=carried[:-1],
+                last=carried[1:],
+                carriers=np.array(frames, np.int64) - self._number,
+            )
+        )
+
     def batch(self, capture: str, first_id: int) -> PacketBatch:
         """Number everything from ``first_id`` on, in the order of completion."""
-        chunk, packets = self._chunk, self._joined()
+        self._close_found()
+        packets = self._joined()
         count = len(packets.start)
         keys = np.append(packets.key, np.array(self._keys, np.int64))
         order = np.argsort(keys, kind="stable")
@@ -109,22 +156,21 @@ class Harvest:
             data = gather(packets.data, start, size)
         offsets = np.zeros(count + 1, np.int64)
         np.cumsum(size, out=offsets[1:])
-        frame = packets.key[place] >> _FRAME
         return PacketBatch(
             capture=capture,
             data=data,
             offsets=offsets,
             id=number[place],
-            frame=frame + chunk.number,
-            time=chunk.time[frame],
+            frame=packets.frame[place],
+            time=packets.time[place],
             stream=packets.stream[place],
-            direction=packets.direction[place],
+            pair=packets.pair[place],
             offset=packets.offset[place],
             first=packets.first[place],
             last=packets.last[place],
-            carriers=packets.carriers + chunk.number,
+            carriers=packets.carriers + self._number,
             others=tuple(sorted_records),
-            names=self._names,
+            pairs=tuple(self._pairs),
         )
 
     def _joined(self) -> _Packets:
@@ -135,7 +181,7 @@ class Harvest:
         none = np.zeros(0, np.int64)
         if not parts:
             data = np.zeros(16, np.uint8)
-            return _Packets(data, none, none, none, none, none, none, none, none, none)
+            return _Packets(data, *(none for _ in range(11)))
         base = np.cumsum([0, *(len(part.data) for part in parts[:-1])])
         before = np.cumsum([0, *(len(part.carriers) for part in parts[:-1])])
         return _Packets(
@@ -145,8 +191,17 @@ class Harvest:
             key=np.concatenate([part.key for part in parts]),
             offset=np.concatenate([part.offset for part in parts]),
             stream=np.concatenate([part.stream for part in parts]),
-            direction=np.concatenate([part.direction for part in parts]),
+            pair=np.concatenate([part.pair for part in parts]),
+            frame=np.concatenate([part.frame for part in parts]),
+            time=np.concatenate([part.time for part in parts]),
             first=np.concatenate([part.first + at for part, at in zip(parts, before, strict=True)]),
             last=np.concatenate([part.last + at for part, at in zip(parts, before, strict=True)]),
             carriers=np.concatenate([part.carriers for part in parts]),
         )
+
+
+def batch_of(capture: str, items: Sequence[Item]) -> PacketBatch:
+    """The batch of what is complete once no more frames come, in the order and with the ids that it has."""
+    harvest = Harvest(0, np.zeros(0, np.int64))
+    harvest.add(list(items), 0)
+    return harvest.batch(capture, items[0].id)

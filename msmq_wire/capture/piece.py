@@ -353,7 +353,7 @@ class Piece:
             if framer.wanted == 0:
                 starts, stops = chain.follow(at, stop)
                 if len(starts):
-                    harvest.burst(starts, stops, *key, shift, decoder.names(key[0], 0))
+                    harvest.burst(starts, stops, key[0], shift, decoder.names(*key))
                     end = int(stops[-1])
                     framer.advance(end - at)
                     at = end

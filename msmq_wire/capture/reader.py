@@ -14,7 +14,7 @@ from msmq_wire.capture.source import CaptureSource, Source
 from msmq_wire.engines.codec import default_engine
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.decoder import RecordDecoder
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import FoundPacket, Item, Record
 
 __all__ = ["CaptureReader", "Summary", "read_capture"]
 
@@ -60,10 +60,14 @@ class CaptureReader:
     ) -> None:
         self.source = Source(source)
         self.summary = Summary()
-        self._decoder = RecordDecoder(
-            capture=self.source.name, ports=ports, streams=streams, first_id=first_id
-        )
         self._columns = self._worth_columns() if columns is None else columns
+        self._decoder = RecordDecoder(
+            capture=self.source.name,
+            ports=ports,
+            streams=streams,
+            first_id=first_id,
+            decode=not self._columns,
+        )
 
     def __enter__(self) -> CaptureReader:
         return self
@@ -94,7 +98,7 @@ class CaptureReader:
             if not self.source.is_capture:
                 raise
             failure = error
-        yield from decoder.finish()
+        yield from _decoded(decoder.finish())
         summary.understood = decoder.understood
         if failure is not None:
             yield decoder.file_error(failure.message, failure.offset)
@@ -104,7 +108,7 @@ class CaptureReader:
         frames = FrameDecoder(decoder)
         for frame in self.source.frames():
             summary.frames += 1
-            yield from frames.frame(frame)
+            yield from _decoded(frames.frame(frame))
             summary.understood = decoder.understood
 
     def _read_columns(self) -> Iterator[Record]:
@@ -117,6 +121,11 @@ class CaptureReader:
             summary.frames, summary.understood = batches.frames, decoder.understood
             yield from batch.records()
         summary.frames = batches.frames
+
+
+def _decoded(items: list[Item]) -> Iterator[Record]:
+    for item in items:
+        yield item.record() if isinstance(item, FoundPacket) else item
 
 
 def read_capture(

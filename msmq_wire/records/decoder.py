@@ -23,7 +23,9 @@ from msmq_wire.reassembly.tcp_events import (
     TcpEvent,
     TcpSegment,
 )
-from msmq_wire.records.record import UNKNOWN_PACKET, Record, packet_record
+from msmq_wire.records.record import UNKNOWN_PACKET, FoundPacket, Item, Record
+from msmq_wire.wire.headers.base_header import SIGNATURE
+from msmq_wire.wire.packets.ping import PING_SIGNATURE
 
 __all__ = [
     "HTTPS_PORTS",
@@ -45,6 +47,8 @@ NOT_MSMQ = "TCP, not MSMQ"
 NOT_MSMQ_UDP = "UDP, not MSMQ"
 _CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
 """Reasons of gaps whose bytes were captured, but are in no packet."""
+_PING = PING_SIGNATURE.to_bytes(2, "little")
+_PACKET = SIGNATURE.to_bytes(4, "little")
 _MAX_HELD = 1 << 26
 """Bytes held for packets that are not complete, all connections together."""
 _MAX_UNDECIDED = 4096
@@ -67,13 +71,21 @@ class RecordDecoder:
     ``first_id`` numbers the first record. Each method returns the records that its argument completes;
     ``understood`` counts the frames that belong to followed traffic, ``skipped`` the others by reason,
     ``notices`` what a reader should know beside that, such as traffic that is opaque. ``next_id`` numbers the
-    next record, ``tcp`` puts the segments in order.
+    next record, ``tcp`` puts the segments in order. Without ``decode`` packets come as `FoundPacket`, for a
+    caller that decodes many at once; what can only be a ping because of its port is a record all the same.
     """
 
     def __init__(
-        self, *, capture: str = "", ports: Collection[int] = (), streams: bool = False, first_id: int = 1
+        self,
+        *,
+        capture: str = "",
+        ports: Collection[int] = (),
+        streams: bool = False,
+        first_id: int = 1,
+        decode: bool = True,
     ) -> None:
         self._capture = capture
+        self._decode = decode
         self.ports = frozenset((MSMQ_PORT, *ports))
         self._streams = streams
         self.next_id = first_id
@@ -133,20 +145,20 @@ class RecordDecoder:
         if key in self._framers:
             self._framers.move_to_end(key)
 
-    def segment(self, segment: TcpSegment) -> list[Record]:
+    def segment(self, segment: TcpSegment) -> list[Item]:
         """Take a TCP segment."""
         if segment.dport in self.ports or segment.sport in self.ports:
             self.understood += 1
             events = self.tcp.feed(segment)
             return self._tcp_records(events) if events else []
-        records: list[Record] = []
+        records: list[Item] = []
         for followed in self._recognised(segment):
             records += self._tcp_records(self.tcp.feed(followed))
         return records
 
     def datagram(
         self, src: bytes, sport: int, dst: bytes, dport: int, payload: bytes, frame: int, time: int
-    ) -> list[Record]:
+    ) -> list[Item]:
         """Take a UDP datagram; pings are read on port 3527."""
         if PING_PORT not in (sport, dport):
             self.skipped[NOT_MSMQ_UDP] += 1
@@ -155,14 +167,17 @@ class RecordDecoder:
             self.skipped[f"UDP port {PING_PORT}, no ping"] += 1
             return []
         self.understood += 1
+        frames, names = self._frames((frame,)), (endpoint(src, sport), endpoint(dst, dport))
+        if payload[2:4] == _PING and payload[4:8] != _PACKET:
+            return [self._packet(payload, frames, time, names, None, 0)]
         result = inspect(payload, "ping")
         return [
             self._record(
                 type="ping",
-                frames=self._frames((frame,)),
+                frames=frames,
                 time=time,
-                src=endpoint(src, sport),
-                dst=endpoint(dst, dport),
+                src=names[0],
+                dst=names[1],
                 length=len(payload),
                 packet=result.packet,
                 anomalies=result.anomalies,
@@ -172,7 +187,7 @@ class RecordDecoder:
             )
         ]
 
-    def unreachable(self, original: Endpoints, code: int, frame: int, time: int) -> list[Record]:
+    def unreachable(self, original: Endpoints, code: int, frame: int, time: int) -> list[Item]:
         """Take an ICMP unreachable about a packet sent from and to ``original``."""
         src, sport, dst, dport = original
         if not self.ports & {sport, dport} and PING_PORT not in (sport, dport):
@@ -193,7 +208,7 @@ class RecordDecoder:
             )
         ]
 
-    def finish(self) -> list[Record]:
+    def finish(self) -> list[Item]:
         """Return what was left open: the capture ends here."""
         records = self._tcp_records(self.tcp.finish())
         for key in list(self._framers):
@@ -212,6 +227,19 @@ class RecordDecoder:
         record = Record(id=self.next_id, capture=self._capture, time=time or None, **values)
         self.next_id += 1
         return record
+
+    def _packet(
+        self,
+        data: bytes,
+        frames: tuple[int, ...],
+        time: int,
+        names: tuple[str, str],
+        stream: int | None,
+        offset: int,
+    ) -> Item:
+        number, self.next_id = self.next_id, self.next_id + 1
+        found = FoundPacket(number, self._capture, data, frames, time, *names, stream, offset)
+        return found.record() if self._decode else found
 
     def _frames(self, frames: tuple[int, ...]) -> tuple[int, ...]:
         if not self._carriers:
@@ -263,8 +291,8 @@ class RecordDecoder:
 
     # Events of followed connections.
 
-    def _tcp_records(self, events: list[TcpEvent]) -> list[Record]:
-        records: list[Record] = []
+    def _tcp_records(self, events: list[TcpEvent]) -> list[Item]:
+        records: list[Item] = []
         for event in events:
             match event:
                 case StreamBytes(stream, direction, _, data, frame, time):
@@ -290,7 +318,7 @@ class RecordDecoder:
             self._framers.move_to_end(key)
         return framer
 
-    def framed(self, key: tuple[int, int], data: bytes, frame: int, time: int) -> list[Record]:
+    def framed(self, key: tuple[int, int], data: bytes, frame: int, time: int) -> list[Item]:
         """Take the next bytes of ``(stream, direction)``."""
         framer = self.framer(key)
         before = framer.pending_cost
@@ -306,15 +334,15 @@ class RecordDecoder:
             self._held += framer.pending_cost - before
         return records
 
-    def _end(self, key: tuple[int, int]) -> list[Record]:
+    def _end(self, key: tuple[int, int]) -> list[Item]:
         framer = self._framers.pop(key, None)
         if framer is None:
             return []
         self._held -= framer.pending_cost
         return self._records(framer.finish(), *key)
 
-    def _step(self, event: StreamEvent) -> list[Record]:
-        records: list[Record] = []
+    def _step(self, event: StreamEvent) -> list[Item]:
+        records: list[Item] = []
         if event.kind == "fin":
             records += self._end((event.stream, event.direction))
         elif event.kind in ("closed", "evicted"):
@@ -351,16 +379,14 @@ class RecordDecoder:
             length=event.length,
         )
 
-    def _records(self, events: list[FramerEvent], stream: int, direction: int) -> list[Record]:
-        src, dst = self.names(stream, direction)
-        records: list[Record] = []
+    def _records(self, events: list[FramerEvent], stream: int, direction: int) -> list[Item]:
+        names = self.names(stream, direction)
+        records: list[Item] = []
         for event in events:
             frames = self._frames(event.frames)
+            record: Item
             if isinstance(event, FramedPacket):
-                number, self.next_id = self.next_id, self.next_id + 1
-                record = packet_record(
-                    number, self._capture, event.data, frames, event.time, src, dst, stream, event.offset
-                )
+                record = self._packet(event.data, frames, event.time, names, stream, event.offset)
             else:
                 skipped = event.reason in _CAPTURED
                 if event.reason == "no-signature":
@@ -369,8 +395,8 @@ class RecordDecoder:
                     type="gap",
                     frames=frames,
                     time=event.time,
-                    src=src,
-                    dst=dst,
+                    src=names[0],
+                    dst=names[1],
                     stream=stream,
                     offset=event.offset,
                     length=event.length or 0 if skipped else 0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -10,7 +10,7 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["UNKNOWN_PACKET", "Record", "packet_record"]
+__all__ = ["UNKNOWN_PACKET", "FoundPacket", "Item", "Record"]
 
 UNKNOWN_PACKET = "unknown_packet"
 """The type of a packet whose kind is not defined, or was cut off."""
@@ -48,33 +48,40 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     event: str | None = None
 
 
-def packet_record(
-    number: int,
-    capture: str,
-    data: bytes,
-    frames: tuple[int, ...],
-    time: int,
-    src: str,
-    dst: str,
-    stream: int,
-    offset: int,
-) -> Record:
-    """The record of a packet of the binary protocol: its bytes decoded and judged; fields as in `Record`."""
-    result = inspect(data)
-    return Record(
-        id=number,
-        type=result.type or UNKNOWN_PACKET,
-        capture=capture,
-        frames=frames,
-        time=time or None,
-        src=src,
-        dst=dst,
-        stream=stream,
-        offset=offset,
-        length=len(data),
-        packet=result.packet,
-        anomalies=result.anomalies,
-        consumed=result.consumed,
-        remainder=result.remainder,
-        error=result.error,
-    )
+class FoundPacket(msgspec.Struct, frozen=True, gc=False):
+    """A packet where it was found, before it is decoded; fields as in `Record`, time 0 for none."""
+
+    id: int
+    capture: str
+    data: bytes
+    frames: tuple[int, ...]
+    time: int
+    src: str
+    dst: str
+    stream: int | None
+    offset: int
+
+    def record(self) -> Record:
+        """The packet decoded and judged."""
+        result = inspect(self.data)
+        return Record(
+            id=self.id,
+            type=result.type or UNKNOWN_PACKET,
+            capture=self.capture,
+            frames=self.frames,
+            time=self.time or None,
+            src=self.src,
+            dst=self.dst,
+            stream=self.stream,
+            offset=self.offset,
+            length=len(self.data),
+            packet=result.packet,
+            anomalies=result.anomalies,
+            consumed=result.consumed,
+            remainder=result.remainder,
+            error=result.error,
+        )
+
+
+Item: TypeAlias = Record | FoundPacket
+"""What a capture holds, the packets decoded or not."""

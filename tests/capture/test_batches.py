@@ -208,18 +208,16 @@ def test_a_batch_tells_of_its_packets_what_the_records_tell(traffic: Make) -> No
         seen += [record.id for record in batch.others]
         assert len(batch.offsets) == len(batch) + 1
         assert (np.diff(batch.id) > 0).all()
-        assert (np.diff(batch.frame) >= 0).all()
         for index, number in enumerate(batch.id.tolist()):
             seen.append(number)
             record = records[number]
             assert batch.frames(index) == record.frames
             assert int(batch.time[index]) == record.time
-            assert int(batch.frame[index]) == record.frames[-1]
-            assert int(batch.stream[index]) == record.stream
+            assert int(batch.frame[index]) == max(record.frames)
+            assert int(batch.stream[index]) == (-1 if record.stream is None else record.stream)
             assert int(batch.offset[index]) == record.offset
             assert len(batch.packet(index)) == record.length
-            names = batch.endpoints(int(batch.stream[index]), int(batch.direction[index]))
-            assert names == (record.src, record.dst)
+            assert batch.endpoints(index) == (record.src, record.dst)
     assert sorted(seen) == list(records)
     assert packets > len(records) / 3
 
@@ -228,7 +226,7 @@ def test_packets_lie_one_behind_the_other_in_one_buffer(traffic: Make) -> None:
     for batch in read_batches(io.BytesIO(traffic(4, 12, 0))):
         for index in range(len(batch)):
             data = batch.packet(index)
-            assert data[4:8] == b"LIOR"
+            assert data[4:8] == b"LIOR" or data[2:4] == b"HU"
             assert bytes(batch.data[batch.offsets[index] : batch.offsets[index + 1]]) == data
         assert len(batch.data) >= batch.offsets[-1]
 
