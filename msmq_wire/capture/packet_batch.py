@@ -65,7 +65,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
         """Decode the packets; yield everything in order of completion."""
         others = iter(self.others)
         other = next(others, None)
-        capture, pairs, carriers = self.capture, self.pairs, self.carriers.tolist()
+        capture, pairs, carriers, parse = self.capture, self.pairs, self.carriers.tolist(), rows.parse
         columns = (self.id, self.time, self.stream, self.pair, self.offset, self.first, self.last)
         starts, stops = self.offsets[:-1].tolist(), self.offsets[1:].tolist()
         with self.data.data as view:
@@ -76,14 +76,14 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
                     yield other
                     other = next(others, None)
                 src, dst = pairs[pair]
-                frames = tuple(carriers[first:last])
+                frames = (carriers[first],) if last - first == 1 else tuple(carriers[first:last])
                 data = bytes(view[start:stop])
                 place = None if stream < 0 else stream
                 if kind is None:
                     yield FoundPacket(number, capture, data, frames, time, src, dst, place, offset).record()
                     continue
                 stem, cls = kind
-                packet, consumed = rows.parse(cls, data)
+                packet, consumed = parse(cls, data)
                 yield Record(
                     id=number,
                     type=stem,
@@ -97,7 +97,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
                     length=stop - start,
                     packet=packet,
                     consumed=consumed,
-                    remainder=data[consumed:],
+                    remainder=data[consumed:] if consumed < stop - start else b"",
                 )
         if other is not None:
             yield other

@@ -16,7 +16,7 @@ UNKNOWN_PACKET = "unknown_packet"
 """The type of a packet whose kind is not defined, or was cut off."""
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A packet, a gap, an event of a connection or a file error, with where it was found.
 
     ``frames`` are the 1-based numbers of the frames that carry it, ``time`` (nanoseconds since 1970, UTC)

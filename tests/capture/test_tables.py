@@ -1,0 +1,107 @@
+"""Captures as Arrow tables: all rows together are the records of `read_capture`."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pytest
+
+from msmq_wire.capture.reader import read_capture
+from msmq_wire.capture.tables import OTHER, read_tables, schema
+from msmq_wire.engines import arrow
+from msmq_wire.errors import CaptureError
+from msmq_wire.records.record import UNKNOWN_PACKET, Record
+from msmq_wire.records.view import anomaly_view, error_view, time_text
+from msmq_wire.wire.registry import PACKETS
+
+_CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
+_WHERE = ["id", "frames", "time", "src", "dst", "stream", "offset", "length"]
+
+
+def _nanoseconds(moment: Any) -> int | None:
+    return None if moment is None else int(moment.value)
+
+
+def _rows(source: Any, **options: Any) -> dict[int, tuple[str, dict[str, Any]]]:
+    """Table and row of every id."""
+    found: dict[int, tuple[str, dict[str, Any]]] = {}
+    for tables in read_tables(source, **options):
+        for table, batch in tables.items():
+            assert batch.schema.equals(schema(table), check_metadata=True)
+            batch.validate(full=True)
+            times = batch.column("time").cast(pa.int64()).to_pylist()
+            plain = batch.drop_columns(["time"])
+            for row, time in zip(plain.to_pylist(), times, strict=True):
+                assert row["id"] not in found
+                found[row["id"]] = table, {**row, "time": time}
+    return found
+
+
+def _agrees(record: Record, table: str, row: dict[str, Any]) -> None:
+    assert tuple(row["frames"]) == record.frames
+    for name in ("id", "time", "src", "dst", "stream", "offset", "length"):
+        assert row[name] == getattr(record, name), name
+    if table == OTHER:
+        assert row["type"] == record.type
+        for name in ("missing", "reason", "event", "remainder"):
+            assert row[name] == getattr(record, name), name
+        return
+    assert table == record.type
+    assert row["anomalies"] == [anomaly_view(anomaly) for anomaly in record.anomalies]
+    assert row["error"] == error_view(record.error)
+    assert (row["consumed"], row["remainder"]) == (record.consumed, record.remainder)
+
+
+@pytest.mark.parametrize("path", _CAPTURES, ids=lambda path: path.name)
+def test_the_tables_of_a_capture_hold_its_records(path: Path) -> None:
+    for streams in (False, True):
+        records = {record.id: record for record in read_capture(path, streams=streams)}
+        rows = _rows(path, streams=streams)
+        assert sorted(rows) == sorted(records)
+        for number, (table, row) in rows.items():
+            _agrees(records[number], table, row)
+
+
+def test_the_tables_of_much_traffic_hold_its_records(traffic: Callable[..., bytes]) -> None:
+    data = traffic(6, 40, 1)
+    records = {record.id: record for record in read_capture(io.BytesIO(data))}
+    rows = _rows(io.BytesIO(data))
+    assert sorted(rows) == sorted(records)
+    for number, (table, row) in rows.items():
+        _agrees(records[number], table, row)
+
+
+def test_without_judging_there_are_no_anomalies(traffic: Callable[..., bytes]) -> None:
+    rows = _rows(io.BytesIO(traffic(3, 20, 2)), judge=False)
+    assert rows
+    assert all(not row["anomalies"] for table, row in rows.values() if table != OTHER)
+
+
+@pytest.mark.parametrize("stem", sorted(PACKETS))
+def test_a_table_says_where_a_packet_was_found_and_then_what_it_holds(stem: str) -> None:
+    names = schema(stem).names
+    assert names[: len(_WHERE)] == _WHERE
+    assert names[len(_WHERE) :] == arrow.schema(stem).names[1:]
+    assert all(field.metadata[b"doc"] for field in schema(stem))
+
+
+def test_the_tables_of_the_rest_have_schemas_too() -> None:
+    assert schema(UNKNOWN_PACKET).names[: len(_WHERE)] == _WHERE
+    assert schema(OTHER).names == [*_WHERE, "type", "missing", "reason", "event", "remainder"]
+
+
+def test_what_is_no_capture_is_an_error() -> None:
+    with pytest.raises(CaptureError):
+        list(read_tables(io.BytesIO(b"some text, but no capture at all")))
+
+
+def test_the_time_is_that_of_the_record() -> None:
+    path = next(path for path in _CAPTURES if path.name == "demo.pcap")
+    (batch, *_) = (tables["user_message"] for tables in read_tables(path))
+    first = next(record for record in read_capture(path) if record.type == "user_message")
+    assert _nanoseconds(batch.column("time")[0]) == first.time
+    assert time_text(_nanoseconds(batch.column("time")[0])) is not None
