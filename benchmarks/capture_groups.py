@@ -14,7 +14,6 @@ import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import dpkt  # type: ignore[import-untyped]  # it comes without types
 import msgspec
@@ -28,7 +27,7 @@ from benchmarks.agreement import Facts, differences, facts_of_arrow, facts_of_va
 from benchmarks.measure import Contestant, Result, measure
 from benchmarks.traffic import Written, write
 from msmq_wire.capture.batches import read_batches
-from msmq_wire.engines import arrow, columns
+from msmq_wire.capture.tables import read_tables
 
 __all__ = [
     "ARROW",
@@ -41,7 +40,6 @@ __all__ = [
     "TSHARK_EK",
     "TSHARK_FIELDS",
     "Part",
-    "arrow_tables",
     "check",
     "find_tshark",
     "run",
@@ -152,18 +150,8 @@ def _batches(part: Part) -> int:
     return part.whole.frames
 
 
-def arrow_tables(path: Path) -> Iterator[tuple[dict[str, Any], list[Any]]]:
-    """Yield, for every batch of a capture, its record batches by stem and its other records."""
-    for batch in read_batches(path):
-        tables = arrow.record_batches(columns.decode(batch.data, batch.offsets))
-        yield dict(tables), list(batch.others)
-
-
 def _arrow(part: Part) -> int:
-    found = sum(
-        sum(table.num_rows for table in tables.values()) + len(others)
-        for tables, others in arrow_tables(part.whole.path)
-    )
+    found = sum(table.num_rows for tables in read_tables(part.whole.path) for table in tables.values())
     _expect(found, part.packets, "packets")
     return part.whole.frames
 
@@ -202,10 +190,10 @@ def _full(payloads: Payloads) -> list[bytes]:
 
 
 def _facts_of_tables(path: Path) -> Iterator[Facts]:
-    for tables, others in arrow_tables(path):
+    for tables in read_tables(path):
         for stem, table in tables.items():
-            yield from (facts_of_arrow(stem, row) for row in table.to_pylist())
-        yield from (facts_of_value(record.packet) for record in others)
+            # pandas, which pyarrow wants for nanoseconds, is not needed for anything else.
+            yield from (facts_of_arrow(stem, row) for row in table.drop_columns(["time"]).to_pylist())
 
 
 def run(suffix: str, part: Part, rounds: int) -> list[Result]:

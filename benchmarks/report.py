@@ -37,7 +37,7 @@ GROUPS: dict[str, tuple[str, str]] = {
 """Title and baseline of every group."""
 
 _CODEC_SUFFIXES = {"600": "", "4k": "_4k", "mixed": "_mixed"}
-_CAPTURE_SUFFIXES = {"600": "", "4k": "_4k", "reordered": "_reordered"}
+_CAPTURE_SUFFIXES = {"4k": "", "600": "_600", "reordered": "_reordered"}
 _DECODE_RATIOS = {
     "rows_decode_vs_construct_lean": (codec.ROWS, codec.LEAN),
     "rows_decode_vs_construct_idiomatic": (codec.ROWS, codec.IDIOMATIC),
@@ -160,18 +160,24 @@ def table_text(results: Sequence[Result], group: str) -> str:
     return "\n".join(lines)
 
 
-_COLUMNS = {"": "600 bytes", "_4k": "4,096 bytes", "_mixed": "mixed", "_reordered": "reordered"}
+_CODEC_COLUMNS = {"": "600 bytes", "_4k": "4,096 bytes", "_mixed": "mixed"}
+_OF_CAPTURES = ("capture_", "scaling_")
+_CAPTURE_COLUMNS = {
+    "": "4,096 bytes in segments",
+    "_600": "600 bytes, one in a segment",
+    "_reordered": "reordered",
+}
 
 
-def _ratio_table(found: dict[str, float]) -> str:
+def _ratio_table(found: dict[str, float], columns: dict[str, str]) -> str:
     """One line for every ratio, one column for every workload; ratios of the growth have a single value."""
     lines: dict[str, dict[str, str]] = {}
     for name, value in found.items():
-        suffix = next((suffix for suffix in reversed(_COLUMNS) if name.endswith(suffix)), "")
+        suffix = next((suffix for suffix in reversed(columns) if name.endswith(suffix)), "")
         lines.setdefault(name.removesuffix(suffix), {})[suffix] = f"{value:,.4g}"
     return table(
-        ("Ratio", *_COLUMNS.values()),
-        [(code(name), *(values.get(suffix, "") for suffix in _COLUMNS)) for name, values in lines.items()],
+        ("Ratio", *columns.values()),
+        [(code(name), *(values.get(suffix, "") for suffix in columns)) for name, values in lines.items()],
     )
 
 
@@ -188,7 +194,13 @@ def _blocks(found: dict[str, Any]) -> Iterator[str]:
         f"{one}{load}. {programs}.{short}"
     )
     yield "### Ratios"
-    yield _ratio_table(found["ratios"])
+    captures = {
+        name: value for name, value in found["ratios"].items() if name.startswith(("capture", "scal"))
+    }
+    yield _ratio_table(
+        {name: value for name, value in found["ratios"].items() if name not in captures}, _CODEC_COLUMNS
+    )
+    yield _ratio_table(captures, _CAPTURE_COLUMNS)
     for group, (title, baseline) in GROUPS.items():
         if any(result.group == group for result in results):
             unit = next(result.unit for result in results if result.group == group)

@@ -17,10 +17,10 @@ from pathlib import Path
 import msgspec
 
 import msmq_wire as mw
-from benchmarks.capture_groups import arrow_tables
 from benchmarks.measure import pin
 from benchmarks.traffic import in_order, write
 from benchmarks.workload import messages
+from msmq_wire.capture.tables import read_tables
 
 __all__ = ["Scaling", "run"]
 
@@ -72,7 +72,7 @@ def _main() -> int:
     parser.add_argument("paths", type=Path, nargs="+")
     options = parser.parse_args()
     pin()
-    read = arrow_tables if options.work == "arrow" else mw.read_capture
+    read = read_tables if options.work == "arrow" else mw.read_capture
     # What a process makes once, on the first packets, is no cost of a frame.
     for path in options.paths:
         start = time.perf_counter()
