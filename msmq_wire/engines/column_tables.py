@@ -26,6 +26,7 @@ from msmq_wire.engines.column_values import (
     Rows,
     Source,
 )
+from msmq_wire.engines.places import spans
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.fields import WireStruct, fields
@@ -255,7 +256,7 @@ class Table(Mapping[str, TableColumn]):
         count, regular = len(self.rows), self.regular
         found = self._leaves.get(path, [])
         if not self.irregular and (not found or (self.selected is None and _is_everywhere(found))):
-            return _same(found[0] if found else None, size, count)
+            return self._same(found[0] if found else None, size)
         present = np.zeros(count, np.bool_)
         numbers = np.zeros(count, np.int64) if size == 0 else None
         octets = np.zeros((count, size), np.uint8) if size > 0 else None
@@ -291,9 +292,34 @@ class Table(Mapping[str, TableColumn]):
             return TableColumn(present, None, None, None)
         return TableColumn(present, octets, offsets, lengths)
 
+    def _same(self, column: Number | Octets | Part | None, size: int) -> TableColumn:
+        """A column that all rows have or, without one, none: nothing has to be put in place."""
+        nothing, everywhere, nowhere = self._constants
+        present = nowhere if column is None else everywhere
+        if size == 0:
+            return TableColumn(present, column.values if isinstance(column, Number) else nothing, None, None)
+        if isinstance(column, Part):
+            return TableColumn(present, None, None, None)
+        if not isinstance(column, Octets):
+            octets = np.broadcast_to(np.uint8(0), (len(self.rows), size)) if size > 0 else None
+            return TableColumn(present, octets, nothing, nothing)
+        return TableColumn(present, column.matrix if size > 0 else None, column.offsets, column.lengths)
+
+    @cached_property
+    def _constants(self) -> tuple[Integers, Bools, Bools]:
+        """Columns that share their one value: 0, present, absent."""
+        count = len(self.rows)
+        return (
+            np.broadcast_to(np.int64(0), count),
+            np.broadcast_to(np.bool_(True), count),
+            np.broadcast_to(np.bool_(False), count),
+        )
+
     def _spans(self, place: int) -> Mapping[str, Any]:
         if place not in self._layouts:
-            self._layouts[place] = reference.layout(self.irregular[place].packet)
+            found = self.irregular[place]
+            lay_out = spans if found.error is None else reference.layout
+            self._layouts[place] = lay_out(found.packet)
         return self._layouts[place]
 
     @cached_property
@@ -303,21 +329,6 @@ class Table(Mapping[str, TableColumn]):
 
 def _is_everywhere(found: list[Number | Octets | Part]) -> bool:
     return len(found) == 1 and found[0].rows.index is None
-
-
-def _same(column: Number | Octets | Part | None, size: int, count: int) -> TableColumn:
-    """A column that all rows have or, without one, none: nothing has to be put in place."""
-    present = np.broadcast_to(np.bool_(column is not None), count)
-    nothing = np.broadcast_to(np.int64(0), count)
-    if size == 0:
-        return TableColumn(present, column.values if isinstance(column, Number) else nothing, None, None)
-    if isinstance(column, Part):
-        return TableColumn(present, None, None, None)
-    if not isinstance(column, Octets):
-        octets = np.broadcast_to(np.uint8(0), (count, size)) if size > 0 else None
-        return TableColumn(present, octets, nothing, nothing)
-    octets = column.fixed.view(np.uint8).reshape(-1, size) if size > 0 else None
-    return TableColumn(present, octets, column.offsets, column.lengths)
 
 
 def _reached(packet: Any, path: str) -> Any:

@@ -203,7 +203,7 @@ class Octets:
     def lengths(self) -> Integers:
         """Bytes of each."""
         if isinstance(self._lengths, int):
-            return np.full(self.rows.count, self._lengths, np.int64)
+            return np.broadcast_to(np.int64(self._lengths), self.rows.count)
         return self._lengths
 
     @cached_property
@@ -214,6 +214,16 @@ class Octets:
             run, offset = self._at
             return np.ascontiguousarray(run.field(offset, f"V{self.size}"))
         return self.source.gather(self.offsets, self.size)
+
+    @property
+    def matrix(self) -> NDArray[np.uint8]:
+        """The bytes as an array of rows, where all have one length; copied only if they must be."""
+        assert self.size is not None
+        if isinstance(self._at, tuple):
+            run, offset = self._at
+            shape, strides = (self.rows.count, self.size), (run.size, 1)
+            return np.ndarray(shape, np.uint8, run.records, offset, strides)
+        return self.fixed.view(np.uint8).reshape(-1, self.size)
 
     @cached_property
     def codes(self) -> tuple[Integers, list[bytes]]:

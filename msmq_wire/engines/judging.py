@@ -14,6 +14,7 @@ from typing import Any, get_args
 import msgspec
 
 from msmq_wire.engines import reference
+from msmq_wire.engines.places import span, spans
 from msmq_wire.engines.rows import parse
 from msmq_wire.engines.source import Code, Term, translate
 from msmq_wire.errors import DecodeError
@@ -52,10 +53,10 @@ def source(cls: _Structure) -> str:
 def _located(packet: WireStruct, broken: list[tuple[str, Anomaly]]) -> tuple[Anomaly, ...]:
     if any("[" in path for path, _ in broken):
         # One walk over a list for all of its elements.
-        layout = reference.layout(packet, (), frozenset(path for path, _ in broken))
-        spans = [(span.offset, span.length) for span in (layout[path] for path, _ in broken)]
+        layout = spans(packet)
+        places = [(layout[path].offset, layout[path].length) for path, _ in broken]
     else:
-        spans = [_span(packet, path) for path, _ in broken]
+        places = [span(packet, path) for path, _ in broken]
     return tuple(
         Anomaly(
             code=draft.code,
@@ -65,45 +66,8 @@ def _located(packet: WireStruct, broken: list[tuple[str, Anomaly]]) -> tuple[Ano
             length=length,
             spec=draft.spec,
         )
-        for (path, draft), (offset, length) in zip(broken, spans, strict=True)
+        for (path, draft), (offset, length) in zip(broken, places, strict=True)
     )
-
-
-def _span(value: Any, path: str) -> tuple[int, int]:
-    """Offset and length in bytes of a field, by a path without elements of lists."""
-    offset = size = 0
-    for name in path.split("."):
-        if name in getattr(value, "INSIDE", ()):
-            offset, size = _span(value, value.INSIDE[name][0])
-        else:
-            for field, fixed in _sizes(value.__class__):
-                size = _size(getattr(value, field), fixed)
-                if field == name:
-                    break
-                offset += size
-        value = getattr(value, name)
-    return offset, size
-
-
-def _size(value: Any, fixed: int) -> int:
-    if isinstance(value, bytes):
-        return len(value)
-    if isinstance(value, WireStruct):
-        return sum(_size(getattr(value, field), size) for field, size in _sizes(value.__class__))
-    if isinstance(value, tuple):
-        return sum(_size(item, fixed) for item in value)
-    return 0 if value is None else fixed
-
-
-@cache
-def _sizes(cls: _Structure) -> tuple[tuple[str, int], ...]:
-    """The fields of a structure with the size that a number of theirs has."""
-    return tuple((field.name, _number_size(field)) for field in fields(cls) if not field.position)
-
-
-def _number_size(field: Field) -> int:
-    subcon = getattr(field.subcon, "subcon", field.subcon)
-    return int(subcon.sizeof()) if int in (field.value_type, *get_args(field.value_type)) else 0
 
 
 @cache

@@ -1,0 +1,85 @@
+"""Where the fields of a whole value lie, from the sizes of its parts.
+
+The rule kept here: the same places as `reference.layout`, for values that are whole, without missing ranges.
+Nothing is written to find them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_args
+
+from msmq_wire.wire.fields import Field, WireStruct, fields
+from msmq_wire.wire.stream import Span
+
+__all__ = ["span", "spans"]
+
+
+def span(value: Any, path: str) -> tuple[int, int]:
+    """Offset and length in bytes of a field, by a path without elements of lists."""
+    offset = length = 0
+    for name in path.split("."):
+        if name in getattr(value, "INSIDE", ()):
+            offset, length = span(value, value.INSIDE[name][0])
+        else:
+            for field, fixed in _sizes(value.__class__):
+                length = _size(getattr(value, field), fixed)
+                if field == name:
+                    break
+                offset += length
+        value = getattr(value, name)
+    return offset, length
+
+
+def spans(value: WireStruct) -> Mapping[str, Span]:
+    """Every field by path, those that are absent with no bytes; elements of lists as ``list[0]``."""
+    found: dict[str, Span] = {}
+    _lay_out(value, "", 0, found)
+    for name, (at, _) in getattr(value, "INSIDE", {}).items():
+        inner = getattr(value, name)
+        if inner is not None:
+            found[name] = found[at]
+            _lay_out(inner, f"{name}.", found[at].offset, found)
+    return found
+
+
+def _lay_out(value: WireStruct, prefix: str, offset: int, found: dict[str, Span]) -> int:
+    for name, fixed in _sizes(value.__class__):
+        part = getattr(value, name)
+        start, path = offset, f"{prefix}{name}"
+        if isinstance(part, WireStruct):
+            offset = _lay_out(part, f"{path}.", start, found)
+        elif isinstance(part, tuple):
+            for number, item in enumerate(part):
+                before, place = offset, f"{path}[{number}]"
+                if isinstance(item, WireStruct):
+                    offset = _lay_out(item, f"{place}.", before, found)
+                else:
+                    offset += fixed
+                found[place] = Span(before, offset - before)
+        else:
+            offset += _size(part, fixed)
+        found[path] = Span(start, offset - start)
+    return offset
+
+
+def _size(value: Any, fixed: int) -> int:
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, WireStruct):
+        return sum(_size(getattr(value, field), size) for field, size in _sizes(value.__class__))
+    if isinstance(value, tuple):
+        return sum(_size(item, fixed) for item in value)
+    return 0 if value is None else fixed
+
+
+@cache
+def _sizes(cls: type[WireStruct]) -> tuple[tuple[str, int], ...]:
+    """The fields of a structure with the size that a number of theirs has."""
+    return tuple((field.name, _number_size(field)) for field in fields(cls) if not field.position)
+
+
+def _number_size(field: Field) -> int:
+    subcon = getattr(field.subcon, "subcon", field.subcon)
+    return int(subcon.sizeof()) if int in (field.value_type, *get_args(field.value_type)) else 0
