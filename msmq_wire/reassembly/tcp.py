@@ -231,7 +231,10 @@ class TcpReassembler:
         if flow is not None and _replaces(flow, segment):
             kind = flags & (SYN | ACK)
             first = None if kind == SYN else flow.peer.candidate if kind == SYN | ACK else flow.candidate
-            self._forget(flow.connection, segment.frame, segment.time, events)
+            replaced = flow.connection
+            self._forget(replaced, segment.frame, segment.time, events)
+            if not replaced.closed:
+                _tell(flow, "closed", segment, events)
             flow = None
             if first is not None:
                 self._feed_slowly(None, first, events)

@@ -616,6 +616,7 @@ def test_a_new_stream_on_a_half_closed_connection_ends_the_old_one() -> None:
         StreamGap(0, 0, 0, 2, "loss", 6, 60),
         StreamBytes(0, 0, 2, b"cd", 4, 40),
         StreamEvent(0, "fin", 0, 5, 50),
+        StreamEvent(0, "closed", 0, 6, 60),
         StreamEvent(1, "syn", 0, 6, 60),
     ]
 
@@ -625,6 +626,7 @@ def test_a_syn_on_a_live_connection_opens_a_new_stream_once_it_is_answered() -> 
     wire.data(0, b"ab")
     assert wire.send(SYN, 500_000) == []
     assert wire.send(SYN | ACK, 600_000, ack=500_001, server=True) == [
+        StreamEvent(0, "closed", 1, 6, 60),
         StreamEvent(1, "syn", 0, 5, 50),
         StreamEvent(1, "syn_ack", 1, 6, 60),
     ]
@@ -641,6 +643,7 @@ def test_where_the_peer_was_never_captured_data_confirms_the_new_syn() -> None:
     assert wire.data(0, b"ab") == [StreamBytes(0, 0, 0, b"ab", 2, 20)]
     assert wire.send(SYN, 500_000) == []
     assert wire.send(ACK, 500_001, b"new", ack=1) == [
+        StreamEvent(0, "closed", 0, 4, 40),
         StreamEvent(1, "syn", 0, 3, 30),
         StreamBytes(1, 0, 0, b"new", 4, 40),
     ]
