@@ -10,7 +10,7 @@ from msmq_wire.capture.index import read_chunks
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.source import CaptureSource, Source
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.decoder import RecordDecoder
+from msmq_wire.records.finder import PacketFinder
 
 __all__ = ["CHUNK_SIZE", "BatchReader", "PacketBatch", "read_batches"]
 
@@ -19,12 +19,12 @@ CHUNK_SIZE = 1 << 23
 
 
 class BatchReader:
-    """Reads a source through ``decoder``, which must not decode; ``frames`` counts those read so far."""
+    """Reads a source through ``finder``; ``frames`` counts those read so far."""
 
-    def __init__(self, source: Source, decoder: RecordDecoder, *, chunk_size: int | None = None) -> None:
+    def __init__(self, source: Source, finder: PacketFinder, *, chunk_size: int | None = None) -> None:
         self._source = source
-        self._decoder = decoder
-        self._chunks = ChunkDecoder(decoder)
+        self._finder = finder
+        self._chunks = ChunkDecoder(finder)
         self._chunk_size = chunk_size or CHUNK_SIZE
         self.frames = 0
 
@@ -50,16 +50,16 @@ def read_batches(
     Needs numpy and pyarrow. Arguments and errors are otherwise those of `CaptureReader`.
     """
     with Source(source) as opened:
-        decoder = RecordDecoder(capture=opened.name, ports=ports, streams=streams, decode=False)
+        finder = PacketFinder(capture=opened.name, ports=ports, streams=streams)
         failure: CaptureError | None = None
         try:
-            yield from BatchReader(opened, decoder, chunk_size=chunk_size)
+            yield from BatchReader(opened, finder, chunk_size=chunk_size)
         except CaptureError as error:
             if not opened.is_capture:
                 raise
             failure = error
-        items = decoder.finish()
+        items = list(finder.finish())
         if failure is not None:
-            items.append(decoder.file_error(failure.message, failure.offset))
+            items.append(finder.file_error(failure.message, failure.offset))
         if items:
             yield batch_of(opened.name, items)

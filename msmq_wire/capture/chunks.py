@@ -20,7 +20,7 @@ from msmq_wire.capture.piece import Piece
 from msmq_wire.capture.plain import PlainFrames, read_plain
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.records.decoder import NOT_MSMQ_UDP, RecordDecoder
+from msmq_wire.records.finder import NOT_MSMQ_UDP, PacketFinder
 
 __all__ = ["ChunkDecoder"]
 
@@ -31,26 +31,26 @@ FEW_FRAMES = 64
 class ChunkDecoder:
     """Takes the chunks of a capture in order."""
 
-    def __init__(self, decoder: RecordDecoder) -> None:
-        self._decoder = decoder
-        self._frames = FrameDecoder(decoder)
+    def __init__(self, finder: PacketFinder) -> None:
+        self._finder = finder
+        self._frames = FrameDecoder(finder)
 
     def take(self, chunk: Chunk, capture: str) -> PacketBatch:
         """Return what the frames of a chunk complete, as records of ``capture``."""
-        first_id = self._decoder.next_id
+        first_id = self._finder.next_id
         harvest = Harvest(chunk.number, chunk.time)
-        _Parts(chunk, self._decoder, self._frames, harvest).take()
+        _Parts(chunk, self._finder, self._frames, harvest).take()
         batch = harvest.batch(capture, first_id)
-        self._decoder.next_id = first_id + len(batch) + len(batch.others)
+        self._finder.next_id = first_id + len(batch) + len(batch.others)
         return batch
 
 
 class _Parts:
     """The parts of one chunk."""
 
-    def __init__(self, chunk: Chunk, decoder: RecordDecoder, frames: FrameDecoder, harvest: Harvest) -> None:
+    def __init__(self, chunk: Chunk, finder: PacketFinder, frames: FrameDecoder, harvest: Harvest) -> None:
         self._chunk = chunk
-        self._decoder = decoder
+        self._finder = finder
         self._frames = frames
         self._harvest = harvest
 
@@ -90,7 +90,7 @@ class _Parts:
             return
         low, high = np.searchsorted(self._plain.index, (start, stop)).tolist()
         if low < high:
-            piece = Piece(self._chunk, _rows(self._plain, low, high), self._odd, self._decoder)
+            piece = Piece(self._chunk, _rows(self._plain, low, high), self._odd, self._finder)
             if not piece.take(self._harvest):
                 half = (start + stop) // 2
                 self._take(start, half)
@@ -101,7 +101,7 @@ class _Parts:
             self._harvest.add(self._frames.datagram(datagram), index)
         first, last = np.searchsorted(self._plain.udp, (start, stop)).tolist()
         if first < last:
-            self._decoder.skipped[NOT_MSMQ_UDP] += last - first
+            self._finder.skipped[NOT_MSMQ_UDP] += last - first
 
     def _one_by_one(self, start: int, stop: int) -> None:
         for index in range(start, stop):

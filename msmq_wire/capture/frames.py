@@ -1,13 +1,15 @@
-"""One frame after the other: what it carries goes to the `RecordDecoder`, fragments put together before."""
+"""One frame after the other: what it carries goes to the `PacketFinder`, fragments put together before."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from msmq_wire.capture.link import Datagram, dissect, transport
 from msmq_wire.capture.network import IcmpUnreachable, Skipped, UdpDatagram
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.ip import IpFragment, IpReassembler
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.records.decoder import RecordDecoder
+from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item
 
 __all__ = ["FrameDecoder"]
@@ -18,27 +20,27 @@ _LONE_FRAGMENTS = "IP fragments, not put together"
 class FrameDecoder:
     """Takes the frames of a capture in order; each method returns the records that it completes."""
 
-    def __init__(self, decoder: RecordDecoder) -> None:
-        self._decoder = decoder
+    def __init__(self, finder: PacketFinder) -> None:
+        self._finder = finder
         self._fragments = IpReassembler()
 
-    def frame(self, frame: Frame) -> list[Item]:
+    def frame(self, frame: Frame) -> Sequence[Item]:
         """Take a frame."""
         records: list[Item] = []
         for datagram in dissect(frame):
             records += self.datagram(datagram)
         return records
 
-    def datagram(self, datagram: Datagram) -> list[Item]:
+    def datagram(self, datagram: Datagram) -> Sequence[Item]:
         """Take what a frame carries."""
-        decoder = self._decoder
+        finder = self._finder
         match datagram:
             case TcpSegment():
-                return decoder.segment(datagram)
+                return finder.segment(datagram)
             case Skipped(reason):
-                decoder.skipped[reason] += 1
+                finder.skipped[reason] += 1
             case UdpDatagram(src, sport, dst, dport, payload, frame, time):
-                return decoder.datagram(src, sport, dst, dport, payload, frame, time)
+                return finder.datagram(src, sport, dst, dport, payload, frame, time)
             case IcmpUnreachable():
                 original = (
                     datagram.original_src,
@@ -46,32 +48,32 @@ class FrameDecoder:
                     datagram.original_dst,
                     datagram.original_dport,
                 )
-                return decoder.unreachable(original, datagram.code, datagram.frame, datagram.time)
+                return finder.unreachable(original, datagram.code, datagram.frame, datagram.time)
             case IpFragment():
                 return self._fragment(datagram)
         return []
 
-    def _fragment(self, fragment: IpFragment) -> list[Item]:
-        skipped = self._decoder.skipped
+    def _fragment(self, fragment: IpFragment) -> Sequence[Item]:
+        skipped = self._finder.skipped
         whole = self._fragments.feed(fragment)
         if whole is None:
             skipped[_LONE_FRAGMENTS] += 1
             return []
-        self._decoder.carried_by(fragment.frame, whole.frames)
+        self._finder.carried_by(fragment.frame, whole.frames)
         # The frame that completes it is counted with its content.
         skipped[_LONE_FRAGMENTS] -= len(whole.frames) - 1
         if not skipped[_LONE_FRAGMENTS]:
             del skipped[_LONE_FRAGMENTS]
         if whole.overlap:
-            self._decoder.notices["IP fragments that overlap with other content: the first copy is kept"] += 1
-        understood = self._decoder.understood
+            self._finder.notices["IP fragments that overlap with other content: the first copy is kept"] += 1
+        understood = self._finder.understood
         records: list[Item] = []
         for datagram in transport(
             whole.protocol, fragment.src, fragment.dst, whole.payload, fragment.frame, fragment.time
         ):
             records += self.datagram(datagram)
-        if self._decoder.understood > understood:
-            self._decoder.understood += len(whole.frames) - 1
+        if self._finder.understood > understood:
+            self._finder.understood += len(whole.frames) - 1
         elif len(whole.frames) > 1:
             skipped["IP fragments of other traffic"] += len(whole.frames) - 1
         return records

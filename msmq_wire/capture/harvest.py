@@ -54,7 +54,7 @@ class Harvest:
         self._packets: list[_Packets] = []
         self._pairs: dict[tuple[str, str], int] = {}
 
-    def add(self, items: list[Item], index: int) -> None:
+    def add(self, items: Sequence[Item], index: int) -> None:
         """Take what the frame at ``index`` completed."""
         for item in items:
             self._count += 1
@@ -203,5 +203,5 @@ class Harvest:
 def batch_of(capture: str, items: Sequence[Item]) -> PacketBatch:
     """The batch of what is complete once no more frames come, in the order and with the ids that it has."""
     harvest = Harvest(0, np.zeros(0, np.int64))
-    harvest.add(list(items), 0)
+    harvest.add(items, 0)
     return harvest.batch(capture, items[0].id)

@@ -22,7 +22,7 @@ from msmq_wire.reassembly.stream import MAX_PENDING
 from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, TAIL_RUNS
 from msmq_wire.reassembly.tcp_events import SYN, Endpoints, TcpSegment
 from msmq_wire.reassembly.tcp_flow import TAIL_TOTAL, Connection, Flow
-from msmq_wire.records.decoder import HTTPS_PORTS, NOT_MSMQ, RecordDecoder
+from msmq_wire.records.finder import HTTPS_PORTS, NOT_MSMQ, PacketFinder
 
 __all__ = ["Piece"]
 
@@ -64,12 +64,12 @@ class Piece:
     """
 
     def __init__(
-        self, chunk: Chunk, plain: PlainFrames, odd: dict[int, TcpSegment], decoder: RecordDecoder
+        self, chunk: Chunk, plain: PlainFrames, odd: dict[int, TcpSegment], finder: PacketFinder
     ) -> None:
         self._chunk = chunk
         self._plain = plain
         self._odd = odd
-        self._decoder = decoder
+        self._finder = finder
         self._heap: list[tuple[int, int, _Cursor | _Passing]] = []
         self._pushed = itertools.count()
 
@@ -94,9 +94,9 @@ class Piece:
         self._put_cursors(connections)
         self._walk()
         self._skip(np.flatnonzero(self._leapt))
-        self._decoder.skipped[NOT_MSMQ] += self._skipped
-        if not self._decoder.skipped[NOT_MSMQ]:
-            del self._decoder.skipped[NOT_MSMQ]
+        self._finder.skipped[NOT_MSMQ] += self._skipped
+        if not self._finder.skipped[NOT_MSMQ]:
+            del self._finder.skipped[NOT_MSMQ]
         harvest.close(self._payloads, self._index[self._payloads.place])
         return True
 
@@ -116,8 +116,8 @@ class Piece:
         ``marks`` tells the places that may decide about a connection on other ports, ``watched`` the
         connections that are not settled before the piece begins.
         """
-        decoder, plain, rows = self._decoder, self._plain, connections.rows()
-        ports = list(decoder.ports)
+        finder, plain, rows = self._finder, self._plain, connections.rows()
+        ports = list(finder.ports)
         wanted: Array = np.isin(plain.sport[rows], ports) | np.isin(plain.dport[rows], ports)
         self._marks = np.zeros(len(self._index), np.bool_)
         self._leapt = np.zeros(len(self._index), np.bool_)
@@ -131,23 +131,23 @@ class Piece:
         full = foreign[(self._size[foreign] > 0)]
         plain_full = full[self._at[full] >= 0]
         believed[plain_full] = credible(self._chunk.data, self._at[plain_full], self._size[plain_full])
-        # What is not plain is for the decoder to judge.
+        # What is not plain is for the finder to judge.
         believed[full] |= self._at[full] < 0
         syns, credibles = connections.any(syn), connections.any(believed)
         undecided = ~wanted
-        if not decoder.knows_others:
+        if not finder.knows_others:
             undecided &= syns | credibles
         new = 0
         for number in np.flatnonzero(undecided).tolist():
             endpoints = self._endpoints(int(rows[number]))
-            if decoder.follows(endpoints):
+            if finder.follows(endpoints):
                 wanted[number] = self._watched[number] = True
             elif credibles[number]:
                 new += 1
                 wanted[number] = self._watched[number] = True
-            elif syns[number] or decoder.hesitates(endpoints):
+            elif syns[number] or finder.hesitates(endpoints):
                 self._watched[number] = True
-        if decoder.may_forget(new):
+        if finder.may_forget(new):
             return None
         self._marks[foreign] = (syn | believed)[foreign]
         return wanted
@@ -175,14 +175,14 @@ class Piece:
         for number in np.flatnonzero(noted).tolist():
             at, size = int(self._at[places[number]]), int(self._size[places[number]])
             payload = bytes(self._chunk.data[at : at + min(size, _SHOWN)])
-            self._decoder.name_content(payload, f"port {dport[number]}")
+            self._finder.name_content(payload, f"port {dport[number]}")
 
     def _has_room(self, connections: Connections, wanted: Array) -> bool:
         """Whether no limit that connections share can be reached in this piece."""
-        decoder, tcp, rows = self._decoder, self._decoder.tcp, connections.rows()
+        finder, tcp, rows = self._finder, self._finder.tcp, connections.rows()
         places = np.flatnonzero(connections.spread(wanted) & (self._size > 0))
         sizes = self._size[places]
-        if not decoder.has_room(int(sizes.sum()), len(places)):
+        if not finder.has_room(int(sizes.sum()), len(places)):
             return False
         self._known: dict[int, Endpoints] = {}
         flows: dict[int, Flow] = {}
@@ -247,26 +247,26 @@ class Piece:
     # The walk, in the order of the frames.
 
     def _walk(self) -> None:
-        decoder, heap = self._decoder, self._heap
+        finder, heap = self._finder, self._heap
         while heap:
             index, _, item = heapq.heappop(heap)
             if isinstance(item, tuple):
                 connection, framer = item
                 if connection is not None:
-                    decoder.tcp.pass_by(connection)
+                    finder.tcp.pass_by(connection)
                 else:
-                    decoder.pass_by(framer)
+                    finder.pass_by(framer)
                 continue
             # As long as nothing else is due, this connection goes on.
             due = heap[0][0] if heap else len(self._chunk)
             while index < due:
-                if decoder.follows(item.endpoints):
+                if finder.follows(item.endpoints):
                     taken = self._take_run(item)
                     if taken and heap:
                         due = heap[0][0]
                     if not taken:
                         self._take_one(item, index)
-                elif self._marks[item.place] or decoder.hesitates(item.endpoints):
+                elif self._marks[item.place] or finder.hesitates(item.endpoints):
                     self._take_one(item, index)
                 else:
                     self._leap(item)
@@ -277,14 +277,14 @@ class Piece:
                 self._push(item.place, item)
 
     def _take_one(self, cursor: _Cursor, index: int) -> None:
-        """Give one segment to the decoder."""
+        """Give one segment to the finder."""
         segment = self._odd.get(index)
         if segment is None:
             found = dissect(self._chunk.frame(index))[0]
             if not isinstance(found, TcpSegment):
                 raise AssertionError(f"frame {self._chunk.number + index} is plain for one reader only")
             segment = found
-        self._harvest.add(self._decoder.segment(segment), index)
+        self._harvest.add(self._finder.segment(segment), index)
         place, until = cursor.place, self._payloads.place
         if cursor.low < self._payloads.split and until[cursor.low] == place:
             cursor.low += 1
@@ -308,12 +308,12 @@ class Piece:
 
     def _take_run(self, cursor: _Cursor) -> bool:
         """Take the rest of a run at once; False when its segments do not follow what came before."""
-        runs, payloads, decoder = self._runs, self._payloads, self._decoder
+        runs, payloads, finder = self._runs, self._payloads, self._finder
         place, stop = cursor.place, int(runs.start[cursor.run + 1])
         if stop - place < _FEW_SEGMENTS or runs.control[place]:
             return False
         src, sport, dst, dport = cursor.endpoints
-        there, back = decoder.tcp.flow(cursor.endpoints), decoder.tcp.flow((dst, dport, src, sport))
+        there, back = finder.tcp.flow(cursor.endpoints), finder.tcp.flow((dst, dport, src, sport))
         if there is None or back is None or there.expected < 0 or back.expected < 0:
             return False
         low, high = int(runs.low[cursor.run + 1]), int(runs.high[cursor.run + 1])
@@ -323,7 +323,7 @@ class Piece:
                 if self._seq[payloads.place[first]] != flow.expected:
                     return False
                 # Which frames carried a fragmented packet is asked when it is complete.
-                if decoder.carries_fragments and decoder.framer(_key(flow)).wanted != 0:
+                if finder.carries_fragments and finder.framer(_key(flow)).wanted != 0:
                     return False
         for acks, (flow, first, last) in zip(runs.acks, sides, strict=True):
             ack = int(np.searchsorted(acks, stop)) - 1
@@ -335,25 +335,25 @@ class Piece:
         index = int(self._index[stop - 1])
         connection.frame, connection.time = self._chunk.number + index, int(self._chunk.time[index])
         self._push(stop - 1, (connection, (0, 0)))
-        decoder.understood += stop - place
+        finder.understood += stop - place
         cursor.place, cursor.low, cursor.high = stop, low, high
         cursor.run += 1
         return True
 
     def _deliver(self, flow: Flow, first: int, last: int) -> None:
         """Take payloads of one direction that follow what it delivered so far."""
-        payloads, chain, decoder, harvest = self._payloads, self._chain, self._decoder, self._harvest
+        payloads, chain, finder, harvest = self._payloads, self._chain, self._finder, self._harvest
         key, offset = _key(flow), flow.next
         at, stop = int(payloads.until[first]), int(payloads.until[last])
         shift = offset - at
         flow.delivered(stop - at, payloads.data[max(at, stop - TAIL_BYTES) : stop].data)
-        framer = decoder.framer(key)
+        framer = finder.framer(key)
         part = first
         while at < stop:
             if framer.wanted == 0:
                 starts, stops = chain.follow(at, stop)
                 if len(starts):
-                    harvest.burst(starts, stops, key[0], shift, decoder.names(*key))
+                    harvest.burst(starts, stops, key[0], shift, finder.names(*key))
                     end = int(stops[-1])
                     framer.advance(end - at)
                     at = end
@@ -365,7 +365,7 @@ class Piece:
                 end = min(end, at + wanted)
             index = int(self._index[payloads.place[part]])
             data, time = bytes(payloads.data[at:end]), int(self._chunk.time[index])
-            harvest.add(decoder.framed(key, data, self._chunk.number + index, time), index)
+            harvest.add(finder.framed(key, data, self._chunk.number + index, time), index)
             at = end
         self._push(int(payloads.place[last - 1]), (None, key))
 

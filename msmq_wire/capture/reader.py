@@ -13,8 +13,9 @@ from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.source import CaptureSource, Source
 from msmq_wire.engines.codec import default_engine
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.decoder import RecordDecoder
-from msmq_wire.records.record import FoundPacket, Item, Record
+from msmq_wire.records.decoder import decoded
+from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.record import Record
 
 __all__ = ["CaptureReader", "Summary", "read_capture"]
 
@@ -61,12 +62,11 @@ class CaptureReader:
         self.source = Source(source)
         self.summary = Summary()
         self._columns = self._worth_columns() if columns is None else columns
-        self._decoder = RecordDecoder(
+        self._finder = PacketFinder(
             capture=self.source.name,
             ports=ports,
             streams=streams,
             first_id=first_id,
-            decode=not self._columns,
         )
 
     def __enter__(self) -> CaptureReader:
@@ -89,8 +89,8 @@ class CaptureReader:
         return find_spec("numpy") is not None and find_spec("pyarrow") is not None
 
     def _walk(self) -> Iterator[Record]:
-        decoder, summary = self._decoder, self.summary
-        summary.skipped, summary.notices = decoder.skipped, decoder.notices
+        finder, summary = self._finder, self.summary
+        summary.skipped, summary.notices = finder.skipped, finder.notices
         failure: CaptureError | None = None
         try:
             yield from self._read_columns() if self._columns else self._read_frames()
@@ -98,34 +98,29 @@ class CaptureReader:
             if not self.source.is_capture:
                 raise
             failure = error
-        yield from _decoded(decoder.finish())
-        summary.understood = decoder.understood
+        yield from decoded(finder.finish())
+        summary.understood = finder.understood
         if failure is not None:
-            yield decoder.file_error(failure.message, failure.offset)
+            yield finder.file_error(failure.message, failure.offset)
 
     def _read_frames(self) -> Iterator[Record]:
-        decoder, summary = self._decoder, self.summary
-        frames = FrameDecoder(decoder)
+        finder, summary = self._finder, self.summary
+        frames = FrameDecoder(finder)
         for frame in self.source.frames():
             summary.frames += 1
-            yield from _decoded(frames.frame(frame))
-            summary.understood = decoder.understood
+            yield from decoded(frames.frame(frame))
+            summary.understood = finder.understood
 
     def _read_columns(self) -> Iterator[Record]:
         # Loads numpy and pyarrow, which nothing else here needs.
         from msmq_wire.capture.batches import BatchReader
 
-        decoder, summary = self._decoder, self.summary
-        batches = BatchReader(self.source, decoder)
+        finder, summary = self._finder, self.summary
+        batches = BatchReader(self.source, finder)
         for batch in batches:
-            summary.frames, summary.understood = batches.frames, decoder.understood
+            summary.frames, summary.understood = batches.frames, finder.understood
             yield from batch.records()
         summary.frames = batches.frames
-
-
-def _decoded(items: list[Item]) -> Iterator[Record]:
-    for item in items:
-        yield item.record() if isinstance(item, FoundPacket) else item
 
 
 def read_capture(

@@ -14,7 +14,7 @@ from typing import Any, get_args
 import msgspec
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.records.decoder import UNKNOWN_PACKET
+from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.wire import registry
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.headers.user_header import UserHeader

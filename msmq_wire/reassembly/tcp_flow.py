@@ -58,8 +58,6 @@ class _Piece(NamedTuple):
     time: int
 
 
-
-
 def _start(piece: _Piece) -> int:
     return piece.start
 

@@ -7,7 +7,7 @@ import random
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ from msmq_wire.capture.reader import CaptureReader, read_capture
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly import tcp
-from msmq_wire.records import decoder
-from msmq_wire.records.record import Record
+from msmq_wire.records import finder
+from msmq_wire.records.record import Item, Record
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
 DEMO = CAPTURES[0]
@@ -150,11 +150,11 @@ def test_a_capture_cut_anywhere_gives_the_same_by_column(
 @pytest.mark.parametrize(
     ("place", "name", "value"),
     [
-        (decoder, "_MAX_HELD", 5_000),
-        (decoder, "_MAX_HELD", 60_000),
-        (decoder, "_MAX_UNDECIDED", 1),
-        (decoder, "_MAX_UNDECIDED", 3),
-        (decoder, "_MAX_CARRIED", 2),
+        (finder, "_MAX_HELD", 5_000),
+        (finder, "_MAX_HELD", 60_000),
+        (finder, "_MAX_UNDECIDED", 1),
+        (finder, "_MAX_UNDECIDED", 3),
+        (finder, "_MAX_CARRIED", 2),
         (tcp, "TAIL_TOTAL", 20_000),
         (tcp, "TAIL_TOTAL", 200_000),
     ],
@@ -189,7 +189,7 @@ def test_limits_of_reassembly_work_the_same_by_column(
         options.update(limit)
         return tcp.TcpReassembler(**options)
 
-    monkeypatch.setattr(decoder, "TcpReassembler", limited)
+    monkeypatch.setattr(finder, "TcpReassembler", limited)
     for seed in range(6):
         data = traffic(seed, 12, 0.05)
         expected = outcome(data, columns=False)
@@ -233,14 +233,14 @@ def test_packets_lie_one_behind_the_other_in_one_buffer(traffic: Make) -> None:
 
 def test_regular_traffic_is_read_by_column(traffic: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     one_by_one = 0
-    take = decoder.RecordDecoder.segment
+    take = finder.PacketFinder.segment
 
-    def counted(self: decoder.RecordDecoder, segment: Any) -> list[Record]:
+    def counted(self: finder.PacketFinder, segment: Any) -> Sequence[Item]:
         nonlocal one_by_one
         one_by_one += 1
         return take(self, segment)
 
-    monkeypatch.setattr(decoder.RecordDecoder, "segment", counted)
+    monkeypatch.setattr(finder.PacketFinder, "segment", counted)
     frames = sum(outcome(traffic(seed, 4, 0), columns=True)[1] for seed in range(8))
     assert one_by_one < frames / 4
 

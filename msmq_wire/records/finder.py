@@ -1,0 +1,411 @@
+"""Transport payloads in, packets and records out: composes reassembly and framing.
+
+The rule kept here: a connection is followed if it is on an MSMQ port or looks like MSMQ; what is not
+followed is counted. Memory is bounded whatever comes in.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from msmq_wire.engines.codec import inspect
+from msmq_wire.reassembly.stream import MARK_COST, FramedPacket, FramerEvent, PacketFramer, is_credible
+from msmq_wire.reassembly.tcp import SYN, TcpReassembler
+from msmq_wire.reassembly.tcp_events import (
+    Endpoints,
+    StreamBytes,
+    StreamConflict,
+    StreamEvent,
+    StreamGap,
+    TcpEvent,
+    TcpSegment,
+)
+from msmq_wire.records.record import FoundPacket, Item, Record
+from msmq_wire.wire.headers.base_header import SIGNATURE
+from msmq_wire.wire.packets.ping import PING_SIGNATURE
+
+__all__ = [
+    "HTTPS_PORTS",
+    "MSMQ_PORT",
+    "NOT_MSMQ",
+    "NOT_MSMQ_UDP",
+    "PING_PORT",
+    "PacketFinder",
+    "endpoint",
+]
+
+MSMQ_PORT = 1801
+PING_PORT = 3527
+HTTPS_PORTS = frozenset((443, 8443))
+
+NOT_MSMQ = "TCP, not MSMQ"
+"""Why a frame is skipped that belongs to another TCP connection."""
+NOT_MSMQ_UDP = "UDP, not MSMQ"
+_CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
+"""Reasons of gaps whose bytes were captured, but are in no packet."""
+_PING = PING_SIGNATURE.to_bytes(2, "little")
+_PACKET = SIGNATURE.to_bytes(4, "little")
+_MAX_HELD = 1 << 26
+"""Bytes held for packets that are not complete, all connections together."""
+_MAX_UNDECIDED = 4096
+_MAX_CARRIED = 1 << 17
+"""Frames of fragments remembered, all datagrams together."""
+_UNDECIDED_SEGMENTS = 4
+
+
+def endpoint(address: bytes, port: int) -> str:
+    """``192.0.2.1:1801`` or ``[2001:db8::1]:1801`` from a packed address of 4 or 16 bytes."""
+    ip = ipaddress.ip_address(address)
+    return f"{ip}:{port}" if ip.version == 4 else f"[{ip}]:{port}"
+
+
+class PacketFinder:
+    """Follows MSMQ traffic through one capture.
+
+    ``ports`` are TCP ports followed beside 1801; other connections are followed from the segment on that
+    starts with a credible header. With ``streams`` the steps of connections become ``tcp_stream`` records.
+    ``first_id`` numbers the first record. Each method returns what its argument completes, packets undecoded;
+    ``understood`` counts the frames that belong to followed traffic, ``skipped`` the others by reason,
+    ``notices`` what a reader should know beside that, such as traffic that is opaque. ``next_id`` numbers the
+    next record, ``tcp`` puts the segments in order. What can be a ping only because of its port is decoded.
+    """
+
+    def __init__(
+        self,
+        *,
+        capture: str = "",
+        ports: Collection[int] = (),
+        streams: bool = False,
+        first_id: int = 1,
+    ) -> None:
+        self._capture = capture
+        self.ports = frozenset((MSMQ_PORT, *ports))
+        self._streams = streams
+        self.next_id = first_id
+        self.tcp = TcpReassembler(server_ports=self.ports)
+        self._framers: OrderedDict[tuple[int, int], PacketFramer] = OrderedDict()  # longest unfed first
+        self._held = 0
+        self._names: dict[int, tuple[str, str]] = {}
+        self._followed: OrderedDict[Endpoints, None] = OrderedDict()
+        self._undecided: OrderedDict[Endpoints, list[TcpSegment]] = OrderedDict()
+        self._carriers: OrderedDict[int, tuple[int, ...]] = OrderedDict()
+        self._carried = 0
+        self.understood = 0
+        self.skipped: Counter[str] = Counter()
+        self.notices: Counter[str] = Counter()
+
+    def carried_by(self, frame: int, frames: tuple[int, ...]) -> None:
+        """Say that what will come as ``frame`` was put together from several frames (IP fragments)."""
+        self._carriers[frame] = frames
+        self._carried += len(frames)
+        while self._carried > _MAX_CARRIED:
+            self._carried -= len(self._carriers.popitem(last=False)[1])
+
+    # For a caller that puts many segments in order at once and must leave everything as if each was fed here.
+
+    def follows(self, endpoints: Endpoints) -> bool:
+        """Whether segments between ``(src, sport, dst, dport)`` are followed from now on."""
+        src, sport, dst, dport = endpoints
+        if sport in self.ports or dport in self.ports:
+            return True
+        return endpoints in self._followed or (dst, dport, src, sport) in self._followed
+
+    def hesitates(self, endpoints: Endpoints) -> bool:
+        """Whether segments are kept until it is known what the connection is."""
+        src, sport, dst, dport = endpoints
+        return endpoints in self._undecided or (dst, dport, src, sport) in self._undecided
+
+    @property
+    def knows_others(self) -> bool:
+        """Whether any connection on other ports is followed, or is not decided about."""
+        return bool(self._followed or self._undecided)
+
+    def may_forget(self, count: int) -> bool:
+        """Whether ``count`` more connections on other ports could push out one that is followed."""
+        return len(self._followed) + count > _MAX_UNDECIDED
+
+    def has_room(self, payload: int, segments: int) -> bool:
+        """Whether so many bytes in so many segments can be fed without a limit on held bytes at work."""
+        return self._held + self.tcp.pending_bytes + payload + segments * MARK_COST <= _MAX_HELD
+
+    @property
+    def carries_fragments(self) -> bool:
+        """Whether frames may have to be named by those that carried their fragments."""
+        return bool(self._carriers)
+
+    def pass_by(self, key: tuple[int, int]) -> None:
+        """Take note that bytes for the framer of ``(stream, direction)`` passed."""
+        if key in self._framers:
+            self._framers.move_to_end(key)
+
+    def segment(self, segment: TcpSegment) -> Sequence[Item]:
+        """Take a TCP segment."""
+        if segment.dport in self.ports or segment.sport in self.ports:
+            self.understood += 1
+            events = self.tcp.feed(segment)
+            return self._tcp_records(events) if events else []
+        records: list[Item] = []
+        for followed in self._recognised(segment):
+            records += self._tcp_records(self.tcp.feed(followed))
+        return records
+
+    def datagram(
+        self, src: bytes, sport: int, dst: bytes, dport: int, payload: bytes, frame: int, time: int
+    ) -> Sequence[Item]:
+        """Take a UDP datagram; pings are read on port 3527."""
+        if PING_PORT not in (sport, dport):
+            self.skipped[NOT_MSMQ_UDP] += 1
+            return []
+        if payload[2:4] != b"HU" and len(payload) != 24:
+            self.skipped[f"UDP port {PING_PORT}, no ping"] += 1
+            return []
+        self.understood += 1
+        frames, names = self._frames((frame,)), (endpoint(src, sport), endpoint(dst, dport))
+        if payload[2:4] == _PING and payload[4:8] != _PACKET:
+            return [self._packet(payload, frames, time, names, None, 0)]
+        result = inspect(payload, "ping")
+        return [
+            self._record(
+                type="ping",
+                frames=frames,
+                time=time,
+                src=names[0],
+                dst=names[1],
+                length=len(payload),
+                packet=result.packet,
+                anomalies=result.anomalies,
+                consumed=result.consumed,
+                remainder=result.remainder,
+                error=result.error,
+            )
+        ]
+
+    def unreachable(self, original: Endpoints, code: int, frame: int, time: int) -> Sequence[Item]:
+        """Take an ICMP unreachable about a packet sent from and to ``original``."""
+        src, sport, dst, dport = original
+        if not self.ports & {sport, dport} and PING_PORT not in (sport, dport):
+            self.skipped["ICMP, not about MSMQ"] += 1
+            return []
+        self.understood += 1
+        if not self._streams:
+            return []
+        return [
+            self._record(
+                type="tcp_stream",
+                event="icmp_unreachable",
+                reason=f"code {code}",
+                frames=self._frames((frame,)),
+                time=time,
+                src=endpoint(src, sport),
+                dst=endpoint(dst, dport),
+            )
+        ]
+
+    def finish(self) -> Sequence[Item]:
+        """Return what was left open: the capture ends here."""
+        records = self._tcp_records(self.tcp.finish())
+        for key in list(self._framers):
+            records += self._end(key)
+        for segments in self._undecided.values():
+            self.skipped[NOT_MSMQ] += len(segments)
+        self._undecided.clear()
+        return records
+
+    def file_error(self, reason: str, offset: int) -> Record:
+        """The record of a damaged file; ``offset`` counts bytes of the file."""
+        return self._record(type="error", reason=reason, offset=offset)
+
+    def _record(self, *, time: int | None = None, **values: Any) -> Record:
+        # Time 0 is how a frame without a time comes.
+        record = Record(id=self.next_id, capture=self._capture, time=time or None, **values)
+        self.next_id += 1
+        return record
+
+    def _packet(
+        self,
+        data: bytes,
+        frames: tuple[int, ...],
+        time: int,
+        names: tuple[str, str],
+        stream: int | None,
+        offset: int,
+    ) -> FoundPacket:
+        number, self.next_id = self.next_id, self.next_id + 1
+        return FoundPacket(number, self._capture, data, frames, time, *names, stream, offset)
+
+    def _frames(self, frames: tuple[int, ...]) -> tuple[int, ...]:
+        if not self._carriers:
+            return frames
+        return tuple(dict.fromkeys(one for frame in frames for one in self._carriers.get(frame, (frame,))))
+
+    # Connections on other ports: nothing is known of them until one starts with a packet.
+
+    def _recognised(self, segment: TcpSegment) -> list[TcpSegment]:
+        """The segments to follow now: none while a connection is undecided or is something else."""
+        key = (segment.src, segment.sport, segment.dst, segment.dport)
+        reverse = (segment.dst, segment.dport, segment.src, segment.sport)
+        if key in self._followed or reverse in self._followed:
+            self.understood += 1
+            return [segment]
+        place = reverse if reverse in self._undecided else key
+        if segment.payload and is_credible(segment.payload):
+            waiting = self._undecided.pop(place, [])
+            self._followed[key] = None
+            if len(self._followed) > _MAX_UNDECIDED:
+                self._followed.popitem(last=False)
+            self.understood += len(waiting) + 1
+            return [*waiting, segment]
+        if segment.payload:
+            if segment.dport in HTTPS_PORTS or segment.payload.startswith(b"POST "):
+                self.name_content(segment.payload, f"port {segment.dport}")
+            self.skipped[NOT_MSMQ] += len(self._undecided.pop(place, ())) + 1
+        elif segment.flags & SYN or place in self._undecided:
+            self._wait(place, segment)
+        else:
+            self.skipped[NOT_MSMQ] += 1
+        return []
+
+    def _wait(self, place: Endpoints, segment: TcpSegment) -> None:
+        # Segments without payload only: the handshake, which belongs to the story if packets follow.
+        waiting = self._undecided.setdefault(place, [])
+        waiting.append(segment)
+        if len(waiting) > _UNDECIDED_SEGMENTS:
+            self.skipped[NOT_MSMQ] += len(self._undecided.pop(place))
+        elif len(self._undecided) > _MAX_UNDECIDED:
+            self.skipped[NOT_MSMQ] += len(self._undecided.popitem(last=False)[1])
+
+    def name_content(self, data: bytes, port: str) -> None:
+        """Take note of content that may be MSMQ but is not read here."""
+        if data[:2] == b"\x16\x03" and data[5:6] == b"\x01":
+            self.notices[f"TLS on {port}: may carry SRMP, cannot be read"] += 1
+        elif data.startswith(b"POST ") and b"/msmq" in data[:256].lower():
+            self.notices[f"SRMP over HTTP on {port}: not decoded"] += 1
+
+    # Events of followed connections.
+
+    def _tcp_records(self, events: list[TcpEvent]) -> list[Item]:
+        records: list[Item] = []
+        for event in events:
+            match event:
+                case StreamBytes(stream, direction, _, data, frame, time):
+                    records += self.framed((stream, direction), data, frame, time)
+                case StreamGap(stream, direction, _, length, reason, frame, time):
+                    framer = self.framer((stream, direction))
+                    before = framer.pending_cost
+                    found = framer.gap(length, reason, frame, time)
+                    self._held += framer.pending_cost - before
+                    records += self._records(found, stream, direction)
+                case StreamConflict():
+                    records.append(self._conflict(event))
+                case StreamEvent():
+                    records += self._step(event)
+        return records
+
+    def framer(self, key: tuple[int, int]) -> PacketFramer:
+        """Return the framer of ``(stream, direction)``, which is now the one fed last."""
+        framer = self._framers.get(key)
+        if framer is None:
+            framer = self._framers[key] = PacketFramer()
+        else:
+            self._framers.move_to_end(key)
+        return framer
+
+    def framed(self, key: tuple[int, int], data: bytes, frame: int, time: int) -> list[Item]:
+        """Take the next bytes of ``(stream, direction)``."""
+        framer = self.framer(key)
+        before = framer.pending_cost
+        found = framer.feed(data, frame, time)
+        self._held += framer.pending_cost - before
+        records = self._records(found, *key) if found else []
+        while self._held > _MAX_HELD:
+            oldest = next(iter(self._framers))
+            framer = self._framers[oldest]
+            self._framers.move_to_end(oldest)
+            before = framer.pending_cost
+            records += self._records(framer.gap(None, "pending-limit", frame, time), *oldest)
+            self._held += framer.pending_cost - before
+        return records
+
+    def _end(self, key: tuple[int, int]) -> list[Item]:
+        framer = self._framers.pop(key, None)
+        if framer is None:
+            return []
+        self._held -= framer.pending_cost
+        return self._records(framer.finish(), *key)
+
+    def _step(self, event: StreamEvent) -> list[Item]:
+        records: list[Item] = []
+        if event.kind == "fin":
+            records += self._end((event.stream, event.direction))
+        elif event.kind in ("closed", "evicted"):
+            records += self._end((event.stream, 0)) + self._end((event.stream, 1))
+        if self._streams:
+            src, dst = self.names(event.stream, event.direction)
+            records.append(
+                self._record(
+                    type="tcp_stream",
+                    event=event.kind,
+                    frames=self._frames((event.frame,)),
+                    time=event.time,
+                    src=src,
+                    dst=dst,
+                    stream=event.stream,
+                )
+            )
+        if event.kind in ("closed", "evicted"):
+            self._names.pop(event.stream, None)
+        return records
+
+    def _conflict(self, event: StreamConflict) -> Record:
+        src, dst = self.names(event.stream, event.direction)
+        return self._record(
+            type="tcp_stream",
+            event="conflict",
+            reason=f"{event.length} bytes were sent again with other content; the first copy is kept",
+            frames=self._frames((event.frame,)),
+            time=event.time,
+            src=src,
+            dst=dst,
+            stream=event.stream,
+            offset=event.offset,
+            length=event.length,
+        )
+
+    def _records(self, events: list[FramerEvent], stream: int, direction: int) -> list[Item]:
+        names = self.names(stream, direction)
+        records: list[Item] = []
+        for event in events:
+            frames = self._frames(event.frames)
+            record: Item
+            if isinstance(event, FramedPacket):
+                record = self._packet(event.data, frames, event.time, names, stream, event.offset)
+            else:
+                skipped = event.reason in _CAPTURED
+                if event.reason == "no-signature":
+                    self.name_content(event.data, "a port that is followed")
+                record = self._record(
+                    type="gap",
+                    frames=frames,
+                    time=event.time,
+                    src=names[0],
+                    dst=names[1],
+                    stream=stream,
+                    offset=event.offset,
+                    length=event.length or 0 if skipped else 0,
+                    remainder=event.data,
+                    missing=0 if skipped else event.length,
+                    reason=event.reason,
+                )
+            records.append(record)
+        return records
+
+    def names(self, stream: int, direction: int) -> tuple[str, str]:
+        """Return the texts for source and destination of a direction."""
+        names = self._names.get(stream)
+        if names is None:
+            src, sport, dst, dport = self.tcp.connection(stream)
+            names = self._names[stream] = (endpoint(src, sport), endpoint(dst, dport))
+        return names if direction == 0 else (names[1], names[0])
