@@ -21,9 +21,9 @@ def block() -> str:
 def _section(stem: str) -> str:
     same = _alike(stem)
     if same is not None:
-        return f"## {stem}\n\nThe columns of [{same}](#{same})."
+        return f"### {stem}\n\nThe columns of [{same}](#{same})."
     rows = [_row(field) for field in arrow.schema(stem)]
-    return f"## {stem}\n\n{table(('Column', 'Type', 'Null', 'Meaning'), rows)}"
+    return f"### {stem}\n\n{table(('Column', 'Type', 'Null', 'Meaning'), rows)}"
 
 
 def _alike(stem: str) -> str | None:
