@@ -1,7 +1,8 @@
 """Writes the generated parts of the documentation; with ``--check`` says what is out of date.
 
-Structure pages, enumerations, anomaly codes, the coverage table, generated code, the command reference and the
-JSON Schemas are made from the declarations and the program itself. Text outside the markers is written by hand and kept.
+Structure pages, enumerations, anomaly codes, the coverage table, Arrow tables, generated code, the command
+reference and the JSON Schemas are made from the declarations and the program itself. Text outside the markers
+is written by hand and kept.
 """
 
 from __future__ import annotations
@@ -12,9 +13,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-# The checkout has to be importable before this.
-from docs.generators import anomalies, arrow_tables, commands, coverage, engines, enumerations, schemas, structures  # noqa: E402
-from docs.generators.markers import filled, page  # noqa: E402
+# ruff: noqa: E402  (the checkout has to be importable before these)
+from docs.generators import (
+    anomalies,
+    arrow_tables,
+    commands,
+    coverage,
+    engines,
+    enumerations,
+    schemas,
+    structures,
+)
+from docs.generators.markers import filled, page
 
 DOCS = ROOT / "docs"
 
