@@ -140,7 +140,7 @@ def inspect(
     try:
         cls = _class_of(as_, data)
         packet, consumed = _decode(_ENGINES[name], cls, data, as_, missing)
-        cls = type(packet)
+        cls = packet.__class__
     except DecodeError as caught:
         # A kept error must not keep the frames it came through, and through them this result.
         error = caught.with_traceback(None)
@@ -152,6 +152,6 @@ def inspect(
         packet=packet,
         anomalies=_JUDGES[name](packet, missing, error),
         consumed=consumed,
-        remainder=data[consumed:],
+        remainder=data[consumed:] if consumed < len(data) else b"",
         error=error,
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire import build_message, encode, strategies
@@ -127,6 +127,8 @@ def test_cut_packets_show_what_was_decoded(stem: str) -> None:
     _assert_agreement([data[:size] for data in small for size in range(0, len(data), 11)], stem)
 
 
+# Once for every packet type, so each takes a share of the examples.
+@settings(max_examples=max(20, settings().max_examples // len(PACKETS)))
 @pytest.mark.parametrize("stem", sorted(PACKETS))
 @given(data=st.data())
 def test_mutated_packets_are_their_json_views(stem: str, data: st.DataObject) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from msmq_wire import build_message, encode, strategies
+from msmq_wire import build_message, encode
 from msmq_wire.engines import columns
 from msmq_wire.engines.codec import inspect
 from msmq_wire.wire.fields import WireStruct
@@ -73,26 +73,6 @@ def test_all_fixtures_in_one_batch_are_what_the_reference_says() -> None:
 def test_every_structure_can_be_asked_for_by_its_stem(stem: str) -> None:
     batch = _assert_agreement(_FIXTURES[stem], stem)
     assert set(batch.tables) == {stem}
-
-
-@pytest.mark.parametrize("stem", sorted(PACKETS))
-def test_a_cut_packet_yields_everything_before_the_cut(stem: str) -> None:
-    small = [data for data in _FIXTURES[stem] if len(data) < 1500]
-    cuts = [data[:size] for data in small for size in range(0, len(data), 7)]
-    _assert_agreement(cuts)
-    _assert_agreement(cuts, stem)
-
-
-@pytest.mark.parametrize("stem", sorted(PACKETS))
-@given(data=st.data())
-def test_mutated_packets_are_what_the_reference_says(stem: str, data: st.DataObject) -> None:
-    packets = data.draw(st.lists(strategies.mutated(stem) | st.sampled_from(_PACKETS), max_size=6))
-    _assert_agreement(packets, stem if stem == "message_packet" else None)
-
-
-@given(st.lists(strategies.packets() | strategies.edge("user_message"), max_size=8))
-def test_valid_and_extreme_packets_are_what_the_reference_says(packets: list[Any]) -> None:
-    _assert_agreement([encode(packet) for packet in packets])
 
 
 @given(st.lists(st.binary(max_size=40), max_size=8))

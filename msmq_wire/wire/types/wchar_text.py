@@ -1,5 +1,6 @@
 """WCHAR text, [MS-DTYP] 2.2.60: UTF-16 code units, little-endian, kept as bytes."""
 
+from codecs import utf_16_le_decode
 from typing import ClassVar, Self
 
 from msmq_wire.spec import SpecRef
@@ -39,7 +40,7 @@ class WcharText(bytes):
     def text(self) -> str:
         """The text without its terminator; U+FFFD for what is no character."""
         data = self[:-2] if self.terminated else self
-        return bytes(data).decode("utf-16-le", "replace")
+        return utf_16_le_decode(data, "replace", True)[0]
 
     @property
     def terminated(self) -> bool:
@@ -79,7 +80,7 @@ class FixedWcharText(WcharText):
     @property
     def text(self) -> str:
         """The text before the first NUL; U+FFFD for what is no character."""
-        return bytes(self[: self.used]).decode("utf-16-le", "replace")
+        return utf_16_le_decode(self[: self.used], "replace", True)[0]
 
     @property
     def exact(self) -> bool:
