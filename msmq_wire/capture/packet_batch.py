@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from msmq_wire.capture.index import Array
-from msmq_wire.engines import rows
+from msmq_wire.engines import columns, rows
 from msmq_wire.engines.codec import default_engine
-from msmq_wire.engines.columns import UNRECOGNISED, decode
 from msmq_wire.records.record import FoundPacket, Record
-from msmq_wire.wire.registry import PACKETS
 
 __all__ = ["PacketBatch"]
 
@@ -66,11 +63,11 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
         others = iter(self.others)
         other = next(others, None)
         capture, pairs, carriers, parse = self.capture, self.pairs, self.carriers.tolist(), rows.parse
-        columns = (self.id, self.time, self.stream, self.pair, self.offset, self.first, self.last)
+        numbers = (self.id, self.time, self.stream, self.pair, self.offset, self.first, self.last)
         starts, stops = self.offsets[:-1].tolist(), self.offsets[1:].tolist()
         with self.data.data as view:
             for start, stop, kind, number, time, stream, pair, offset, first, last in zip(
-                starts, stops, self._proven(), *(column.tolist() for column in columns), strict=True
+                starts, stops, self._proven(), *(column.tolist() for column in numbers), strict=True
             ):
                 while other is not None and other.id < number:
                     yield other
@@ -111,12 +108,8 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
         proven: list[tuple[str, Any] | None] = [None] * len(self)
         if len(self) < _WORTH_COLUMNS or default_engine() != "rows":
             return proven
-        for stem, table in decode(self.data, self.offsets).tables.items():
-            if stem == UNRECOGNISED:
-                continue
-            kind = (stem, PACKETS[stem])
-            clean = np.ones(len(table.rows), np.bool_)
-            clean[[*table.irregular, *table.anomalies]] = False
-            for row in table.rows[clean].tolist():
-                proven[row] = kind
+        for cls, places in columns.proven(self.data, self.offsets):
+            kind = (cls.stem(), cls)
+            for place in places.tolist():
+                proven[place] = kind
         return proven

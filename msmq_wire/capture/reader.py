@@ -117,10 +117,13 @@ class CaptureReader:
 
         finder, summary = self._finder, self.summary
         batches = BatchReader(self.source, finder)
-        for batch in batches:
-            summary.frames, summary.understood = batches.frames, finder.understood
-            yield from batch.records()
-        summary.frames = batches.frames
+        try:
+            for batch in batches:
+                summary.frames, summary.understood = batches.frames, finder.understood
+                yield from batch.records()
+        finally:
+            # Frames that complete nothing count as well, also those before the damage of a file.
+            summary.frames = batches.frames
 
 
 def read_capture(

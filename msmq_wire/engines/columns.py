@@ -47,7 +47,7 @@ from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass, 
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["UNRECOGNISED", "ColumnBatch", "Table", "decode"]
+__all__ = ["UNRECOGNISED", "ColumnBatch", "Table", "decode", "proven"]
 
 
 def _order_queues(header: Part, asked: Bools | None = None) -> Bools:
@@ -221,6 +221,27 @@ def decode(
             raise ValueError(f"no structure with fields is called {as_!r}")
         found = [(cls, np.arange(len(starts)))] if len(starts) else []
     return _Decoder(source, starts, ends, as_, judge).batch(found)
+
+
+def proven(data: Any, offsets: Any) -> list[tuple[type[WireStruct], Integers]]:
+    """The packets that are whole and keep every MUST, by class; about all others only the codec can tell.
+
+    Arguments as for `decode`. No packet is decoded by itself, so this costs the same whatever they hold.
+    """
+    source, offsets = Source(data), np.asarray(offsets, np.int64)
+    starts, ends = offsets[:-1], offsets[1:]
+    found: list[tuple[type[WireStruct], Integers]] = []
+    for cls, rows in _recognised(source, starts, ends):
+        walk = Walk(source, starts[rows], ends[rows], cls)
+        kept = ~(walk.bad | _unproven(walk))
+        if cls is UserMessage:
+            for inner, places in _acknowledgments(walk).items():
+                kept[places] = False
+                own = rows[places]
+                inner_walk = Walk(source, starts[own], ends[own], inner)
+                found.append((inner, own[~(inner_walk.bad | _unproven(inner_walk))]))
+        found.append((cls, rows[kept]))
+    return found
 
 
 class _Decoder:

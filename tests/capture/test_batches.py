@@ -147,6 +147,19 @@ def test_a_capture_cut_anywhere_gives_the_same_by_column(
     assert shown(found) == expected[0]
 
 
+@pytest.mark.parametrize("damage", [b"", bytes(5), struct.pack("<IIII", 0, 0, 1 << 30, 0)])
+def test_frames_that_complete_nothing_are_counted_before_damage(
+    damage: bytes, chunked: Callable[[int, int], None]
+) -> None:
+    records = [struct.pack("<IIII", 1, 0, 60, 60) + bytes(60)] * 200
+    data = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + b"".join(records) + damage
+    expected = outcome(data, columns=False)
+    assert expected[1] == len(records)
+    for size in (500, 1 << 20):
+        chunked(size, 0)
+        assert outcome(data, columns=True) == expected
+
+
 @pytest.mark.parametrize(
     ("place", "name", "value"),
     [

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from msmq_wire import build_message, encode
-from msmq_wire.engines import columns
+from msmq_wire.engines import codec, columns
 from msmq_wire.engines.codec import inspect
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
@@ -213,3 +213,33 @@ def test_the_package_loads_neither_numpy_nor_pyarrow() -> None:
     code = "import sys, msmq_wire; print(*{'numpy', 'pyarrow'} & set(sys.modules))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == ""
+
+
+_CHANGES = st.tuples(st.sampled_from(_PACKETS), st.integers(0, 1 << 12), st.binary(max_size=4))
+
+
+@given(st.lists(_CHANGES, max_size=8))
+def test_what_is_proven_is_whole_and_keeps_every_must(drawn: list[tuple[bytes, int, bytes]]) -> None:
+    packets = list(_PACKETS)
+    for data, at, change in drawn:
+        at %= len(data)
+        packets.append(data[:at] + change + data[at + len(change) :])
+    found = columns.proven(b"".join(packets), np.cumsum([0, *map(len, packets)]))
+    assert found
+    for cls, rows in found:
+        for row in rows.tolist():
+            result = inspect(packets[row], engine="reference")
+            assert result.error is None
+            assert not result.anomalies
+            assert type(result.packet) is cls
+
+
+def test_the_codec_is_not_asked_what_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*_: Any, **__: Any) -> None:
+        raise AssertionError("the codec was asked")
+
+    monkeypatch.setattr(codec, "inspect", asked)
+    packets = [data[:size] for data in _PACKETS for size in range(len(data) + 1)]
+    found = columns.proven(b"".join(packets), np.cumsum([0, *map(len, packets)]))
+    assert {cls for cls, _ in found} >= {UserMessage, Ping}
+    assert columns.proven(b"", [0]) == []
