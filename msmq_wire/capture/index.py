@@ -207,19 +207,18 @@ def _pcapng_chunks(buffer: _Buffer) -> Iterator[Chunk]:
     at = 0
     buffer.refill(0, BLOCK_HEADER)
     while True:
-        found, at = _walk_blocks(buffer, blocks, at)
-        if found:
-            yield from _enhanced(buffer, blocks, np.array(found, np.int64))
-        data, start = buffer.data, buffer.start
-        need = BLOCK_HEADER
-        if buffer.used - at >= need:
-            need = blocks.measure(data, at, start + at)
-            if buffer.used - at >= need:
-                frame = blocks.take(data, at, need, start + at)
-                if frame is not None:
-                    yield _single(buffer, frame, at)
-                at += need
-                continue
+        # Blocks of other kinds may stand between any packets: what one buffer holds is one chunk.
+        parts: list[Chunk] = []
+        try:
+            at, need = _take_blocks(buffer, blocks, at, parts)
+        except CaptureError:
+            if parts:
+                yield _joined(parts)
+            raise
+        if parts:
+            yield _joined(parts)
+        if not need:
+            continue
         whole = buffer.refill(at, need)
         at = 0
         if not whole:
@@ -229,6 +228,41 @@ def _pcapng_chunks(buffer: _Buffer) -> Iterator[Chunk]:
                 raise buffer.cut("a block header")
             if need > BLOCK_HEADER:
                 raise buffer.cut(f"a block of {need} bytes")
+
+
+def _take_blocks(buffer: _Buffer, blocks: Blocks, at: int, parts: list[Chunk]) -> tuple[int, int]:
+    """Add the frames from ``at`` on to ``parts``; return where they end, and the bytes needed to go on.
+
+    No bytes are needed when there are only too many frames for one chunk.
+    """
+    first = blocks.number
+    while blocks.number - first < _MAX_FRAMES:
+        found, at = _walk_blocks(buffer, blocks, at)
+        if found:
+            # One by one: what comes before damage counts.
+            for chunk in _enhanced(buffer, blocks, np.array(found, np.int64)):
+                parts.append(chunk)
+        need = BLOCK_HEADER
+        if buffer.used - at < need:
+            return at, need
+        need = blocks.measure(buffer.data, at, buffer.start + at)
+        if buffer.used - at < need:
+            return at, need
+        frame = blocks.take(buffer.data, at, need, buffer.start + at)
+        if frame is not None:
+            parts.append(_single(buffer, frame, at))
+        at += need
+    return at, 0
+
+
+def _joined(parts: list[Chunk]) -> Chunk:
+    """Chunks of one buffer, one behind the other, as one."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    names = ("record", "at", "captured", "length", "time", "link_type")
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return Chunk(first.data, first.position, first.number, **columns)
 
 
 def _walk_blocks(buffer: _Buffer, blocks: Blocks, at: int) -> tuple[list[int], int]:

@@ -169,9 +169,12 @@ def combinations(columns: Sequence[Column], rows: Rows) -> tuple[Integers, list[
 
 def _coded(column: Column, rows: Rows) -> tuple[Integers, list[Any]]:
     arms = column.arms if isinstance(column, Arms) else (column,)
-    scalar = next((arm for arm in arms if isinstance(arm, Number | Octets)), None)
-    if scalar is None:
+    scalars = [arm for arm in arms if isinstance(arm, Number | Octets)]
+    if not scalars:
         return np.zeros(rows.count, np.int64), [None]
+    if len(scalars) > 1:
+        raise TypeError("a named check of a field that is a number or bytes in several layouts")
+    (scalar,) = scalars
     codes, values = scalar.distinct()
     own = scalar.rows.spread(codes, rows)
     if scalar.rows.includes(rows):

@@ -141,3 +141,21 @@ def test_most_ordinary_traffic_is_plain(traffic: Callable[..., bytes]) -> None:
     with Source(io.BytesIO(traffic(3, 12, 0))) as source:
         for chunk in read_chunks(source.window(), 1 << 20):
             assert len(read_plain(chunk).index) > 0.9 * len(chunk)
+
+
+def test_blocks_between_packets_do_not_make_a_chunk_of_every_packet() -> None:
+    def block(kind: int, body: bytes) -> bytes:
+        size = len(body) + 12
+        return struct.pack("<II", kind, size) + body + struct.pack("<I", size)
+
+    parts = [
+        block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)),
+        block(1, struct.pack("<HHI", 1, 0, 0)),
+    ]
+    for number in range(300):
+        parts.append(block(6, struct.pack("<IIIII", 0, 0, number, 60, 60) + bytes(60)))
+        parts.append(block(5, bytes(12)))
+    chunks = list(read_chunks(Source(io.BytesIO(b"".join(parts))).window(), 1 << 20))
+    assert [len(chunk) for chunk in chunks] == [300]
+    assert chunks[0].number == 1
+    assert chunks[0].time.tolist() == [number * 1000 for number in range(300)]
