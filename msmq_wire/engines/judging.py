@@ -53,7 +53,7 @@ def source(cls: _Structure) -> str:
 def _located(packet: WireStruct, broken: list[tuple[str, Anomaly]]) -> tuple[Anomaly, ...]:
     if any("[" in path for path, _ in broken):
         # One walk over a list for all of its elements.
-        layout = spans(packet)
+        layout = spans(packet, frozenset(path for path, _ in broken))
         places = [(layout[path].offset, layout[path].length) for path, _ in broken]
     else:
         places = [span(packet, path) for path, _ in broken]

@@ -6,7 +6,7 @@ Nothing is written to find them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cache
 from typing import Any, get_args
 
@@ -32,35 +32,44 @@ def span(value: Any, path: str) -> tuple[int, int]:
     return offset, length
 
 
-def spans(value: WireStruct) -> Mapping[str, Span]:
-    """Every field by path, those that are absent with no bytes; elements of lists as ``list[0]``."""
+def spans(value: WireStruct, wanted: Container[str] | None = None) -> Mapping[str, Span]:
+    """Fields by path, those that are absent with no bytes; elements of lists as ``list[0]``.
+
+    ``wanted`` are the paths to return, all by default.
+    """
     found: dict[str, Span] = {}
-    _lay_out(value, "", 0, found)
+    _lay_out(value, "", 0, wanted, found)
     for name, (at, _) in getattr(value, "INSIDE", {}).items():
         inner = getattr(value, name)
         if inner is not None:
-            found[name] = found[at]
-            _lay_out(inner, f"{name}.", found[at].offset, found)
+            offset, length = span(value, at)
+            if wanted is None or name in wanted:
+                found[name] = Span(offset, length)
+            _lay_out(inner, f"{name}.", offset, wanted, found)
     return found
 
 
-def _lay_out(value: WireStruct, prefix: str, offset: int, found: dict[str, Span]) -> int:
+def _lay_out(
+    value: WireStruct, prefix: str, offset: int, wanted: Container[str] | None, found: dict[str, Span]
+) -> int:
     for name, fixed in _sizes(value.__class__):
         part = getattr(value, name)
         start, path = offset, f"{prefix}{name}"
         if isinstance(part, WireStruct):
-            offset = _lay_out(part, f"{path}.", start, found)
+            offset = _lay_out(part, f"{path}.", start, wanted, found)
         elif isinstance(part, tuple):
             for number, item in enumerate(part):
                 before, place = offset, f"{path}[{number}]"
                 if isinstance(item, WireStruct):
-                    offset = _lay_out(item, f"{place}.", before, found)
+                    offset = _lay_out(item, f"{place}.", before, wanted, found)
                 else:
                     offset += fixed
-                found[place] = Span(before, offset - before)
+                if wanted is None or place in wanted:
+                    found[place] = Span(before, offset - before)
         else:
             offset += _size(part, fixed)
-        found[path] = Span(start, offset - start)
+        if wanted is None or path in wanted:
+            found[path] = Span(start, offset - start)
     return offset
 
 

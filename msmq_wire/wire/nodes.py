@@ -77,6 +77,11 @@ def named(error: EncodeError, name: str) -> EncodeError:
     return EncodeError(error.message, path=f"{name}{separator}{error.path}")
 
 
+def _require_bytes(obj: Any) -> None:
+    if not isinstance(obj, bytes):
+        raise EncodeError(f"a {type(obj).__name__} where bytes belong")
+
+
 class Bytes(WireConstruct):
     """``length`` bytes as ``kind``: bytes, or a subclass that gives them a meaning."""
 
@@ -103,8 +108,7 @@ class Bytes(WireConstruct):
         return data if self.kind is bytes else self.kind(data)
 
     def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
-        if not isinstance(obj, bytes):
-            raise EncodeError(f"a {type(obj).__name__} where bytes belong")
+        _require_bytes(obj)
         length = evaluate(self.length, context)
         absent = 0
         if not isinstance(length, Undetermined):
@@ -165,6 +169,7 @@ class Align(WireConstruct):
         return stream.take(length) if length and stream.remaining >= length else b""
 
     def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        _require_bytes(obj)
         length = -stream.tell() % self.to
         absent = stream.absent(length)
         if len(obj) not in (0, length - absent):
@@ -197,6 +202,7 @@ class ZeroTerminated(WireConstruct):
         return self.kind(stream.take(distance + 2))
 
     def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        _require_bytes(obj)
         units = range(0, len(obj) - 2, 2)
         if len(obj) % 2 or obj[-2:] != b"\0\0" or any(obj[i : i + 2] == b"\0\0" for i in units):
             raise EncodeError("text that does not end with its only terminator")

@@ -16,7 +16,9 @@ from msmq_wire.wire.musts import CodedMust, Must
 
 def _structures(cls: type[WireStruct] = WireStruct) -> Iterator[type[WireStruct]]:
     for child in cls.__subclasses__():
-        yield child
+        # Tests of the engines declare structures of their own.
+        if child.__module__.startswith("msmq_wire."):
+            yield child
         yield from _structures(child)
 
 

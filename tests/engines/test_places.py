@@ -27,6 +27,8 @@ def test_the_places_of_a_value_are_those_of_its_layout(stem: str, data: st.DataO
     layout = reference.layout(value)
     event("with a list" if any("[" in path for path in layout) else "without a list")
     assert spans(value) == layout
+    some = data.draw(st.sets(st.sampled_from(sorted(layout))))
+    assert spans(value, some) == {path: layout[path] for path in some}
     for path, place in layout.items():
         if "[" not in path:
             assert span(value, path) == (place.offset, place.length)

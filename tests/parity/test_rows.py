@@ -17,6 +17,7 @@ from msmq_wire.engines.codec import InspectResult, encode, inspect
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import BaseHeader
+from msmq_wire.wire.headers.mqf_signature_header import MQFSignatureHeader
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName
@@ -197,3 +198,9 @@ def test_a_subclass_of_bytes_a_view_and_a_bytearray_decode_alike(stem: str) -> N
     forms: tuple[Any, ...] = (bytearray(data), memoryview(data), WcharText(data))
     for form in forms:
         assert _facts(inspect(form, stem)) == _facts(inspect(data, stem, engine="reference"))
+
+
+@pytest.mark.parametrize("value", [(), [], bytearray(), None, 0, ""])
+def test_what_is_not_bytes_is_refused_in_padding_too(value: Any) -> None:
+    for header in (MQFSignatureHeader(padding=value), MQFDirectQueueFormatName(direct_format_name=value)):
+        assert "where bytes belong" in str(_both_write(header))
