@@ -10,6 +10,8 @@ from collections.abc import Container, Mapping
 from functools import cache
 from typing import Any, get_args
 
+import construct
+
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.stream import Span
 
@@ -18,18 +20,17 @@ __all__ = ["span", "spans"]
 
 def span(value: Any, path: str) -> tuple[int, int]:
     """Offset and length in bytes of a field, by a path without elements of lists."""
-    offset = length = 0
+    offset = fixed = 0
     for name in path.split("."):
         if name in getattr(value, "INSIDE", ()):
-            offset, length = span(value, value.INSIDE[name][0])
+            offset, _ = span(value, value.INSIDE[name][0])
         else:
             for field, fixed in _sizes(value.__class__):
-                length = _size(getattr(value, field), fixed)
                 if field == name:
                     break
-                offset += length
+                offset += _size(getattr(value, field), fixed)
         value = getattr(value, name)
-    return offset, length
+    return offset, _size(value, fixed)
 
 
 def spans(value: WireStruct, wanted: Container[str] | None = None) -> Mapping[str, Span]:
@@ -77,7 +78,11 @@ def _size(value: Any, fixed: int) -> int:
     if isinstance(value, bytes):
         return len(value)
     if isinstance(value, WireStruct):
-        return sum(_size(getattr(value, field), size) for field, size in _sizes(value.__class__))
+        total = _constant_size(value.__class__)
+        if not total:
+            for field, size in _sizes(value.__class__):
+                total += _size(getattr(value, field), size)
+        return total
     if isinstance(value, tuple):
         return sum(_size(item, fixed) for item in value)
     return 0 if value is None else fixed
@@ -87,6 +92,15 @@ def _size(value: Any, fixed: int) -> int:
 def _sizes(cls: type[WireStruct]) -> tuple[tuple[str, int], ...]:
     """The fields of a structure with the size that a number of theirs has."""
     return tuple((field.name, _number_size(field)) for field in fields(cls) if not field.position)
+
+
+@cache
+def _constant_size(cls: type[WireStruct]) -> int:
+    """The size that every value of a structure has, 0 when they differ."""
+    try:
+        return int(cls.schema().sizeof())
+    except construct.SizeofError:
+        return 0
 
 
 def _number_size(field: Field) -> int:
