@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import msmq_wire
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "msmq_wire"
 SOURCE_FOLDERS = ("benchmarks", "dissectors", "docs", "fixtures", "msmq_wire", "tests")
@@ -32,7 +34,6 @@ class Witness:
         print(name)
 
 sys.meta_path.insert(0, Witness())
-import msmq_wire
 """
 
 MAY_OPEN_FILES = {"capture", "cli", "lab", "report", "spark"}
@@ -59,13 +60,31 @@ def test_every_import_contract_is_kept() -> None:
     assert " 0 broken" in result.stdout
 
 
-def test_importing_the_package_asks_for_no_library_but_construct_and_msgspec() -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", IMPORT_AND_TELL], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    asked_for = {name.partition(".")[0] for name in result.stdout.split()}
+def modules_asked_for(statement: str) -> set[str]:
+    command = [sys.executable, "-c", IMPORT_AND_TELL + statement]
+    return set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+
+
+@pytest.mark.parametrize("statement", ["import msmq_wire", "from msmq_wire import *"])
+def test_importing_the_package_asks_for_no_library_but_construct_and_msgspec(statement: str) -> None:
+    asked_for = {name.partition(".")[0] for name in modules_asked_for(statement)}
     assert "msmq_wire" in asked_for
     assert asked_for - CORE_MODULES - sys.stdlib_module_names == set()
+
+
+def test_what_reads_captures_waits_until_somebody_asks_for_it() -> None:
+    def layers(statement: str) -> set[str]:
+        return {".".join(name.split(".")[:2]) for name in modules_asked_for(statement)}
+
+    waiting = {"msmq_wire.capture", "msmq_wire.records"}
+    assert layers("import msmq_wire") & waiting == set()
+    assert layers("from msmq_wire import read_capture") & waiting == waiting
+
+
+def test_a_name_that_the_package_does_not_have_is_an_attribute_error() -> None:
+    assert set(msmq_wire.__all__) <= set(dir(msmq_wire))
+    with pytest.raises(AttributeError, match="has no attribute 'read_captures'"):
+        msmq_wire.read_captures  # noqa: B018
 
 
 def test_no_file_or_folder_has_a_name_that_says_nothing() -> None:
