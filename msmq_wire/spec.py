@@ -22,6 +22,8 @@ class SpecRef(msgspec.Struct, frozen=True):
 # Names whose capitals do not show where the words are.
 _EXCEPTIONS = {
     "OBJECTID": "object_id",
+    "pulTitleBufferSizeInWCHARs": "pul_title_buffer_size_in_wchars",
+    "ulTitleBufferSizeInWCHARs": "ul_title_buffer_size_in_wchars",
 }
 
 _CAPITALS_THEN_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")

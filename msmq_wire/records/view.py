@@ -16,6 +16,9 @@ import msgspec
 from msmq_wire.engines.codec import InspectResult
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
+from msmq_wire.rpc.ndr import NdrStruct, NullPointee, String, Union, members
+from msmq_wire.rpc.ndr.pointers import Pointer
+from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, security_id_text
@@ -48,7 +51,7 @@ def view(value: Any) -> Any:
     Fields that were not reached (UNSET) are left out.
     """
     if isinstance(value, WireStruct):
-        return _VIEWS.get(type(value), _struct)(value)
+        return _VIEWS.get(type(value), _ndr if isinstance(value, NdrStruct) else _struct)(value)
     return _scalar(value)
 
 
@@ -204,6 +207,8 @@ def _scalar(value: Any) -> Any:
         return _base64(value)
     if isinstance(value, tuple):
         return [view(item) for item in value]
+    if isinstance(value, NullPointee):
+        return {"pointee": None}
     return int(value) if isinstance(value, int) else value
 
 
@@ -228,6 +233,38 @@ def _struct(value: WireStruct) -> Json:
         shown[name] = view(field)
         if isinstance(field, WcharText) and not field.exact:
             shown[f"{name}_raw"] = _base64(field)
+    return shown
+
+
+def _ndr(value: WireStruct) -> Json:
+    """A structure of a call: an arm of a union under its own name, text without what stands behind its end."""
+    shown: Json = {}
+    for member in members(type(value)):
+        name, field = member.name, getattr(value, member.name)
+        if field is msgspec.UNSET:
+            continue
+        if isinstance(member.type, Union):
+            arm = member.type.arm(value)[1]
+            if arm is None or arm.type is None:
+                continue
+            name = arm.name
+        shown[name] = view(field)
+        if isinstance(field, WcharText):
+            target = member.type
+            while isinstance(target, Pointer):
+                target = target.target
+            if not isinstance(target, String):
+                shown[name] = field.text.partition("\0")[0]
+            if shown[name] != field.text or not field.exact:
+                shown[f"{name}_raw"] = _base64(field)
+    return shown
+
+
+def _queue_format(value: WireStruct) -> Json:
+    assert isinstance(value, QueueFormat)
+    shown = _ndr(value)
+    name = None if value.arm is msgspec.UNSET else value.format_name
+    shown["format_name"] = None if name is None else str(name)
     return shown
 
 
@@ -291,4 +328,5 @@ _VIEWS: dict[type[WireStruct], Callable[[WireStruct], Json]] = {
     SecurityData: _security_data,
     AddressOverlay: _address,
     ExtendedAddressHeader: _address,
+    QueueFormat: _queue_format,
 }

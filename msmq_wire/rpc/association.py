@@ -1,0 +1,239 @@
+"""One TCP connection that carries DCE/RPC: bytes of both sides in, binds and calls out.
+
+The rules kept here:
+
+* A side is what the caller says until the first PDU that only one side sends shows which is the client.
+* A presentation context counts when the server accepted it; results answer the contexts in the order offered.
+* Every PDU with a sec_trailer goes to the security context that it names, empty stubs too, in the order sent:
+  a cipher that misses one loses its place.
+* What cannot be decoded is told (`ControlEvent` with a note), never dropped; nothing is raised.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from msgspec.structs import replace
+
+from msmq_wire.errors import DecodeError
+from msmq_wire.rpc.binds import Binds
+from msmq_wire.rpc.calls import Calls, OpenedStub
+from msmq_wire.rpc.events import ControlEvent, RpcEvent, SkippedBytes
+from msmq_wire.rpc.pdu import decode_pdu
+from msmq_wire.rpc.pdu_framer import FramedPdu, FramerEvent, GapReason, PduFramer
+from msmq_wire.rpc.pdu_values import (
+    Bind,
+    BindAck,
+    BindNak,
+    Fault,
+    Pdu,
+    PduType,
+    Request,
+    Response,
+    UnknownPdu,
+)
+from msmq_wire.rpc.security import AuthenticationLevel, Negotiator, ProtectedPdu
+
+__all__ = ["MAX_HELD", "Association"]
+
+MAX_HELD = 32 << 20
+"""Bytes that an association holds for calls that are not complete, unless it is told otherwise."""
+_BY_CLIENT = frozenset(
+    (
+        PduType.REQUEST,
+        PduType.BIND,
+        PduType.ALTER_CONTEXT,
+        PduType.AUTH3,
+        PduType.CO_CANCEL,
+        PduType.ORPHANED,
+    )
+)
+_PRIVACY = AuthenticationLevel.PKT_PRIVACY
+_CUT = "the capture cut a PDU"
+
+
+class Association:
+    """Feed the bytes of both sides as captured, tell the gaps, take events; call `finish` at the end.
+
+    ``negotiator`` makes what opens protected PDUs; without one they are given as captured. ``max_held``
+    bounds what is held for calls; the start of one PDU a side and of a few binds come on top.
+    """
+
+    __slots__ = ("_binds", "_calls", "_flipped", "_framers", "_max_held", "_negotiator", "_sides_known")
+
+    def __init__(self, *, negotiator: Negotiator | None = None, max_held: int = MAX_HELD) -> None:
+        self._negotiator = negotiator
+        self._max_held = max_held
+        self._framers: list[PduFramer | None] = [None, None]  # by what the caller says
+        self._binds: Binds | None = None
+        self._calls: Calls | None = None
+        self._sides_known = self._flipped = False
+
+    @property
+    def flipped(self) -> bool:
+        """Whether the caller takes the server for the client: events say it right, ``feed`` goes on."""
+        return self._flipped
+
+    @property
+    def held_bytes(self) -> int:
+        """What is held for PDUs, binds and calls that are not complete, and what it costs to hold it."""
+        held = sum(framer.held_bytes for framer in self._framers if framer is not None)
+        if self._calls is not None:
+            held += self._calls.held
+        if self._binds is not None:
+            held += self._binds.held
+        return held
+
+    def feed(self, from_client: bool, data: bytes, frame: int, time: int) -> list[RpcEvent]:
+        """Take the next bytes of a side, which ``frame`` carried at ``time``; return what they complete."""
+        events: list[RpcEvent] = []
+        self._take_all(self._framer(from_client).feed(data, frame, time), from_client, events)
+        return events
+
+    def gap(
+        self, from_client: bool, length: int | None, reason: GapReason, frame: int, time: int
+    ) -> list[RpcEvent]:
+        """Take note of ``length`` bytes of a side (None: unknown) missing here, as ``frame`` shows."""
+        events: list[RpcEvent] = []
+        framer = self._framer(from_client)
+        framed = framer.gap(length, reason, frame, time)
+        self._take_all(framed, from_client, events)
+        # A gap inside one PDU harms no other one.
+        if framed and (framer.lost or isinstance(framed[0], SkippedBytes)):
+            _, calls = self._state()
+            calls.lose(from_client ^ self._flipped)
+        return events
+
+    def finish(self) -> list[RpcEvent]:
+        """Return what is left: nothing more comes."""
+        events: list[RpcEvent] = []
+        for from_client in (True, False):
+            framer = self._framers[from_client]
+            if framer is not None:
+                self._take_all(framer.finish(), from_client, events)
+        if self._binds is not None:
+            self._binds.finish(events)
+        if self._calls is not None:
+            self._calls.finish(events)
+        return events
+
+    def _framer(self, from_client: bool) -> PduFramer:
+        framer = self._framers[from_client]
+        if framer is None:
+            framer = self._framers[from_client] = PduFramer(from_client=from_client ^ self._flipped)
+        return framer
+
+    def _state(self) -> tuple[Binds, Calls]:
+        binds, calls = self._binds, self._calls
+        if binds is None or calls is None:
+            binds = self._binds = Binds(self._negotiator)
+            calls = self._calls = Calls(binds.contexts, self._max_held)
+        return binds, calls
+
+    def _take_all(self, items: list[FramerEvent], from_client: bool, events: list[RpcEvent]) -> None:
+        for item in items:
+            if isinstance(item, SkippedBytes):
+                side = from_client ^ self._flipped
+                events.append(item if item.from_client == side else replace(item, from_client=side))
+                continue
+            try:
+                pdu = decode_pdu(item.data) if item.complete else _decode_cut(item.data)
+            except DecodeError as error:
+                note = str(error) if item.complete else _CUT
+                events.append(_control(item.data[2], from_client ^ self._flipped, 0, note, item))
+                continue
+            if not self._sides_known:
+                self._learn_sides(pdu, from_client)
+            self._take(pdu, item, from_client ^ self._flipped, events)
+
+    def _learn_sides(self, pdu: Pdu, from_client: bool) -> None:
+        if isinstance(pdu, UnknownPdu):
+            return
+        self._sides_known = True
+        self._flipped = (pdu.ptype in _BY_CLIENT) != from_client
+        for said, framer in enumerate(self._framers):
+            if framer is not None:
+                framer.from_client = bool(said) ^ self._flipped
+
+    def _take(self, pdu: Pdu, framed: FramedPdu, from_client: bool, events: list[RpcEvent]) -> None:
+        binds, calls = self._state()
+        match pdu:
+            case Request():
+                calls.request(from_client, pdu, self._open(pdu, framed, from_client), framed, events)
+            case Response():
+                calls.response(from_client, pdu, self._open(pdu, framed, from_client), framed, events)
+            case Fault():
+                self._open(pdu, framed, from_client)
+                if calls.is_open(not from_client, pdu.call_id) or not binds.refuse(pdu, framed, events):
+                    calls.fault(from_client, pdu, framed, events)
+            case Bind():
+                binds.offer(pdu, framed, from_client, events)
+            case BindAck() | BindNak():
+                binds.answer(pdu, framed, from_client, events)
+            case _:
+                note = ""
+                if pdu.ptype in (PduType.CO_CANCEL, PduType.ORPHANED):
+                    if calls.mark(from_client, pdu.call_id, orphaned=pdu.ptype == PduType.ORPHANED):
+                        return
+                    note = "no such call is open"
+                elif pdu.ptype == PduType.AUTH3 and pdu.sec_trailer is not None:
+                    note = binds.exchange(from_client, pdu.sec_trailer)
+                events.append(_control(pdu.ptype, from_client, pdu.call_id, note, framed))
+
+    def _open(self, pdu: Request | Response | Fault, framed: FramedPdu, from_client: bool) -> OpenedStub:
+        """Give a stub to its security context; take off the authentication padding where it can be read."""
+        stub, trailer = pdu.stub, pdu.sec_trailer
+        binds, _ = self._state()
+        if not framed.complete:
+            _, protected = _SIZES[framed.data[4] & 0x10].unpack_from(framed.data, 8)
+            level = (binds.auth_level or _PRIVACY) if protected else 1
+            return OpenedStub(stub, level == _PRIVACY, None, level, _CUT)
+        if trailer is None:
+            return OpenedStub(stub)
+        level = trailer.auth_level
+        end = len(framed.data) - len(trailer.auth_value) - 8
+        unwrapped = binds.unwrap(
+            trailer,
+            ProtectedPdu(
+                from_client,
+                level,
+                framed.data[: end - len(stub)],
+                stub,
+                framed.data[end : end + 8],
+                trailer.auth_value,
+                binds.header_signing,
+            ),
+        )
+        clear = stub if level != _PRIVACY else unwrapped.stub
+        if clear is None:
+            # Nothing is hidden in an empty stub.
+            return OpenedStub(stub, bool(stub), unwrapped.verified, level, unwrapped.note)
+        clear = clear[: max(0, len(clear) - trailer.auth_pad_length)]
+        return OpenedStub(clear, False, unwrapped.verified, level, unwrapped.note)
+
+
+_SIZES = {0x10: Struct("<HH"), 0: Struct(">HH")}
+"""frag_length and auth_length, by the bit of packed_drep that says the byte order."""
+
+
+def _decode_cut(data: bytes) -> Pdu:
+    """Decode what there is of a request, response or fault, without sec_trailer; DecodeError for others."""
+    if data[2] > PduType.FAULT:
+        raise DecodeError("missing-bytes", _CUT, offset=len(data))
+    sizes = _SIZES[data[4] & 0x10]
+    frag_length, auth_length = sizes.unpack_from(data, 8)
+    end = min(len(data), frag_length - (auth_length + 8 if auth_length else 0))
+    return decode_pdu(data[:8] + sizes.pack(max(16, end), 0) + data[12:])
+
+
+def _control(ptype: int, from_client: bool, call_id: int, note: str, framed: FramedPdu) -> ControlEvent:
+    return ControlEvent(
+        ptype=ptype,
+        from_client=from_client,
+        call_id=call_id,
+        note=note,
+        frames=framed.frames,
+        time=framed.time,
+        offset=framed.offset,
+        length=len(framed.data),
+    )

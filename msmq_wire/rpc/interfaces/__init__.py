@@ -1,0 +1,38 @@
+"""The interfaces of remote read and of dependent clients: their methods, requests and responses.
+
+`INTERFACES` has them by UUID: RemoteRead ([MS-MQRR]), qmcomm and qmcomm2 ([MS-MQMP]), qm2qm ([MS-MQQP]).
+"""
+
+from __future__ import annotations
+
+from msmq_wire.rpc.interfaces import qm2qm, qmcomm, qmcomm2, remote_read
+from msmq_wire.rpc.interfaces.method import Interface, Method
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = ["INTERFACES", "NAMED_ONLY", "Interface", "Method", "interface_name"]
+
+INTERFACES: dict[GUID, Interface] = {
+    interface.uuid: interface
+    for interface in (remote_read.INTERFACE, qmcomm.INTERFACE, qmcomm2.INTERFACE, qm2qm.INTERFACE)
+}
+
+NAMED_ONLY: dict[GUID, str] = {
+    GUID.parse(uuid): name
+    for uuid, name in {
+        "41208ee0-e970-11d1-9b9e-00e02c064c39": "qmmgmt",
+        "77df7a80-f298-11d0-8358-00a024c480a8": "dscomm",
+        "708cca10-9569-11d1-b2a5-0060977d8118": "dscomm2",
+        "975201b0-59ca-11d0-a8d5-00a0c90d8051": "msqueue (old)",
+        "d7d6e076-dccd-11d0-aa4b-0060970debae": "IMSMQQueue",
+        "ef0574e0-06d8-11d3-b100-00e02c074f6b": "IMSMQQueue2",
+        "eba96b1b-2168-11d3-898c-00e02c074f6b": "IMSMQQueue3",
+        "eba96b20-2168-11d3-898c-00e02c074f6b": "IMSMQQueue4",
+    }.items()
+}
+"""Interfaces of MSMQ whose calls are listed by name and not opened."""
+
+
+def interface_name(uuid: GUID) -> str | None:
+    """The name of an interface of MSMQ, None for any other."""
+    known = INTERFACES.get(uuid)
+    return known.name if known is not None else NAMED_ONLY.get(uuid)

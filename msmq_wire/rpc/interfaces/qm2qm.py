@@ -1,0 +1,168 @@
+"""qm2qm, [MS-MQQP] 3.1.4: how the supporting server of an application reads a queue of another queue manager."""
+
+from typing import Annotated, ClassVar
+
+from msmq_wire.rpc.constants import PortProtocol, RemoteReadAck
+from msmq_wire.rpc.interfaces.method import HResult, interface
+from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse, StatusResponse
+from msmq_wire.rpc.ndr import BYTE, DWORD, HYPER, UUID, WORD, NdrStruct, Ranged
+from msmq_wire.rpc.types.context_handle import CONTEXT_HANDLE, ContextHandle
+from msmq_wire.rpc.types.remote_read_descriptor import (
+    REMOTE_READ_DESC,
+    REMOTE_READ_DESC2,
+    RemoteReadDesc,
+    RemoteReadDesc2,
+)
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+
+__all__ = ["INTERFACE"]
+
+_MS_MQQP = SpecRef("MS-MQQP", "3.1.4")
+
+
+class RemoteQMStartReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """What to read."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.1")
+    lp_remote_read_desc: Annotated[RemoteReadDesc, REMOTE_READ_DESC, "What to read."] = RemoteReadDesc()
+
+
+class RemoteQMStartReceiveResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """The message, and the receive that RemoteQMEndReceive ends; a peek has none."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.1")
+    pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The receive."] = ContextHandle()
+    lp_remote_read_desc: Annotated[RemoteReadDesc, REMOTE_READ_DESC, "What was read."] = RemoteReadDesc()
+    status: HResult = 0
+
+
+class RemoteQMEndReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """Whether the client has the message."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.2")
+    pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The receive."] = ContextHandle()
+    dw_ack: Annotated[int, Ranged(DWORD, 1, 2), RemoteReadAck, "1 puts it back, 2 removes it."] = 0
+
+
+class HandleResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """NULL where what the handle stood for is closed."""
+
+    SPEC: ClassVar[SpecRef] = _MS_MQQP
+    pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "NULL on success."] = ContextHandle()
+    status: HResult = 0
+
+
+class RemoteQMOpenQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """A queue that qmcomm's R_QMOpenRemoteQueue opened, by the numbers that it gave."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.3")
+    p_lic_guid: Annotated[GUID, UUID, "The client."] = NULL_GUID
+    dw_mqs: Annotated[int, Ranged(DWORD, 0, 16), "1 for a routing or directory server."] = 0
+    h_queue: Annotated[int, DWORD, "phQueue of R_QMOpenRemoteQueue."] = 0
+    p_queue: Annotated[int, DWORD, "dwpQueue of R_QMOpenRemoteQueue."] = 0
+    dwp_context: Annotated[int, DWORD, "pdwContext of R_QMOpenRemoteQueue."] = 0
+
+
+class RemoteQMOpenQueueResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """The open queue."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.3")
+    ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
+    status: HResult = 0
+
+
+class RemoteQMCloseQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """An open queue to close."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.4")
+    pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
+
+
+class RemoteQMCloseCursorRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """A cursor to close."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.5")
+    h_queue: Annotated[int, DWORD, "The open queue."] = 0
+    h_cursor: Annotated[int, DWORD, "The cursor."] = 0
+
+
+class RemoteQMCancelReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """A receive to give up."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.6")
+    h_queue: Annotated[int, DWORD, "The open queue."] = 0
+    p_queue: Annotated[int, DWORD, "The same."] = 0
+    dw_request_id: Annotated[int, DWORD, "As in REMOTEREADDESC."] = 0
+
+
+class RemoteQMPurgeQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """A queue to empty."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.7")
+    h_queue: Annotated[int, DWORD, "The open queue."] = 0
+
+
+class RemoteQMGetQMQMServerPortRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """Which port is asked for."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.8")
+    dw_port_type: Annotated[int, Ranged(DWORD, 0, 3), PortProtocol, "Interface and transport."] = 0
+
+
+class RemoteQmGetVersionResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """The server's version."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.9")
+    p_major: Annotated[int, BYTE, "Its first part."] = 0
+    p_minor: Annotated[int, BYTE, "Its second part."] = 0
+    p_build_number: Annotated[int, WORD, "Its build."] = 0
+
+
+class RemoteQMStartReceive2Request(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """What to read."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.10")
+    lp_remote_read_desc2: Annotated[RemoteReadDesc2, REMOTE_READ_DESC2, "What to read."] = RemoteReadDesc2()
+
+
+class RemoteQMStartReceive2Response(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """The message and its lookup identifier, and the receive that RemoteQMEndReceive ends."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.10")
+    pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The receive."] = ContextHandle()
+    lp_remote_read_desc2: Annotated[RemoteReadDesc2, REMOTE_READ_DESC2, "What was read."] = RemoteReadDesc2()
+    status: HResult = 0
+
+
+class RemoteQMStartReceiveByLookupIdRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """What to read, by its lookup identifier."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.11")
+    lookup_id: Annotated[int, HYPER, "The message; 0 with NEXT is the first, all ones with PREV the last."] = 0
+    lp_remote_read_desc2: Annotated[RemoteReadDesc2, REMOTE_READ_DESC2, "What to read."] = RemoteReadDesc2()
+
+
+INTERFACE = interface(
+    "qm2qm",
+    "1088a980-eae5-11d0-8d9b-00a02453c337",
+    _MS_MQQP,
+    {
+        0: ("RemoteQMStartReceive", "3.1.4.1", RemoteQMStartReceiveRequest, RemoteQMStartReceiveResponse),
+        1: ("RemoteQMEndReceive", "3.1.4.2", RemoteQMEndReceiveRequest, HandleResponse),
+        2: ("RemoteQMOpenQueue", "3.1.4.3", RemoteQMOpenQueueRequest, RemoteQMOpenQueueResponse),
+        3: ("RemoteQMCloseQueue", "3.1.4.4", RemoteQMCloseQueueRequest, HandleResponse),
+        4: ("RemoteQMCloseCursor", "3.1.4.5", RemoteQMCloseCursorRequest, StatusResponse),
+        5: ("RemoteQMCancelReceive", "3.1.4.6", RemoteQMCancelReceiveRequest, StatusResponse),
+        6: ("RemoteQMPurgeQueue", "3.1.4.7", RemoteQMPurgeQueueRequest, StatusResponse),
+        7: ("RemoteQMGetQMQMServerPort", "3.1.4.8", RemoteQMGetQMQMServerPortRequest, PortResponse),
+        8: ("RemoteQmGetVersion", "3.1.4.9", NoParameters, RemoteQmGetVersionResponse),
+        9: ("RemoteQMStartReceive2", "3.1.4.10", RemoteQMStartReceive2Request, RemoteQMStartReceive2Response),
+        10: (
+            "RemoteQMStartReceiveByLookupId",
+            "3.1.4.11",
+            RemoteQMStartReceiveByLookupIdRequest,
+            RemoteQMStartReceive2Response,
+        ),
+    },
+)

@@ -1,0 +1,97 @@
+"""qmcomm2, [MS-MQMP] 3.1.5: how an application sends and receives through its supporting server."""
+
+from typing import Annotated, ClassVar
+
+from msmq_wire.rpc.interfaces.method import HResult, interface
+from msmq_wire.rpc.ndr import DWORD, NdrStruct, Unique
+from msmq_wire.rpc.types.cac_transfer_buffer import (
+    CAC_CREATE_REMOTE_CURSOR,
+    CAC_TRANSFER_BUFFER_V2,
+    CACCreateRemoteCursor,
+    CACTransferBufferV1,
+    CACTransferBufferV2,
+)
+from msmq_wire.rpc.types.context_handle import CONTEXT_HANDLE, ContextHandle
+from msmq_wire.rpc.types.queue_format import OBJECT_ID, QUEUE_FORMAT, ObjectId, QueueFormat
+from msmq_wire.spec import SpecRef
+
+__all__ = ["INTERFACE"]
+
+_MS_MQMP = SpecRef("MS-MQMP", "3.1.5")
+_NOTHING = CACTransferBufferV2(old=CACTransferBufferV1())
+
+
+class QMSendMessageInternalExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """A message for a queue that is not open."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.1")
+    p_queue_format: Annotated[QueueFormat, QUEUE_FORMAT, "The queue."] = QueueFormat()
+    ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "The message."] = _NOTHING
+    p_message_id: Annotated[ObjectId | None, Unique(OBJECT_ID), "Room for its identifier."] = None
+
+
+class MessageIdResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """The identifier that the message got."""
+
+    SPEC: ClassVar[SpecRef] = _MS_MQMP
+    p_message_id: Annotated[ObjectId | None, Unique(OBJECT_ID), "The identifier."] = None
+    status: HResult = 0
+
+
+class RpcACSendMessageExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """A message for an open queue."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.2")
+    h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
+    ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "The message."] = _NOTHING
+    p_message_id: Annotated[ObjectId | None, Unique(OBJECT_ID), "Room for its identifier."] = None
+
+
+class RpcACReceiveMessageExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """Which message, and which of its properties, are wanted."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.3")
+    h_qm_context: Annotated[int, DWORD, "pdwQMContext of rpc_QMOpenQueueInternal."] = 0
+    ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "What is wanted."] = _NOTHING
+
+
+class RpcACReceiveMessageExResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """The message."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.3")
+    ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "The message."] = _NOTHING
+    status: HResult = 0
+
+
+class RpcACCreateCursorExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """A cursor for an open queue."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.4")
+    h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
+    pcc: Annotated[CACCreateRemoteCursor, CAC_CREATE_REMOTE_CURSOR, "Room for it."] = CACCreateRemoteCursor()
+
+
+class RpcACCreateCursorExResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """The cursor, or where a remote one has to be made."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.4")
+    pcc: Annotated[CACCreateRemoteCursor, CAC_CREATE_REMOTE_CURSOR, "The cursor."] = CACCreateRemoteCursor()
+    status: HResult = 0
+
+
+INTERFACE = interface(
+    "qmcomm2",
+    "76d12b80-3467-11d3-91ff-0090272f9ea3",
+    _MS_MQMP,
+    {
+        0: ("QMSendMessageInternalEx", "3.1.5.1", QMSendMessageInternalExRequest, MessageIdResponse),
+        1: ("rpc_ACSendMessageEx", "3.1.5.2", RpcACSendMessageExRequest, MessageIdResponse),
+        2: (
+            "rpc_ACReceiveMessageEx",
+            "3.1.5.3",
+            RpcACReceiveMessageExRequest,
+            RpcACReceiveMessageExResponse,
+        ),
+        3: ("rpc_ACCreateCursorEx", "3.1.5.4", RpcACCreateCursorExRequest, RpcACCreateCursorExResponse),
+    },
+)

@@ -1,0 +1,254 @@
+"""Arrays and strings: `Conformant`, `ConformantVarying`, `String`. [C706] 14.3.3 to 14.3.5.
+
+The value of an array of bytes is bytes, of wide characters `WcharText`, of anything else a tuple. What an array
+says of its own size is compared with the IDL's ``size_is`` and ``length_is``; a difference is a problem, not an
+error. A count is believed only as far as bytes are there.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from msmq_wire.errors import DecodeError, EncodeError
+from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
+from msmq_wire.rpc.ndr.scalars import WCHAR, Scalar
+from msmq_wire.rpc.ndr.syntax import Syntax
+from msmq_wire.rpc.ndr.types import NdrType, Scope
+from msmq_wire.wire.expressions import Expression, Undetermined, evaluate
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["Array", "Conformant", "ConformantVarying", "String"]
+
+
+def _known(expression: Expression, scope: Scope) -> int | None:
+    """What an expression says; None without one, or when it cannot be known here."""
+    if expression is None:
+        return None
+    value = evaluate(expression, scope)
+    return None if isinstance(value, Undetermined) else int(value)
+
+
+class Array(NdrType):
+    """What conformant and varying arrays have in common; ``size`` is the IDL's size_is."""
+
+    __slots__ = ("element", "kind", "size")
+
+    def __init__(self, element: NdrType, *, size: Expression = None) -> None:
+        self.element = element
+        self.size = size
+        self.kind: type[bytes] | None = None
+        if isinstance(element, Scalar):
+            letter = element.letter(_ANY)
+            self.kind = WcharText if element is WCHAR else bytes if letter == "B" else None
+
+    def alignment(self, syntax: Syntax) -> int:
+        return max(8 if syntax.wide else 4, self.element.alignment(syntax))
+
+    def smallest(self, syntax: Syntax) -> int:
+        return 8 if syntax.wide else 4
+
+    def pointing(self) -> bool:
+        return self.element.pointing()
+
+    def elements(self, reader: NdrReader, count: int, scope: Scope) -> Any:
+        """The flat parts of ``count`` elements."""
+        element, syntax = self.element, reader.syntax
+        if self.kind is not None:
+            return self._octets(reader, count)
+        if not count:
+            return ()
+        reader.room(count, element.smallest(syntax))
+        if isinstance(element, Scalar):
+            reader.align(element.alignment(syntax))
+            raw = reader.take(count * element.size(syntax))
+            if element.plain(syntax):
+                # Not through `layout`, which keeps every format.
+                return struct.unpack(f"{syntax.order}{count}{element.letter(syntax)}", raw)
+            one = syntax.layout(element.letter(syntax)).iter_unpack(raw)
+            return tuple(element.from_wire(value, syntax) for (value,) in one)
+        states: list[Any] = []
+        try:
+            for place in range(count):
+                before = len(reader.problems)
+                states.append(element.flat(reader, scope))
+                if len(reader.problems) > before:
+                    _place(reader, before, place)
+        except DecodeError as error:
+            raise _at(error, len(states), () if self.pointing() else tuple(states)) from None
+        return states if self.pointing() else tuple(states)
+
+    def _octets(self, reader: NdrReader, count: int) -> bytes:
+        kind = self.kind
+        assert kind is not None
+        wide = kind is WcharText
+        if wide:
+            reader.align(2)
+        try:
+            data = reader.take(count * 2 if wide else count)
+        except DecodeError as error:
+            # A part of a text or a body is evidence.
+            error.partial = kind(reader.data[reader.pos :]) or None
+            raise
+        if wide and reader.syntax.big_endian:
+            data = _swapped(data)
+        return data if kind is bytes else kind(data)
+
+    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+        values: list[Any] = []
+        try:
+            for one in state:
+                before = len(reader.problems)
+                values.append(self.element.deferred(reader, one, scope))
+                if len(reader.problems) > before:
+                    _place(reader, before, len(values) - 1)
+        except DecodeError as error:
+            raise _at(error, len(values), tuple(values)) from None
+        return tuple(values)
+
+    def length(self, value: Any) -> int:
+        """How many elements a value has."""
+        if self.kind is not None:
+            if not isinstance(value, bytes):
+                raise EncodeError(f"a {type(value).__name__} where bytes belong")
+            if self.kind is WcharText:
+                if len(value) % 2:
+                    raise EncodeError("half a wide character")
+                return len(value) // 2
+        elif not isinstance(value, tuple):
+            raise EncodeError(f"a {type(value).__name__} where a tuple belongs")
+        return len(value)
+
+    def write_elements(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        """Write the flat parts."""
+        element, syntax = self.element, writer.syntax
+        if self.kind is not None:
+            if self.kind is WcharText:
+                writer.align(2)
+                writer.write(_swapped(value) if syntax.big_endian else bytes(value))
+            else:
+                writer.write(bytes(value))
+            return
+        if isinstance(element, Scalar) and value:
+            writer.align(element.alignment(syntax))
+            layout = syntax.layout(element.letter(syntax))
+            try:
+                writer.write(b"".join([layout.pack(element.to_wire(one, syntax)) for one in value]))
+            except struct.error:
+                raise EncodeError("an element does not fit its size") from None
+            return
+        for place, one in enumerate(value):
+            try:
+                element.write_flat(writer, one, scope)
+            except EncodeError as error:
+                raise EncodeError(error.message, path=_index(place, error.path)) from None
+
+    def write_deferred(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        for place, one in enumerate(value):
+            try:
+                self.element.write_deferred(writer, one, scope)
+            except EncodeError as error:
+                raise EncodeError(error.message, path=_index(place, error.path)) from None
+
+
+class Conformant(Array):
+    """max_count, then that many elements."""
+
+    __slots__ = ()
+
+    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+        start = reader.pos
+        count = reader.count()
+        expected = _known(self.size, scope)
+        if expected is not None and expected != count:
+            reader.problem("size-is", f"{count} elements where size_is says {expected}", start, reader.pos - start)
+        return self.elements(reader, count, scope)
+
+    def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        writer.count(self.length(value))
+        self.write_elements(writer, value, scope)
+
+
+class ConformantVarying(Array):
+    """max_count, offset, actual_count, then actual_count elements; ``length_`` is the IDL's length_is."""
+
+    __slots__ = ("length_is",)
+
+    def __init__(self, element: NdrType, *, size: Expression = None, length: Expression = None) -> None:
+        super().__init__(element, size=size)
+        self.length_is = length
+
+    def natural(self, actual: int, scope: Scope) -> int:
+        """The max_count that the declaration asks for."""
+        size = _known(self.size, scope)
+        return actual if size is None or size < 0 else size
+
+    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+        ordinal = reader.varying
+        reader.varying += 1
+        start = reader.pos
+        maximum, offset, actual = reader.count(), reader.count(), reader.count()
+        natural = self.natural(actual, scope)
+        if maximum != natural or offset:
+            reader.counts.append((ordinal, maximum, offset))
+            if maximum != natural:
+                message = f"max_count {maximum} where size_is says {natural}"
+                reader.problem("size-is", message, start, reader.pos - start)
+            if offset:
+                reader.problem("array-offset", f"offset {offset} where 0 belongs", start, reader.pos - start)
+        expected = _known(self.length_is, scope)
+        if expected is not None and expected != actual:
+            message = f"{actual} elements where length_is says {expected}"
+            reader.problem("length-is", message, start, reader.pos - start)
+        if offset + actual > maximum:
+            message = f"elements {offset} to {offset + actual} of {maximum}"
+            reader.problem("past-max-count", message, start, reader.pos - start)
+        return self.elements(reader, actual, scope)
+
+    def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        actual = self.length(value)
+        maximum, offset = writer.counts(self.natural(actual, scope))
+        writer.count(maximum)
+        writer.count(offset)
+        writer.count(actual)
+        self.write_elements(writer, value, scope)
+
+
+class String(ConformantVarying):
+    """``[string]`` of wide characters: the value is `WcharText` with its terminator."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(WCHAR)
+
+    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+        start = reader.pos
+        value = super().flat(reader, scope)
+        if value[-2:] != b"\0\0":
+            reader.problem("string-terminator", "a string without its terminator", start, reader.pos - start)
+        return value
+
+
+def _swapped(data: bytes) -> bytes:
+    swapped = bytearray(data)
+    swapped[0::2], swapped[1::2] = data[1::2], data[0::2]
+    return bytes(swapped)
+
+
+def _place(reader: NdrReader, before: int, place: int) -> None:
+    for problem in reader.problems[before:]:
+        problem.path = _index(place, problem.path)
+
+
+def _at(error: DecodeError, place: int, before: tuple[Any, ...]) -> DecodeError:
+    error.path = _index(place, error.path)
+    error.partial = (*before, error.partial) if error.partial is not None else before or None
+    return error
+
+
+def _index(place: int, path: str) -> str:
+    return f"[{place}].{path}" if path and not path.startswith("[") else f"[{place}]{path}"
+
+
+_ANY = Syntax("any")

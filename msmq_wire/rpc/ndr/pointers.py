@@ -1,0 +1,117 @@
+"""Pointers: `Unique`, `Full` and embedded `EmbeddedRef`. [C706] 14.3.10 to 14.3.12.
+
+A pointer value is its pointee, or None. A pointer to a NULL pointer is `NULL_POINTEE`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msmq_wire.errors import EncodeError
+from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
+from msmq_wire.rpc.ndr.syntax import Syntax
+from msmq_wire.rpc.ndr.types import NdrType, Scope
+
+__all__ = ["NULL_POINTEE", "EmbeddedRef", "Full", "NullPointee", "Pointer", "PresentEmpty", "Unique"]
+
+
+class NullPointee:
+    """The value of a pointer to a NULL pointer; false, and the only one of its kind."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "NULL_POINTEE"
+
+    def __reduce__(self) -> str:
+        return "NULL_POINTEE"
+
+
+NULL_POINTEE: Final = NullPointee()
+
+
+class PresentEmpty(bytes):
+    """No bytes, but pointed at: where NULL and no bytes are one value (``Unique(..., null=b"")``)."""
+
+    __slots__ = ()
+
+
+class Pointer(NdrType):
+    """A referent id in place, the pointee deferred; ``null`` is the value of NULL."""
+
+    __slots__ = ("null", "target")
+
+    def __init__(self, target: NdrType, *, null: Any = None) -> None:
+        self.target = target
+        self.null = null
+
+    def alignment(self, syntax: Syntax) -> int:
+        return 8 if syntax.wide else 4
+
+    def smallest(self, syntax: Syntax) -> int:
+        return 8 if syntax.wide else 4
+
+    def pointing(self) -> bool:
+        return True
+
+    def flat(self, reader: NdrReader, scope: Scope) -> int:
+        referent = reader.count()
+        if referent:
+            reader.referents.append(referent)
+        return referent
+
+    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+        if not state:
+            return self.null
+        value = self.target.read(reader, scope)
+        if value is None:
+            return NULL_POINTEE
+        return PresentEmpty() if value == b"" and self.null == b"" else value
+
+    def referent(self, writer: NdrWriter, value: Any) -> int:
+        """The id to write for a value: 0 for NULL."""
+        if value is None or (value == self.null and type(value) is not PresentEmpty):
+            return 0
+        return writer.referent()
+
+    def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        writer.count(self.referent(writer, value))
+
+    def write_deferred(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        if value is None or (value == self.null and type(value) is not PresentEmpty):
+            return
+        self.target.write(writer, None if value is NULL_POINTEE else value, scope)
+
+
+class Unique(Pointer):
+    """``[unique]``: may be NULL, never an alias of another pointer."""
+
+    __slots__ = ()
+
+
+class Full(Pointer):
+    """``[ptr]``: may be NULL, may be an alias of another full pointer.
+
+    No parameter list here has two of them, so nothing can be an alias, and it reads like `Unique`.
+    """
+
+    __slots__ = ()
+
+
+class EmbeddedRef(Pointer):
+    """``[ref]`` inside a structure: a referent id that must not be 0, the pointee deferred."""
+
+    __slots__ = ()
+
+    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+        if not state:
+            reader.problem("ref-pointer", "a ref pointer must not be NULL", reader.pos, 0)
+        return super().deferred(reader, state, scope)
+
+    def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        if value is None:
+            raise EncodeError("NULL where a ref pointer belongs")
+        super().write_flat(writer, value, scope)

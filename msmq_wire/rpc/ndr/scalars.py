@@ -1,0 +1,154 @@
+"""Numbers, GUIDs and what else has a fixed size in place. [C706] 14.2, [MS-DTYP] 2.2 and 2.3.4."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from msmq_wire.errors import EncodeError
+from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
+from msmq_wire.rpc.ndr.syntax import Syntax
+from msmq_wire.rpc.ndr.types import NdrType, Scope
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = [
+    "BOOLEAN16",
+    "BYTE",
+    "DWORD",
+    "ENUM",
+    "HYPER",
+    "LONG",
+    "SHORT",
+    "SIGNED_HYPER",
+    "SMALL",
+    "UUID",
+    "WCHAR",
+    "WORD",
+    "XACTUOW",
+    "Number",
+    "Octets16",
+    "Ranged",
+    "Scalar",
+]
+
+
+class Scalar(NdrType):
+    """A type of fixed size that one `struct` letter reads; runs of them are read at once."""
+
+    __slots__ = ()
+
+    def letter(self, syntax: Syntax) -> str:
+        """How `struct` reads it."""
+        raise NotImplementedError
+
+    def size(self, syntax: Syntax) -> int:
+        """Bytes in place."""
+        raise NotImplementedError
+
+    def from_wire(self, raw: Any, syntax: Syntax) -> Any:
+        """The value of what `struct` read."""
+        return raw
+
+    def to_wire(self, value: Any, syntax: Syntax) -> Any:
+        """What `struct` writes."""
+        return value
+
+    def plain(self, syntax: Syntax) -> bool:
+        """Whether what `struct` reads is the value already."""
+        return True
+
+    def smallest(self, syntax: Syntax) -> int:
+        return self.size(syntax)
+
+    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+        syntax = reader.syntax
+        reader.align(self.alignment(syntax))
+        raw = reader.take(self.size(syntax))
+        return self.from_wire(syntax.layout(self.letter(syntax)).unpack(raw)[0], syntax)
+
+    def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        syntax = writer.syntax
+        writer.align(self.alignment(syntax))
+        try:
+            writer.write(syntax.layout(self.letter(syntax)).pack(self.to_wire(value, syntax)))
+        except struct.error:
+            raise EncodeError(f"{value!r} does not fit {self.size(syntax)} bytes") from None
+
+
+class Number(Scalar):
+    """An integer: its `struct` letter, and another one in NDR64 for enumerations."""
+
+    __slots__ = ("_letter", "_size", "_wide")
+
+    def __init__(self, letter: str, wide: str = "") -> None:
+        self._letter = letter
+        self._wide = wide or letter
+        self._size = (struct.calcsize("<" + self._letter), struct.calcsize("<" + self._wide))
+
+    def letter(self, syntax: Syntax) -> str:
+        return self._wide if syntax.wide else self._letter
+
+    def size(self, syntax: Syntax) -> int:
+        return self._size[syntax.wide]
+
+    def alignment(self, syntax: Syntax) -> int:
+        return self._size[syntax.wide]
+
+
+class Ranged(Number):
+    """A number with the IDL's ``range``; outside it the value is kept and told as a problem."""
+
+    __slots__ = ("first", "last")
+
+    def __init__(self, number: Number, first: int, last: int) -> None:
+        super().__init__(number._letter, number._wide)
+        self.first = first
+        self.last = last
+
+
+class Octets16(Scalar):
+    """Sixteen bytes: a GUID (three numbers and eight bytes), or bytes as they are where ``numbers`` is false."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, *, numbers: bool) -> None:
+        self.numbers = numbers
+
+    def letter(self, syntax: Syntax) -> str:
+        return "16s"
+
+    def size(self, syntax: Syntax) -> int:
+        return 16
+
+    def alignment(self, syntax: Syntax) -> int:
+        return 4 if self.numbers else 1
+
+    def plain(self, syntax: Syntax) -> bool:
+        return False
+
+    def from_wire(self, raw: Any, syntax: Syntax) -> GUID:
+        return GUID(_swapped(raw) if self.numbers and syntax.big_endian else raw)
+
+    def to_wire(self, value: Any, syntax: Syntax) -> bytes:
+        if not isinstance(value, bytes) or len(value) != 16:
+            raise EncodeError(f"{value!r} where 16 bytes belong")
+        return _swapped(value) if self.numbers and syntax.big_endian else value
+
+
+def _swapped(raw: bytes) -> bytes:
+    return raw[3::-1] + raw[5:3:-1] + raw[7:5:-1] + raw[8:]
+
+
+BYTE = Number("B")
+SMALL = Number("b")
+WORD = Number("H")
+SHORT = Number("h")
+BOOLEAN16 = SHORT
+DWORD = Number("I")
+LONG = Number("i")
+HYPER = Number("Q")
+SIGNED_HYPER = Number("q")
+WCHAR = Number("H")
+ENUM = Number("H", wide="I")
+UUID = Octets16(numbers=True)
+XACTUOW = Octets16(numbers=False)

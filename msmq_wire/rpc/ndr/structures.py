@@ -1,0 +1,406 @@
+"""Structures and parameter lists: `NdrStruct`, `Fields`, `Parameters`. [C706] 14.3.6, 14.4.
+
+The rule kept here: members of fixed size that follow each other are read at once, whatever the syntax; what lies
+between them is checked, and kept where it is not zero.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from msmq_wire.errors import DecodeError, EncodeError
+from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
+from msmq_wire.rpc.ndr.pointers import Pointer
+from msmq_wire.rpc.ndr.scalars import Ranged, Scalar
+from msmq_wire.rpc.ndr.syntax import Syntax
+from msmq_wire.rpc.ndr.types import NdrType, Scope
+from msmq_wire.wire.expressions import ABSENT
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.musts import View
+
+__all__ = ["Fields", "Member", "NdrStruct", "Parameters", "members"]
+
+
+class NdrStruct(WireStruct, frozen=True, kw_only=True, gc=False):
+    """A structure or a parameter list of the IDL: value type and NDR layout in one class."""
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One member as its annotation declares it: ``names`` are the meanings of its numbers."""
+
+    name: str
+    type: Any
+    value_type: Any = None
+    doc: str = ""
+    names: Any = None
+
+
+@cache
+def members(cls: type[WireStruct]) -> tuple[Member, ...]:
+    """The members of an `NdrStruct` in wire order."""
+    found: list[Member] = []
+    for name, hint in get_type_hints(cls, include_extras=True).items():
+        if get_origin(hint) is not Annotated:
+            continue
+        value_type, *extras = get_args(hint)
+        found.append(
+            Member(
+                name,
+                next(extra for extra in extras if isinstance(extra, NdrType)),
+                value_type,
+                next((extra for extra in extras if isinstance(extra, str)), ""),
+                next((extra for extra in extras if isinstance(extra, type)), None),
+            )
+        )
+    return tuple(found)
+
+
+class _Run:
+    """Members that one `struct` reads: its gaps, and what makes values of what it gives."""
+
+    __slots__ = ("align", "first", "gaps", "last", "layout", "pointers", "ranges", "size", "wrapped", "writers")
+
+    def __init__(self, first: int, align: int) -> None:
+        self.first = first
+        self.last = first
+        self.align = align
+        self.layout: struct.Struct
+        self.size = 0
+        self.gaps: tuple[tuple[int, int], ...] = ()
+        self.wrapped: tuple[tuple[int, Scalar], ...] = ()
+        self.pointers: tuple[int, ...] = ()
+        self.ranges: tuple[tuple[int, Ranged], ...] = ()
+        self.writers: tuple[Any, ...] = ()
+
+
+class _Single:
+    """A member that is read on its own."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+class _Plan:
+    """How the members lie in one syntax: runs and single members in order."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, types: tuple[NdrType, ...], syntax: Syntax, alignment: int, *, deferring: bool) -> None:
+        self.steps: list[_Run | _Single] = []
+        # ``known`` is what the place is a multiple of, ``offset`` the distance from there.
+        known, offset = alignment, 0
+        run: _Run | None = None
+        letters = ""
+        gaps: list[tuple[int, int]] = []
+
+        def close() -> None:
+            nonlocal run, letters
+            if run is None:
+                return
+            own = types[run.first : run.last]
+            run.layout = syntax.layout(letters)
+            run.size = run.layout.size
+            run.gaps = tuple(gaps)
+            run.wrapped = tuple(
+                (place, one)
+                for place, one in enumerate(own)
+                if isinstance(one, Scalar) and not one.plain(syntax)
+            )
+            run.pointers = tuple(place for place, one in enumerate(own) if isinstance(one, Pointer))
+            run.ranges = tuple((place, one) for place, one in enumerate(own) if isinstance(one, Ranged))
+            run.writers = own
+            self.steps.append(run)
+            run, letters = None, ""
+            gaps.clear()
+
+        for place, one in enumerate(types):
+            # In a parameter list a pointee follows its pointer at once, so a pointer ends a run.
+            scalar = isinstance(one, Scalar) or (isinstance(one, Pointer) and not deferring)
+            if not scalar:
+                close()
+                self.steps.append(_Single(place))
+                known, offset = 1, 0
+                continue
+            need = one.alignment(syntax)
+            if need > known:
+                close()
+                known, offset = need, 0
+            if run is None:
+                run = _Run(place, known)
+            lacking = -offset % need
+            if lacking:
+                gaps.append((offset, offset + lacking))
+                letters += f"{lacking}x"
+            letters += one.letter(syntax) if isinstance(one, Scalar) else syntax.count
+            offset += lacking + one.smallest(syntax)
+            run.last = place + 1
+        close()
+
+
+class _States(list[Any]):
+    """The states of a structure's members, and where it starts."""
+
+    __slots__ = ("start",)
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self.start = start
+
+
+class Fields(NdrType):
+    """The members of a structure; ``forms`` gives their types where the class is declared elsewhere."""
+
+    __slots__ = ("_alignments", "_plans", "_pointing", "cls", "names", "types")
+
+    DEFERRING = False
+
+    def __init__(self, cls: type[WireStruct], forms: Mapping[str, NdrType] | None = None) -> None:
+        self.cls = cls
+        if forms is None:
+            forms = {member.name: member.type for member in members(cls)}
+        self.names = tuple(forms)
+        self.types = tuple(forms.values())
+        self._plans: dict[Syntax, _Plan] = {}
+        self._alignments: dict[Syntax, int] = {}
+        self._pointing: tuple[int, ...] | None = None
+
+    def alignment(self, syntax: Syntax) -> int:
+        found = self._alignments.get(syntax)
+        if found is None:
+            found = self._alignments[syntax] = max((one.alignment(syntax) for one in self.types), default=1)
+        return found
+
+    def smallest(self, syntax: Syntax) -> int:
+        return max(1, sum(one.smallest(syntax) for one in self.types))
+
+    def pointing(self) -> bool:
+        return bool(self._pointing_places())
+
+    def _pointing_places(self) -> tuple[int, ...]:
+        if self._pointing is None:
+            self._pointing = tuple(place for place, one in enumerate(self.types) if one.pointing())
+        return self._pointing
+
+    def _plan(self, syntax: Syntax) -> _Plan:
+        plan = self._plans.get(syntax)
+        if plan is None:
+            start = 8 if self.DEFERRING else self.alignment(syntax)
+            plan = self._plans[syntax] = _Plan(self.types, syntax, start, deferring=self.DEFERRING)
+        return plan
+
+    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+        syntax = reader.syntax
+        reader.align(self.alignment(syntax))
+        reader.enter()
+        states = _States(reader.pos)
+        self._read(reader, self._plan(syntax), states)
+        reader.depth -= 1
+        if syntax.wide:
+            reader.align(self.alignment(syntax))
+        return states if self.pointing() else self._value(reader, states)
+
+    def _read(self, reader: NdrReader, plan: _Plan, states: list[Any]) -> None:
+        """Read every member in place; a parameter's pointee follows it at once."""
+        syntax = reader.syntax
+        for step in plan.steps:
+            if type(step) is _Run:
+                if step.align > 1:
+                    reader.align(step.align)
+                start = reader.pos
+                stop = start + step.size
+                if stop > reader.end:
+                    self._cut(reader, step, states)
+                values = list(step.layout.unpack_from(reader.data, start))
+                reader.pos = stop
+                if step.gaps:
+                    reader.gaps(start, step.gaps)
+                for place, scalar in step.wrapped:
+                    values[place] = scalar.from_wire(values[place], syntax)
+                for place in step.pointers:
+                    if values[place]:
+                        reader.referents.append(values[place])
+                for place, ranged in step.ranges:
+                    if not ranged.first <= values[place] <= ranged.last:
+                        self._out_of_range(reader, step.first + place, values[place], ranged, start)
+                states += values
+                continue
+            self._single(reader, step.place, states)  # type: ignore[union-attr]  # the other kind of step
+
+    def _single(self, reader: NdrReader, place: int, states: list[Any]) -> None:
+        one = self.types[place]
+        before = len(reader.problems)
+        try:
+            scope = self._scope(states)
+            states.append(one.read(reader, scope) if self.DEFERRING else one.flat(reader, scope))
+        except DecodeError as error:
+            raise self._within(error, place, states) from None
+        if len(reader.problems) > before:
+            self._name(reader, before, place)
+
+    def _cut(self, reader: NdrReader, run: _Run, states: list[Any]) -> None:
+        """Read what there is of a run, member by member, up to the one that is cut."""
+        for place in range(run.first, run.last):
+            one = self.types[place]
+            try:
+                states.append(one.flat(reader, {}))
+            except DecodeError as error:
+                error.partial = None
+                raise self._within(error, place, states) from None
+        raise AssertionError("a run that was cut was whole")
+
+    def _out_of_range(self, reader: NdrReader, place: int, value: int, ranged: Ranged, start: int) -> None:
+        message = f"{value} is not in the IDL's range {ranged.first} to {ranged.last}"
+        reader.problem("range", message, start, 0, self.names[place])
+
+    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+        own = self._scope(state)
+        reader.enter()
+        for place in self._pointing_places():
+            before = len(reader.problems)
+            try:
+                state[place] = self.types[place].deferred(reader, state[place], own)
+            except DecodeError as error:
+                raise self._within(error, place, state, resolved=place) from None
+            if len(reader.problems) > before:
+                self._name(reader, before, place)
+        reader.depth -= 1
+        return self._value(reader, state)
+
+    def _value(self, reader: NdrReader, states: _States) -> Any:
+        value = self.cls(**dict(zip(self.names, states, strict=True)))
+        if reader.judging and self.cls.MUSTS:
+            view = View(value)
+            for must in self.cls.MUSTS:
+                if not must.holds(view):
+                    code = f"{self.cls.stem()}.{must.code}"
+                    reader.problem(code, must.message, states.start, 0, must.at, must.spec or self.cls.SPEC)
+        return value
+
+    def _scope(self, states: list[Any]) -> Scope:
+        """The members as size expressions see them."""
+        return {name: ABSENT if one is None else one for name, one in zip(self.names, states, strict=False)}
+
+    def _name(self, reader: NdrReader, before: int, place: int) -> None:
+        for problem in reader.problems[before:]:
+            problem.path = _joined(self.names[place], problem.path)
+
+    def _within(
+        self, error: DecodeError, place: int, states: list[Any], *, resolved: int = 0
+    ) -> DecodeError:
+        """The error with its place in this structure; pointers from ``resolved`` on are not values yet."""
+        reached: dict[str, Any] = dict.fromkeys(self.names, msgspec.UNSET)
+        reached.update(zip(self.names, states, strict=False))
+        if not self.DEFERRING:
+            for at in self._pointing_places():
+                if at >= resolved:
+                    reached[self.names[at]] = msgspec.UNSET
+        if error.partial is not None:
+            reached[self.names[place]] = error.partial
+        error.path = _joined(self.names[place], error.path)
+        error.spec = error.spec or getattr(self.cls, "SPEC", None)
+        empty = all(one is msgspec.UNSET for one in reached.values())
+        error.partial = None if empty else self.cls(**reached)
+        return error
+
+    def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        if not isinstance(value, self.cls):
+            raise EncodeError(f"a {type(value).__name__} where a {self.cls.__name__} belongs")
+        syntax = writer.syntax
+        writer.align(self.alignment(syntax))
+        self._write(writer, self._plan(syntax), value)
+        if syntax.wide:
+            writer.align(self.alignment(syntax))
+
+    def _write(self, writer: NdrWriter, plan: _Plan, value: Any) -> None:
+        syntax = writer.syntax
+        states = [getattr(value, name) for name in self.names]
+        scope = self._scope(states)
+        for step in plan.steps:
+            if type(step) is _Run:
+                if step.align > 1:
+                    writer.align(step.align)
+                raw = []
+                for place, one in enumerate(step.writers, step.first):
+                    try:
+                        state = states[place]
+                        if state is msgspec.UNSET:
+                            raise EncodeError("this was not decoded, so it cannot be encoded")
+                        raw.append(
+                            one.to_wire(state, syntax) if isinstance(one, Scalar) else one.referent(writer, state)
+                        )
+                    except EncodeError as error:
+                        raise _named(error, self.names[place]) from None
+                try:
+                    writer.write(step.layout.pack(*raw))
+                except struct.error:
+                    raise self._misfit(step, raw, syntax) from None
+                continue
+            place = step.place  # type: ignore[union-attr]  # the other kind of step
+            one, state = self.types[place], states[place]
+            try:
+                if state is msgspec.UNSET:
+                    raise EncodeError("this was not decoded, so it cannot be encoded")
+                if self.DEFERRING:
+                    one.write(writer, state, scope)
+                else:
+                    one.write_flat(writer, state, scope)
+            except EncodeError as error:
+                raise _named(error, self.names[place]) from None
+
+    def _misfit(self, run: _Run, raw: list[Any], syntax: Syntax) -> EncodeError:
+        """The error for the member of a run that `struct` refused."""
+        for place, number in enumerate(raw, run.first):
+            one = self.types[place]
+            letter = one.letter(syntax) if isinstance(one, Scalar) else syntax.count
+            try:
+                syntax.layout(letter).pack(number)
+            except struct.error:
+                return EncodeError(f"{number!r} does not fit {one.smallest(syntax)} bytes", path=self.names[place])
+        raise AssertionError("a run that was refused has a member that is")
+
+    def write_deferred(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        own = self._scope([getattr(value, name) for name in self.names])
+        for place in self._pointing_places():
+            try:
+                self.types[place].write_deferred(writer, getattr(value, self.names[place]), own)
+            except EncodeError as error:
+                raise _named(error, self.names[place]) from None
+
+
+class Parameters(Fields):
+    """The parameters of a request or a response: one after the other, each with all it points at."""
+
+    __slots__ = ()
+
+    DEFERRING = True
+
+    def alignment(self, syntax: Syntax) -> int:
+        return 1
+
+    def pointing(self) -> bool:
+        return False
+
+    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+        states = _States(reader.pos)
+        self._read(reader, self._plan(reader.syntax), states)
+        return self._value(reader, states)
+
+    def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        if not isinstance(value, self.cls):
+            raise EncodeError(f"a {type(value).__name__} where a {self.cls.__name__} belongs")
+        self._write(writer, self._plan(writer.syntax), value)
+
+
+def _joined(name: str, path: str) -> str:
+    return name + path if not path or path.startswith("[") else f"{name}.{path}"
+
+
+def _named(error: EncodeError, name: str) -> EncodeError:
+    return EncodeError(error.message, path=_joined(name, error.path))

@@ -1,0 +1,88 @@
+"""A whole stub: `decode_stub`, `encode_stub`, `inspect_stub`.
+
+The rule kept here: ``encode_stub(decode_stub(data)) == data`` for every stub that decodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from msmq_wire.errors import DecodeError
+from msmq_wire.rpc.ndr.buffers import NO_RESIDUE, NdrReader, NdrWriter, Residue
+from msmq_wire.rpc.ndr.syntax import NDR, Syntax
+from msmq_wire.rpc.ndr.types import NdrType
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.musts import Anomaly
+
+__all__ = ["InspectedStub", "StubValue", "decode_stub", "encode_stub", "inspect_stub"]
+
+_NOTHING: dict[str, Any] = {}
+_RULES = SpecRef("MS-RPCE", "3.3.1.6")
+"""Strict NDR data consistency checks."""
+
+
+class StubValue(msgspec.Struct, frozen=True, gc=False):
+    """A stub as a value, what the value does not tell, and the bytes behind the last parameter."""
+
+    value: Any
+    residue: Residue = NO_RESIDUE
+    remainder: bytes = b""
+
+
+class InspectedStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What `inspect_stub` finds: ``value`` is partial when there is an ``error``."""
+
+    value: Any
+    residue: Residue = NO_RESIDUE
+    remainder: bytes = b""
+    anomalies: tuple[Anomaly, ...] = ()
+    error: DecodeError | None = None
+
+
+def decode_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> StubValue:
+    """Decode a stub as ``type_``, mostly the `Parameters` of a request or response; DecodeError if it is none."""
+    reader = NdrReader(data, syntax)
+    value = type_.read(reader, _NOTHING)
+    return StubValue(value, reader.residue(), data[reader.pos :])
+
+
+def encode_stub(type_: NdrType, stub: StubValue, syntax: Syntax = NDR) -> bytes:
+    """Encode a stub; EncodeError for a value that contradicts itself."""
+    writer = NdrWriter(syntax, stub.residue)
+    type_.write(writer, stub.value, _NOTHING)
+    return writer.getvalue() + stub.remainder
+
+
+def inspect_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> InspectedStub:
+    """Decode and judge a stub; raises nothing on bytes.
+
+    Anomalies are counts and numbers that a server with strict NDR checks refuses ([MS-RPCE] 3.3.1.6).
+    """
+    reader = NdrReader(data, syntax, judging=True)
+    error: DecodeError | None = None
+    try:
+        value = type_.read(reader, _NOTHING)
+    except DecodeError as caught:
+        value, error = caught.partial, caught
+        # Held by the result, so it must not hold what it was raised through.
+        error.__traceback__ = None
+    problems = tuple(
+        Anomaly(
+            code=problem.code if problem.spec else f"ndr.{problem.code}",
+            message=problem.message,
+            path=problem.path,
+            offset=problem.offset,
+            length=problem.length,
+            spec=problem.spec or _RULES,
+        )
+        for problem in reader.problems
+    )
+    return InspectedStub(
+        value=value,
+        residue=reader.residue(),
+        remainder=data[reader.pos :] if error is None else b"",
+        anomalies=problems,
+        error=error,
+    )

@@ -1,0 +1,127 @@
+"""Non-encapsulated unions: `Union` and its `Arm`s. [C706] 14.3.8, [MS-RPCE] 2.2.5.3.4.4.
+
+The discriminant is on the wire twice: as the member that switches, and in front of the arm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from msmq_wire.errors import DecodeError, EncodeError
+from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
+from msmq_wire.rpc.ndr.scalars import Number
+from msmq_wire.rpc.ndr.syntax import Syntax
+from msmq_wire.rpc.ndr.types import NdrType, Scope
+from msmq_wire.wire.expressions import Expression, Undetermined, evaluate
+
+__all__ = ["Arm", "Union"]
+
+
+class Arm(msgspec.Struct, frozen=True):
+    """One case: the IDL's name of the member and its type; ``type`` None is a case without a member."""
+
+    name: str = ""
+    type: Any = None
+
+
+_EMPTY = Arm()
+
+
+class _Pending:
+    """The state of an arm: which one, and its own state."""
+
+    __slots__ = ("arm", "state")
+
+    def __init__(self, arm: Arm, state: Any) -> None:
+        self.arm = arm
+        self.state = state
+
+
+class Union(NdrType):
+    """The arm that ``selector`` names; the value is that of the arm, None for an empty one.
+
+    ``tag`` is the type of the discriminant. A discriminant that names no arm is a DecodeError
+    (``unknown-selector``), one that is not the switching member a problem; the member decides.
+    """
+
+    __slots__ = ("_alignments", "arms", "selector", "tag")
+
+    def __init__(self, selector: Expression, tag: Number, arms: Mapping[int, Arm]) -> None:
+        self.selector = selector
+        self.tag = tag
+        self.arms = arms
+        self._alignments: dict[Syntax, int] = {}
+
+    def arm_alignment(self, syntax: Syntax) -> int:
+        """That of the arm which needs most."""
+        found = self._alignments.get(syntax)
+        if found is None:
+            # An arm may hold this union again, through an array behind a pointer: that does not count.
+            self._alignments[syntax] = 1
+            found = max((arm.type.alignment(syntax) for arm in self.arms.values() if arm.type), default=1)
+            self._alignments[syntax] = found
+        return found
+
+    def alignment(self, syntax: Syntax) -> int:
+        return max(self.tag.alignment(syntax), self.arm_alignment(syntax))
+
+    def smallest(self, syntax: Syntax) -> int:
+        return self.tag.size(syntax)
+
+    def pointing(self) -> bool:
+        return True
+
+    def arm(self, scope: Scope) -> tuple[int, Arm | None]:
+        """The discriminant and its arm, None where there is none."""
+        selected = evaluate(self.selector, scope)
+        if isinstance(selected, Undetermined):
+            return 0, None
+        return int(selected), self.arms.get(int(selected))
+
+    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+        syntax, tag = reader.syntax, self.tag
+        reader.align(self.alignment(syntax) if syntax.wide else tag.alignment(syntax))
+        start = reader.pos
+        repeated = reader.number(tag.letter(syntax), tag.size(syntax))
+        selected, arm = self.arm(scope)
+        if repeated != selected:
+            message = f"the union says {repeated}, the member that switches it {selected}"
+            reader.problem("union-tag", message, start, reader.pos - start)
+        if arm is None:
+            raise DecodeError("unknown-selector", f"{selected} selects nothing", offset=start)
+        if arm.type is None:
+            if syntax.wide:
+                reader.align(self.arm_alignment(syntax))
+            return _Pending(arm, None)
+        reader.align(self.arm_alignment(syntax) if syntax.wide else arm.type.alignment(syntax))
+        return _Pending(arm, arm.type.flat(reader, scope))
+
+    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+        arm = state.arm
+        if arm.type is None or not arm.type.pointing():
+            return state.state
+        return arm.type.deferred(reader, state.state, scope)
+
+    def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        syntax, tag = writer.syntax, self.tag
+        selected, arm = self.arm(scope)
+        if arm is None:
+            raise EncodeError(f"{selected} selects nothing")
+        writer.align(self.alignment(syntax) if syntax.wide else tag.alignment(syntax))
+        writer.number(tag.letter(syntax), tag.size(syntax), selected)
+        if arm.type is None:
+            if value is not None:
+                raise EncodeError(f"a value where {selected} selects none")
+            if syntax.wide:
+                writer.align(self.arm_alignment(syntax))
+            return
+        writer.align(self.arm_alignment(syntax) if syntax.wide else arm.type.alignment(syntax))
+        arm.type.write_flat(writer, value, scope)
+
+    def write_deferred(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        arm = self.arm(scope)[1]
+        if arm is not None and arm.type is not None and arm.type.pointing():
+            arm.type.write_deferred(writer, value, scope)

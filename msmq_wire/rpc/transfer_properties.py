@@ -1,0 +1,386 @@
+"""A CACTransferBufferV2 as the message it carries. [MS-MQMP] 3.1.1.11
+
+The rule kept here: what is not message data is not shown as such. In a request to receive, every buffer is
+room in the client's memory with whatever lay there; in an answer, a buffer is filled up to the length that
+its own member gives and no further; of a message that is sent, members that the server ignores say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from msmq_wire.rpc.constants import Auditing, TransferType
+from msmq_wire.rpc.ndr import NullPointee
+from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
+from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
+from msmq_wire.wire.types.enumerations import PrivacyLevel
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
+
+__all__ = [
+    "PRIVACY_LEVELS",
+    "TRANSLATIONS",
+    "MessageProperties",
+    "Translation",
+    "message_properties",
+    "requested_attributes",
+]
+
+
+class MessageProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The attributes of Message that a transfer buffer conveys, [MS-MQDMPR] 3.1.1.12; None: not conveyed.
+
+    Where packets have the same property the numbers are those of a packet: ``message_class`` (Class),
+    ``delivery_guarantee``, ``acknowledgements_requested`` (bits PA, PR, NA, NR), ``sender_identifier_type``,
+    ``privacy_level`` (0, 1, 3, 5), ``hash_algorithm``, ``encryption_algorithm``, ``body_type``. Times are
+    seconds since 1970; ``time_to_reach_queue`` and ``time_to_be_received`` are seconds, 0xFFFFFFFF for ever.
+    ``authentication_level`` is 0, 1, 3, 5 or 9 (`AuthenticatedBy`).
+
+    ``body_length`` counts the bytes of the whole body, also of one that was cut. ``body_encrypted`` is known
+    for messages that are sent. ``leading_signature`` is the first of two signatures, which servers ignore;
+    the other is ``signature``. ``truncated`` names the attributes of which the buffer holds a part only,
+    ``problems`` says in sentences what cannot be trusted. A queue that has no format name is not conveyed.
+    """
+
+    message_class: int | None = None
+    identifier: ObjectId | None = None
+    correlation_identifier: bytes | None = None
+    sent_time: int | None = None
+    arrival_time: int | None = None
+    priority: int | None = None
+    delivery_guarantee: int | None = None
+    acknowledgements_requested: int | None = None
+    positive_journaling_requested: bool | None = None
+    negative_journaling_requested: bool | None = None
+    application_tag: int | None = None
+    label: WcharText | None = None
+    body_type: int | None = None
+    body: bytes | None = None
+    body_length: int | None = None
+    body_encrypted: bool | None = None
+    extension: bytes | None = None
+    destination_queue_format_name: str | None = None
+    administration_queue_format_name: str | None = None
+    response_queue_format_name: str | None = None
+    transaction_status_queue_format_name: str | None = None
+    time_to_reach_queue: int | None = None
+    time_to_be_received: int | None = None
+    tracing_requested: bool | None = None
+    source_machine_identifier: GUID | None = None
+    connector_type_identifier: GUID | None = None
+    sender_identifier_type: int | None = None
+    sender_identifier: bytes | None = None
+    sender_certificate: bytes | None = None
+    authentication_level: int | None = None
+    authentication_provider_type: int | None = None
+    authentication_provider_name: WcharText | None = None
+    hash_algorithm: int | None = None
+    signature: bytes | None = None
+    leading_signature: bytes | None = None
+    privacy_level: int | None = None
+    encryption_algorithm: int | None = None
+    symmetric_key: bytes | None = None
+    first_in_transaction: bool | None = None
+    last_in_transaction: bool | None = None
+    transaction_identifier: ObjectId | None = None
+    truncated: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+PRIVACY_LEVELS: Mapping[int, int] = {
+    0: PrivacyLevel.NONE,
+    1: PrivacyLevel.BITS_40,
+    2: PrivacyLevel.BITS_128,
+    3: PrivacyLevel.BITS_128,
+    5: PrivacyLevel.AES,
+}
+"""pulPrivLevel -> PrivacyLevel; 2 is of [MS-MQMP] 2.2.3.2, 3 and 5 of mq.h, which applications use."""
+
+Conversion: TypeAlias = Callable[[Any], Any]
+
+
+class Translation(msgspec.Struct, frozen=True, kw_only=True):
+    """One row: a member of the buffer and the attribute of Message that it stands for.
+
+    ``member`` is a path in `CACTransferBufferV2`, ``propid`` the message property that applications know.
+    ``sent`` and ``received`` tell in which direction the member has a meaning. ``convert`` gives the
+    attribute for a value that is there, or None when the value holds nothing.
+
+    ``room`` is the member that counts the elements of the buffer, each of ``unit`` bytes, ``sent_length``
+    those of its content in a message that is sent, ``received_length`` those of the whole attribute in one
+    that is received. ``optional``: a length of 0 says that the message has no such attribute.
+    """
+
+    attribute: str
+    member: str
+    propid: int | None
+    convert: Conversion
+    sent: bool = True
+    received: bool = True
+    room: str = ""
+    sent_length: str = ""
+    received_length: str = ""
+    unit: int = 1
+    optional: bool = True
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _flag(value: Any) -> bool | None:
+    return value != 0 if isinstance(value, int) else None
+
+
+def _bit(mask: int) -> Conversion:
+    return lambda value: value & mask != 0 if isinstance(value, int) else None
+
+
+def _octets(value: Any) -> bytes | None:
+    return value if isinstance(value, bytes) else None
+
+
+def _guid(value: Any) -> GUID | None:
+    return value if isinstance(value, GUID) else None
+
+
+def _object_id(value: Any) -> ObjectId | None:
+    return value if isinstance(value, ObjectId) else None
+
+
+def _terminated(value: Any) -> WcharText | None:
+    return WcharText(value[: FixedWcharText(value).used]) if isinstance(value, bytes) else None
+
+
+def _ends(value: bytes) -> bool:
+    return FixedWcharText(value).used < len(value)
+
+
+def _text(value: Any) -> str | None:
+    found = _terminated(value)
+    return None if found is None else found.text
+
+
+def _privacy_level(value: Any) -> int | None:
+    return PRIVACY_LEVELS.get(value, value) if isinstance(value, int) else None
+
+
+def _time_to_reach_queue(value: Any) -> int | None:
+    # [MS-MQMP] 3.1.5.2: the server takes 0 as no limit.
+    return (value or 0xFFFFFFFF) if isinstance(value, int) else None
+
+
+def _queue_name(value: Any) -> str | None:
+    name = value.format_name if isinstance(value, QueueFormat) else None
+    return None if name is None else str(name)
+
+
+def _both(attribute: str, member: str, propid: int | None, convert: Conversion = _number) -> Translation:
+    return Translation(attribute=attribute, member=f"old.{member}", propid=propid, convert=convert)
+
+
+def _sent(attribute: str, member: str, propid: int | None, convert: Conversion) -> Translation:
+    return Translation(
+        attribute=attribute, member=f"old.{member}", propid=propid, convert=convert, received=False
+    )
+
+
+def _received(attribute: str, member: str, propid: int | None, convert: Conversion = _number) -> Translation:
+    return Translation(attribute=attribute, member=member, propid=propid, convert=convert, sent=False)
+
+
+def _received_name(attribute: str, queue: str, propid: int) -> Translation:
+    return Translation(
+        attribute=attribute,
+        member=f"old.arm.pp_{queue}_format_name",
+        propid=propid,
+        convert=_text,
+        sent=False,
+        room=f"old.arm.ul_{queue}_format_name_len",
+        received_length=f"old.arm.pul_{queue}_format_name_len_prop",
+        unit=2,
+    )
+
+
+def _sized(
+    attribute: str,
+    member: str,
+    propid: int,
+    convert: Conversion,
+    room: str,
+    received_length: str,
+    *,
+    sent_length: str = "",
+    optional: bool = True,
+) -> Translation:
+    return Translation(
+        attribute=attribute,
+        member=f"old.{member}",
+        propid=propid,
+        convert=convert,
+        room=f"old.{room}",
+        sent_length=f"old.{sent_length or room}",
+        received_length=f"old.{received_length}",
+        unit=2 if convert is _terminated else 1,
+        optional=optional,
+    )
+
+
+TRANSLATIONS: tuple[Translation, ...] = (
+    _sent("administration_queue_format_name", "arm.p_admin_queue_format", 17, _queue_name),
+    _sent("response_queue_format_name", "arm.p_response_queue_format", 15, _queue_name),
+    _received_name("response_queue_format_name", "response", 54),
+    _received_name("administration_queue_format_name", "admin", 17),
+    _received_name("destination_queue_format_name", "dest", 58),
+    _received_name("transaction_status_queue_format_name", "ordering", 39),
+    _both("message_class", "p_class", 1),
+    _received("identifier", "old.pp_message_id", 2, _object_id),
+    _both("correlation_identifier", "pp_correlation_id", 3, _octets),
+    _received("sent_time", "old.p_sent_time", 31),
+    _received("arrival_time", "old.p_arrived_time", 32),
+    _both("priority", "p_priority", 4),
+    _both("delivery_guarantee", "p_delivery", 5),
+    _both("acknowledgements_requested", "p_acknowledge", 6),
+    _both("positive_journaling_requested", "p_auditing", 7, _bit(Auditing.MQMSG_JOURNAL)),
+    _both("negative_journaling_requested", "p_auditing", 7, _bit(Auditing.MQMSG_DEADLETTER)),
+    _both("application_tag", "p_application_tag", 8),
+    _sized(
+        "body",
+        "pp_body",
+        9,
+        _octets,
+        "ul_alloc_body_buffer_in_bytes",
+        "p_body_size",
+        sent_length="ul_body_buffer_size_in_bytes",
+        optional=False,
+    ),
+    _received("body_length", "old.p_body_size", 10),
+    _sent("body_encrypted", "b_encrypted", None, _flag),
+    _sized(
+        "label",
+        "pp_title",
+        11,
+        _terminated,
+        "ul_title_buffer_size_in_wchars",
+        "pul_title_buffer_size_in_wchars",
+        optional=False,
+    ),
+    _sent("time_to_reach_queue", "ul_absolute_time_to_queue", 13, _time_to_reach_queue),
+    _received("time_to_reach_queue", "old.pul_relative_time_to_queue", 13),
+    _sent("time_to_be_received", "ul_relative_time_to_live", 14, _number),
+    _received("time_to_be_received", "old.pul_relative_time_to_live", 14),
+    _both("tracing_requested", "p_trace", 41, _flag),
+    _both("sender_identifier_type", "pul_sender_id_type", 22),
+    _sized("sender_identifier", "pp_sender_id", 20, _octets, "u_sender_id_len", "pul_sender_id_len_prop"),
+    _both("privacy_level", "pul_priv_level", 23, _privacy_level),
+    _received("authentication_level", "old.p_authenticated", 25),
+    _both("hash_algorithm", "pul_hash_alg", 26),
+    _both("encryption_algorithm", "pul_encrypt_alg", 27),
+    _sized(
+        "sender_certificate", "pp_sender_cert", 28, _octets, "ul_sender_cert_len", "pul_sender_cert_len_prop"
+    ),
+    _sized(
+        "authentication_provider_name",
+        "ppwcs_prov_name",
+        48,
+        _terminated,
+        "ul_prov_name_len",
+        "pul_auth_prov_name_len_prop",
+    ),
+    _both("authentication_provider_type", "pul_prov_type", 47),
+    _sized("symmetric_key", "pp_symm_keys", 43, _octets, "ul_symm_keys_size", "pul_symm_keys_size_prop"),
+    _sized("signature", "pp_signature", 45, _octets, "ul_signature_size", "pul_signature_size_prop"),
+    _received("source_machine_identifier", "old.pp_src_qmid", 30, _guid),
+    _sized(
+        "extension",
+        "pp_msg_extension",
+        35,
+        _octets,
+        "ul_msg_extension_buffer_in_bytes",
+        "p_msg_extension_size",
+    ),
+    _both("connector_type_identifier", "pp_connector_type", 38, _guid),
+    _both("body_type", "pul_body_type", 42),
+    _received("first_in_transaction", "pb_first_in_xact", 50, _flag),
+    _received("last_in_transaction", "pb_last_in_xact", 51, _flag),
+    _received("transaction_identifier", "pp_xact_id", 52, _object_id),
+)
+"""The rows of [MS-MQMP] 3.1.1.11, lengths with what they count, and bEncrypted, which explains the body."""
+
+
+def message_properties(buffer: CACTransferBufferV2, *, filled: bool = True) -> MessageProperties:
+    """Return the message in a transfer buffer, as far as it is there.
+
+    ``filled`` is False for a buffer that a server has yet to fill, or failed to: that of the request of
+    rpc_ACReceiveMessageEx, and of a response whose status is an error. Then nothing in it is message data.
+    A buffer that creates a cursor has no message either. Nothing is raised, whatever ``buffer`` lacks.
+    """
+    transfer = _member(buffer, "old.u_transfer_type")
+    if not filled or transfer not in (TransferType.CACTB_SEND, TransferType.CACTB_RECEIVE):
+        return MessageProperties()
+    sending = transfer == TransferType.CACTB_SEND
+    found: dict[str, Any] = {}
+    truncated: list[str] = []
+    problems: list[str] = []
+    for row in TRANSLATIONS:
+        if not (row.sent if sending else row.received):
+            continue
+        value = _member(buffer, row.member)
+        length = _member(buffer, row.sent_length if sending else row.received_length)
+        if isinstance(value, bytes) and isinstance(length, int):
+            if not length and row.optional:
+                continue
+            if length * row.unit > len(value) and not (row.unit == 2 and _ends(value)):
+                truncated.append(row.attribute)
+            value = value[: length * row.unit]
+        elif isinstance(value, bytes) and row.room and row.unit == 1:
+            problems.append(
+                f"{row.attribute}: where it ends is not said, what follows is the client's memory"
+            )
+        converted = row.convert(value)
+        if converted is not None:
+            found[row.attribute] = converted
+    if sending:
+        _complete_sent(buffer, found, problems)
+    return MessageProperties(**found, truncated=tuple(truncated), problems=tuple(problems))
+
+
+def requested_attributes(buffer: CACTransferBufferV2) -> tuple[str, ...]:
+    """Return the attributes of Message that a request to receive asks for: those with room in the buffer."""
+    if _member(buffer, "old.u_transfer_type") != TransferType.CACTB_RECEIVE:
+        return ()
+    wanted = {
+        row.attribute: None
+        for row in TRANSLATIONS
+        if row.received
+        and not isinstance(_member(buffer, row.member), NullPointee | msgspec.UnsetType | None)
+    }
+    return tuple(wanted)
+
+
+def _member(buffer: CACTransferBufferV2, path: str) -> Any:
+    value: Any = buffer
+    for part in path.split(".") if path else ():
+        value = getattr(value, part, None)
+    return value if path else None
+
+
+def _complete_sent(buffer: CACTransferBufferV2, found: dict[str, Any], problems: list[str]) -> None:
+    """The length of the body, and the two signatures that one member can hold. [MS-MQMP] 3.1.5.2"""
+    if "body" in found:
+        found["body_length"] = _number(buffer.old.ul_body_buffer_size_in_bytes)
+    signature = found.get("signature")
+    name_length = _number(buffer.old.ul_prov_name_len)
+    both_lengths = _number(buffer.old.pul_auth_prov_name_len_prop)
+    if signature is None or name_length is None or both_lengths is None:
+        return
+    second = both_lengths - name_length
+    if 0 < second <= len(signature):
+        found["signature"] = signature[-second:]
+        if second < len(signature):
+            found["leading_signature"] = signature[:-second]
+    elif second:
+        problems.append(f"signature: {len(signature)} bytes cannot end with a second one of {second} bytes")

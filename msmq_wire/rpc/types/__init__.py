@@ -1,0 +1,1 @@
+"""The structures of remote read, each declared once for NDR and NDR64."""

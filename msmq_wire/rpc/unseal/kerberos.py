@@ -1,0 +1,227 @@
+"""Kerberos: the service ticket opened with a key of the service, then every PDU; [RFC 4120], [MS-KILE].
+
+DCE style has three legs: AP-REQ, AP-REP, and an AP-REP of the client, which brings no key.
+"""
+
+from __future__ import annotations
+
+from msmq_wire.rpc.security import AuthenticationLevel, ProtectedPdu, Unwrapped
+from msmq_wire.rpc.unseal.gss import first_element, unframe
+from msmq_wire.rpc.unseal.kerberos_crypto import (
+    AesUsage,
+    EncryptionType,
+    KeyUsage,
+    etype_name,
+    usage_of,
+)
+from msmq_wire.rpc.unseal.kerberos_messages import (
+    ApRep,
+    ApReq,
+    Authenticator,
+    EncApRepPart,
+    EncryptionKey,
+    EncTicketPart,
+    KrbError,
+    Ticket,
+    decode_message,
+    principal_text,
+)
+from msmq_wire.rpc.unseal.kerberos_tokens import AesToken, Opened, Rc4Token, open_aes, open_rc4, parse_token
+from msmq_wire.rpc.unseal.keytab import KeytabEntry
+from msmq_wire.rpc.unseal.protection import Readings, SequenceNumbers, closed, one_line, plural
+from msmq_wire.rpc.unseal.secrets import Secrets
+
+__all__ = ["AP_REP", "AP_REQ", "KRB_ERROR", "KerberosNegotiation", "kerberos_message"]
+
+AP_REQ, AP_REP, KRB_ERROR = b"\x6e", b"\x6f", b"\x7e"
+_USE_SESSION_KEY = 0x40
+_ERROR_NAMES = {
+    31: "KRB_AP_ERR_BAD_INTEGRITY",
+    32: "KRB_AP_ERR_TKT_EXPIRED",
+    37: "KRB_AP_ERR_SKEW",
+    41: "KRB_AP_ERR_MODIFIED",
+    44: "KRB_AP_ERR_BADKEYVER",
+    45: "KRB_AP_ERR_NOKEY",
+}
+
+
+def kerberos_message(token: bytes) -> bytes:
+    """Return the bare message of a token; in a frame two bytes before it name it, [RFC 4121] 4.1."""
+    framed = unframe(token)
+    return first_element(token if framed is None else framed.inner[2:])
+
+
+class KerberosNegotiation:
+    """A `Negotiation` of Kerberos, fed with its tokens, framed or bare."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+        self._account = ""
+        self._note = ""
+        self._session_key: EncryptionKey | None = None
+        self._initiator_subkey: EncryptionKey | None = None
+        self._acceptor_subkey: EncryptionKey | None = None
+        self._readings = Readings()
+        self._numbers: dict[bool, SequenceNumbers] = {}
+        self._usages: dict[tuple[bytes, KeyUsage], AesUsage] = {}
+
+    def exchange(self, from_client: bool, token: bytes) -> None:
+        """Take a token; what nobody sends in that direction is left alone."""
+        message = kerberos_message(token)
+        if message[:1] == AP_REQ and from_client:
+            self._take_request(message)
+        elif message[:1] == AP_REP:
+            if not from_client:
+                self._take_reply(message)
+        elif message[:1] == KRB_ERROR:
+            self._take_error(message)
+
+    @property
+    def account(self) -> str:
+        """``user@REALM`` of the ticket, empty while the ticket is closed."""
+        return self._account
+
+    @property
+    def note(self) -> str:
+        """Why nothing can be opened, empty while all is well."""
+        return self._note
+
+    def unwrap(self, pdu: ProtectedPdu) -> Unwrapped:
+        """Open and verify a PDU; at connect level nothing is protected."""
+        if pdu.level <= AuthenticationLevel.CONNECT:
+            return Unwrapped(pdu.stub, None)
+        if self._session_key is None:
+            return closed(pdu, self._note or "Kerberos: the AP-REQ is not in the capture")
+        token = parse_token(pdu.auth_value)
+        sealed = pdu.level >= AuthenticationLevel.PKT_PRIVACY
+        if token is None or token.wrap is not sealed:
+            kind = "wrap" if sealed else "MIC"
+            return Unwrapped(None if sealed else pdu.stub, False, f"Kerberos: auth_value is no {kind} token")
+        keys = self._keys_for(token)
+        if not keys:
+            lost = "; the AP-REP brings one" if self._acceptor_subkey is None else ""
+            return closed(pdu, f"Kerberos: no key for this token{lost}")
+        attempt: Opened | None = None
+        for key in keys:
+            attempt = self._open(token, key, pdu)
+            if attempt is not None and attempt.parts is not None:
+                self._readings.settle(attempt.parts)
+                bits = 64 if isinstance(token, AesToken) else 32
+                numbers = self._numbers.setdefault(pdu.from_client, SequenceNumbers(None, bits))
+                verified, note = numbers.judge(attempt.number, "Kerberos")
+                return Unwrapped(attempt.stub, verified, note)
+        if attempt is None:
+            note = "Kerberos: the token does not fit its message"
+            return Unwrapped(None if sealed else pdu.stub, False, note)
+        return Unwrapped(attempt.stub, False, "Kerberos: the signature is wrong")
+
+    def _keys_for(self, token: AesToken | Rc4Token) -> list[EncryptionKey]:
+        """Return the keys that may protect a message, the likeliest first."""
+        if isinstance(token, AesToken):
+            asserted = self._initiator_subkey or self._session_key
+            chosen = [self._acceptor_subkey if token.acceptor_subkey else asserted]
+            types: tuple[int, ...] = (EncryptionType.AES128, EncryptionType.AES256)
+        else:
+            chosen = [self._acceptor_subkey, self._initiator_subkey, self._session_key]
+            types = (EncryptionType.RC4,)
+        return [key for key in chosen if key is not None and key.keytype in types]
+
+    def _open(self, token: AesToken | Rc4Token, key: EncryptionKey, pdu: ProtectedPdu) -> Opened | None:
+        if isinstance(token, Rc4Token):
+            return open_rc4(token, key.keyvalue, pdu, self._readings)
+        if token.wrap:
+            usage = KeyUsage.INITIATOR_SEAL if pdu.from_client else KeyUsage.ACCEPTOR_SEAL
+        else:
+            usage = KeyUsage.INITIATOR_SIGN if pdu.from_client else KeyUsage.ACCEPTOR_SIGN
+        name = (key.keyvalue, usage)
+        made = self._usages.get(name)
+        if made is None:
+            made = self._usages[name] = AesUsage(key.keyvalue, usage)
+        return open_aes(token, made, pdu, self._readings)
+
+    def _take_request(self, message: bytes) -> None:
+        self._session_key = None
+        request = decode_message(ApReq, message)
+        ticket = None if request is None else decode_message(Ticket, request.ticket)
+        if request is None or ticket is None:
+            self._note = "Kerberos: the AP-REQ cannot be read"
+            return
+        options = request.ap_options.as_bytes()
+        if options and options[0] & _USE_SESSION_KEY:
+            self._note = "Kerberos: user-to-user, no key of a service opens the ticket"
+            return
+        self._session_key, self._note = self._open_ticket(ticket)
+        if self._session_key is None:
+            return
+        plain = _decrypted(self._session_key, KeyUsage.AP_REQ_AUTHENTICATOR, request.authenticator.cipher)
+        authenticator = None if plain is None else decode_message(Authenticator, plain)
+        if authenticator is None:
+            self._session_key = None
+            self._note = f"Kerberos: the authenticator of {self._account} does not belong to its ticket"
+            return
+        self._initiator_subkey = _usable(authenticator.subkey)
+
+    def _take_reply(self, message: bytes) -> None:
+        reply = decode_message(ApRep, message)
+        if reply is None:
+            self._note = self._note or "Kerberos: the AP-REP cannot be read"
+        elif self._session_key is not None:
+            plain = _decrypted(self._session_key, KeyUsage.AP_REP, reply.enc_part.cipher)
+            part = None if plain is None else decode_message(EncApRepPart, plain)
+            if part is None:
+                self._note = "Kerberos: the AP-REP does not belong to the AP-REQ"
+            else:
+                self._acceptor_subkey = _usable(part.subkey)
+
+    def _take_error(self, message: bytes) -> None:
+        error = decode_message(KrbError, message)
+        code = "" if error is None else f" with error {_ERROR_NAMES.get(error.error_code, error.error_code)}"
+        self._note = f"Kerberos: refused{code}"
+
+    def _open_ticket(self, ticket: Ticket) -> tuple[EncryptionKey | None, str]:
+        """Return the session key, or None and why there is none."""
+        etype, kvno = ticket.enc_part.etype, ticket.enc_part.kvno
+        service = principal_text(ticket.sname, ticket.realm)
+        version = "no kvno" if kvno is None else f"kvno {kvno}"
+        what = f"{one_line(service)} ({etype_name(etype)}, {version})"
+        if etype not in list(EncryptionType):
+            return None, f"Kerberos: the ticket for {what} has an encryption that is not opened"
+        candidates = self._candidates(service, kvno, etype)
+        if not candidates:
+            where = "in the keytab" if self._secrets.keys else "given"
+            return None, f"Kerberos: no key {where} for {what}"
+        for key in candidates:
+            service_key = EncryptionKey(keytype=etype, keyvalue=key)
+            plain = _decrypted(service_key, KeyUsage.TICKET, ticket.enc_part.cipher)
+            part = None if plain is None else decode_message(EncTicketPart, plain)
+            if part is None:
+                continue
+            self._account = one_line(principal_text(part.cname, part.crealm))
+            if _usable(part.key) is None:
+                kind = etype_name(part.key.keytype)
+                return None, f"Kerberos: a session key of {kind}, which is not opened"
+            return part.key, ""
+        return None, f"Kerberos: {plural(len(candidates), 'key')} tried and none right for {what}"
+
+    def _candidates(self, service: str, kvno: int | None, etype: int) -> list[bytes]:
+        """Return the keys of a type, those of the service and version first; names compare without case."""
+
+        def rank(entry: KeytabEntry) -> int:
+            if entry.principal.casefold() != service.casefold():
+                return 2
+            return 0 if entry.kvno == kvno else 1
+
+        entries = sorted((entry for entry in self._secrets.keys if entry.etype == etype), key=rank)
+        keys = [entry.key for entry in entries]
+        if etype == EncryptionType.RC4:
+            keys += self._secrets.nt_hashes
+        return list(dict.fromkeys(keys))
+
+
+def _usable(key: EncryptionKey | None) -> EncryptionKey | None:
+    return key if key is not None and usage_of(key.keytype, key.keyvalue, 0) is not None else None
+
+
+def _decrypted(key: EncryptionKey, usage: KeyUsage, ciphertext: bytes) -> bytes | None:
+    made = usage_of(key.keytype, key.keyvalue, usage)
+    return None if made is None else made.decrypt(ciphertext)

@@ -1,0 +1,110 @@
+"""What every mechanism needs to judge a PDU: which parts are signed, sequence numbers, notes."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msmq_wire.rpc.security import AuthenticationLevel, ProtectedPdu, Unwrapped
+
+__all__ = ["Readings", "SequenceNumbers", "SignedParts", "closed", "one_line", "plural"]
+
+_LONGEST_TEXT = 256
+
+
+class SignedParts(Enum):
+    """The segments of a PDU that a signature covers, [MS-RPCE] 3.3.1.5.2.2."""
+
+    PDU = "header, body and sec_trailer"
+    BODY = "body"
+    NOTHING = "nothing"
+
+    def message(self, pdu: ProtectedPdu, body: bytes) -> bytes:
+        """Return the signed bytes; ``body`` is the stub in the clear with its padding."""
+        if self is SignedParts.PDU:
+            return b"".join((pdu.header, body, pdu.trailer))
+        return body if self is SignedParts.BODY else b""
+
+
+class Readings:
+    """Which parts the peers of one connection sign.
+
+    Bind and bind_ack agree on it, but there are peers that sign the header without having said so: what was
+    right once is tried first from then on.
+    """
+
+    def __init__(self) -> None:
+        self._settled: SignedParts | None = None
+
+    def candidates(self, pdu: ProtectedPdu) -> tuple[SignedParts, ...]:
+        """Return the readings to try, the likeliest first."""
+        order = [SignedParts.PDU, SignedParts.BODY]
+        if not pdu.header_signing:
+            order.reverse()
+        if pdu.level < AuthenticationLevel.PKT_INTEGRITY:
+            # By the letter, a packet-level signature covers no segment; peers sign as for integrity.
+            order.append(SignedParts.NOTHING)
+        if self._settled in order:
+            order.remove(self._settled)
+            order.insert(0, self._settled)
+        return tuple(order)
+
+    def settle(self, parts: SignedParts) -> None:
+        """Remember the reading whose signature was right."""
+        self._settled = parts
+
+
+class SequenceNumbers:
+    """The numbers of one direction: each PDU has the next one.
+
+    ``expected`` is the next number, None while the first PDU may have any.
+    """
+
+    def __init__(self, expected: int | None, bits: int) -> None:
+        self._expected = expected
+        self._modulus = 1 << bits
+
+    def missing(self, number: int) -> int:
+        """Return how many PDUs lie between the last one and this; negative for one that comes again."""
+        if self._expected is None:
+            return 0
+        ahead = (number - self._expected) % self._modulus
+        return ahead if ahead < self._modulus // 2 else ahead - self._modulus
+
+    def accept(self, number: int) -> None:
+        """Go on from a PDU that was right."""
+        self._expected = (number + 1) % self._modulus
+
+    def skip(self) -> None:
+        """Go on from a PDU that was wrong: it had a number, whatever it says."""
+        if self._expected is not None:
+            self._expected = (self._expected + 1) % self._modulus
+
+    def judge(self, number: int, mechanism: str) -> tuple[bool, str]:
+        """Take the number of a PDU whose signature is right: whether the PDU is genuine, and what to note.
+
+        PDUs that the capture lost do not make the next one wrong; one that comes again is a replay.
+        """
+        missing = self.missing(number)
+        if missing < 0:
+            return False, f"{mechanism}: sequence number {number} comes again or out of order"
+        self.accept(number)
+        if missing:
+            return True, f"{mechanism}: {plural(missing, 'protected PDU')} before this one not in the capture"
+        return True, ""
+
+
+def closed(pdu: ProtectedPdu, note: str) -> Unwrapped:
+    """Return a PDU that could not be judged: a stub that is not sealed is readable all the same."""
+    sealed = pdu.level >= AuthenticationLevel.PKT_PRIVACY
+    return Unwrapped(None if sealed else pdu.stub, None, note)
+
+
+def one_line(text: str) -> str:
+    """Make text from the wire safe for a note: printable, on one line, of bounded length."""
+    shown = text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."
+    return "".join(character if character.isprintable() else "\ufffd" for character in shown)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 secret``, ``2 secrets``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

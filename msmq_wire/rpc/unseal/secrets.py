@@ -1,0 +1,68 @@
+"""What a user knows: NT hashes and the keys of keytabs; no repr and no error shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from msmq_wire.errors import DecodeError
+from msmq_wire.rpc.unseal.keytab import KeytabEntry, parse_keytab
+from msmq_wire.rpc.unseal.md4 import md4
+
+__all__ = ["Secrets", "nt_hash", "parse_nt_hash"]
+
+_HASH_DIGITS = 32
+
+
+def nt_hash(password: str) -> bytes:
+    """Return the 16-byte NT hash of a password, [MS-NLMP] 3.3.1 NTOWFv1."""
+    return md4(password.encode("utf-16-le", "surrogatepass"))
+
+
+def parse_nt_hash(text: str) -> bytes:
+    """Return the NT hash in ``HASH`` or ``LM:HASH``, 32 hexadecimal digits each; LM may be empty.
+
+    Raises `DecodeError` without the text: what was typed may be a secret in the wrong place.
+    """
+    lan_manager, colon, digits = text.strip().rpartition(":")
+    try:
+        value = bytes.fromhex(digits)
+        ignored = bytes.fromhex(lan_manager)
+    except ValueError:
+        value = ignored = b""
+    if len(digits) != _HASH_DIGITS or len(value) != 16 or (colon and len(ignored) not in (0, 16)):
+        raise DecodeError("nt-hash", "an NT hash is 32 hexadecimal digits, alone or after LM:")
+    return value
+
+
+class Secrets(msgspec.Struct, frozen=True):
+    """What is tried for whoever authenticates: 16-byte NT hashes, and keys of services.
+
+    An NT hash is also the RC4 key of an account in Kerberos ([RFC 4757] 2). Its repr shows numbers only.
+    """
+
+    nt_hashes: tuple[bytes, ...] = ()
+    keys: tuple[KeytabEntry, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        passwords: Iterable[str] = (),
+        nt_hashes: Iterable[str] = (),
+        keytabs: Iterable[bytes] = (),
+    ) -> Secrets:
+        """Gather secrets as a user gives them: passwords, texts of NT hashes, contents of keytab files.
+
+        Raises `DecodeError` for a text that is no NT hash and for bytes that are no keytab.
+        """
+        hashes = [nt_hash(password) for password in passwords]
+        hashes += [parse_nt_hash(text) for text in nt_hashes]
+        keys = [entry for keytab in keytabs for entry in parse_keytab(keytab)]
+        return cls(tuple(dict.fromkeys(hashes)), tuple(dict.fromkeys(keys)))
+
+    def __repr__(self) -> str:
+        return f"Secrets({len(self.nt_hashes)} NT hashes, {len(self.keys)} keys of services)"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        return [("nt_hashes", len(self.nt_hashes)), ("keys", len(self.keys))]
