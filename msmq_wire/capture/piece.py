@@ -23,6 +23,7 @@ from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, TAIL_RUNS
 from msmq_wire.reassembly.tcp_events import SYN, Endpoints, TcpSegment
 from msmq_wire.reassembly.tcp_flow import TAIL_TOTAL, Connection, Flow
 from msmq_wire.records.finder import HTTPS_PORTS, NOT_MSMQ, PacketFinder
+from msmq_wire.rpc.pdu import is_credible as starts_pdu
 
 __all__ = ["Piece"]
 
@@ -35,6 +36,8 @@ _CONTENT = np.dtype(
     }
 )
 _POST, _TLS = int.from_bytes(b"POST", "big"), 0x1603
+_RPC_VERSION = 5
+_COMMON_HEADER = 16
 _SHOWN = 256  # of a payload that is noted
 _FEW_SEGMENTS = 4  # a run that is not worth more than taking its segments one by one
 
@@ -131,6 +134,10 @@ class Piece:
         full = foreign[(self._size[foreign] > 0)]
         plain_full = full[self._at[full] >= 0]
         believed[plain_full] = credible(self._chunk.data, self._at[plain_full], self._size[plain_full])
+        first = np.frombuffer(self._chunk.data, np.uint8)[self._at[plain_full]]
+        for place in plain_full[first == _RPC_VERSION].tolist():
+            at, size = int(self._at[place]), int(self._size[place])
+            believed[place] |= starts_pdu(self._chunk.data[at : at + min(size, _COMMON_HEADER)])
         # What is not plain is for the finder to judge.
         believed[full] |= self._at[full] < 0
         syns, credibles = connections.any(syn), connections.any(believed)
@@ -260,7 +267,9 @@ class Piece:
             # As long as nothing else is due, this connection goes on.
             due = heap[0][0] if heap else len(self._chunk)
             while index < due:
-                if finder.follows(item.endpoints):
+                if finder.calls_on(item.endpoints):
+                    self._take_one(item, index)
+                elif finder.follows(item.endpoints):
                     taken = self._take_run(item)
                     if taken and heap:
                         due = heap[0][0]

@@ -24,6 +24,9 @@ from msmq_wire.reassembly.tcp_events import (
     TcpSegment,
 )
 from msmq_wire.records.record import FoundPacket, Item, Record
+from msmq_wire.records.rpc_reader import RpcReader
+from msmq_wire.rpc.pdu import is_credible as starts_pdu
+from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
 
@@ -66,7 +69,8 @@ class PacketFinder:
     """Follows MSMQ traffic through one capture.
 
     ``ports`` are TCP ports followed beside 1801; other connections are followed from the segment on that
-    starts with a credible header. With ``streams`` the steps of connections become ``tcp_stream`` records.
+    starts with a credible header, of a packet or of a DCE/RPC PDU. ``negotiator`` makes what opens sealed
+    calls. With ``streams`` the steps of connections become ``tcp_stream`` records.
     ``first_id`` numbers the first record. Each method returns what its argument completes, packets undecoded;
     ``understood`` counts the frames that belong to followed traffic, ``skipped`` the others by reason,
     ``notices`` what a reader should know beside that, such as traffic that is opaque. ``next_id`` numbers the
@@ -80,6 +84,7 @@ class PacketFinder:
         ports: Collection[int] = (),
         streams: bool = False,
         first_id: int = 1,
+        negotiator: Negotiator | None = None,
     ) -> None:
         self._capture = capture
         self.ports = frozenset((MSMQ_PORT, *ports))
@@ -89,13 +94,21 @@ class PacketFinder:
         self._framers: OrderedDict[tuple[int, int], PacketFramer] = OrderedDict()  # longest unfed first
         self._held = 0
         self._names: dict[int, tuple[str, str]] = {}
-        self._followed: OrderedDict[Endpoints, None] = OrderedDict()
+        self._followed: OrderedDict[Endpoints, bool] = OrderedDict()  # whether it is DCE/RPC
         self._undecided: OrderedDict[Endpoints, list[TcpSegment]] = OrderedDict()
         self._carriers: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         self._carried = 0
         self.understood = 0
         self.skipped: Counter[str] = Counter()
         self.notices: Counter[str] = Counter()
+        self._calls = RpcReader(
+            record=self._record,
+            names=self.names,
+            frames=self._frames,
+            notices=self.notices,
+            negotiator=negotiator,
+        )
+        self._rpc_streams: set[int] = set()
 
     def carried_by(self, frame: int, frames: tuple[int, ...]) -> None:
         """Say that what will come as ``frame`` was put together from several frames (IP fragments)."""
@@ -112,6 +125,11 @@ class PacketFinder:
         if sport in self.ports or dport in self.ports:
             return True
         return endpoints in self._followed or (dst, dport, src, sport) in self._followed
+
+    def calls_on(self, endpoints: Endpoints) -> bool:
+        """Whether segments between ``(src, sport, dst, dport)`` are followed as DCE/RPC."""
+        src, sport, dst, dport = endpoints
+        return self._followed.get(endpoints, False) or self._followed.get((dst, dport, src, sport), False)
 
     def hesitates(self, endpoints: Endpoints) -> bool:
         """Whether segments are kept until it is known what the connection is."""
@@ -149,7 +167,10 @@ class PacketFinder:
             return self._tcp_records(events) if events else []
         records: list[Item] = []
         for followed in self._recognised(segment):
-            records += self._tcp_records(self.tcp.feed(followed))
+            events = self.tcp.feed(followed)
+            if events and self.calls_on((segment.src, segment.sport, segment.dst, segment.dport)):
+                self._rpc_streams.update(event.stream for event in events)
+            records += self._tcp_records(events)
         return records
 
     def datagram(
@@ -209,6 +230,7 @@ class PacketFinder:
         records = self._tcp_records(self.tcp.finish())
         for key in list(self._framers):
             records += self._end(key)
+        records += self._calls.finish()
         for segments in self._undecided.values():
             self.skipped[NOT_MSMQ] += len(segments)
         self._undecided.clear()
@@ -251,9 +273,10 @@ class PacketFinder:
             self.understood += 1
             return [segment]
         place = reverse if reverse in self._undecided else key
-        if segment.payload and is_credible(segment.payload):
+        calls = segment.payload[:1] == b"\5" and starts_pdu(segment.payload)
+        if calls or (segment.payload and is_credible(segment.payload)):
             waiting = self._undecided.pop(place, [])
-            self._followed[key] = None
+            self._followed[key] = calls
             if len(self._followed) > _MAX_UNDECIDED:
                 self._followed.popitem(last=False)
             self.understood += len(waiting) + 1
@@ -291,8 +314,14 @@ class PacketFinder:
         for event in events:
             match event:
                 case StreamBytes(stream, direction, _, data, frame, time):
-                    records += self.framed((stream, direction), data, frame, time)
+                    if stream in self._rpc_streams:
+                        records += self._calls.feed(stream, direction, data, frame, time)
+                    else:
+                        records += self.framed((stream, direction), data, frame, time)
                 case StreamGap(stream, direction, _, length, reason, frame, time):
+                    if stream in self._rpc_streams:
+                        records += self._calls.gap(stream, direction, length, reason, frame, time)
+                        continue
                     framer = self.framer((stream, direction))
                     before = framer.pending_cost
                     found = framer.gap(length, reason, frame, time)
@@ -342,6 +371,9 @@ class PacketFinder:
             records += self._end((event.stream, event.direction))
         elif event.kind in ("closed", "evicted"):
             records += self._end((event.stream, 0)) + self._end((event.stream, 1))
+            if event.stream in self._rpc_streams:
+                self._rpc_streams.discard(event.stream)
+                records += self._calls.end(event.stream)
         if self._streams:
             src, dst = self.names(event.stream, event.direction)
             records.append(

@@ -52,9 +52,10 @@ class RpcBind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A call: request and response in one.
 
-    ``request`` and ``response`` are None where they were not captured, or are ``sealed`` and no key opens them.
-    ``status`` is the HRESULT of the response or the code of the ``fault``. ``guessed`` says that interface and
-    syntax were not captured. ``verified`` is False when a signature is wrong, None when none could be judged.
+    ``request`` and ``response`` are None where they were not captured, or are ``sealed`` and no key opens
+    them. ``status`` is the HRESULT of the response or the code of the ``fault``. ``guessed`` says that
+    interface and syntax were not captured. ``verified`` is False when a signature is wrong, None when none
+    could be judged.
     ``queue`` is the format name that the call names, or that its handle was opened with; ``opened_frame`` and
     ``started_frame`` are the frames that completed the calls that opened this handle and began this receive.
     ``latency`` is the nanoseconds from the last frame of the request to the last of the response.
@@ -95,7 +96,7 @@ class RpcFault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TransferBuffer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The message in a CACTransferBufferV2, [MS-MQMP] 3.1.1.11; ``queue`` is the queue that its call is about."""
+    """The message in a CACTransferBufferV2, [MS-MQMP] 3.1.1.11; ``queue`` is the one its call is about."""
 
     queue: str | None
     properties: MessageProperties

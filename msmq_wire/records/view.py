@@ -52,6 +52,8 @@ def view(value: Any) -> Any:
     """
     if isinstance(value, WireStruct):
         return _VIEWS.get(type(value), _ndr if isinstance(value, NdrStruct) else _struct)(value)
+    if isinstance(value, msgspec.Struct):
+        return _plain(value)
     return _scalar(value)
 
 
@@ -209,11 +211,22 @@ def _scalar(value: Any) -> Any:
         return [view(item) for item in value]
     if isinstance(value, NullPointee):
         return {"pointee": None}
-    return int(value) if isinstance(value, int) else value
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
+
+
+def _plain(value: msgspec.Struct) -> Json:
+    """A value that is no structure of the wire: its fields as they are."""
+    shown: Json = {}
+    for name in value.__struct_fields__:
+        field = getattr(value, name)
+        shown[name] = view(field)
+        if isinstance(field, WcharText) and not field.exact:
+            shown[f"{name}_raw"] = _base64(field)
+    return shown
 
 
 def _struct(value: WireStruct) -> Json:
@@ -237,7 +250,7 @@ def _struct(value: WireStruct) -> Json:
 
 
 def _ndr(value: WireStruct) -> Json:
-    """A structure of a call: an arm of a union under its own name, text without what stands behind its end."""
+    """A structure of a call: an arm of a union under its own name, text up to its end."""
     shown: Json = {}
     for member in members(type(value)):
         name, field = member.name, getattr(value, member.name)

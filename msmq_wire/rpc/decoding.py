@@ -147,5 +147,3 @@ def _misfit(call: DecodedCall) -> int | None:
             return None
         cost += len(opened.anomalies) + len(opened.residue.filler) + (opened.error is not None)
     return cost
-
-

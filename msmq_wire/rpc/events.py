@@ -81,8 +81,8 @@ class Stub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     ``data`` is in the clear and without authentication padding and verification trailer; ``sealed`` says that it
     is still encrypted and cannot be read. ``verified`` is None when no signature could be judged, False when one
-    is wrong. ``trailer`` are the bytes of the verification trailer with the padding in front of it. ``complete`` is False when
-    fragments are missing. ``length`` counts the bytes of its PDUs on the stream, from ``offset``.
+    is wrong. ``trailer`` is the verification trailer. ``complete`` is False when fragments are missing.
+    ``length`` counts the bytes of its PDUs on the stream, from ``offset``.
     """
 
     data: bytes

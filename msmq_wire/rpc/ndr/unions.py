@@ -74,7 +74,7 @@ class Union(NdrType):
     def pointing(self) -> bool:
         return True
 
-    def arm(self, scope: Scope) -> tuple[int, Arm | None]:
+    def arm(self, scope: Any) -> tuple[int, Arm | None]:
         """The discriminant and its arm, None where there is none."""
         selected = evaluate(self.selector, scope)
         if isinstance(selected, Undetermined):

@@ -86,7 +86,7 @@ class SectionArray(NdrType):
 
     def _state(self, reader: NdrReader) -> tuple[Any, ...]:
         lists = (reader.referents, reader.filler, reader.counts, reader.problems)
-        return (reader.pos, reader.depth, *(list(kept) for kept in lists))  # type: ignore[call-overload]  # lists of unlike things
+        return (reader.pos, reader.depth, *(list(kept) for kept in lists))
 
     def _restore(self, reader: NdrReader, state: tuple[Any, ...]) -> None:
         reader.pos, reader.depth, reader.referents, reader.filler, reader.counts, reader.problems = state

@@ -75,7 +75,7 @@ def parse_keytab(data: bytes) -> tuple[KeytabEntry, ...]:
         try:
             return _entries(data, "big", components_with_realm=True)
         except DecodeError as big:
-            raise max(big, little, key=lambda error: len(error.partial)) from None
+            raise max(little, big, key=lambda error: len(error.partial)) from None
 
 
 def _entries(data: bytes, order: _Order, *, components_with_realm: bool) -> tuple[KeytabEntry, ...]:

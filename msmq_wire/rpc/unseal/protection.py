@@ -9,6 +9,7 @@ from msmq_wire.rpc.security import AuthenticationLevel, ProtectedPdu, Unwrapped
 __all__ = ["Readings", "SequenceNumbers", "SignedParts", "closed", "one_line", "plural"]
 
 _LONGEST_TEXT = 256
+_LONGEST_GAP = 1 << 20  # a number further ahead was not caused by loss
 
 
 class SignedParts(Enum):
@@ -64,11 +65,11 @@ class SequenceNumbers:
         self._modulus = 1 << bits
 
     def missing(self, number: int) -> int:
-        """Return how many PDUs lie between the last one and this; negative for one that comes again."""
+        """Return how many PDUs lie between the last one and this; -1 where the number cannot be."""
         if self._expected is None:
             return 0
         ahead = (number - self._expected) % self._modulus
-        return ahead if ahead < self._modulus // 2 else ahead - self._modulus
+        return ahead if ahead <= _LONGEST_GAP else -1
 
     def accept(self, number: int) -> None:
         """Go on from a PDU that was right."""

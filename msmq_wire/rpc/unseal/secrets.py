@@ -62,7 +62,7 @@ class Secrets(msgspec.Struct, frozen=True):
         return cls(tuple(dict.fromkeys(hashes)), tuple(dict.fromkeys(keys)))
 
     def __repr__(self) -> str:
-        return f"Secrets({len(self.nt_hashes)} NT hashes, {len(self.keys)} keys of services)"
+        return f"Secrets(nt_hashes: {len(self.nt_hashes)}, keys: {len(self.keys)})"
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         return [("nt_hashes", len(self.nt_hashes)), ("keys", len(self.keys))]

@@ -31,7 +31,7 @@ def _run(script: str, *arguments: str) -> dict[str, Any]:
     return told
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def oracle() -> Oracle:
     """Call with the name of a library and arguments: what its script under tests/oracles prints."""
 
@@ -43,7 +43,7 @@ def oracle() -> Oracle:
     return run
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def cut() -> Callable[[bytes, bool], ProtectedPdu | bytes]:
     """Call with a PDU and whether the client sent it: a request or response cut, of others the auth_value."""
 
@@ -55,7 +55,13 @@ def cut() -> Callable[[bytes, bool], ProtectedPdu | bytes]:
         body = 24 + 16 * bool(data[3] & _OBJECT_UUID)
         trailer = data[start : start + 8]
         return ProtectedPdu(
-            from_client, trailer[1], data[:body], data[body:start], trailer, data[start + 8 :], header_signing=False
+            from_client,
+            trailer[1],
+            data[:body],
+            data[body:start],
+            trailer,
+            data[start + 8 :],
+            header_signing=False,
         )
 
     return cut_pdu

@@ -23,7 +23,9 @@ _MECHANISMS = ["ntlm", "anonymous", "aes128", "aes256", "rc4"]
 
 
 def _secrets(told: dict[str, Any]) -> Secrets:
-    keys = tuple(KeytabEntry(name, kvno, etype, bytes.fromhex(key)) for name, kvno, etype, key in told["keys"])
+    keys = tuple(
+        KeytabEntry(name, kvno, etype, bytes.fromhex(key)) for name, kvno, etype, key in told["keys"]
+    )
     return Secrets((nt_hash(told["password"]),), keys)
 
 
@@ -57,9 +59,14 @@ def test_every_request_opens_and_is_genuine(oracle: Oracle, cut: Cut, mechanism:
 def test_without_the_right_key_the_note_names_the_service(oracle: Oracle, cut: Cut, mechanism: str) -> None:
     told = oracle("impacket", mechanism, 6)
     negotiation, opened = _follow(told, cut, Secrets())
-    assert negotiation.note == f"Kerberos: no key given for HOST/queue.corp.example@CORP.EXAMPLE ({mechanism}, kvno 3)"
+    assert (
+        negotiation.note
+        == f"Kerberos: no key given for HOST/queue.corp.example@CORP.EXAMPLE ({mechanism}, kvno 3)"
+    )
     assert {(found.stub, found.verified, found.note) for found in opened} == {(None, None, negotiation.note)}
-    wrong = tuple(KeytabEntry(e.principal, e.kvno, e.etype, bytes(len(e.key))) for e in _secrets(told["secrets"]).keys)
+    wrong = tuple(
+        KeytabEntry(e.principal, e.kvno, e.etype, bytes(len(e.key))) for e in _secrets(told["secrets"]).keys
+    )
     other, _ = _follow(told, cut, Secrets((), wrong))
     assert other.note == (
         f"Kerberos: 1 key tried and none right for HOST/queue.corp.example@CORP.EXAMPLE ({mechanism}, kvno 3)"
@@ -82,7 +89,9 @@ def test_a_request_that_comes_again_is_not_genuine(oracle: Oracle, cut: Cut, mec
 
 
 @pytest.mark.parametrize("mechanism", ["aes256", "rc4"])
-def test_a_lost_request_is_noted_and_the_next_one_still_opens(oracle: Oracle, cut: Cut, mechanism: str) -> None:
+def test_a_lost_request_is_noted_and_the_next_one_still_opens(
+    oracle: Oracle, cut: Cut, mechanism: str
+) -> None:
     told = dict(oracle("impacket", mechanism, 6))
     told["pdus"] = [*told["pdus"][:-3], told["pdus"][-1]]
     _, opened = _follow(told, cut, _secrets(told["secrets"]))
@@ -117,9 +126,15 @@ def test_a_changed_byte_anywhere_is_found(oracle: Oracle, cut: Cut, mechanism: s
         assert isinstance(part, ProtectedPdu)
         start = len(part.header) + len(part.stub)
         # Without header signing nothing protects the sec_trailer, and in RC4's frame nothing its length.
-        if start <= at < start + len(part.trailer) or (mechanism == "rc4" and at == start + len(part.trailer) + 1):
+        if start <= at < start + len(part.trailer) or (
+            mechanism == "rc4" and at == start + len(part.trailer) + 1
+        ):
             continue
         data[at] ^= 0x20
         changed["pdus"] = [*told["pdus"][:-4], {"from_client": True, "bytes": bytes(data).hex()}]
         _, opened = _follow(changed, cut, _secrets(told["secrets"]))
-        assert opened[1].verified is False, at
+        if (mechanism, level) == ("rc4", 5):
+            # Nothing signs the sequence number of a MIC token of RC4: a small lie reads as a gap.
+            assert opened[1].verified is False or "not in the capture" in opened[1].note, at
+        else:
+            assert opened[1].verified is False, at

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import struct
 
 import pytest
+from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
+from cryptography.hazmat.primitives.ciphers import Cipher
 
 from msmq_wire.rpc.security import ProtectedPdu
 from msmq_wire.rpc.unseal.negotiation import TokenNegotiation
@@ -37,7 +41,9 @@ def _sealed(stub: bytes = _SEALED, signature: bytes = _SIGNATURE, level: int = 6
     return ProtectedPdu(True, level, b"header", stub, b"trailer!", signature, header_signing=False)
 
 
-def _negotiation(*passwords: str, messages: tuple[bytes, bytes] = (_CHALLENGE, _AUTHENTICATE)) -> TokenNegotiation:
+def _negotiation(
+    *passwords: str, messages: tuple[bytes, bytes] = (_CHALLENGE, _AUTHENTICATE)
+) -> TokenNegotiation:
     negotiation = TokenNegotiation(Secrets.of(passwords))
     negotiation.exchange(False, messages[0])
     negotiation.exchange(True, messages[1])
@@ -163,7 +169,9 @@ def test_the_user_name_is_folded_unit_by_unit_as_windows_does() -> None:
 def test_a_weak_key_is_cut_to_its_length_before_it_is_hashed() -> None:
     one, other = b"1234567" + bytes(9), b"1234567" + b"\xff" * 9
     assert seal_key(one, _KEY_56, from_client=True) == seal_key(other, _KEY_56, from_client=True)
-    assert seal_key(b"12345" + bytes(11), 0, from_client=False) == seal_key(b"12345ab" + bytes(9), 0, from_client=False)
+    assert seal_key(b"12345" + bytes(11), 0, from_client=False) == seal_key(
+        b"12345ab" + bytes(9), 0, from_client=False
+    )
     assert seal_key(one, _KEY_128, from_client=True) != seal_key(other, _KEY_128, from_client=True)
 
 
@@ -172,3 +180,84 @@ def test_ntlm_of_the_first_version_is_named_and_not_opened() -> None:
     struct.pack_into("<HH", first, 20, 24, 24)
     note = _negotiation("Password", messages=(_CHALLENGE, bytes(first))).note
     assert note == "NTLM: Domain\\User answered with NTLMv1, which is not opened"
+
+
+class _Client:
+    """Seals and signs with the keys of [MS-NLMP] 4.2.4, as 3.4.4.2 says."""
+
+    def __init__(self, number: int = 0) -> None:
+        self._stream = Cipher(ARC4(bytes.fromhex("59f600973cc4960a25480a7c196e4c58")), mode=None).encryptor()
+        self._number = number
+
+    def send(self, stub: bytes, level: int = 6, signed: bytes | None = None) -> ProtectedPdu:
+        sealed = self._stream.update(stub) if level == 6 else stub
+        number = struct.pack("<I", self._number)
+        key = bytes.fromhex("4788dc861b4782f35d43fd98fe1a2d39")
+        digest = hmac.new(key, number + (stub if signed is None else signed), hashlib.md5).digest()[:8]
+        signature = b"\x01\0\0\0" + self._stream.update(digest) + number
+        self._number += 1
+        return _sealed(sealed, signature, level)
+
+
+@pytest.mark.parametrize("level", [3, 4, 5])
+def test_signed_stubs_move_the_cipher_stream_by_their_signatures(level: int) -> None:
+    client, negotiation = _Client(), _negotiation("Password")
+    for stub in (b"one", b"", b"three"):
+        opened = negotiation.unwrap(client.send(stub, level))
+        assert (opened.stub, opened.verified, opened.note) == (stub, True, "")
+
+
+@pytest.mark.parametrize(("level", "verified"), [(4, True), (5, False), (6, False)])
+def test_a_signature_over_nothing_is_right_at_packet_level_only(level: int, verified: bool) -> None:
+    opened = _negotiation("Password").unwrap(_Client().send(b"stub", level, signed=b""))
+    assert (opened.stub, opened.verified) == (b"stub", verified)
+
+
+def test_header_signing_is_found_without_being_announced_and_stays() -> None:
+    client, negotiation = _Client(), _negotiation("Password")
+    for stub in (b"one", b"", b"three"):
+        pdu = client.send(stub, signed=b"header" + stub + b"trailer!")
+        assert negotiation.unwrap(pdu).verified is True
+
+
+def test_empty_sealed_stubs_keep_the_cipher_stream_in_step() -> None:
+    client, negotiation = _Client(), _negotiation("Password")
+    for stub in (b"", b"", b"text", b"", b"more"):
+        opened = negotiation.unwrap(client.send(stub))
+        assert (opened.stub, opened.verified) == (stub, True)
+
+
+def test_the_first_number_may_be_one_after_a_mech_list_mic() -> None:
+    client, negotiation = _Client(number=1), _negotiation("Password")
+    for stub in (b"one", b"two"):
+        opened = negotiation.unwrap(client.send(stub))
+        assert (opened.verified, opened.note) == (True, "")
+
+
+def test_a_wrong_signature_does_not_spoil_the_pdus_behind_it() -> None:
+    client, negotiation = _Client(), _negotiation("Password")
+    assert negotiation.unwrap(client.send(b"one", signed=b"something else")).verified is False
+    assert negotiation.unwrap(client.send(b"two")).verified is True
+
+
+def test_a_megabyte_of_fragments_opens() -> None:
+    client, negotiation = _Client(), _negotiation("Password")
+    for number in range(256):
+        fragment = bytes([number]) * 4096
+        opened = negotiation.unwrap(client.send(fragment))
+        assert (opened.stub, opened.verified) == (fragment, True)
+
+
+def test_a_first_number_that_cannot_be_is_wrong_even_with_a_right_signature() -> None:
+    assert _negotiation("Password").unwrap(_Client(number=0x7FFFFFFF).send(b"stub")).verified is False
+
+
+def test_an_anonymous_session_needs_no_secret() -> None:
+    # Without names and responses the session key is RC4 under sixteen zeros, [MS-NLMP] 3.3.2.
+    encrypted = Cipher(ARC4(bytes(16)), mode=None).encryptor().update(b"\x55" * 16)
+    nothing = struct.pack("<HHI", 0, 0, 64)
+    message = b"NTLMSSP\0" + struct.pack("<I", 3) + nothing * 5 + struct.pack("<HHI", 16, 16, 64)
+    message += struct.pack("<I", 0xE2888235) + encrypted
+    negotiation = _negotiation(messages=(_CHALLENGE, message))
+    assert (negotiation.account, negotiation.note) == ("ANONYMOUS LOGON", "")
+    assert negotiation.unwrap(_sealed()).stub == _PLAINTEXT

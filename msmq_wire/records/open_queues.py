@@ -1,0 +1,180 @@
+"""What calls have to do with each other: the queue behind a handle, the receive that another call ends.
+
+The rule kept here: handles belong to a server, whatever connection brings them; what is remembered is bounded,
+and what was forgotten is only not told.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import msgspec
+
+from msmq_wire.rpc.decoding import DecodedCall
+from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
+from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = ["Links", "OpenQueues", "read_descriptor"]
+
+_KEPT = 1 << 16
+_ENDS = frozenset(
+    (
+        "R_EndReceive",
+        "R_EndTransactionalReceive",
+        "R_CancelReceive",
+        "RemoteQMEndReceive",
+        "RemoteQMCancelReceive",
+    )
+)
+_STARTS = frozenset(
+    (
+        "R_StartReceive",
+        "R_StartTransactionalReceive",
+        "RemoteQMStartReceive",
+        "RemoteQMStartReceive2",
+        "RemoteQMStartReceiveByLookupId",
+    )
+)
+_NUMBERS = ("h_queue", "h_remote_queue", "h_qm_context")
+"""Members by which a request names an open queue without a handle."""
+_GIVES = {
+    "R_QMOpenRemoteQueue": ("ph_queue", "h_queue"),
+    "rpc_QMOpenQueueInternal": ("pdw_qm_context", "h_qm_context"),
+}
+"""The member of a response whose number stands for the queue, and as what requests have it."""
+
+
+class Links(msgspec.Struct, frozen=True, gc=False):
+    """What the calls before tell of a call; fields as in `RpcCall`."""
+
+    queue: str | None = None
+    request_id: int | None = None
+    opened_frame: int | None = None
+    started_frame: int | None = None
+
+
+class _Opened(msgspec.Struct, frozen=True, gc=False):
+    queue: str | None
+    frame: int | None
+
+
+class OpenQueues:
+    """Follows the handles, and the numbers that stand for queues, of all servers in a capture."""
+
+    def __init__(self) -> None:
+        self._opened: OrderedDict[Hashable, _Opened] = OrderedDict()
+        self._started: OrderedDict[Hashable, int] = OrderedDict()
+
+    def take(self, server: str, call: DecodedCall, frame: int) -> Links:
+        """Take a call to ``server`` (its address, no port) that ``frame`` completes; say what it is about."""
+        if call.method is None:
+            return Links()
+        name = call.method.name
+        request = None if call.request is None else call.request.value
+        response = None if call.response is None else call.response.value
+        descriptor = read_descriptor(request)
+        request_id = _number(request, "dw_request_id")
+        if request_id is None:
+            request_id = _number(descriptor, "dw_request_id")
+        queue = _named_queue(request)
+        opened = next(
+            (self._opened[key] for key in _keys(server, request, descriptor) if key in self._opened), None
+        )
+        if queue is None and opened is not None:
+            queue = opened.queue
+        started = None
+        if name in _ENDS:
+            started = next(
+                (
+                    self._started[key, request_id]
+                    for key in _keys(server, request, descriptor)
+                    if (key, request_id) in self._started
+                ),
+                None,
+            )
+        elif name in _STARTS:
+            for key in _keys(server, request, descriptor):
+                self._start((key, request_id), frame)
+            # RemoteQMEndReceive names the receive by the handle that it got, and no request.
+            for key in _keys(server, response, None):
+                self._start((key, None), frame)
+        if not call.status:
+            self._remember(server, name, request, response, _Opened(queue, frame))
+        return Links(queue, request_id, None if opened is None else opened.frame, started)
+
+    def _remember(self, server: str, name: str, request: Any, response: Any, opened: _Opened) -> None:
+        before = {handle.uuid for handle in _handles(request)}
+        after = {handle.uuid for handle in _handles(response) if not handle.null}
+        for uuid in after - before:
+            self._open((server, "handle", uuid), opened)
+        if after or any(handle.null for handle in _handles(response)):
+            for uuid in before - after:
+                self._opened.pop((server, "handle", uuid), None)
+        if name in _GIVES:
+            member, known_as = _GIVES[name]
+            number = _number(response, member)
+            if number:
+                self._open((server, known_as, number), opened)
+
+    def _open(self, key: Hashable, opened: _Opened) -> None:
+        self._opened[key] = opened
+        self._opened.move_to_end(key)
+        if len(self._opened) > _KEPT:
+            self._opened.popitem(last=False)
+
+    def _start(self, key: Hashable, frame: int) -> None:
+        self._started[key] = frame
+        self._started.move_to_end(key)
+        if len(self._started) > _KEPT:
+            self._started.popitem(last=False)
+
+
+def read_descriptor(value: Any) -> RemoteReadDesc | None:
+    """The REMOTEREADDESC of a request or response of qm2qm, None without one."""
+    found = getattr(value, "lp_remote_read_desc", None)
+    if found is None:
+        second = getattr(value, "lp_remote_read_desc2", None)
+        found = second.p_remote_read_desc if isinstance(second, RemoteReadDesc2) else None
+    return found if isinstance(found, RemoteReadDesc) else None
+
+
+def _handles(value: Any) -> Iterator[ContextHandle]:
+    if isinstance(value, msgspec.Struct):
+        for member in msgspec.structs.astuple(value):
+            if isinstance(member, ContextHandle) and isinstance(member.uuid, GUID):
+                yield member
+
+
+def _number(value: Any, name: str) -> int | None:
+    number = getattr(value, name, None)
+    return number if isinstance(number, int) else None
+
+
+def _keys(server: str, value: Any, descriptor: RemoteReadDesc | None) -> list[tuple[str, str, Hashable]]:
+    """What stands for an open queue, or for a receive, in a request or a response."""
+    keys: list[tuple[str, str, Hashable]] = [
+        (server, "handle", handle.uuid) for handle in _handles(value) if not handle.null
+    ]
+    for part in (value, descriptor):
+        for name in _NUMBERS:
+            number = _number(part, name)
+            if number:
+                keys.append((server, "h_queue" if name == "h_remote_queue" else name, number))
+    return keys
+
+
+def _named_queue(request: Any) -> str | None:
+    """The queue that a request names itself."""
+    named = getattr(request, "p_queue_format", None)
+    if named is None:
+        held = getattr(request, "p_object_format", None)
+        named = held.arm if isinstance(held, ObjectFormat) else None
+    if isinstance(named, QueueFormat) and named.arm is not msgspec.UNSET:
+        name = named.format_name
+        return None if name is None else str(name)
+    path = getattr(request, "lpwcs_path_name", None)
+    return getattr(path, "text", None)
