@@ -11,6 +11,7 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.source import CaptureSource, Source
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.finder import PacketFinder
+from msmq_wire.rpc.security import Negotiator
 
 __all__ = ["CHUNK_SIZE", "BatchReader", "PacketBatch", "read_batches"]
 
@@ -43,6 +44,7 @@ def read_batches(
     ports: Collection[int] = (),
     chunk_size: int | None = None,
     streams: bool = False,
+    negotiator: Negotiator | None = None,
 ) -> Iterator[PacketBatch]:
     """Yield the packets and records of a capture in batches; together they are those of `read_capture`.
 
@@ -50,7 +52,7 @@ def read_batches(
     Needs numpy and pyarrow. Arguments and errors are otherwise those of `CaptureReader`.
     """
     with Source(source) as opened:
-        finder = PacketFinder(capture=opened.name, ports=ports, streams=streams)
+        finder = PacketFinder(capture=opened.name, ports=ports, streams=streams, negotiator=negotiator)
         failure: CaptureError | None = None
         try:
             yield from BatchReader(opened, finder, chunk_size=chunk_size)

@@ -143,9 +143,15 @@ class Harvest:
         order = np.argsort(keys, kind="stable")
         number = np.empty(len(keys), np.int64)
         number[order] = np.arange(first_id, first_id + len(keys))
+        renumbered: dict[int, int] = {}
         for record, own in zip(self._records, number[count:].tolist(), strict=True):
             # Nobody has seen it yet.
+            renumbered[record.id] = own
             msgspec.structs.force_setattr(record, "id", own)
+        for record in self._records:
+            if record.parent is not None:
+                # What carried it was completed by the same frame.
+                msgspec.structs.force_setattr(record, "parent", renumbered[record.parent])
         sorted_records = [self._records[place] for place in np.argsort(number[count:]).tolist()]
         place = order[order < count]
         start, stop = packets.start[place], packets.stop[place]

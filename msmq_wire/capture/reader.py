@@ -16,6 +16,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Record
+from msmq_wire.rpc.security import Negotiator
 
 __all__ = ["CaptureReader", "Summary", "read_capture"]
 
@@ -41,7 +42,7 @@ class CaptureReader:
 
     ``source`` is a path, ``"-"`` for standard input or a binary file object: pcap or pcapng, plain, gzip or
     zstd. ``ports`` are TCP ports to follow beside 1801, ``streams`` adds ``tcp_stream`` records, ``first_id``
-    numbers the first record. Memory stays bounded. Raises CaptureError when the source cannot be opened or
+    numbers the first record; ``negotiator`` opens sealed calls: that of `msmq_wire.rpc.unseal`. Memory stays bounded. Raises CaptureError when the source cannot be opened or
     is no capture; damage later on ends the iteration with an ``error`` record. ``summary`` counts as it
     goes.
 
@@ -57,6 +58,7 @@ class CaptureReader:
         ports: Collection[int] = (),
         streams: bool = False,
         first_id: int = 1,
+        negotiator: Negotiator | None = None,
         columns: bool | None = None,
     ) -> None:
         self.source = Source(source)
@@ -67,6 +69,7 @@ class CaptureReader:
             ports=ports,
             streams=streams,
             first_id=first_id,
+            negotiator=negotiator,
         )
 
     def __enter__(self) -> CaptureReader:
@@ -127,8 +130,12 @@ class CaptureReader:
 
 
 def read_capture(
-    source: CaptureSource, *, ports: Collection[int] = (), streams: bool = False
+    source: CaptureSource,
+    *,
+    ports: Collection[int] = (),
+    streams: bool = False,
+    negotiator: Negotiator | None = None,
 ) -> Iterator[Record]:
     """Yield the records of a capture; arguments and errors as for `CaptureReader`."""
-    with CaptureReader(source, ports=ports, streams=streams) as reader:
+    with CaptureReader(source, ports=ports, streams=streams, negotiator=negotiator) as reader:
         yield from reader

@@ -17,6 +17,7 @@ from msmq_wire.capture.index import Array
 from msmq_wire.capture.source import CaptureSource
 from msmq_wire.engines import arrow, columns
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
+from msmq_wire.rpc.security import Negotiator
 
 __all__ = ["OTHER", "read_tables", "schema"]
 
@@ -67,6 +68,7 @@ def read_tables(
     ports: Collection[int] = (),
     streams: bool = False,
     judge: bool = True,
+    negotiator: Negotiator | None = None,
 ) -> Iterator[Mapping[str, Any]]:
     """Yield pyarrow record batches by table, part of the capture after part of it.
 
@@ -74,7 +76,7 @@ def read_tables(
     part share. ``judge=False`` leaves the anomalies out. Needs numpy and pyarrow; arguments and errors are
     otherwise those of `CaptureReader`.
     """
-    for batch in read_batches(source, ports=ports, streams=streams):
+    for batch in read_batches(source, ports=ports, streams=streams, negotiator=negotiator):
         yield dict(_tables(batch, judge))
 
 

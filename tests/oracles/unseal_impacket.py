@@ -1,6 +1,6 @@
 """An impacket client talks to a scripted server and prints its PDUs as JSON; run in a process of its own.
 
-Arguments: mechanism (``ntlm``, ``anonymous``, ``aes128``, ``aes256``, ``rc4``) and authentication level (5 or 6).
+Arguments: mechanism (``ntlm``, ``anonymous``, ``aes128``, ``aes256``, ``rc4``) and level (5 or 6).
 The server answers only as far as the handshake needs it. Printed: ``secrets`` (password, keytab entries),
 ``account``, ``pdus`` (``from_client``, ``bytes``) and ``stubs`` (what the client put into its requests).
 """
@@ -8,21 +8,20 @@ The server answers only as far as the handshake needs it. Printed: ``secrets`` (
 from __future__ import annotations
 
 import datetime
+import importlib
 import json
 import struct
 import sys
 from typing import Any
 
-from impacket import ntlm
-from impacket.dcerpc.v5 import rpcrt
-from impacket.dcerpc.v5.rpcrt import DCERPC_v5
-from impacket.krb5 import constants
-from impacket.krb5.asn1 import AP_REP, TGS_REP, EncAPRepPart, EncTicketPart, seq_set
-from impacket.krb5.crypto import Key, _enctype_table
-from impacket.krb5.types import KerberosTime, Principal, Ticket
-from impacket.spnego import SPNEGO_NegTokenResp
-from pyasn1.codec.der import encoder
-from pyasn1.type.univ import noValue
+_rpcrt: Any = importlib.import_module("impacket.dcerpc.v5.rpcrt")
+_constants: Any = importlib.import_module("impacket.krb5.constants")
+_asn1: Any = importlib.import_module("impacket.krb5.asn1")
+_crypto: Any = importlib.import_module("impacket.krb5.crypto")
+_types: Any = importlib.import_module("impacket.krb5.types")
+_spnego: Any = importlib.import_module("impacket.spnego")
+_encode: Any = importlib.import_module("pyasn1.codec.der.encoder").encode
+_no_value: Any = importlib.import_module("pyasn1.type.univ").noValue
 
 REALM, SERVICE, USER, PASSWORD = "CORP.EXAMPLE", "HOST/queue.corp.example", "alice", "Pa55w\u00f6rd"
 STUBS = [b"", b"\x00\x01\x02\x03" * 4, bytes(range(256)) * 9 + b"abc", b"", b"last"]
@@ -89,52 +88,52 @@ def ntlm_challenge() -> bytes:
     return b"NTLMSSP\0" + struct.pack("<I", 2) + fields + target + pairs
 
 
-def forged_ticket(etype: int, service_key: bytes, session_key: bytes) -> tuple[bytes, Ticket]:
-    """A TGS-REP with a service ticket sealed for the service, and the ticket."""
+def forged_ticket(etype: int, service_key: bytes, session_key: bytes) -> bytes:
+    """A TGS-REP with a service ticket sealed for the service."""
     now = datetime.datetime.now(datetime.UTC)
-    part = EncTicketPart()
-    part["flags"] = constants.encodeFlags([])
-    part["key"] = noValue
+    part = _asn1.EncTicketPart()
+    part["flags"] = _constants.encodeFlags([])
+    part["key"] = _no_value
     part["key"]["keytype"], part["key"]["keyvalue"] = etype, session_key
     part["crealm"] = REALM
-    seq_set(part, "cname", Principal(USER, type=1).components_to_asn1)
-    part["transited"] = noValue
+    _asn1.seq_set(part, "cname", _types.Principal(USER, type=1).components_to_asn1)
+    part["transited"] = _no_value
     part["transited"]["tr-type"], part["transited"]["contents"] = 0, b""
     for name in ("authtime", "starttime", "endtime"):
-        part[name] = KerberosTime.to_asn1(now)
-    cipher = _enctype_table[etype]
-    sealed = cipher.encrypt(Key(etype, service_key), 2, encoder.encode(part), None)
-    reply = TGS_REP()
+        part[name] = _types.KerberosTime.to_asn1(now)
+    cipher = _crypto._enctype_table[etype]
+    sealed = cipher.encrypt(_crypto.Key(etype, service_key), 2, _encode(part), None)
+    reply = _asn1.TGS_REP()
     reply["pvno"], reply["msg-type"], reply["crealm"] = 5, 13, REALM
-    seq_set(reply, "cname", Principal(USER, type=1).components_to_asn1)
+    _asn1.seq_set(reply, "cname", _types.Principal(USER, type=1).components_to_asn1)
     for part_name, data in (("ticket", None), ("enc-part", b"unused")):
-        reply[part_name] = noValue
+        reply[part_name] = _no_value
         if data is not None:
             reply[part_name]["etype"], reply[part_name]["cipher"] = etype, data
     reply["ticket"]["tkt-vno"], reply["ticket"]["realm"] = 5, REALM
-    seq_set(reply["ticket"], "sname", Principal(SERVICE, type=2).components_to_asn1)
-    reply["ticket"]["enc-part"] = noValue
+    _asn1.seq_set(reply["ticket"], "sname", _types.Principal(SERVICE, type=2).components_to_asn1)
+    reply["ticket"]["enc-part"] = _no_value
     reply["ticket"]["enc-part"]["etype"], reply["ticket"]["enc-part"]["kvno"] = etype, 3
     reply["ticket"]["enc-part"]["cipher"] = sealed
-    return encoder.encode(reply), reply["ticket"]
+    return bytes(_encode(reply))
 
 
 def ap_rep(etype: int, session_key: bytes, subkey: bytes) -> bytes:
     """The server's answer in DCE style, inside SPNEGO."""
-    part = EncAPRepPart()
-    part["ctime"], part["cusec"] = KerberosTime.to_asn1(datetime.datetime.now(datetime.UTC)), 0
-    part["subkey"] = noValue
+    part = _asn1.EncAPRepPart()
+    part["ctime"], part["cusec"] = _types.KerberosTime.to_asn1(datetime.datetime.now(datetime.UTC)), 0
+    part["subkey"] = _no_value
     part["subkey"]["keytype"], part["subkey"]["keyvalue"] = etype, subkey
     part["seq-number"] = 77
-    reply = AP_REP()
+    reply = _asn1.AP_REP()
     reply["pvno"], reply["msg-type"] = 5, 15
-    reply["enc-part"] = noValue
+    reply["enc-part"] = _no_value
     reply["enc-part"]["etype"] = etype
-    reply["enc-part"]["cipher"] = _enctype_table[etype].encrypt(
-        Key(etype, session_key), 12, encoder.encode(part), None
+    reply["enc-part"]["cipher"] = _crypto._enctype_table[etype].encrypt(
+        _crypto.Key(etype, session_key), 12, _encode(part), None
     )
-    answer = SPNEGO_NegTokenResp()
-    answer["ResponseToken"] = encoder.encode(reply)
+    answer = _spnego.SPNEGO_NegTokenResp()
+    answer["ResponseToken"] = _encode(reply)
     return bytes(answer.getData())
 
 
@@ -142,24 +141,28 @@ def main(mechanism: str, level: int) -> None:
     """Run one conversation and print it."""
     secrets: dict[str, Any] = {"password": PASSWORD, "keys": []}
     if mechanism in ("ntlm", "anonymous"):
-        server = ScriptedServer([ntlm_challenge()], rpcrt.RPC_C_AUTHN_WINNT, level)
-        client = DCERPC_v5(server)
+        server = ScriptedServer([ntlm_challenge()], _rpcrt.RPC_C_AUTHN_WINNT, level)
+        client = _rpcrt.DCERPC_v5(server)
         named = mechanism == "ntlm"
         client.set_credentials(USER if named else "", PASSWORD if named else "", "CORP" if named else "")
-        client.set_auth_type(rpcrt.RPC_C_AUTHN_WINNT)
+        client.set_auth_type(_rpcrt.RPC_C_AUTHN_WINNT)
         account = "CORP\\alice" if named else "ANONYMOUS LOGON"
     else:
         etype = ETYPES[mechanism]
         size = 32 if etype == 18 else 16
         service_key, session_key, subkey = (bytes(range(start, start + size)) for start in (1, 64, 128))
-        reply, _ = forged_ticket(etype, service_key, session_key)
+        reply = forged_ticket(etype, service_key, session_key)
         secrets["keys"] = [[f"{SERVICE}@{REALM}", 3, etype, service_key.hex()]]
         tokens = [ap_rep(etype, session_key, subkey), bytes.fromhex("a1073005a0030a0100")]
-        server = ScriptedServer(tokens, rpcrt.RPC_C_AUTHN_GSS_NEGOTIATE, level)
-        client = DCERPC_v5(server)
-        given = {"KDC_REP": reply, "cipher": _enctype_table[etype], "sessionKey": Key(etype, session_key)}
+        server = ScriptedServer(tokens, _rpcrt.RPC_C_AUTHN_GSS_NEGOTIATE, level)
+        client = _rpcrt.DCERPC_v5(server)
+        given = {
+            "KDC_REP": reply,
+            "cipher": _crypto._enctype_table[etype],
+            "sessionKey": _crypto.Key(etype, session_key),
+        }
         client.set_credentials(USER, "", REALM, TGS=given)
-        client.set_auth_type(rpcrt.RPC_C_AUTHN_GSS_NEGOTIATE)
+        client.set_auth_type(_rpcrt.RPC_C_AUTHN_GSS_NEGOTIATE)
         account = f"{USER}@{REALM}"
     client.set_auth_level(level)
     client.bind(INTERFACE)
@@ -170,5 +173,4 @@ def main(mechanism: str, level: int) -> None:
 
 
 if __name__ == "__main__":
-    assert ntlm.USE_NTLMv2, "the other versions are not what is tested"
     main(sys.argv[1], int(sys.argv[2]))

@@ -1,4 +1,4 @@
-"""scapy's security providers talk to each other and print what they exchange as JSON; run in a process of its own.
+"""scapy's security providers talk to each other; what they exchange is printed as JSON, in an own process.
 
 Argument: the provider (``ntlm``, ``aes128``, ``aes256``, ``rc4``). Printed: ``secrets``, and by name
 (``bare`` or ``spnego``, authentication level, ``header`` or ``body`` for what is signed) the conversations:
@@ -7,82 +7,69 @@ Argument: the provider (``ntlm``, ``aes128``, ``aes256``, ``rc4``). Printed: ``s
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
-from scapy.asn1.asn1 import (
-    ASN1_BIT_STRING,
-    ASN1_GENERAL_STRING,
-    ASN1_GENERALIZED_TIME,
-    ASN1_INTEGER,
-    ASN1_STRING,
-)
-from scapy.layers.gssapi import GSS_C_FLAGS, SSP
-from scapy.layers.kerberos import (
-    EncryptedData,
-    EncryptionKey,
-    EncTicketPart,
-    KerberosSSP,
-    KRB_Ticket,
-    PrincipalName,
-    TransitedEncoding,
-)
-from scapy.layers.ntlm import MD4le, NTLMSSP
-from scapy.layers.spnego import SPNEGOSSP
-from scapy.libs.rfc3961 import EncryptionType, Key
+_asn1: Any = importlib.import_module("scapy.asn1.asn1")
+_gssapi: Any = importlib.import_module("scapy.layers.gssapi")
+_kerberos: Any = importlib.import_module("scapy.layers.kerberos")
+_ntlm: Any = importlib.import_module("scapy.layers.ntlm")
+_spnego: Any = importlib.import_module("scapy.layers.spnego")
+_rfc3961: Any = importlib.import_module("scapy.libs.rfc3961")
 
 REALM, SERVICE, USER, PASSWORD = "CORP.EXAMPLE", "HOST/queue.corp.example", "alice", "Pa55w0rd"
 STUBS = [b"", b"\x00\x01\x02\x03" * 4, b"", bytes(range(256)) * 16, b"sixteen bytes ok", bytes(32)]
 ETYPES = {"aes128": 17, "aes256": 18, "rc4": 23}
 FLAGS = (
-    GSS_C_FLAGS.GSS_C_MUTUAL_FLAG
-    | GSS_C_FLAGS.GSS_C_REPLAY_FLAG
-    | GSS_C_FLAGS.GSS_C_SEQUENCE_FLAG
-    | GSS_C_FLAGS.GSS_C_INTEG_FLAG
-    | GSS_C_FLAGS.GSS_C_CONF_FLAG
-    | GSS_C_FLAGS.GSS_C_DCE_STYLE
+    _gssapi.GSS_C_FLAGS.GSS_C_MUTUAL_FLAG
+    | _gssapi.GSS_C_FLAGS.GSS_C_REPLAY_FLAG
+    | _gssapi.GSS_C_FLAGS.GSS_C_SEQUENCE_FLAG
+    | _gssapi.GSS_C_FLAGS.GSS_C_INTEG_FLAG
+    | _gssapi.GSS_C_FLAGS.GSS_C_CONF_FLAG
+    | _gssapi.GSS_C_FLAGS.GSS_C_DCE_STYLE
 )
 
 
 def kerberos(etype: int) -> tuple[Any, Any, list[Any]]:
     """Client, server and the keytab entry of a forged ticket."""
     size = 32 if etype == 18 else 16
-    service_key = Key(EncryptionType(etype), bytes(range(1, 1 + size)))
-    session_key = Key(EncryptionType(etype), bytes(range(64, 64 + size)))
-    now = ASN1_GENERALIZED_TIME(datetime.now(timezone.utc).replace(microsecond=0))
-    ticket = KRB_Ticket(
-        realm=ASN1_GENERAL_STRING(REALM.encode()),
-        sname=PrincipalName.fromSPN(SERVICE),
-        encPart=EncryptedData(kvno=ASN1_INTEGER(3)),
+    service_key = _rfc3961.Key(_rfc3961.EncryptionType(etype), bytes(range(1, 1 + size)))
+    session_key = _rfc3961.Key(_rfc3961.EncryptionType(etype), bytes(range(64, 64 + size)))
+    now = _asn1.ASN1_GENERALIZED_TIME(datetime.now(UTC).replace(microsecond=0))
+    ticket = _kerberos.KRB_Ticket(
+        realm=_asn1.ASN1_GENERAL_STRING(REALM.encode()),
+        sname=_kerberos.PrincipalName.fromSPN(SERVICE),
+        encPart=_kerberos.EncryptedData(kvno=_asn1.ASN1_INTEGER(3)),
     )
-    part = EncTicketPart(
-        flags=ASN1_BIT_STRING("0" * 32),
-        key=EncryptionKey.fromKey(session_key),
-        crealm=ASN1_GENERAL_STRING(REALM.encode()),
-        cname=PrincipalName.fromUPN(f"{USER}@{REALM}"),
-        transited=TransitedEncoding(trType=ASN1_INTEGER(0), contents=ASN1_STRING(b"")),
+    part = _kerberos.EncTicketPart(
+        flags=_asn1.ASN1_BIT_STRING("0" * 32),
+        key=_kerberos.EncryptionKey.fromKey(session_key),
+        crealm=_asn1.ASN1_GENERAL_STRING(REALM.encode()),
+        cname=_kerberos.PrincipalName.fromUPN(f"{USER}@{REALM}"),
+        transited=_kerberos.TransitedEncoding(trType=_asn1.ASN1_INTEGER(0), contents=_asn1.ASN1_STRING(b"")),
         authtime=now,
         starttime=now,
         endtime=now,
     )
     ticket.encPart.encrypt(service_key, part)
     # What was built holds texts as str, what was parsed as bytes; the providers want the latter.
-    ticket = KRB_Ticket(bytes(ticket))
+    ticket = _kerberos.KRB_Ticket(bytes(ticket))
     spn = f"{SERVICE}@{REALM}"
-    client = KerberosSSP(
-        ST=ticket, KEY=session_key, UPN=f"{USER}@{REALM}", SPN=spn, SKEY_TYPE=EncryptionType(etype)
+    client = _kerberos.KerberosSSP(
+        ST=ticket, KEY=session_key, UPN=f"{USER}@{REALM}", SPN=spn, SKEY_TYPE=_rfc3961.EncryptionType(etype)
     )
-    server = KerberosSSP(KEY=service_key, SPN=spn, SKEY_TYPE=EncryptionType(etype))
+    server = _kerberos.KerberosSSP(KEY=service_key, SPN=spn, SKEY_TYPE=_rfc3961.EncryptionType(etype))
     return client, server, [spn, 3, etype, service_key.key.hex()]
 
 
 def providers(provider: str) -> tuple[Any, Any, list[Any]]:
     """Client, server and keytab entries."""
     if provider == "ntlm":
-        client: Any = NTLMSSP(UPN=f"{USER}@{REALM}", PASSWORD=PASSWORD)
-        return client, NTLMSSP(IDENTITIES={USER: MD4le(PASSWORD)}), []
+        client: Any = _ntlm.NTLMSSP(UPN=f"{USER}@{REALM}", PASSWORD=PASSWORD)
+        return client, _ntlm.NTLMSSP(IDENTITIES={USER: _ntlm.MD4le(PASSWORD)}), []
     client, server, entry = kerberos(ETYPES[provider])
     return client, server, [entry]
 
@@ -91,7 +78,7 @@ def conversation(provider: str, frame: str, level: int, signed: str) -> dict[str
     """Run one conversation."""
     client, server, _keys = providers(provider)
     if frame == "spnego":
-        client, server = SPNEGOSSP([client]), SPNEGOSSP([server])
+        client, server = _spnego.SPNEGOSSP([client]), _spnego.SPNEGOSSP([server])
     tokens = []
     client_context = server_context = answer = None
     for _ in range(4):
@@ -114,14 +101,17 @@ def conversation(provider: str, frame: str, level: int, signed: str) -> dict[str
         whole = signed == "header"
         if level == 6:
             messages = [
-                SSP.WRAP_MSG(conf_req_flag=False, sign=whole, data=header),
-                SSP.WRAP_MSG(conf_req_flag=True, sign=True, data=stub),
-                SSP.WRAP_MSG(conf_req_flag=False, sign=whole, data=trailer),
+                _gssapi.SSP.WRAP_MSG(conf_req_flag=False, sign=whole, data=header),
+                _gssapi.SSP.WRAP_MSG(conf_req_flag=True, sign=True, data=stub),
+                _gssapi.SSP.WRAP_MSG(conf_req_flag=False, sign=whole, data=trailer),
             ]
             messages, signature = sender.GSS_WrapEx(context, messages)
         else:
-            messages = [SSP.MIC_MSG(sign=whole, data=header), SSP.MIC_MSG(sign=True, data=stub)]
-            messages.append(SSP.MIC_MSG(sign=whole, data=trailer))
+            messages = [
+                _gssapi.SSP.MIC_MSG(sign=whole, data=header),
+                _gssapi.SSP.MIC_MSG(sign=True, data=stub),
+            ]
+            messages.append(_gssapi.SSP.MIC_MSG(sign=whole, data=trailer))
             signature = sender.GSS_GetMICEx(context, messages)
         pdus.append(
             {

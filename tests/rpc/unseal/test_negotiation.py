@@ -115,8 +115,10 @@ def test_a_context_of_kerberos_without_its_ap_rep_asks_for_it(oracle: Oracle, pr
     negotiation = TokenNegotiation(Secrets((), (KeytabEntry(name.lower(), kvno, etype, bytes.fromhex(key)),)))
     negotiation.exchange(True, bytes.fromhex(talk["tokens"][0]["bytes"]))
     pdu = talk["pdus"][1]
-    parts = [bytes.fromhex(pdu[part]) for part in ("header", "stub", "trailer", "auth_value")]
-    opened = negotiation.unwrap(ProtectedPdu(pdu["from_client"], 6, *parts, header_signing=True))
+    parts = {part: bytes.fromhex(pdu[part]) for part in ("header", "stub", "trailer", "auth_value")}
+    opened = negotiation.unwrap(
+        ProtectedPdu(from_client=pdu["from_client"], level=6, header_signing=True, **parts)
+    )
     if provider == "aes256":
         assert (opened.stub, opened.verified) == (None, None)
         assert opened.note == "Kerberos: no key for this token; the AP-REP brings one"
@@ -194,6 +196,8 @@ def test_a_conversation_with_changed_bytes_raises_nothing(
     for token in told[name]["tokens"]:
         negotiation.exchange(token["from_client"], changed(token["bytes"]))
     for pdu in told[name]["pdus"][:4]:
-        parts = [changed(pdu[part]) for part in ("header", "stub", "trailer", "auth_value")]
-        opened = negotiation.unwrap(ProtectedPdu(pdu["from_client"], 6, *parts, header_signing=True))
-        assert opened.stub is None or len(opened.stub) == len(parts[1])
+        parts = {part: changed(pdu[part]) for part in ("header", "stub", "trailer", "auth_value")}
+        opened = negotiation.unwrap(
+            ProtectedPdu(from_client=pdu["from_client"], level=6, header_signing=True, **parts)
+        )
+        assert opened.stub is None or len(opened.stub) == len(parts["stub"])
