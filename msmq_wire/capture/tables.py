@@ -1,4 +1,4 @@
-"""`read_tables`: a capture in, Arrow record batches out: a table for every type of packet, one for the rest.
+"""`read_tables`: a capture in, Arrow record batches out: a table for every type of record, one for the rest.
 
 The rule kept here: the rows of all tables together are the records of `read_capture`, with the same ids.
 """
@@ -14,15 +14,21 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.capture.batches import PacketBatch, read_batches
 from msmq_wire.capture.index import Array
+from msmq_wire.capture.rpc_tables import RPC_PACKETS, rpc_arrays, rpc_fields
 from msmq_wire.capture.source import CaptureSource
 from msmq_wire.engines import arrow, columns
+from msmq_wire.engines.arrow_cells import cells
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
+from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.rpc.security import Negotiator
+from msmq_wire.wire.registry import PACKETS
 
-__all__ = ["OTHER", "read_tables", "schema"]
+__all__ = ["OTHER", "TABLES", "read_tables", "schema"]
 
 OTHER = "other"
-"""The table of what is no packet: gaps, events of connections, damage of the file."""
+"""The table of what is no packet and no call: gaps, events of connections, damage of the file."""
+TABLES: tuple[str, ...] = (*PACKETS, UNKNOWN_PACKET, *RPC_PACKETS, OTHER)
+"""The names of all tables."""
 
 
 def _field(name: str, kind: Any, doc: str, *, nullable: bool = False) -> Any:
@@ -31,6 +37,7 @@ def _field(name: str, kind: Any, doc: str, *, nullable: bool = False) -> Any:
 
 _WHERE = [
     _field("id", pa.int64(), "Number of the record, in order of completion."),
+    _field("parent", pa.int64(), "Number of the record that carried it, null if none did.", nullable=True),
     _field("frames", pa.list_(pa.int64()), "Numbers of the frames that carry it, from 1."),
     _field(
         "time", pa.timestamp("ns", "UTC"), "When the frame that completes it was captured.", nullable=True
@@ -50,14 +57,22 @@ _OTHER = [
 ]
 
 
+_RESULT = ("anomalies", "consumed", "remainder", "error")
+"""The last columns of every table but `OTHER`."""
+
+
 @cache
 def schema(table: str) -> Any:
-    """The Arrow schema of a table: the stem of a packet type, ``unknown_packet`` or `OTHER`.
+    """The Arrow schema of a table, one of `TABLES`.
 
-    Where a record was found, then the columns of `msmq_wire.engines.arrow.schema`.
+    Where a record was found, then the columns of `msmq_wire.engines.arrow.schema`; those of a call are the
+    fields of its ``packet`` in `msmq_wire.records.rpc_packets`.
     """
     if table == OTHER:
         return pa.schema([*_WHERE, *_OTHER])
+    if table in RPC_PACKETS:
+        result = [arrow.schema("user_message").field(name) for name in _RESULT]
+        return pa.schema([*_WHERE, *rpc_fields(table), *result])
     stem = columns.UNRECOGNISED if table == UNKNOWN_PACKET else table
     return pa.schema([*_WHERE, *(field for field in arrow.schema(stem) if field.name != "row")])
 
@@ -72,8 +87,9 @@ def read_tables(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield pyarrow record batches by table, part of the capture after part of it.
 
-    Each has the `schema` of its table. Bodies and other bytes are views of a buffer that the batches of a
-    part share. ``judge=False`` leaves the anomalies out. Needs numpy and pyarrow; arguments and errors are
+    Each has the `schema` of its table; a part has a table only where it has rows. Bodies and other bytes are
+    views of a buffer that the batches of a part share, but for what came in calls. ``judge=False`` leaves the
+    anomalies out. Needs numpy and pyarrow; arguments and errors are
     otherwise those of `CaptureReader`.
     """
     for batch in read_batches(source, ports=ports, streams=streams, negotiator=negotiator):
@@ -87,8 +103,12 @@ def _tables(batch: PacketBatch, judge: bool) -> Iterator[tuple[str, Any]]:
         rows = found.column("row").to_numpy()
         arrays = [*_where(batch, rows), *(found.column(name) for name in found.schema.names if name != "row")]
         yield table, pa.RecordBatch.from_arrays(arrays, schema=schema(table))
-    if batch.others:
-        yield OTHER, _others(batch.others)
+    others: dict[str, list[Record]] = {}
+    for record in batch.others:
+        kept = record.type in PACKETS or record.type in RPC_PACKETS
+        others.setdefault(record.type if kept else OTHER, []).append(record)
+    for table, records in others.items():
+        yield table, _decoded(table, records, judge)
 
 
 def _where(batch: PacketBatch, rows: Array) -> list[Any]:
@@ -100,6 +120,7 @@ def _where(batch: PacketBatch, rows: Array) -> list[Any]:
     carriers = batch.carriers[np.repeat(first - until[:-1], count) + np.arange(until[-1])]
     return [
         pa.array(batch.id[rows]),
+        pa.nulls(len(rows), pa.int64()),
         pa.ListArray.from_arrays(pa.array(until.astype(np.int32)), pa.array(carriers)),
         pa.array(time, pa.timestamp("ns", "UTC"), mask=time == 0),
         pa.array([src for src, _ in batch.pairs], pa.string()).take(pair),
@@ -110,12 +131,32 @@ def _where(batch: PacketBatch, rows: Array) -> list[Any]:
     ]
 
 
-def _others(records: Sequence[Record]) -> Any:
-    # A gap that is only skipped bytes misses none; other records have no number there.
-    arrays = [
-        pa.array([getattr(record, field.name) for record in records], field.type)
-        for field in schema(OTHER)
-        if field.name != "frames"
-    ]
-    frames = pa.array([list(record.frames) for record in records], pa.list_(pa.int64()))
-    return pa.RecordBatch.from_arrays([arrays[0], frames, *arrays[1:]], schema=schema(OTHER))
+def _decoded(table: str, records: Sequence[Record], judge: bool) -> Any:
+    """The table of records that came decoded."""
+    target = schema(table)
+    arrays = [_attribute(records, field) for field in _WHERE]
+    if table == OTHER:
+        # A gap that is only skipped bytes misses none; other records have no number there.
+        arrays += [_attribute(records, field) for field in _OTHER]
+        return pa.RecordBatch.from_arrays(arrays, schema=target)
+    if table in RPC_PACKETS:
+        arrays += rpc_arrays(table, records)
+    else:
+        own = list(target)[len(_WHERE) : -len(_RESULT)]
+        packets = pa.array([cells(record.packet, own) for record in records], pa.struct(own))
+        arrays += [packets.field(index) for index in range(len(own))]
+    for name in _RESULT:
+        field = target.field(name)
+        if name == "anomalies":
+            found = [[anomaly_view(one) for one in record.anomalies] if judge else [] for record in records]
+            arrays.append(pa.array(found, field.type))
+        elif name == "error":
+            arrays.append(pa.array([error_view(record.error) for record in records], field.type))
+        else:
+            arrays.append(_attribute(records, field))
+    return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def _attribute(records: Sequence[Record], field: Any) -> Any:
+    values = [getattr(record, field.name) for record in records]
+    return pa.array(map(list, values) if field.name == "frames" else values, field.type)

@@ -9,6 +9,9 @@ from tests.oracles.rpc_impacket_calls import METHODS, stub
 
 NDR, NDR64 = "ndr", "ndr64"
 FEATURES = "bind_time_features"
+# auth_type and auth_level, [MS-RPCE] 2.2.1.1.7 and 2.2.1.1.8.
+NTLM, SPNEGO, KERBEROS = 0x0A, 0x09, 0x10
+INTEGRITY, PRIVACY = 5, 6
 
 
 @dataclass(frozen=True)

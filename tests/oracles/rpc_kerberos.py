@@ -15,7 +15,7 @@ _types: Any = importlib.import_module("impacket.krb5.types")
 _encoder: Any = importlib.import_module("pyasn1.codec.der.encoder")
 _univ: Any = importlib.import_module("pyasn1.type.univ")
 
-AES256, RC4 = 18, 23
+AES128, AES256, RC4 = 17, 18, 23
 _KEY_VERSION = 2
 
 
@@ -30,7 +30,7 @@ def _encrypted(part: Any, kind: int, cipher: bytes) -> None:
 
 
 def service_ticket(secrets: dict[str, Any]) -> dict[str, Any]:
-    """A ticket for ``secrets["principal"]`` as impacket takes it: KDC_REP, cipher and session key; and alone."""
+    """A ticket for ``secrets["principal"]`` as impacket takes it, and the ticket alone."""
     kind, realm = secrets["encryption_type"], secrets["realm"]
     cipher = _crypto._enctype_table[kind]
     service_key = _crypto.Key(kind, bytes.fromhex(secrets["key"]))

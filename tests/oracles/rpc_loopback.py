@@ -2,9 +2,9 @@
 
 ``python tests/oracles/rpc_loopback.py --scenario ntlm_privacy --out FILE.pcap --facts FILE.json``
 
-impacket is the client, scapy's security providers stand behind the server, a relay in between takes the
-octets down. The facts are the plain stubs, as they were before sealing. Ends within 60 seconds, with an exit
-status of 1 and a line on stderr when the conversation went wrong.
+impacket or scapy is the client, scapy's security providers stand behind the server, a relay in between takes
+the octets down. The facts are the plain stubs, as they were before sealing. Ends within 60 seconds, with an
+exit status other than 0 when the conversation went wrong.
 """
 
 from __future__ import annotations

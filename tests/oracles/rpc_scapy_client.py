@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The client side of `rpc_loopback` by scapy: with signed headers and a verification trailer, like Windows."""
+"""The client side of `rpc_loopback` by scapy: signed headers and a verification trailer, like Windows."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import importlib
 import uuid
 from typing import Any
 
-from tests.oracles.rpc_conversation import NDR64, Call, Connection
+from tests.oracles.rpc_conversation import NDR64, SPNEGO, Call, Connection
 from tests.oracles.rpc_impacket_calls import INTERFACES
 from tests.oracles.rpc_kerberos import service_ticket
-from tests.oracles.rpc_security import SPNEGO
 
 _rpc: Any = importlib.import_module("scapy.layers.dcerpc")
 _client: Any = importlib.import_module("scapy.layers.msrpce.rpcclient")
@@ -25,7 +24,9 @@ def _provider(secrets: dict[str, Any]) -> Any:
     if "password" in secrets:
         return _ntlm.NTLMSSP(UPN=f"{secrets['user']}@{secrets['domain']}", PASSWORD=secrets["password"])
     found = service_ticket(secrets)
-    session_key = _keys.Key(_keys.EncryptionType(secrets["encryption_type"]), key=found["sessionKey"].contents)
+    session_key = _keys.Key(
+        _keys.EncryptionType(secrets["encryption_type"]), key=found["sessionKey"].contents
+    )
     return _kerberos.KerberosSSP(
         UPN=f"{secrets['user']}@{secrets['realm']}",
         SPN=secrets["principal"],

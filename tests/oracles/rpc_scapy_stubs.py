@@ -119,8 +119,8 @@ def _value(library: Any, name: str, value: Any) -> Any:
     return _packet(library, getattr(library, by_parameter[name]), value)
 
 
-# scapy-rpc took these two names from another part of the IDL.
-_OTHER_NAMES = {("qm2qm", "phContext"): "pphContext", ("qm2qm", "lpRemoteReadDesc2"): "lpRemoteReadDesc2"}
+# The one parameter that scapy-rpc names otherwise.
+_OTHER_NAMES = {("qm2qm", "phContext"): "pphContext"}
 
 
 def _packet(library: Any, kind: Any, values: dict[str, Any]) -> Any:

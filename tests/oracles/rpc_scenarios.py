@@ -1,4 +1,4 @@
-"""The conversations of `rpc_loopback`: remote reads as [MS-MQRR] 4 and [MS-MQQP] 4 tell them, and odd ones."""
+"""The conversations of `rpc_loopback`: remote reads told by [MS-MQRR] 4 and [MS-MQQP] 4, and odder ones."""
 
 from __future__ import annotations
 
@@ -20,8 +20,13 @@ from tests.oracles.rpc_cases import (
 )
 from tests.oracles.rpc_conversation import (
     FEATURES,
+    INTEGRITY,
+    KERBEROS,
     NDR,
     NDR64,
+    NTLM,
+    PRIVACY,
+    SPNEGO,
     Alter,
     Authentication,
     Call,
@@ -31,8 +36,7 @@ from tests.oracles.rpc_conversation import (
     Together,
     call,
 )
-from tests.oracles.rpc_kerberos import AES256, RC4
-from tests.oracles.rpc_security import INTEGRITY, KERBEROS, NTLM, PRIVACY, SPNEGO
+from tests.oracles.rpc_kerberos import AES128, AES256, RC4
 
 _PACKETS = Path(__file__).resolve().parents[2] / "fixtures" / "packets"
 
@@ -42,6 +46,7 @@ KERBEROS_AES256 = _KERBEROS | {
     "encryption_type": AES256,
     "key": "8f1d2c3b4a5968778695a4b3c2d1e0f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
 }
+KERBEROS_AES128 = _KERBEROS | {"encryption_type": AES128, "key": "5d6c7b8a99a8b7c6d5e4f30211203f4e"}
 KERBEROS_RC4 = _KERBEROS | {"encryption_type": RC4, "key": "3a4b5c6d7e8f90a1b2c3d4e5f6071829"}
 
 _CONTEXT = {"hex": "00000000" + "c0ffee01" + "5b3e4d7a9f10" + "a1b2c3d4e5f6"}
@@ -334,10 +339,12 @@ def _odd() -> Scenario:
     return Scenario(tuple(connections), "The last call of each connection is not answered before it ends.")
 
 
-def _signed_headers(kind: int, secrets: dict[str, Any], notes: str) -> Scenario:
+def _signed_headers(
+    kind: int, secrets: dict[str, Any], notes: str, levels: tuple[int, ...] = (PRIVACY, INTEGRITY)
+) -> Scenario:
     """As Windows does it: signed headers, a verification trailer behind the first request."""
     connections = []
-    for level in (PRIVACY, INTEGRITY):
+    for level in levels:
         story = RemoteRead(NDR64).story()[1:]
         both = (("RemoteRead", NDR), ("RemoteRead", NDR64), ("RemoteRead", FEATURES))
         secured = Authentication(kind, level, secrets)
@@ -356,7 +363,11 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "ntlm_privacy_large": _ntlm_large,
     "spnego_ntlm_signed_headers": lambda: _signed_headers(SPNEGO, NTLM_SECRETS, "SPNEGO with NTLM."),
     "kerberos_aes256_signed_headers": lambda: _signed_headers(KERBEROS, KERBEROS_AES256, "Kerberos alone."),
-    "kerberos_rc4_signed_headers": lambda: _signed_headers(KERBEROS, KERBEROS_RC4, "Kerberos alone."),
+    "kerberos_aes128_signed_headers": lambda: _signed_headers(KERBEROS, KERBEROS_AES128, "Kerberos alone."),
+    # scapy signs with RC4 only what it also seals.
+    "kerberos_rc4_signed_headers": lambda: _signed_headers(
+        KERBEROS, KERBEROS_RC4, "Kerberos alone.", (PRIVACY,)
+    ),
     "sections": _sections,
     "qmcomm_qm2qm": _legacy,
     "faults_and_fragments": _odd,

@@ -10,14 +10,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from tests.oracles.rpc_conversation import KERBEROS, NTLM, PRIVACY, SPNEGO
+
 _gssapi: Any = importlib.import_module("scapy.layers.gssapi")
 _ntlm: Any = importlib.import_module("scapy.layers.ntlm")
 _kerberos: Any = importlib.import_module("scapy.layers.kerberos")
 _spnego: Any = importlib.import_module("scapy.layers.spnego")
 _keys: Any = importlib.import_module("scapy.libs.rfc3961")
-
-NTLM, SPNEGO, KERBEROS = 0x0A, 0x09, 0x10
-INTEGRITY, PRIVACY = 5, 6
 
 
 def _ntlm_provider(user: str, password: str) -> Any:

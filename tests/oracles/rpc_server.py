@@ -11,9 +11,9 @@ import threading
 import uuid
 from collections.abc import Sequence
 
-from tests.oracles.rpc_conversation import FEATURES, NDR, NDR64, Authentication, Call, Fault
+from tests.oracles.rpc_conversation import FEATURES, NDR, NDR64, NTLM, Authentication, Call, Fault
 from tests.oracles.rpc_impacket_calls import INTERFACES
-from tests.oracles.rpc_security import NTLM, Acceptor
+from tests.oracles.rpc_security import Acceptor
 
 REQUEST, RESPONSE, FAULT, BIND, BIND_ACK, ALTER, ALTER_ACK, AUTH3 = 0, 2, 3, 11, 12, 14, 15, 16
 _FIRST, _LAST, _HEADER_SIGN = 1, 2, 4
@@ -144,7 +144,7 @@ class _Association:
     def _result(self, number: int, interface: str, names: list[str]) -> bytes:
         if FEATURES in names:
             return struct.pack("<HH", 3, 3) + bytes(20)
-        # One syntax of an interface is taken, that of the prepared calls: Windows takes NDR64 and refuses NDR.
+        # One syntax of an interface is taken, that of the prepared calls, as Windows takes NDR64 alone.
         wanted = {each.syntax for each in self._calls if each.interface == interface}
         for name in names:
             if name in wanted:

@@ -2,10 +2,10 @@
 
 ``python tests/oracles/rpc_tshark.py CAPTURE FACTS [--password TEXT] [--keytab FILE]``
 
-Prints a JSON list with one entry for each call of FACTS: ``{connection, method, call_id, request, response}``,
-where the last two say how tshark's stub compares: ``"equal"``, ``"longer"`` (the plain stub, and octets behind
-it: a verification trailer or padding), ``"sealed"`` (not opened), ``"other"``, ``"absent"`` (no stub in the
-dissection) or ``"fault"``; a call that is not answered has null. Needs tshark 4.0 or newer on PATH.
+Prints a JSON list with an entry for each call of FACTS: ``{connection, method, call_id, request, response}``.
+The last two say how tshark's stub compares: ``"equal"``, ``"longer"`` (the plain stub, and octets behind it:
+a verification trailer or padding), ``"sealed"`` (not opened), ``"other"``, ``"absent"`` (no stub is shown) or
+``"fault"``; a call that is not answered has null. Needs tshark 4.0 or newer on PATH.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def dissected(capture: Path, password: str | None, keytab: Path | None) -> list[
 
 
 def _stub(fragments: list[Pdu]) -> bytes | None:
-    """What is shown as the stub of a call: on its last fragment, and there the last one that is not sealed."""
+    """What is shown as the stub of a call: on its last fragment, the last one that is not sealed."""
     stubs = [stub for stub in fragments[-1].stubs if stub[0] != "dcerpc.encrypted_stub_data"]
     return stubs[-1][1] if stubs else None
 

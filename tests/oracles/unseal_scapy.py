@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """scapy's security providers talk to each other; what they exchange is printed as JSON, in an own process.
 
 Argument: the provider (``ntlm``, ``aes128``, ``aes256``, ``rc4``). Printed: ``secrets``, and by name

@@ -14,29 +14,23 @@ from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.scalars import WCHAR, Scalar
 from msmq_wire.rpc.ndr.syntax import Syntax
-from msmq_wire.rpc.ndr.types import NdrType, Scope
-from msmq_wire.wire.expressions import Expression, Undetermined, evaluate
+from msmq_wire.rpc.ndr.types import NdrType, Scope, number_of
+from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["Array", "Conformant", "ConformantVarying", "String"]
 
 
-def _known(expression: Expression, scope: Scope) -> int | None:
-    """What an expression says; None without one, or when it cannot be known here."""
-    if expression is None:
-        return None
-    value = evaluate(expression, scope)
-    return None if isinstance(value, Undetermined) else int(value)
-
-
 class Array(NdrType):
     """What conformant and varying arrays have in common; ``size`` is the IDL's size_is."""
 
-    __slots__ = ("element", "kind", "size")
+    __slots__ = ("_pointing", "_size", "element", "kind", "size")
 
     def __init__(self, element: NdrType, *, size: Expression = None) -> None:
         self.element = element
         self.size = size
+        self._size = number_of(size)
+        self._pointing = element.pointing()
         self.kind: type[bytes] | None = None
         if isinstance(element, Scalar):
             letter = element.letter(_ANY)
@@ -49,15 +43,22 @@ class Array(NdrType):
         return 8 if syntax.wide else 4
 
     def pointing(self) -> bool:
-        return self.element.pointing()
+        return self._pointing
+
+    def scoped(self) -> bool:
+        return self.size is not None or self.element.scoped()
+
+    def read(self, reader: NdrReader, scope: Scope) -> Any:
+        state = self.flat(reader, scope)
+        return self.deferred(reader, state, scope) if self._pointing else state
 
     def elements(self, reader: NdrReader, count: int, scope: Scope) -> Any:
         """The flat parts of ``count`` elements."""
-        element, syntax = self.element, reader.syntax
         if self.kind is not None:
             return self._octets(reader, count)
         if not count:
             return ()
+        element, syntax = self.element, reader.syntax
         reader.room(count, element.smallest(syntax))
         if isinstance(element, Scalar):
             reader.align(element.alignment(syntax))
@@ -75,24 +76,25 @@ class Array(NdrType):
                 if len(reader.problems) > before:
                     _place(reader, before, place)
         except DecodeError as error:
-            raise _at(error, len(states), () if self.pointing() else tuple(states)) from None
-        return states if self.pointing() else tuple(states)
+            raise _at(error, len(states), () if self._pointing else tuple(states)) from None
+        return states if self._pointing else tuple(states)
 
     def _octets(self, reader: NdrReader, count: int) -> bytes:
-        kind = self.kind
-        assert kind is not None
-        wide = kind is WcharText
-        if wide:
-            reader.align(2)
+        length = count if self.kind is bytes else 2 * count
+        error: DecodeError | None = None
         try:
-            data = reader.take(count * 2 if wide else count)
-        except DecodeError as error:
+            data = reader.take(length)
+        except DecodeError as caught:
             # A part of a text or a body is evidence.
-            error.partial = kind(reader.data[reader.pos :]) or None
-            raise
-        if wide and reader.syntax.big_endian:
-            data = _swapped(data)
-        return data if kind is bytes else kind(data)
+            error, data = caught, reader.data[reader.pos :]
+        if self.kind is not bytes:
+            if error is not None:
+                data = data[: len(data) & -2]
+            data = WcharText(_swapped(data) if reader.syntax.big_endian else data)
+        if error is not None:
+            error.partial = data or None
+            raise error
+        return data
 
     def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
         values: list[Any] = []
@@ -124,7 +126,6 @@ class Array(NdrType):
         element, syntax = self.element, writer.syntax
         if self.kind is not None:
             if self.kind is WcharText:
-                writer.align(2)
                 writer.write(_swapped(value) if syntax.big_endian else bytes(value))
             else:
                 writer.write(bytes(value))
@@ -159,7 +160,7 @@ class Conformant(Array):
     def flat(self, reader: NdrReader, scope: Scope) -> Any:
         start = reader.pos
         count = reader.count()
-        expected = _known(self.size, scope)
+        expected = self._size(scope)
         if expected is not None and expected != count:
             reader.problem("size-is", f"{count} elements where size_is says {expected}", start, reader.pos - start)
         return self.elements(reader, count, scope)
@@ -172,15 +173,19 @@ class Conformant(Array):
 class ConformantVarying(Array):
     """max_count, offset, actual_count, then actual_count elements; ``length_`` is the IDL's length_is."""
 
-    __slots__ = ("length_is",)
+    __slots__ = ("_length", "length_is")
 
     def __init__(self, element: NdrType, *, size: Expression = None, length: Expression = None) -> None:
         super().__init__(element, size=size)
         self.length_is = length
+        self._length = number_of(length)
+
+    def scoped(self) -> bool:
+        return self.length_is is not None or super().scoped()
 
     def natural(self, actual: int, scope: Scope) -> int:
         """The max_count that the declaration asks for."""
-        size = _known(self.size, scope)
+        size = self._size(scope)
         return actual if size is None or size < 0 else size
 
     def flat(self, reader: NdrReader, scope: Scope) -> Any:
@@ -196,7 +201,7 @@ class ConformantVarying(Array):
                 reader.problem("size-is", message, start, reader.pos - start)
             if offset:
                 reader.problem("array-offset", f"offset {offset} where 0 belongs", start, reader.pos - start)
-        expected = _known(self.length_is, scope)
+        expected = self._length(scope)
         if expected is not None and expected != actual:
             message = f"{actual} elements where length_is says {expected}"
             reader.problem("length-is", message, start, reader.pos - start)

@@ -6,16 +6,23 @@ that differ from what the declaration says are `Residue` beside the value.
 
 from __future__ import annotations
 
+import struct
+from functools import cache
+from typing import Any
+
 import msgspec
 
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.spec import SpecRef
 
-__all__ = ["MAX_DEPTH", "NO_RESIDUE", "NdrReader", "NdrWriter", "Problem", "Residue"]
+__all__ = ["MAX_DEPTH", "MAX_PROBLEMS", "NO_RESIDUE", "Mark", "NdrReader", "NdrWriter", "Problem", "Residue"]
 
 MAX_DEPTH = 24
 """How deep values may nest: arrays of variants in variants."""
+
+MAX_PROBLEMS = 100
+"""How many problems of one stub are told."""
 
 _FIRST_REFERENT = 0x00020000
 _ZEROS = bytes(16)
@@ -24,14 +31,16 @@ _ZEROS = bytes(16)
 class Residue(msgspec.Struct, frozen=True, gc=False):
     """What rebuilds a stub byte by byte from its value.
 
-    ``referent_ids`` of the pointers that are not NULL, in wire order; ``filler`` are (stub offset, bytes) of alignment gaps that are not zero;
-    ``counts`` are (number of the varying array in wire order, max_count, offset) where these two are not what
-    the declaration says.
+    ``referent_ids`` are those of the pointers that are not NULL, in wire order; ``filler`` are (stub offset,
+    bytes) of alignment gaps that are not zero; ``counts`` are (number of the varying array in wire order,
+    max_count, offset) where these two are not what the declaration says; ``missing`` is how many bytes of the
+    alignment gap at the end are not there.
     """
 
     referent_ids: tuple[int, ...] = ()
     filler: tuple[tuple[int, bytes], ...] = ()
     counts: tuple[tuple[int, int, int], ...] = ()
+    missing: int = 0
 
 
 NO_RESIDUE = Residue()
@@ -53,10 +62,28 @@ class Problem:
         self.spec = spec
 
 
+@cache
+def _counting(syntax: Syntax) -> tuple[int, struct.Struct]:
+    """How pointers, counts and offsets are read: their bytes and layout."""
+    layout = syntax.layout(syntax.count)
+    return layout.size, layout
+
+
+class Mark(msgspec.Struct, frozen=True, gc=False):
+    """Where a reader was and how much it had kept by then."""
+
+    pos: int
+    depth: int
+    varying: int
+    missing: int
+    kept: tuple[int, ...]
+
+
 class NdrReader:
     """A stub and the place in it; offsets, and so alignment, count from the start of the stub.
 
-    With ``judging`` the MUSTs of structures are problems as well as the counts that the IDL does not allow.
+    With ``judging`` it takes note of problems: counts and numbers that the IDL does not allow, MUSTs of
+    structures that are broken. At most `MAX_PROBLEMS` are kept.
     """
 
     __slots__ = (
@@ -66,6 +93,9 @@ class NdrReader:
         "end",
         "filler",
         "judging",
+        "missing",
+        "number_layout",
+        "number_size",
         "pos",
         "problems",
         "referents",
@@ -77,10 +107,12 @@ class NdrReader:
         self.data = data
         self.syntax = syntax
         self.judging = judging
+        self.number_size, self.number_layout = _counting(syntax)
         self.pos = 0
         self.end = len(data)
         self.depth = 0
         self.varying = 0
+        self.missing = 0
         self.referents: list[int] = []
         self.filler: list[tuple[int, bytes]] = []
         self.counts: list[tuple[int, int, int]] = []
@@ -91,7 +123,11 @@ class NdrReader:
         pos = self.pos
         lacking = -pos % to
         if lacking:
-            stop = min(pos + lacking, self.end)
+            stop = pos + lacking
+            if stop > self.end:
+                # Gaps in gaps: the outermost reaches furthest.
+                self.missing = max(self.missing, stop - self.end)
+                stop = self.end
             gap = self.data[pos:stop]
             if gap != _ZEROS[: len(gap)]:
                 self.filler.append((pos, gap))
@@ -113,19 +149,18 @@ class NdrReader:
         self.pos = stop
         return self.data[start:stop]
 
-    def number(self, letter: str, size: int) -> int:
-        """One aligned number, such as a count or a referent id."""
-        self.align(size)
-        start = self.pos
-        if start + size > self.end:
-            raise self.shortage(size)
-        self.pos = start + size
-        value: int = self.syntax.layout(letter).unpack_from(self.data, start)[0]
-        return value
-
     def count(self) -> int:
-        """max_count, offset or actual_count: 4 bytes, 8 in NDR64."""
-        return self.number("Q", 8) if self.syntax.wide else self.number("I", 4)
+        """max_count, offset, actual_count or a referent id: 4 bytes, 8 in NDR64."""
+        size = self.number_size
+        if self.pos % size:
+            self.align(size)
+        start = self.pos
+        stop = start + size
+        if stop > self.end:
+            raise self.shortage(size)
+        self.pos = stop
+        value: int = self.number_layout.unpack_from(self.data, start)[0]
+        return value
 
     def shortage(self, length: int) -> DecodeError:
         """The error for bytes that are not there."""
@@ -161,19 +196,42 @@ class NdrReader:
         spec: SpecRef | None = None,
     ) -> None:
         """Take note of a value that the IDL, or ``spec``, does not allow."""
-        self.problems.append(Problem(code, message, offset, length, path, spec))
+        if self.judging and len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(code, message, offset, length, path, spec))
+
+    def mark(self) -> Mark:
+        """Where the reader is, to come back to."""
+        kept = (len(self.referents), len(self.filler), len(self.counts), len(self.problems))
+        return Mark(self.pos, self.depth, self.varying, self.missing, kept)
+
+    def back(self, mark: Mark) -> None:
+        """Go back and forget what was kept since."""
+        self.pos, self.depth, self.varying, self.missing = mark.pos, mark.depth, mark.varying, mark.missing
+        lists: tuple[list[Any], ...] = (self.referents, self.filler, self.counts, self.problems)
+        for kept, length in zip(lists, mark.kept, strict=True):
+            del kept[length:]
 
     def residue(self) -> Residue:
         """What the value does not tell."""
-        if not self.referents and not self.filler and not self.counts:
+        if not (self.referents or self.filler or self.counts or self.missing):
             return NO_RESIDUE
-        return Residue(tuple(self.referents), tuple(self.filler), tuple(self.counts))
+        return Residue(tuple(self.referents), tuple(self.filler), tuple(self.counts), self.missing)
 
 
 class NdrWriter:
     """Collects a stub; with a `Residue` it comes out as it was read."""
 
-    __slots__ = ("_counts", "_filler", "_parts", "_pointers", "_referents", "pos", "syntax", "varying")
+    __slots__ = (
+        "_counts",
+        "_filler",
+        "_missing",
+        "_parts",
+        "_pointers",
+        "_referents",
+        "pos",
+        "syntax",
+        "varying",
+    )
 
     def __init__(self, syntax: Syntax, residue: Residue = NO_RESIDUE) -> None:
         self.syntax = syntax
@@ -183,6 +241,7 @@ class NdrWriter:
         self._pointers = 0
         self._referents = residue.referent_ids
         self._filler = residue.filler
+        self._missing = residue.missing
         self._counts = {ordinal: (maximum, offset) for ordinal, maximum, offset in residue.counts}
 
     def align(self, to: int) -> None:
@@ -196,14 +255,14 @@ class NdrWriter:
         self._parts.append(data)
         self.pos += len(data)
 
-    def number(self, letter: str, size: int, value: int) -> None:
-        """Write one aligned number."""
-        self.align(size)
-        self.write(self.syntax.layout(letter).pack(value))
-
     def count(self, value: int) -> None:
-        """Write max_count, offset or actual_count."""
-        self.number("Q", 8, value) if self.syntax.wide else self.number("I", 4, value)
+        """Write max_count, offset, actual_count or a referent id."""
+        size, layout = _counting(self.syntax)
+        self.align(size)
+        try:
+            self.write(layout.pack(value))
+        except struct.error:
+            raise EncodeError(f"{value!r} does not fit {size} bytes") from None
 
     def referent(self) -> int:
         """The id of the next pointer that is not NULL."""
@@ -219,11 +278,16 @@ class NdrWriter:
     def getvalue(self) -> bytes:
         """The stub, its alignment gaps as they were read."""
         data = b"".join(self._parts)
-        if not self._filler:
+        if not self._filler and not self._missing:
             return data
         patched = bytearray(data)
+        kept = max(0, len(patched) - self._missing)
+        if self._missing > 7 or any(patched[kept:]):
+            raise EncodeError("the residue of another value")
+        del patched[kept:]
         for offset, gap in self._filler:
-            if any(patched[offset : offset + len(gap)]):
-                raise EncodeError("the filler of another value")
+            place = patched[offset : offset + len(gap)]
+            if len(place) != len(gap) or any(place):
+                raise EncodeError("the residue of another value")
             patched[offset : offset + len(gap)] = gap
         return bytes(patched)

@@ -69,7 +69,13 @@ class Pointer(NdrType):
         value = self.target.read(reader, scope)
         if value is None:
             return NULL_POINTEE
-        return PresentEmpty() if value == b"" and self.null == b"" else value
+        return PresentEmpty() if self.null is not None and value == self.null else value
+
+    def read(self, reader: NdrReader, scope: Scope) -> Any:
+        return self.deferred(reader, self.flat(reader, scope), scope)
+
+    def scoped(self) -> bool:
+        return self.target.scoped()
 
     def referent(self, writer: NdrWriter, value: Any) -> int:
         """The id to write for a value: 0 for NULL."""

@@ -105,6 +105,17 @@ class Ranged(Number):
         self.first = first
         self.last = last
 
+    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+        value = super().flat(reader, scope)
+        self.judge(reader, value, reader.pos - self.size(reader.syntax))
+        return value
+
+    def judge(self, reader: NdrReader, value: int, offset: int, path: str = "") -> None:
+        """Take note of a value outside the range."""
+        if not self.first <= value <= self.last:
+            message = f"{value} is not in the IDL's range {self.first} to {self.last}"
+            reader.problem("range", message, offset, self.size(reader.syntax), path)
+
 
 class Octets16(Scalar):
     """Sixteen bytes: a GUID (three numbers and eight bytes), or bytes as they are where ``numbers`` is false."""

@@ -7,7 +7,7 @@ between them is checked, and kept where it is not zero.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -24,6 +24,8 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import View
 
 __all__ = ["Fields", "Member", "NdrStruct", "Parameters", "members"]
+
+_NOTHING: Scope = {}
 
 
 class NdrStruct(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -63,7 +65,19 @@ def members(cls: type[WireStruct]) -> tuple[Member, ...]:
 class _Run:
     """Members that one `struct` reads: its gaps, and what makes values of what it gives."""
 
-    __slots__ = ("align", "first", "gaps", "last", "layout", "pointers", "ranges", "size", "wrapped", "writers")
+    __slots__ = (
+        "align",
+        "first",
+        "gaps",
+        "last",
+        "layout",
+        "offsets",
+        "pointers",
+        "ranges",
+        "size",
+        "types",
+        "wrapped",
+    )
 
     def __init__(self, first: int, align: int) -> None:
         self.first = first
@@ -72,60 +86,71 @@ class _Run:
         self.layout: struct.Struct
         self.size = 0
         self.gaps: tuple[tuple[int, int], ...] = ()
+        self.types: tuple[NdrType, ...] = ()
+        self.offsets: tuple[int, ...] = ()
+        # Places of members among all of the structure.
         self.wrapped: tuple[tuple[int, Scalar], ...] = ()
         self.pointers: tuple[int, ...] = ()
-        self.ranges: tuple[tuple[int, Ranged], ...] = ()
-        self.writers: tuple[Any, ...] = ()
+        self.ranges: tuple[tuple[int, int, Ranged], ...] = ()
 
 
 class _Single:
-    """A member that is read on its own."""
+    """A member that is read on its own; ``scoped`` when it looks at the others."""
 
-    __slots__ = ("place",)
+    __slots__ = ("place", "scoped", "type")
 
-    def __init__(self, place: int) -> None:
+    def __init__(self, place: int, type_: NdrType) -> None:
         self.place = place
+        self.type = type_
+        self.scoped = type_.scoped()
 
 
 class _Plan:
     """How the members lie in one syntax: runs and single members in order."""
 
-    __slots__ = ("steps",)
+    __slots__ = ("alignment", "steps")
 
-    def __init__(self, types: tuple[NdrType, ...], syntax: Syntax, alignment: int, *, deferring: bool) -> None:
+    def __init__(
+        self, types: tuple[NdrType, ...], syntax: Syntax, alignment: int, *, deferring: bool
+    ) -> None:
+        self.alignment = alignment
         self.steps: list[_Run | _Single] = []
         # ``known`` is what the place is a multiple of, ``offset`` the distance from there.
         known, offset = alignment, 0
         run: _Run | None = None
         letters = ""
         gaps: list[tuple[int, int]] = []
+        offsets: list[int] = []
 
         def close() -> None:
             nonlocal run, letters
             if run is None:
                 return
-            own = types[run.first : run.last]
+            own = run.types = types[run.first : run.last]
             run.layout = syntax.layout(letters)
             run.size = run.layout.size
-            run.gaps = tuple(gaps)
+            run.gaps, run.offsets = tuple(gaps), tuple(offsets)
+            placed = tuple(enumerate(own, run.first))
             run.wrapped = tuple(
-                (place, one)
-                for place, one in enumerate(own)
-                if isinstance(one, Scalar) and not one.plain(syntax)
+                (place, one) for place, one in placed if isinstance(one, Scalar) and not one.plain(syntax)
             )
-            run.pointers = tuple(place for place, one in enumerate(own) if isinstance(one, Pointer))
-            run.ranges = tuple((place, one) for place, one in enumerate(own) if isinstance(one, Ranged))
-            run.writers = own
+            run.pointers = tuple(place for place, one in placed if isinstance(one, Pointer))
+            run.ranges = tuple(
+                (place, offset, one)
+                for (place, one), offset in zip(placed, offsets, strict=True)
+                if isinstance(one, Ranged)
+            )
             self.steps.append(run)
             run, letters = None, ""
             gaps.clear()
+            offsets.clear()
 
         for place, one in enumerate(types):
             # In a parameter list a pointee follows its pointer at once, so a pointer ends a run.
             scalar = isinstance(one, Scalar) or (isinstance(one, Pointer) and not deferring)
             if not scalar:
                 close()
-                self.steps.append(_Single(place))
+                self.steps.append(_Single(place, one))
                 known, offset = 1, 0
                 continue
             need = one.alignment(syntax)
@@ -139,6 +164,7 @@ class _Plan:
                 gaps.append((offset, offset + lacking))
                 letters += f"{lacking}x"
             letters += one.letter(syntax) if isinstance(one, Scalar) else syntax.count
+            offsets.append(offset + lacking)
             offset += lacking + one.smallest(syntax)
             run.last = place + 1
         close()
@@ -149,15 +175,30 @@ class _States(list[Any]):
 
     __slots__ = ("start",)
 
-    def __init__(self, start: int) -> None:
-        super().__init__()
-        self.start = start
+    start: int
+
+
+def _maker(cls: type[WireStruct], names: tuple[str, ...]) -> Callable[..., Any]:
+    """What makes the value of its members in wire order: keywords as code cost half of a dictionary of them."""
+    given = ", ".join(f"{name}={name}" for name in names)
+    made: Callable[..., Any] = eval(f"lambda {', '.join(names)}: _cls({given})", {"_cls": cls})
+    return made
 
 
 class Fields(NdrType):
     """The members of a structure; ``forms`` gives their types where the class is declared elsewhere."""
 
-    __slots__ = ("_alignments", "_plans", "_pointing", "cls", "names", "types")
+    __slots__ = (
+        "_alignments",
+        "_make",
+        "_plans",
+        "_pointing",
+        "_pointing_places",
+        "_scoped",
+        "cls",
+        "names",
+        "types",
+    )
 
     DEFERRING = False
 
@@ -169,7 +210,10 @@ class Fields(NdrType):
         self.types = tuple(forms.values())
         self._plans: dict[Syntax, _Plan] = {}
         self._alignments: dict[Syntax, int] = {}
-        self._pointing: tuple[int, ...] | None = None
+        self._make = _maker(cls, self.names)
+        self._pointing_places = tuple(place for place, one in enumerate(self.types) if one.pointing())
+        self._pointing = bool(self._pointing_places)
+        self._scoped = any(one.scoped() for one in self.types)
 
     def alignment(self, syntax: Syntax) -> int:
         found = self._alignments.get(syntax)
@@ -181,11 +225,6 @@ class Fields(NdrType):
         return max(1, sum(one.smallest(syntax) for one in self.types))
 
     def pointing(self) -> bool:
-        return bool(self._pointing_places())
-
-    def _pointing_places(self) -> tuple[int, ...]:
-        if self._pointing is None:
-            self._pointing = tuple(place for place, one in enumerate(self.types) if one.pointing())
         return self._pointing
 
     def _plan(self, syntax: Syntax) -> _Plan:
@@ -197,72 +236,72 @@ class Fields(NdrType):
 
     def flat(self, reader: NdrReader, scope: Scope) -> Any:
         syntax = reader.syntax
-        reader.align(self.alignment(syntax))
+        plan = self._plan(syntax)
+        reader.align(plan.alignment)
         reader.enter()
-        states = _States(reader.pos)
-        self._read(reader, self._plan(syntax), states)
+        states = _States()
+        states.start = reader.pos
+        self._read(reader, plan, states)
         reader.depth -= 1
         if syntax.wide:
-            reader.align(self.alignment(syntax))
-        return states if self.pointing() else self._value(reader, states)
+            reader.align(plan.alignment)
+        return states if self._pointing else self._value(reader, states)
+
+    def read(self, reader: NdrReader, scope: Scope) -> Any:
+        state = self.flat(reader, scope)
+        return self.deferred(reader, state, scope) if self._pointing else state
 
     def _read(self, reader: NdrReader, plan: _Plan, states: list[Any]) -> None:
         """Read every member in place; a parameter's pointee follows it at once."""
-        syntax = reader.syntax
         for step in plan.steps:
             if type(step) is _Run:
-                if step.align > 1:
-                    reader.align(step.align)
                 start = reader.pos
+                if start % step.align:
+                    reader.align(step.align)
+                    start = reader.pos
                 stop = start + step.size
                 if stop > reader.end:
                     self._cut(reader, step, states)
-                values = list(step.layout.unpack_from(reader.data, start))
+                states += step.layout.unpack_from(reader.data, start)
                 reader.pos = stop
                 if step.gaps:
                     reader.gaps(start, step.gaps)
                 for place, scalar in step.wrapped:
-                    values[place] = scalar.from_wire(values[place], syntax)
+                    states[place] = scalar.from_wire(states[place], reader.syntax)
                 for place in step.pointers:
-                    if values[place]:
-                        reader.referents.append(values[place])
-                for place, ranged in step.ranges:
-                    if not ranged.first <= values[place] <= ranged.last:
-                        self._out_of_range(reader, step.first + place, values[place], ranged, start)
-                states += values
-                continue
-            self._single(reader, step.place, states)  # type: ignore[union-attr]  # the other kind of step
+                    if states[place]:
+                        reader.referents.append(states[place])
+                if reader.judging:
+                    for place, offset, ranged in step.ranges:
+                        ranged.judge(reader, states[place], start + offset, self.names[place])
+            else:
+                self._single(reader, step, states)  # type: ignore[arg-type]  # the other kind of step
 
-    def _single(self, reader: NdrReader, place: int, states: list[Any]) -> None:
-        one = self.types[place]
+    def _single(self, reader: NdrReader, step: _Single, states: list[Any]) -> None:
+        one = step.type
         before = len(reader.problems)
         try:
-            scope = self._scope(states)
+            scope = self._scope(states) if step.scoped else _NOTHING
             states.append(one.read(reader, scope) if self.DEFERRING else one.flat(reader, scope))
         except DecodeError as error:
-            raise self._within(error, place, states) from None
+            raise self._within(error, step.place, states) from None
         if len(reader.problems) > before:
-            self._name(reader, before, place)
+            self._name(reader, before, step.place)
 
     def _cut(self, reader: NdrReader, run: _Run, states: list[Any]) -> None:
         """Read what there is of a run, member by member, up to the one that is cut."""
         for place in range(run.first, run.last):
             one = self.types[place]
             try:
-                states.append(one.flat(reader, {}))
+                states.append(one.flat(reader, _NOTHING))
             except DecodeError as error:
-                error.partial = None
                 raise self._within(error, place, states) from None
         raise AssertionError("a run that was cut was whole")
 
-    def _out_of_range(self, reader: NdrReader, place: int, value: int, ranged: Ranged, start: int) -> None:
-        message = f"{value} is not in the IDL's range {ranged.first} to {ranged.last}"
-        reader.problem("range", message, start, 0, self.names[place])
-
     def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
-        own = self._scope(state)
+        own = self._scope(state) if self._scoped else _NOTHING
         reader.enter()
-        for place in self._pointing_places():
+        for place in self._pointing_places:
             before = len(reader.problems)
             try:
                 state[place] = self.types[place].deferred(reader, state[place], own)
@@ -274,7 +313,7 @@ class Fields(NdrType):
         return self._value(reader, state)
 
     def _value(self, reader: NdrReader, states: _States) -> Any:
-        value = self.cls(**dict(zip(self.names, states, strict=True)))
+        value = self._make(*states)
         if reader.judging and self.cls.MUSTS:
             view = View(value)
             for must in self.cls.MUSTS:
@@ -298,7 +337,7 @@ class Fields(NdrType):
         reached: dict[str, Any] = dict.fromkeys(self.names, msgspec.UNSET)
         reached.update(zip(self.names, states, strict=False))
         if not self.DEFERRING:
-            for at in self._pointing_places():
+            for at in self._pointing_places:
                 if at >= resolved:
                     reached[self.names[at]] = msgspec.UNSET
         if error.partial is not None:
@@ -327,13 +366,15 @@ class Fields(NdrType):
                 if step.align > 1:
                     writer.align(step.align)
                 raw = []
-                for place, one in enumerate(step.writers, step.first):
+                for place, one in enumerate(step.types, step.first):
                     try:
                         state = states[place]
                         if state is msgspec.UNSET:
                             raise EncodeError("this was not decoded, so it cannot be encoded")
                         raw.append(
-                            one.to_wire(state, syntax) if isinstance(one, Scalar) else one.referent(writer, state)
+                            one.to_wire(state, syntax)
+                            if isinstance(one, Scalar)
+                            else one.referent(writer, state)
                         )
                     except EncodeError as error:
                         raise _named(error, self.names[place]) from None
@@ -367,7 +408,7 @@ class Fields(NdrType):
 
     def write_deferred(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         own = self._scope([getattr(value, name) for name in self.names])
-        for place in self._pointing_places():
+        for place in self._pointing_places:
             try:
                 self.types[place].write_deferred(writer, getattr(value, self.names[place]), own)
             except EncodeError as error:
@@ -388,7 +429,8 @@ class Parameters(Fields):
         return False
 
     def flat(self, reader: NdrReader, scope: Scope) -> Any:
-        states = _States(reader.pos)
+        states = _States()
+        states.start = reader.pos
         self._read(reader, self._plan(reader.syntax), states)
         return self._value(reader, states)
 

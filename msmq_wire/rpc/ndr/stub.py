@@ -5,12 +5,15 @@ The rule kept here: ``encode_stub(decode_stub(data)) == data`` for every stub th
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import msgspec
 
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.ndr.buffers import NO_RESIDUE, NdrReader, NdrWriter, Residue
+from msmq_wire.rpc.ndr.compiled import Irregular, decoder
+from msmq_wire.rpc.ndr.structures import Parameters
 from msmq_wire.rpc.ndr.syntax import NDR, Syntax
 from msmq_wire.rpc.ndr.types import NdrType
 from msmq_wire.spec import SpecRef
@@ -43,6 +46,15 @@ class InspectedStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def decode_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> StubValue:
     """Decode a stub as ``type_``, mostly the `Parameters` of a request or response; DecodeError if it is none."""
+    compiled = decoder(type_, syntax) if isinstance(type_, Parameters) else None
+    if compiled is not None:
+        try:
+            value, referents, end = compiled(data)
+        except (Irregular, struct.error):
+            pass
+        else:
+            residue = Residue(tuple(referents)) if referents else NO_RESIDUE
+            return StubValue(value, residue, data[end:] if end < len(data) else b"")
     reader = NdrReader(data, syntax)
     value = type_.read(reader, _NOTHING)
     return StubValue(value, reader.residue(), data[reader.pos :])

@@ -13,7 +13,7 @@ import msgspec
 __all__ = ["NDR", "NDR64", "NDR_BIG_ENDIAN", "Syntax"]
 
 
-class Syntax(msgspec.Struct, frozen=True, gc=False):
+class Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
     """How scalars, pointers and counts lie in a stub.
 
     ``wide`` is NDR64: pointers, counts and offsets of 8 bytes, enumerations of 4, structures padded to their

@@ -7,17 +7,37 @@ into the value ([C706] 14.3.12.3). Writing goes the same way. ``scope`` is what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any
 
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import NDR, Syntax
+from msmq_wire.wire.expressions import Expression, evaluate, parts
 from msmq_wire.wire.nodes import WireConstruct
 
-__all__ = ["NdrConstruct", "NdrType", "Scope"]
+__all__ = ["NdrConstruct", "NdrType", "Scope", "number_of"]
 
 Scope = Mapping[str, Any]
+
+
+def number_of(expression: Expression) -> Callable[[Scope], int | None]:
+    """What an expression says in a scope; None where no number can be known."""
+    path = parts(expression) if callable(expression) else None
+    if isinstance(path, tuple) and len(path) == 1:
+        # Most are the name of a member: no walk through construct's expressions for those.
+        found: Callable[[Scope], Any] = itemgetter(path[0])
+    else:
+
+        def found(scope: Scope) -> Any:
+            return evaluate(expression, scope)
+
+    def number(scope: Scope) -> int | None:
+        value = found(scope)
+        return value if isinstance(value, int) else None
+
+    return number
 
 
 class NdrType:
@@ -35,6 +55,10 @@ class NdrType:
 
     def pointing(self) -> bool:
         """Whether a value may have a deferred part."""
+        return False
+
+    def scoped(self) -> bool:
+        """Whether it looks at the scope."""
         return False
 
     def flat(self, reader: NdrReader, scope: Scope) -> Any:

@@ -14,8 +14,8 @@ from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.scalars import Number
 from msmq_wire.rpc.ndr.syntax import Syntax
-from msmq_wire.rpc.ndr.types import NdrType, Scope
-from msmq_wire.wire.expressions import Expression, Undetermined, evaluate
+from msmq_wire.rpc.ndr.types import NdrType, Scope, number_of
+from msmq_wire.wire.expressions import Expression
 
 __all__ = ["Arm", "Union"]
 
@@ -47,10 +47,11 @@ class Union(NdrType):
     (``unknown-selector``), one that is not the switching member a problem; the member decides.
     """
 
-    __slots__ = ("_alignments", "arms", "selector", "tag")
+    __slots__ = ("_alignments", "_selected", "arms", "selector", "tag")
 
     def __init__(self, selector: Expression, tag: Number, arms: Mapping[int, Arm]) -> None:
         self.selector = selector
+        self._selected = number_of(selector)
         self.tag = tag
         self.arms = arms
         self._alignments: dict[Syntax, int] = {}
@@ -74,18 +75,19 @@ class Union(NdrType):
     def pointing(self) -> bool:
         return True
 
+    def scoped(self) -> bool:
+        return True
+
     def arm(self, scope: Any) -> tuple[int, Arm | None]:
         """The discriminant and its arm, None where there is none."""
-        selected = evaluate(self.selector, scope)
-        if isinstance(selected, Undetermined):
-            return 0, None
-        return int(selected), self.arms.get(int(selected))
+        selected = self._selected(scope)
+        return (0, None) if selected is None else (selected, self.arms.get(selected))
 
     def flat(self, reader: NdrReader, scope: Scope) -> Any:
         syntax, tag = reader.syntax, self.tag
         reader.align(self.alignment(syntax) if syntax.wide else tag.alignment(syntax))
         start = reader.pos
-        repeated = reader.number(tag.letter(syntax), tag.size(syntax))
+        repeated = tag.flat(reader, scope)
         selected, arm = self.arm(scope)
         if repeated != selected:
             message = f"the union says {repeated}, the member that switches it {selected}"
@@ -111,7 +113,7 @@ class Union(NdrType):
         if arm is None:
             raise EncodeError(f"{selected} selects nothing")
         writer.align(self.alignment(syntax) if syntax.wide else tag.alignment(syntax))
-        writer.number(tag.letter(syntax), tag.size(syntax), selected)
+        tag.write_flat(writer, selected, scope)
         if arm.type is None:
             if value is not None:
                 raise EncodeError(f"a value where {selected} selects none")

@@ -7,9 +7,10 @@ from typing import Any
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.ndr import BYTE, DWORD, ENUM, Conformant, Fields, Unique
 from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
+from msmq_wire.rpc.ndr.compiled import Emitter, deferred, flat
 from msmq_wire.rpc.ndr.syntax import Syntax
-from msmq_wire.rpc.ndr.types import NdrType, Scope
-from msmq_wire.wire.expressions import Expression, Undetermined, evaluate, this
+from msmq_wire.rpc.ndr.types import NdrType, Scope, number_of
+from msmq_wire.wire.expressions import Expression, this
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
 __all__ = ["SECTION_BUFFER", "PointerArray", "SectionArray"]
@@ -40,10 +41,11 @@ class SectionArray(NdrType):
     ``ndr.array-of-pointers`` and by the value's class, `PointerArray`.
     """
 
-    __slots__ = ("count", "declared", "pointers")
+    __slots__ = ("_wanted", "count", "declared", "pointers")
 
     def __init__(self, count: Expression) -> None:
         self.count = count
+        self._wanted = number_of(count)
         self.declared = Unique(Conformant(SECTION_BUFFER, size=count))
         self.pointers = Conformant(Unique(SECTION_BUFFER), size=count)
 
@@ -53,53 +55,48 @@ class SectionArray(NdrType):
     def smallest(self, syntax: Syntax) -> int:
         return self.declared.smallest(syntax)
 
-    def pointing(self) -> bool:
-        return False
+    def scoped(self) -> bool:
+        return True
+
+    def read(self, reader: NdrReader, scope: Scope) -> Any:
+        return self.flat(reader, scope)
 
     def flat(self, reader: NdrReader, scope: Scope) -> Any:
-        start = reader.pos
-        marks = [len(kept) for kept in (reader.referents, reader.filler, reader.counts, reader.problems)]
-        depth = reader.depth
-        error: DecodeError | None = None
-        value: Any = None
+        mark = reader.mark()
+        wanted = self._wanted(scope)
         try:
             value = self.declared.read(reader, scope)
-        except DecodeError as caught:
-            error = caught
-        wanted = evaluate(self.count, scope)
-        if error is None and (isinstance(wanted, Undetermined) or len(value or ()) == wanted):
-            return value
-        state = self._state(reader)
-        self._back(reader, start, marks, depth)
+            if wanted is None or len(value or ()) == wanted:
+                return value
+        except DecodeError:
+            pass
+        reader.back(mark)
         try:
             other = self.pointers.read(reader, scope)
         except DecodeError:
             other = None
         if other and len(other) == wanted and None not in other:
             message = "sections as an array of pointers, not as the IDL has them"
-            reader.problem("array-of-pointers", message, start, reader.pos - start)
+            reader.problem("array-of-pointers", message, mark.pos, reader.pos - mark.pos)
             return PointerArray(other)
-        self._restore(reader, state)
-        if error is not None:
-            raise error
-        return value
-
-    def _state(self, reader: NdrReader) -> tuple[Any, ...]:
-        lists = (reader.referents, reader.filler, reader.counts, reader.problems)
-        return (reader.pos, reader.depth, *(list(kept) for kept in lists))
-
-    def _restore(self, reader: NdrReader, state: tuple[Any, ...]) -> None:
-        reader.pos, reader.depth, reader.referents, reader.filler, reader.counts, reader.problems = state
-
-    def _back(self, reader: NdrReader, start: int, marks: list[int], depth: int) -> None:
-        reader.pos, reader.depth = start, depth
-        reader.referents = reader.referents[: marks[0]]
-        reader.filler = reader.filler[: marks[1]]
-        reader.counts = reader.counts[: marks[2]]
-        reader.problems = reader.problems[: marks[3]]
+        # Neither reading works out: what the IDL's gives stands, the error if it ends in one.
+        reader.back(mark)
+        return self.declared.read(reader, scope)
 
     def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         if isinstance(value, PointerArray):
             self.pointers.write(writer, tuple(value), scope)
         else:
             self.declared.write(writer, value, scope)
+
+
+@flat.register
+def _(type_: SectionArray, emitter: Emitter) -> Any:
+    return flat(type_.declared, emitter)
+
+
+@deferred.register
+def _(type_: SectionArray, emitter: Emitter, state: Any) -> str:
+    value = deferred(type_.declared, emitter, state)
+    emitter.line(f"if len({value} or ()) != {emitter.expression(type_.count)}: raise Irregular")
+    return value

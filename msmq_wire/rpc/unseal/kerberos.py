@@ -28,7 +28,7 @@ from msmq_wire.rpc.unseal.kerberos_messages import (
 )
 from msmq_wire.rpc.unseal.kerberos_tokens import AesToken, Opened, Rc4Token, open_aes, open_rc4, parse_token
 from msmq_wire.rpc.unseal.keytab import KeytabEntry
-from msmq_wire.rpc.unseal.protection import Readings, SequenceNumbers, closed, one_line, plural
+from msmq_wire.rpc.unseal.protection import Readings, SequenceNumbers, closed, number_text, one_line, plural
 from msmq_wire.rpc.unseal.secrets import Secrets
 
 __all__ = ["AP_REP", "AP_REQ", "KRB_ERROR", "KerberosNegotiation", "kerberos_message"]
@@ -101,19 +101,21 @@ class KerberosNegotiation:
         if not keys:
             lost = "; the AP-REP brings one" if self._acceptor_subkey is None else ""
             return closed(pdu, f"Kerberos: no key for this token{lost}")
-        attempt: Opened | None = None
+        likeliest: Opened | None = None
         for key in keys:
-            attempt = self._open(token, key, pdu)
-            if attempt is not None and attempt.parts is not None:
-                self._readings.settle(attempt.parts)
+            opened = self._open(token, key, pdu)
+            if opened is not None and opened.parts is not None:
+                self._readings.settle(opened.parts)
                 bits = 64 if isinstance(token, AesToken) else 32
                 numbers = self._numbers.setdefault(pdu.from_client, SequenceNumbers(None, bits))
-                verified, note = numbers.judge(attempt.number, "Kerberos")
-                return Unwrapped(attempt.stub, verified, note)
-        if attempt is None:
+                verified, note = numbers.judge(opened.number, "Kerberos")
+                return Unwrapped(opened.stub, verified, note)
+            if likeliest is None:
+                likeliest = opened
+        if likeliest is None:
             note = "Kerberos: the token does not fit its message"
             return Unwrapped(None if sealed else pdu.stub, False, note)
-        return Unwrapped(attempt.stub, False, "Kerberos: the signature is wrong")
+        return Unwrapped(likeliest.stub, False, "Kerberos: the signature is wrong")
 
     def _keys_for(self, token: AesToken | Rc4Token) -> list[EncryptionKey]:
         """Return the keys that may protect a message, the likeliest first."""
@@ -175,14 +177,16 @@ class KerberosNegotiation:
 
     def _take_error(self, message: bytes) -> None:
         error = decode_message(KrbError, message)
-        code = "" if error is None else f" with error {_ERROR_NAMES.get(error.error_code, error.error_code)}"
-        self._note = f"Kerberos: refused{code}"
+        self._note = "Kerberos: refused"
+        if error is not None:
+            name = _ERROR_NAMES.get(error.error_code) or number_text(error.error_code)
+            self._note = f"Kerberos: refused with error {name}"
 
     def _open_ticket(self, ticket: Ticket) -> tuple[EncryptionKey | None, str]:
         """Return the session key, or None and why there is none."""
         etype, kvno = ticket.enc_part.etype, ticket.enc_part.kvno
         service = principal_text(ticket.sname, ticket.realm)
-        version = "no kvno" if kvno is None else f"kvno {kvno}"
+        version = "no kvno" if kvno is None else f"kvno {number_text(kvno)}"
         what = f"{one_line(service)} ({etype_name(etype)}, {version})"
         if etype not in list(EncryptionType):
             return None, f"Kerberos: the ticket for {what} has an encryption that is not opened"

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC, ECB
 
+from msmq_wire.rpc.unseal.protection import number_text
 from msmq_wire.rpc.unseal.rc4 import rc4
 
 __all__ = [
@@ -140,7 +141,7 @@ def usage_of(etype: int, key: bytes, usage: int) -> Usage | None:
 
 def etype_name(etype: int) -> str:
     """Return the short name of an encryption type."""
-    return _NAMES.get(etype, f"encryption type {etype}")
+    return _NAMES.get(etype, f"encryption type {number_text(etype)}")
 
 
 def derive_key(key: bytes, constant: bytes) -> bytes:

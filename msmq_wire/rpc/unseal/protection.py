@@ -6,7 +6,7 @@ from enum import Enum
 
 from msmq_wire.rpc.security import AuthenticationLevel, ProtectedPdu, Unwrapped
 
-__all__ = ["Readings", "SequenceNumbers", "SignedParts", "closed", "one_line", "plural"]
+__all__ = ["Readings", "SequenceNumbers", "SignedParts", "closed", "number_text", "one_line", "plural"]
 
 _LONGEST_TEXT = 256
 _LONGEST_GAP = 1 << 20  # a number further ahead was not caused by loss
@@ -104,6 +104,11 @@ def one_line(text: str) -> str:
     """Make text from the wire safe for a note: printable, on one line, of bounded length."""
     shown = text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."
     return "".join(character if character.isprintable() else "\ufffd" for character in shown)
+
+
+def number_text(value: int) -> str:
+    """Return the digits of a 32-bit number; an integer of the wire may have thousands."""
+    return str(value) if -(1 << 31) <= value < 1 << 32 else "out of range"
 
 
 def plural(count: int, noun: str) -> str:

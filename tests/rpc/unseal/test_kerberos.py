@@ -46,14 +46,14 @@ def _key(field: int, etype: int, value: bytes) -> bytes:
     return _der(0xA0 + field, _der(0x30, _number(0, etype), _der(0xA1, _der(4, value))))
 
 
-def _sealed(field: int, key: bytes, usage: int, plain: bytes) -> bytes:
+def _sealed(field: int, key: bytes, usage: int, plain: bytes, kvno: bytes = b"\x03") -> bytes:
     """EncryptedData with RC4 and kvno 3, [RFC 4757] 5."""
     derived = hmac.new(key, struct.pack("<I", usage), hashlib.md5).digest()
     message = b"confound" + plain
     checksum = hmac.new(derived, message, hashlib.md5).digest()
     cipher = Cipher(ARC4(hmac.new(derived, checksum, hashlib.md5).digest()), mode=None).encryptor()
     data = _der(4, checksum + cipher.update(message))
-    return _der(0xA0 + field, _der(0x30, _number(0, 23), _number(1, 3), _der(0xA2, data)))
+    return _der(0xA0 + field, _der(0x30, _number(0, 23), _der(0xA1, _der(2, kvno)), _der(0xA2, data)))
 
 
 def _ticket_part(session_key: bytes = _key(1, 23, _SESSION_KEY), user: bytes = b"alice") -> bytes:
@@ -84,8 +84,9 @@ def _ap_req(
     authenticator: bytes = _authenticator(),
     session_key: bytes = _SESSION_KEY,
     options: int = 0x20,
+    kvno: bytes = b"\x03",
 ) -> bytes:
-    sealed = _sealed(3, _SERVICE_KEY, 2, ticket_part)
+    sealed = _sealed(3, _SERVICE_KEY, 2, ticket_part, kvno)
     ticket = _der(0x61, _der(0x30, _number(0, 5), _text(1, b"CORP"), _name(2, b"HOST", b"srv"), sealed))
     return _der(
         0x6E,
@@ -166,6 +167,15 @@ def test_a_user_name_with_control_characters_is_shown_safely() -> None:
 @pytest.mark.parametrize("token", [b"\x6e\x00", b"\x6e\x80", _ap_req()[:-1]])
 def test_a_request_that_cannot_be_read_is_said(token: bytes) -> None:
     assert _after(token).note == "Kerberos: the AP-REQ cannot be read"
+
+
+@pytest.mark.parametrize("size", [5, 5000])
+def test_an_integer_of_thousands_of_digits_is_not_written_out(size: int) -> None:
+    note = _after(_ap_req(kvno=b"\x7f" * size), keys=()).note
+    assert note == "Kerberos: no key given for HOST/srv@CORP (rc4, kvno out of range)"
+    etype = _der(0xA1, _der(0x30, _der(0xA0, _der(2, b"\x7f" * size)), _der(0xA1, _der(4, bytes(16)))))
+    note = _after(_ap_req(_ticket_part(etype))).note
+    assert note == "Kerberos: a session key of encryption type out of range, which is not opened"
 
 
 @given(at=st.integers(0, 400), bits=st.integers(0, 255), cut=st.integers(0, 400))

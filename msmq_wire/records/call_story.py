@@ -1,0 +1,380 @@
+"""What a call means, in a few words for who runs the servers: "opens the queue to receive from it".
+
+The rule kept here: the words say what the client does and how it ends; they come from the values of the call,
+and what is not there is not said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from msmq_wire.records.open_queues import read_descriptor
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.constants import (
+    AccessMode,
+    ReceiveAction,
+    RegistryQueryType,
+    RemoteReadAck,
+    ShareMode,
+    TransferType,
+)
+from msmq_wire.rpc.transfer_properties import message_properties
+from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
+
+__all__ = ["STORIES", "CarriedMessage", "call_story", "carries_packet", "size_text"]
+
+Story = Callable[[RpcCall, "CarriedMessage | None"], str]
+
+_INFINITE = 0xFFFFFFFF
+_LONGEST_LABEL = 40
+_SEALED = "sealed"
+
+
+class CarriedMessage(msgspec.Struct, frozen=True):
+    """What is told of the message that a call carried: bytes of its body, and its label."""
+
+    size: int | None = None
+    label: str | None = None
+
+    def __str__(self) -> str:
+        parts = [] if self.size is None else [size_text(self.size)]
+        if self.label:
+            label = self.label if len(self.label) <= _LONGEST_LABEL else f"{self.label[: _LONGEST_LABEL - 3]}..."
+            parts.append(f"label '{label}'")
+        return ", ".join(parts)
+
+
+def size_text(size: int) -> str:
+    """A number of bytes in words: ``936 bytes``, ``4.1 KB``, ``1.2 MB`` (of 1024 each)."""
+    if size < 1024:
+        return "1 byte" if size == 1 else f"{size} bytes"
+    for unit, factor in (("KB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30)):
+        if size < 1000 * factor or unit == "GB":
+            break
+    return f"{size / factor:.1f} {unit}".replace(".0 ", " ")
+
+
+def carries_packet(call: RpcCall) -> bool:
+    """Whether a ``message_packet`` follows the record of a call: it came in sections, or whole."""
+    descriptor = read_descriptor(call.response)
+    carried = _value(call.response, "pp_packet_sections") if descriptor is None else descriptor.lp_buffer
+    return isinstance(carried, tuple | bytes) and bool(carried)
+
+
+def call_story(call: RpcCall, message: CarriedMessage | None = None) -> str:
+    """Say in plain words what a call did; ``message`` is what its ``message_packet`` tells.
+
+    A call whose stubs are sealed is "sealed". Nothing is raised, whatever the call lacks.
+    """
+    if call.sealed and call.request is None:
+        return _SEALED
+    if call.method is None:
+        return "a call that is not known" if call.interface == "unknown" else f"a call of {call.interface}"
+    story = STORIES[call.method](call, message)
+    if call.verified is False:
+        story += "; its signature is wrong"
+    return story
+
+
+_ENDS: Mapping[int, str] = {
+    0x00000005: "access denied",
+    0x80070005: "access denied",
+    0xC0000022: "access denied",
+    0xC00E0025: "access denied",
+    0xC00E0003: "there is no such queue",
+    0xC00E0005: "there is one already",
+    0xC00E0007: "the handle is not valid",
+    0xC0000008: "the handle is not valid",
+    0x1C00001A: "the handle is not valid",
+    0xC00E0008: "cancelled",
+    0xC00E0009: "somebody else has it open",
+    0xC0000043: "somebody else has it open",
+    0xC00E001A: "more than there is room for",
+    0xC00E001B: "none came",
+    0xC00E001D: "somebody else received it",
+    0xC00E0056: "the handle is no longer valid",
+    0xC00E005A: "the queue was deleted",
+    0xC00E0088: "there is none",
+    0xC00E009C: "a transaction holds it",
+    0xC0000225: "there is none",
+    0xC00E0064: "the server does not do that",
+    0xC00E006A: "the server does not do that",
+    0x1C010002: "the server does not do that",
+    0x1C010003: "the server does not know the interface",
+}
+_FAILED = 0x80000000
+
+
+def _value(part: Any, name: str) -> Any:
+    return getattr(part, name, None)
+
+
+def _number(part: Any, name: str) -> int | None:
+    value = _value(part, name)
+    return value if isinstance(value, int) else None
+
+
+def _ended(call: RpcCall) -> str:
+    """How a call ended, empty where it went well."""
+    status = call.status
+    if call.fault:
+        return _ENDS.get(status or 0, "refused")
+    if status is not None and status:
+        return _ENDS.get(status, "fails" if status & _FAILED else "")
+    if call.response is None and not call.sealed:
+        return "given up" if call.orphaned else "cancelled" if call.cancelled else "no answer"
+    return ""
+
+
+def _told(text: str, call: RpcCall, result: str = "") -> str:
+    """What is done, and how it ended or what came of it."""
+    end = _ended(call) or result
+    return f"{text}: {end}" if end else text
+
+
+def _plain(text: str) -> Story:
+    return lambda call, message: _told(text, call)
+
+
+def _access(access: int | None, share: int | None) -> str:
+    purposes = []
+    if access is not None:
+        if access & AccessMode.MQ_RECEIVE_ACCESS:
+            purposes.append("to receive from it")
+        if access & AccessMode.MQ_SEND_ACCESS:
+            purposes.append("to send to it")
+        if access & AccessMode.MQ_MOVE_ACCESS:
+            purposes.append("to move messages to it")
+        if access & AccessMode.MQ_PEEK_ACCESS:
+            purposes.append("to peek into it")
+    text = f" {' and '.join(purposes)}" if purposes else ""
+    if access is not None and access & AccessMode.MQ_ADMIN_ACCESS:
+        text += " while its messages wait to be sent"
+    return f"{text}, alone" if share == ShareMode.MQ_DENY_RECEIVE_SHARE else text
+
+
+def _open(call: RpcCall, message: CarriedMessage | None, words: str = "opens the queue") -> str:
+    access = _number(call.request, "dw_access")
+    if access is None:
+        access = _number(call.request, "dw_desired_access")
+    return _told(words + _access(access, _number(call.request, "dw_share_mode")), call)
+
+
+def _open_remote(call: RpcCall, message: CarriedMessage | None) -> str:
+    return _open(call, message, "opens the queue for another computer")
+
+
+def _port(call: RpcCall, message: CarriedMessage | None) -> str:
+    port = _number(call.response, "return_value")
+    return _told("asks for the port", call, "none" if port == 0 else str(port or ""))
+
+
+def _version(call: RpcCall, message: CarriedMessage | None) -> str:
+    parts = [_number(call.response, name) for name in ("p_major", "p_minor", "p_build_number")]
+    version = "" if None in parts else ".".join(map(str, parts))
+    return _told("asks for the server's version", call, version)
+
+
+def _cursor(call: RpcCall, message: CarriedMessage | None) -> str:
+    return _told("makes a cursor to step through the queue", call)
+
+
+def _waiting(milliseconds: int) -> str:
+    if milliseconds == _INFINITE:
+        return "waits for a message"
+    if milliseconds < 1000:
+        return f"waits up to {milliseconds} ms for a message"
+    seconds = milliseconds / 1000
+    return f"waits up to {seconds:.1f} s for a message".replace(".0 s", " s")
+
+
+_SELECTED: Mapping[int, str] = {
+    ReceiveAction.MQ_ACTION_RECEIVE: "receives {the} message",
+    ReceiveAction.MQ_ACTION_PEEK_CURRENT: "peeks at {the} message",
+    ReceiveAction.MQ_ACTION_PEEK_NEXT: "peeks at the message after that",
+    ReceiveAction.MQ_LOOKUP_PEEK_CURRENT: "peeks at message {id}",
+    ReceiveAction.MQ_LOOKUP_PEEK_NEXT: "peeks at the message after {id}",
+    ReceiveAction.MQ_LOOKUP_PEEK_PREV: "peeks at the message before {id}",
+    ReceiveAction.MQ_LOOKUP_RECEIVE_CURRENT: "receives message {id}",
+    ReceiveAction.MQ_LOOKUP_RECEIVE_NEXT: "receives the message after {id}",
+    ReceiveAction.MQ_LOOKUP_RECEIVE_PREV: "receives the message before {id}",
+}
+_FIRST_AND_LAST: Mapping[tuple[int, int], str] = {
+    (ReceiveAction.MQ_LOOKUP_PEEK_NEXT, 0): "peeks at the first message",
+    (ReceiveAction.MQ_LOOKUP_RECEIVE_NEXT, 0): "receives the first message",
+    (ReceiveAction.MQ_LOOKUP_PEEK_PREV, (1 << 64) - 1): "peeks at the last message",
+    (ReceiveAction.MQ_LOOKUP_RECEIVE_PREV, (1 << 64) - 1): "receives the last message",
+}
+
+
+def _reads(
+    call: RpcCall,
+    message: CarriedMessage | None,
+    *,
+    action: int | None,
+    timeout: int | None,
+    cursor: int | None,
+    lookup_id: int | None = None,
+) -> str:
+    """A receive or a peek: what it got, or that it waited."""
+    end = _ended(call)
+    lookup = action is not None and bool(action & 0x40000000)
+    if end in ("none came", "cancelled", "no answer", "given up") and timeout and not lookup:
+        return f"{_waiting(timeout)}: {end}"
+    text = _SELECTED.get(action if action is not None else -1, "reads a message")
+    text = _FIRST_AND_LAST.get((action or 0, lookup_id if lookup_id is not None else -1), text)
+    text = text.format(the="the cursor's" if cursor else "the first", id=lookup_id or 0)
+    if end == "none came":
+        end = "there is none"
+    transaction = _value(call.request, "p_transaction_id")
+    if isinstance(transaction, bytes) and any(transaction):
+        text += " in a transaction"
+    return f"{text}: {end or message}" if end or (message is not None and str(message)) else text
+
+
+def _start(call: RpcCall, message: CarriedMessage | None) -> str:
+    source = read_descriptor(call.request) or call.request
+    return _reads(
+        call,
+        message,
+        action=_number(source, "ul_action"),
+        timeout=_number(source, "ul_timeout"),
+        cursor=_number(source, "h_cursor"),
+        lookup_id=_number(call.request, "lookup_id"),
+    )
+
+
+def _in_buffer(value: Any) -> CarriedMessage | None:
+    """The message in the transfer buffer of a request or a response."""
+    buffer = _value(value, "ptb")
+    if not isinstance(buffer, CACTransferBufferV2):
+        return None
+    properties = message_properties(buffer)
+    label = None if properties.label is None else properties.label.text
+    return CarriedMessage(properties.body_length, label)
+
+
+def _receive(call: RpcCall, message: CarriedMessage | None) -> str:
+    buffer = _value(call.request, "ptb")
+    old = _value(buffer, "old")
+    arm = _value(old, "arm") if _number(old, "u_transfer_type") == TransferType.CACTB_RECEIVE else None
+    return _reads(
+        call,
+        message or (None if call.status else _in_buffer(call.response)),
+        action=_number(arm, "action"),
+        timeout=_number(arm, "request_timeout"),
+        cursor=_number(arm, "cursor"),
+    )
+
+
+def _send(call: RpcCall, message: CarriedMessage | None) -> str:
+    text = "sends a message"
+    carried = str(message or _in_buffer(call.request) or "")
+    if carried:
+        text += f" of {carried}" if carried[0].isdigit() else f", {carried}"
+    return _told(text, call)
+
+
+def _end(call: RpcCall, message: CarriedMessage | None) -> str:
+    match _number(call.request, "dw_ack"):
+        case RemoteReadAck.RR_ACK:
+            return _told("takes the message off the queue (ACK)", call)
+        case RemoteReadAck.RR_NACK:
+            return _told("puts the message back (NACK)", call)
+    return _told("ends the receive", call)
+
+
+def _move(call: RpcCall, message: CarriedMessage | None) -> str:
+    lookup_id = _number(call.request, "lookup_id")
+    which = "a message" if lookup_id is None else f"message {lookup_id}"
+    return _told(f"moves {which} to another queue", call)
+
+
+def _properties(words: str) -> Story:
+    def story(call: RpcCall, message: CarriedMessage | None) -> str:
+        count = _number(call.request, "cp")
+        noun = "property" if count == 1 else "properties"
+        return _told(words.format(noun if count is None else f"{count} {noun}"), call)
+
+    return story
+
+
+_SETTINGS: Mapping[int, str] = {
+    RegistryQueryType.DIRECTORY_SERVER_LIST: "its directory servers",
+    RegistryQueryType.DEFAULT_TIME_TO_REACH_QUEUE: "the default time to reach a queue",
+    RegistryQueryType.FOREST_GUID: "its forest",
+    RegistryQueryType.SERVER_VERSION: "its version",
+    RegistryQueryType.QUEUE_MANAGER_GUID: "its identifier",
+}
+
+
+def _setting(call: RpcCall, message: CarriedMessage | None) -> str:
+    query = _number(call.request, "dw_query_type")
+    what = _SETTINGS.get(query if query is not None else -1, "a setting")
+    return _told(f"asks the server for {what}", call)
+
+
+STORIES: Mapping[str, Story] = {
+    # RemoteRead
+    "R_GetServerPort": _port,
+    "R_OpenQueue": _open,
+    "R_CloseQueue": _plain("closes the queue"),
+    "R_CreateCursor": _cursor,
+    "R_CloseCursor": _plain("closes the cursor"),
+    "R_PurgeQueue": _plain("purges the queue"),
+    "R_StartReceive": _start,
+    "R_CancelReceive": _plain("gives up waiting"),
+    "R_EndReceive": _end,
+    "R_MoveMessage": _move,
+    "R_OpenQueueForMove": _open,
+    "R_QMEnlistRemoteTransaction": _plain("brings the server into a transaction"),
+    "R_StartTransactionalReceive": _start,
+    "R_SetUserAcknowledgementClass": _plain("sets how the message is acknowledged"),
+    "R_EndTransactionalReceive": _end,
+    # qmcomm
+    "R_QMGetRemoteQueueName": _plain("asks where the queue is"),
+    "R_QMOpenRemoteQueue": _open_remote,
+    "R_QMCloseRemoteQueueContext": _plain("closes the queue for the other computer"),
+    "R_QMCreateRemoteCursor": _plain("makes a cursor for another computer"),
+    "R_QMCreateObjectInternal": _plain("creates the queue"),
+    "R_QMSetObjectSecurityInternal": _plain("changes who may use the queue"),
+    "R_QMGetObjectSecurityInternal": _plain("asks who may use the queue"),
+    "R_QMDeleteObject": _plain("deletes the queue"),
+    "R_QMGetObjectProperties": _properties("reads {} of the queue"),
+    "R_QMSetObjectProperties": _properties("changes {} of the queue"),
+    "R_QMObjectPathToObjectFormat": _plain("asks for the format name of the queue"),
+    "R_QMGetTmWhereabouts": _plain("asks where the transaction coordinator is"),
+    "R_QMEnlistTransaction": _plain("brings the server into a transaction"),
+    "R_QMEnlistInternalTransaction": _plain("begins a transaction of the server"),
+    "R_QMCommitTransaction": _plain("commits the transaction"),
+    "R_QMAbortTransaction": _plain("aborts the transaction"),
+    "rpc_QMOpenQueueInternal": _open,
+    "rpc_ACCloseHandle": _plain("closes the queue"),
+    "rpc_ACCloseCursor": _plain("closes the cursor"),
+    "rpc_ACSetCursorProperties": _plain("ties the cursor to that of the other computer"),
+    "rpc_ACHandleToFormatName": _plain("asks for the format name of the open queue"),
+    "rpc_ACPurgeQueue": _plain("purges the queue"),
+    "R_QMQueryQMRegistryInternal": _setting,
+    "R_QMGetRTQMServerPort": _port,
+    # qmcomm2
+    "QMSendMessageInternalEx": _send,
+    "rpc_ACSendMessageEx": _send,
+    "rpc_ACReceiveMessageEx": _receive,
+    "rpc_ACCreateCursorEx": _cursor,
+    # qm2qm
+    "RemoteQMStartReceive": _start,
+    "RemoteQMEndReceive": _end,
+    "RemoteQMOpenQueue": _plain("begins to read the opened queue"),
+    "RemoteQMCloseQueue": _plain("closes the queue"),
+    "RemoteQMCloseCursor": _plain("closes the cursor"),
+    "RemoteQMCancelReceive": _plain("gives up waiting"),
+    "RemoteQMPurgeQueue": _plain("purges the queue"),
+    "RemoteQMGetQMQMServerPort": _port,
+    "RemoteQmGetVersion": _version,
+    "RemoteQMStartReceive2": _start,
+    "RemoteQMStartReceiveByLookupId": _start,
+}
+"""Method -> its words; every method of the four interfaces has an entry."""
