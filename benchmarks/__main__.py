@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import capture_groups, codec_groups, scaling
+from benchmarks import capture_groups, codec_groups, rpc_groups, scaling
 from benchmarks.capture_groups import Part
 from benchmarks.codec_groups import Sizes
 from benchmarks.measure import BUSY, Neighbours, Result, pin
@@ -37,10 +37,15 @@ class _Plan(msgspec.Struct, frozen=True):
     codec: Sizes
     frames: int
     rounds: int
+    stubs: int
 
 
-_FULL = _Plan(Sizes(slow=5 * MIX_CYCLE, rows=10_000, columns=10_000, rounds=11), frames=100_000, rounds=5)
-_QUICK = _Plan(Sizes(slow=MIX_CYCLE, rows=2_000, columns=10_000, rounds=3), frames=6_000, rounds=3)
+_FULL = _Plan(
+    Sizes(slow=5 * MIX_CYCLE, rows=10_000, columns=10_000, rounds=11), frames=100_000, rounds=5, stubs=20_000
+)
+_QUICK = _Plan(
+    Sizes(slow=MIX_CYCLE, rows=2_000, columns=10_000, rounds=3), frames=6_000, rounds=3, stubs=5_000
+)
 
 
 def _packets(group: str, count: int) -> list[bytes]:
@@ -62,6 +67,7 @@ def _check(folder: Path) -> bool:
         agreed &= _agree(codec_groups.check(_packets(group, 2 * MIX_CYCLE)), group)
     for group, (size, shape) in _CAPTURES.items():
         agreed &= _agree(capture_groups.check(folder, list(messages(100, size)), shape), f"capture {group}")
+    agreed &= _agree(rpc_groups.check(folder), "calls")
     return agreed
 
 
@@ -99,7 +105,8 @@ def _measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     pinned = pin() is not None
     neighbours = Neighbours()
     results: list[Result] = []
-    for found in itertools.chain(_codec(plan), _captures(plan, folder)):
+    calls = [rpc_groups.run(folder, stubs=plan.stubs, calls=plan.stubs // 5, rounds=plan.rounds)]
+    for found in itertools.chain(_codec(plan), _captures(plan, folder), calls):
         results += found
         for group in dict.fromkeys(result.group for result in found):
             print(table_text(found, group), flush=True)

@@ -17,6 +17,7 @@ import msgspec
 
 from benchmarks import capture_groups as capture
 from benchmarks import codec_groups as codec
+from benchmarks import rpc_groups as rpc
 from benchmarks.measure import Result, ratio_of
 from benchmarks.scaling import Scaling
 from docs.generators.markers import code, filled, table
@@ -32,6 +33,9 @@ GROUPS: dict[str, tuple[str, str]] = {
     "encode_mixed": ("Encode, every kind of packet", codec.LEAN),
     "capture_600": ("Capture, messages of 600 bytes, one in a segment", capture.TSHARK_FIELDS),
     "capture_4k": ("Capture, messages of 4,096 bytes over segments", capture.TSHARK_FIELDS),
+    "ndr_ndr": ("R_StartReceive reply with 4,096 bytes of body, NDR", rpc.SCAPY_RPC),
+    "ndr_ndr64": ("R_StartReceive reply with 4,096 bytes of body, NDR64", rpc.SCAPY_RPC),
+    "pdu_small": ("Small remote read calls of a capture", rpc.SCAPY_SESSION),
     "capture_reordered": ("Capture, segments cut anywhere, late and twice", capture.TSHARK_FIELDS),
 }
 """Title and baseline of every group."""
@@ -60,16 +64,28 @@ _CAPTURE_RATIOS = {
     "capture_arrow_vs_tshark_ek": (capture.ARROW, capture.TSHARK_EK),
     "capture_arrow_vs_memory_floor": (capture.ARROW, capture.FLOOR),
 }
+_NDR_SUFFIXES = {"ndr": "", "ndr64": "_ndr64"}
+_NDR_RATIOS = {
+    "ndr_vs_scapy_rpc": (rpc.DECODE, rpc.SCAPY_RPC),
+    "ndr_vs_impacket": (rpc.DECODE, rpc.IMPACKET),
+    "ndr_inspect_vs_scapy_rpc": (rpc.INSPECT, rpc.SCAPY_RPC),
+}
+_PDU_RATIOS = {
+    "pdu_vs_scapy": (rpc.READ_CAPTURE, rpc.SCAPY_SESSION),
+    "pdu_association_vs_scapy": (rpc.ASSOCIATION, rpc.SCAPY_SESSION),
+}
 _DISTRIBUTIONS = (
     "msmq-wire",
     "construct",
     "dissect.cstruct",
     "dpkt",
+    "impacket",
     "msgspec",
     "numpy",
     "pyarrow",
     "pyshark",
     "scapy",
+    "scapy-rpc",
 )
 
 
@@ -83,6 +99,8 @@ def ratios(results: Sequence[Result], scaling: Sequence[Scaling] = ()) -> dict[s
         ("decode", _CODEC_SUFFIXES, _DECODE_RATIOS),
         ("encode", _CODEC_SUFFIXES, _ENCODE_RATIOS),
         ("capture", _CAPTURE_SUFFIXES, _CAPTURE_RATIOS),
+        ("ndr", _NDR_SUFFIXES, _NDR_RATIOS),
+        ("pdu", {"small": ""}, _PDU_RATIOS),
     ):
         for group, suffix in suffixes.items():
             for name, (contestant, baseline) in pairs.items():
@@ -161,6 +179,8 @@ def table_text(results: Sequence[Result], group: str) -> str:
 
 
 _CODEC_COLUMNS = {"": "600 bytes", "_4k": "4,096 bytes", "_mixed": "mixed"}
+_NDR_COLUMNS = {"": "NDR", "_ndr64": "NDR64"}
+_OF_CALLS = ("ndr_", "pdu_")
 _OF_CAPTURES = ("capture_", "scaling_")
 _CAPTURE_COLUMNS = {
     "": "4,096 bytes in segments",
@@ -194,13 +214,13 @@ def _blocks(found: dict[str, Any]) -> Iterator[str]:
         f"{one}{load}. {programs}.{short}"
     )
     yield "### Ratios"
-    captures = {
-        name: value for name, value in found["ratios"].items() if name.startswith(("capture", "scal"))
-    }
-    yield _ratio_table(
-        {name: value for name, value in found["ratios"].items() if name not in captures}, _CODEC_COLUMNS
-    )
+    ratios = found["ratios"]
+    captures = {name: value for name, value in ratios.items() if name.startswith(_OF_CAPTURES)}
+    calls = {name: value for name, value in ratios.items() if name.startswith(_OF_CALLS)}
+    codecs = {name: value for name, value in ratios.items() if name not in captures | calls}
+    yield _ratio_table(codecs, _CODEC_COLUMNS)
     yield _ratio_table(captures, _CAPTURE_COLUMNS)
+    yield _ratio_table(calls, _NDR_COLUMNS)
     for group, (title, baseline) in GROUPS.items():
         if any(result.group == group for result in results):
             unit = next(result.unit for result in results if result.group == group)

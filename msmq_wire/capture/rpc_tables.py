@@ -21,8 +21,8 @@ from msmq_wire.records.view import view
 from msmq_wire.rpc.ndr import members
 from msmq_wire.rpc.transfer_properties import TRANSLATIONS, MessageProperties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, CACTransferBufferV2
-from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -152,13 +152,18 @@ def _doc(cls: type[msgspec.Struct], name: str) -> str:
         return own[name]
     if cls is MessageProperties:
         return _attributes().get(name) or f"{name.replace('_', ' ').capitalize()}."
-    return next(member.doc for member in members(cls) if member.name == name)  # type: ignore[type-var]  # an NdrStruct
+    assert issubclass(cls, WireStruct)
+    return next(member.doc for member in members(cls) if member.name == name)
 
 
 @cache
 def _fields(cls: type[msgspec.Struct]) -> list[Any]:
     hints = get_type_hints(cls)
-    spec = str(_SPECS.get(cls) or getattr(cls, "SPEC", ""))
+    section = _SPECS.get(cls)
+    if section is None:
+        assert issubclass(cls, WireStruct)
+        section = cls.SPEC
+    spec = str(section)
     found = []
     for name in cls.__struct_fields__:
         kind, nullable = _type(hints[name])

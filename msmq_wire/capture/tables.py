@@ -17,7 +17,7 @@ from msmq_wire.capture.index import Array
 from msmq_wire.capture.rpc_tables import RPC_PACKETS, rpc_arrays, rpc_fields
 from msmq_wire.capture.source import CaptureSource
 from msmq_wire.engines import arrow, columns
-from msmq_wire.engines.arrow_cells import cells
+from msmq_wire.engines.arrow_cells import cells, interleaved
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.rpc.security import Negotiator
@@ -93,22 +93,33 @@ def read_tables(
     otherwise those of `CaptureReader`.
     """
     for batch in read_batches(source, ports=ports, streams=streams, negotiator=negotiator):
-        yield dict(_tables(batch, judge))
+        yield _tables(batch, judge)
 
 
-def _tables(batch: PacketBatch, judge: bool) -> Iterator[tuple[str, Any]]:
+def _tables(batch: PacketBatch, judge: bool) -> dict[str, Any]:
+    found = {}
     decoded = columns.decode(batch.data, batch.offsets, judge=judge)
-    for stem, found in arrow.record_batches(decoded).items():
+    for stem, made in arrow.record_batches(decoded).items():
+        rows = made.column("row").to_numpy()
+        arrays = [*_where(batch, rows), *(made.column(name) for name in made.schema.names if name != "row")]
         table = UNKNOWN_PACKET if stem == columns.UNRECOGNISED else stem
-        rows = found.column("row").to_numpy()
-        arrays = [*_where(batch, rows), *(found.column(name) for name in found.schema.names if name != "row")]
-        yield table, pa.RecordBatch.from_arrays(arrays, schema=schema(table))
+        found[table] = pa.RecordBatch.from_arrays(arrays, schema=schema(table))
     others: dict[str, list[Record]] = {}
     for record in batch.others:
         kept = record.type in PACKETS or record.type in RPC_PACKETS
         others.setdefault(record.type if kept else OTHER, []).append(record)
     for table, records in others.items():
-        yield table, _decoded(table, records, judge)
+        made = _decoded(table, records, judge)
+        found[table] = _merged(found[table], made) if table in found else made
+    return found
+
+
+def _merged(first: Any, second: Any) -> Any:
+    """The rows of two record batches of one table, by id."""
+    ids = np.concatenate([batch.column("id").to_numpy() for batch in (first, second)])
+    order = np.argsort(ids)
+    arrays = [interleaved(*pair, order) for pair in zip(first.columns, second.columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=first.schema)
 
 
 def _where(batch: PacketBatch, rows: Array) -> list[Any]:

@@ -7,12 +7,10 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from enum import IntEnum
 from functools import cache
 from typing import Any, get_args
 
-import msgspec
-
+from msmq_wire.cli.filter_places import Place, numbers_of, rpc_paths
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.wire import registry
@@ -32,9 +30,11 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _NUMBERS = ("id", "stream", "length", "anomalies")
-_FOLDED = ("queue", "type", "error", "delivery")
+_FOLDED = ("queue", "type", "error", "delivery", "method", "interface", "syntax", "account")
 _DELIVERIES = ("express", "recoverable", "transactional")
-_TYPES = frozenset((*registry.PACKETS, UNKNOWN_PACKET, "gap", "error", "tcp_stream"))
+_RPC = ("rpc_bind", "rpc_call", "rpc_fault", "transfer_buffer")
+_TYPES = frozenset((*registry.PACKETS, *_RPC, UNKNOWN_PACKET, "gap", "error", "tcp_stream"))
+_LISTED = 30
 _QUEUES = ("destination_queue", "admin_queue", "response_queue")
 _INDEX = re.compile(r"\[\d+\]")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?")
@@ -44,14 +44,6 @@ _MOMENT = re.compile(
 _SECOND = 1_000_000_000
 _DAY = 86400 * _SECOND
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class Place(msgspec.Struct, frozen=True):
-    """What a filter knows of a name: whether it is a number, of which enumeration, in which unit."""
-
-    names: type[IntEnum] | None = None
-    integral: bool = False
-    unit: str = ""
 
 
 def is_packet_path(path: str) -> bool:
@@ -66,7 +58,7 @@ def place_of(path: str) -> Place:
 
 @cache
 def _paths() -> Mapping[str, Place]:
-    found: dict[str, Place] = {}
+    found = dict(rpc_paths())
     for cls in registry.PACKETS.values():
         found.update(_paths_of(cls, ""))
     return found
@@ -77,11 +69,11 @@ def _paths_of(cls: type[WireStruct], prefix: str) -> Iterator[tuple[str, Place]]
         if field.position:
             continue
         path = prefix + field.name
-        yield path, Place(field.names, field.value_type is int, field.unit)
+        yield path, Place(numbers_of(field.names), field.value_type is int, field.unit)
         if cls.BITS is not None and cls.BITS.field == field.name:
             yield f"{path}.raw", Place(integral=True)
             for bit in cls.BITS.bits.values():
-                yield f"{path}.{bit.name}", Place(bit.names, integral=True)
+                yield f"{path}.{bit.name}", Place(numbers_of(bit.names), integral=True)
         elif cls is UserHeader and field.name in _QUEUES:
             yield from ((f"{path}.{key}", Place()) for key in ("type", "format_name", "same_as"))
         elif field.name != "format_name":
@@ -123,8 +115,7 @@ def matcher(
         within = _time(comparison, text, zone)
         return lambda value: within(value * _SECOND)
     if number is None and (name in _NUMBERS or place.integral):
-        members = ", ".join(member.name for member in place.names or ())
-        raise MsmqWireError(f"{text!r} is no number" + (f" and none of {members}" if members else ""))
+        raise MsmqWireError(f"{text!r} is no number{_none_of(place)}")
     compare = _COMPARE[comparison]
 
     def plain(value: Any) -> bool:
@@ -139,24 +130,33 @@ def matcher(
 
 def _contains(name: str, wanted: str, place: Place) -> Matcher:
     """Numbers are searched by their digits and by the name they have in their enumeration."""
-    members = {int(member): member.name.casefold() for member in place.names or ()}
     if name == "type" and not any(wanted in known for known in _TYPES):
         raise MsmqWireError(f"no item is of a type with {wanted!r}: there are {', '.join(sorted(_TYPES))}")
     if (place.integral or name in _NUMBERS) and not wanted.isdecimal() and wanted not in ("true", "false"):
-        found = frozenset(number for number, member in members.items() if wanted in member)
+        found = frozenset(number for member, number in place.names.items() if wanted in member.casefold())
         if not found:
             raise MsmqWireError(f"nothing that {name} can be contains {wanted!r}")
+        if place.flags:
+            return lambda value: any(value & number for number in found)
         return lambda value: value in found
     return lambda value: wanted in str(value).casefold()
 
 
-def _number(text: str, names: type[IntEnum] | None) -> int | None:
+def _none_of(place: Place) -> str:
+    """What a value could be called, where that is not too much to say."""
+    if not place.names:
+        return ""
+    known = ", ".join(place.names)
+    return f" and none of {known}" if len(place.names) <= _LISTED else " and no name of one"
+
+
+def _number(text: str, names: Mapping[str, int]) -> int | None:
     if text.lower() in ("true", "false"):
         return int(text.lower() == "true")
-    for member in names or ():
+    for member, number in names.items():
         # The table of messages shows classes without their prefix.
-        if text.lower() in (member.name.lower(), member.name.lower().removeprefix("mqmsg_class_")):
-            return int(member)
+        if text.lower() in (member.lower(), member.lower().removeprefix("mqmsg_class_")):
+            return number
     try:
         return int(text, 0) if len(text) < 40 else None
     except ValueError:
@@ -195,7 +195,7 @@ def _host(comparison: str, text: str) -> Matcher:
 
 def _message_id(comparison: str, text: str) -> Matcher:
     guid, backslash, ordinal = text.rpartition("\\")
-    number = _number(ordinal, None)
+    number = _number(ordinal, {})
     if number is None:
         raise MsmqWireError(
             f"{text!r} is no message identifier: a number, or a GUID, a backslash and a number"

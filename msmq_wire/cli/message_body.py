@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 
@@ -31,8 +32,10 @@ def message_body(record: Record) -> MessageBody | None:
     """The body of a message; None when nothing of it is there: no body, or cut before its first byte.
 
     An SRMP message has its body in CompoundMessageHeader ([MS-MQRR] 2.2.5.1.2.2), every other in
-    MessagePropertiesHeader ([MS-MQMQ] 2.2.19.3).
+    MessagePropertiesHeader ([MS-MQMQ] 2.2.19.3), or in the transfer buffer it came in ([MS-MQMP] 2.2.3.2).
     """
+    if isinstance(record.packet, TransferBuffer):
+        return _transferred(record.packet)
     properties = getattr(record.packet, "message_properties_header", None)
     compound = getattr(record.packet, "compound_message_header", None)
     data: Any = None
@@ -50,3 +53,12 @@ def message_body(record: Record) -> MessageBody | None:
         label = properties.label.text if isinstance(properties.label, bytes) else ""
         body_type = properties.body_type if isinstance(properties.body_type, int) else 0
     return MessageBody(data, size, label, body_type)
+
+
+def _transferred(buffer: TransferBuffer) -> MessageBody | None:
+    message = buffer.properties
+    if not message.body:
+        return None
+    size = len(message.body) if message.body_length is None else message.body_length
+    label = "" if message.label is None else message.label.text
+    return MessageBody(message.body, size, label, message.body_type or 0)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from msmq_wire.cli.commands.calls import calls
 from msmq_wire.cli.commands.decode import decode
 from msmq_wire.cli.commands.export import export
 from msmq_wire.cli.commands.messages import messages
@@ -25,7 +26,7 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_program)
-    for command in (packet, decode, messages, export):
+    for command in (packet, decode, messages, calls, export):
         app.command()(command)
     return app
 
@@ -42,9 +43,10 @@ def _program(
         typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Read Microsoft Message Queuing (MSMQ) traffic: single packets, captures, messages.
+    """Read Microsoft Message Queuing (MSMQ) traffic: single packets, captures, messages, remote read calls.
 
-    Start with: msmq-wire messages FILE to see what was sent, msmq-wire decode FILE to see all of it.
+    Start with: msmq-wire messages FILE to see what was sent, msmq-wire calls FILE to see who read it,
+    msmq-wire decode FILE to see all of it.
     """
     try:
         default_engine()

@@ -6,6 +6,7 @@ The rule kept here: a file that fails does not stop the next one; every failure 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections import Counter
@@ -21,15 +22,19 @@ from msmq_wire.cli.filter import Filter
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.secrets import KEY_OPTIONS
 from msmq_wire.cli.subject import Subject
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.security import Negotiator
 
 __all__ = ["Reading", "Selection"]
 
 _PATIENCE = 1.0
 _REFRESH = 0.2
 _REASONS = 6
+_CONNECTION = re.compile(r"\S+:\d+ to \S+:\d+: ")
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -51,15 +56,28 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class Reading:
-    """Reads captures in order; ids run on through all of them. Iterate once, then ask for ``status``."""
+    """Reads captures in order; ids run on through all of them. Iterate once, then ask for ``status``.
+
+    ``negotiator`` opens sealed calls; with ``anonymous`` the summary names no host and no account.
+    """
 
     def __init__(
-        self, files: Sequence[str], *, ports: Iterable[int] = (), streams: bool = False, quiet: bool = False
+        self,
+        files: Sequence[str],
+        *,
+        ports: Iterable[int] = (),
+        streams: bool = False,
+        quiet: bool = False,
+        negotiator: Negotiator | None = None,
+        anonymous: bool = False,
     ) -> None:
         self.files = files
         self.ports = tuple(ports)
         self.streams = streams
         self.quiet = quiet
+        self.negotiator = negotiator
+        self.anonymous = anonymous
+        self.sealed = 0
         self.status = 0
         self.frames = 0
         self.understood = 0
@@ -79,7 +97,13 @@ class Reading:
         found = False
         damaged = False
         first_id = self._last_id + 1
-        with CaptureReader(file, ports=self.ports, streams=self.streams, first_id=first_id) as reader:
+        with CaptureReader(
+            file,
+            ports=self.ports,
+            streams=self.streams,
+            first_id=first_id,
+            negotiator=self.negotiator,
+        ) as reader:
             try:
                 with _Progress(reader, show=not self.quiet):
                     for record in reader:
@@ -89,6 +113,8 @@ class Reading:
                             self._fail(_named(file, record.reason or "the file is damaged"))
                         else:
                             found = True
+                        if isinstance(record.packet, RpcCall) and record.packet.sealed:
+                            self.sealed += 1
                         yield record
             finally:
                 self._count(reader)
@@ -127,9 +153,20 @@ class Reading:
             text += f" ({_most(self.skipped)})"
         packets = {type_: count for type_, count in self.packets.items() if count}
         text += f"; {_counts(packets)}" if packets else "; no packets"
+        if self.sealed:
+            text += f"; {count_text(self.sealed, 'call')} sealed"
+            if self.negotiator is None:
+                text += f": {KEY_OPTIONS} opens them"
         if self.notices:
-            text += f"; {_most(self.notices)}"
+            text += f"; {_most(self._anonymous_notices() if self.anonymous else self.notices)}"
         return text
+
+    def _anonymous_notices(self) -> Counter[str]:
+        """The notices, those about a connection without what they say of it: it may name an account."""
+        shown: Counter[str] = Counter()
+        for notice, count in self.notices.items():
+            shown["notices about connections, not shown" if _CONNECTION.match(notice) else notice] += count
+        return shown
 
 
 def _is_file_error(record: Record) -> bool:

@@ -11,8 +11,8 @@ import msgspec
 from msmq_wire.cli.body_content import classify_body
 from msmq_wire.cli.message_body import message_body
 from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.view import message_view, view
-from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.user_header import UserHeader
 
@@ -43,6 +43,14 @@ ALIASES = {
     "message_class": "message_properties_header.message_class",
     "body_type": "message_properties_header.body_type",
     "sent_time": "user_header.sent_time",
+}
+
+# Where those that have another place in a transfer buffer are.
+_IN_TRANSFER_BUFFER = {
+    "base_header.flags.pr": "properties.priority",
+    "message_properties_header.message_class": "properties.message_class",
+    "message_properties_header.body_type": "properties.body_type",
+    "user_header.sent_time": "properties.sent_time",
 }
 
 _STEP = re.compile(r"[^.\[\]]+")
@@ -90,14 +98,25 @@ class Subject:
         return header if isinstance(header, MessagePropertiesHeader) else None
 
     def _queue(self) -> str | None:
+        packet = self.record.packet
+        if isinstance(packet, RpcCall):
+            return packet.queue
+        if isinstance(packet, TransferBuffer):
+            return packet.properties.destination_queue_format_name or packet.queue
         header = self._user_header
         return header.format_name("destination_queue") if header and isinstance(header.flags, int) else None
 
     def _label(self) -> str | None:
+        if isinstance(self.record.packet, TransferBuffer):
+            label = self.record.packet.properties.label
+            return None if label is None else label.text
         header = self._properties
         return header.label.text if header and isinstance(header.label, bytes) else None
 
     def _message_id(self) -> str | None:
+        if isinstance(self.record.packet, TransferBuffer):
+            row = message_view(self.record)
+            return None if row is None else row["message_id"]
         header = self._user_header
         if header is None or not isinstance(header.message_id, int):
             return None
@@ -113,9 +132,11 @@ class Subject:
     @cached_property
     def _view(self) -> Any:
         packet = self.record.packet
-        return view(packet) if isinstance(packet, WireStruct) else None
+        return view(packet) if isinstance(packet, msgspec.Struct) else None
 
     def _at(self, path: str) -> tuple[Any, ...]:
+        if isinstance(self.record.packet, TransferBuffer):
+            path = _IN_TRANSFER_BUFFER.get(path, path)
         value = self._view
         for step in _STEP.findall(path):
             if isinstance(value, dict):

@@ -16,6 +16,7 @@ import msgspec
 from msmq_wire.engines.codec import InspectResult
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, String, Union, members
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.types.queue_format import QueueFormat
@@ -143,12 +144,14 @@ def record_view(record: Record) -> Json:
     return row
 
 
-_VIA = {"message_packet": "rpc"}
+_VIA = {"message_packet": "rpc", "transfer_buffer": "rpc"}
 _ACKNOWLEDGMENTS = ("order_ack", "final_ack")
 
 
 def message_view(record: Record, *, acknowledgments: bool = False) -> Json | None:
     """A record as a row of ``messages``; None when it is no message, or an acknowledgment not asked for."""
+    if isinstance(record.packet, TransferBuffer):
+        return _transfer_row(record, record.packet)
     if record.type not in ("user_message", "message_packet") and not (
         acknowledgments and record.type in _ACKNOWLEDGMENTS
     ):
@@ -182,6 +185,36 @@ def message_view(record: Record, *, acknowledgments: bool = False) -> Json | Non
         "body_type": _reached(properties, "body_type"),
         "body_size": _body_size(record.packet, properties),
         "via": _VIA.get(record.type, "tcp"),
+        "frames": list(record.frames),
+    }
+
+
+def _transfer_row(record: Record, buffer: TransferBuffer) -> Json:
+    """The message in a transfer buffer; what the buffer does not convey is null."""
+    message = buffer.properties
+    delivery = None
+    if message.first_in_transaction or message.last_in_transaction:
+        delivery = "transactional"
+    elif message.delivery_guarantee is not None:
+        delivery = "recoverable" if message.delivery_guarantee else "express"
+    identifier = message.identifier
+    number = _reached(identifier, "uniquifier")
+    return {
+        "id": record.id,
+        "parent": record.parent,
+        "time": time_text(record.time),
+        "src": record.src,
+        "dst": record.dst,
+        "queue": message.destination_queue_format_name or buffer.queue,
+        "label": None if message.label is None else message.label.text,
+        "message_class": message.message_class,
+        "priority": message.priority,
+        "delivery": delivery,
+        "sent_time": message.sent_time,
+        "message_id": None if number is None else f"{_reached(identifier, 'lineage')}\\{number}",
+        "body_type": message.body_type,
+        "body_size": message.body_length,
+        "via": _VIA[record.type],
         "frames": list(record.frames),
     }
 
@@ -224,7 +257,8 @@ def _plain(value: msgspec.Struct) -> Json:
     for name in value.__struct_fields__:
         field = getattr(value, name)
         shown[name] = view(field)
-        if isinstance(field, WcharText) and not field.exact:
+        # What is cut to its length has no terminator, and needs none.
+        if isinstance(field, WcharText) and not field.exact and field.text.encode("utf-16-le") != field:
             shown[f"{name}_raw"] = _base64(field)
     return shown
 

@@ -19,7 +19,7 @@ from msmq_wire.records.view import anomaly_view, error_view, time_text
 from msmq_wire.wire.registry import PACKETS
 
 _CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
-_WHERE = ["id", "frames", "time", "src", "dst", "stream", "offset", "length"]
+_WHERE = ["id", "parent", "frames", "time", "src", "dst", "stream", "offset", "length"]
 
 
 def _nanoseconds(moment: Any) -> int | None:
@@ -43,7 +43,7 @@ def _rows(source: Any, **options: Any) -> dict[int, tuple[str, dict[str, Any]]]:
 
 def _agrees(record: Record, table: str, row: dict[str, Any]) -> None:
     assert tuple(row["frames"]) == record.frames
-    for name in ("id", "time", "src", "dst", "stream", "offset", "length"):
+    for name in ("id", "parent", "time", "src", "dst", "stream", "offset", "length"):
         assert row[name] == getattr(record, name), name
     if table == OTHER:
         assert row["type"] == record.type
@@ -105,3 +105,14 @@ def test_the_time_is_that_of_the_record() -> None:
     first = next(record for record in read_capture(path) if record.type == "user_message")
     assert _nanoseconds(batch.column("time")[0]) == first.time
     assert time_text(_nanoseconds(batch.column("time")[0])) is not None
+
+
+def test_packets_that_came_decoded_stand_in_the_table_of_their_kind() -> None:
+    path = next(path for path in _CAPTURES if path.name == "path_ping_wrong_signature.pcap")
+    (tables,) = read_tables(path)
+    assert list(tables) == ["ping"]
+    rows = tables["ping"].to_pylist()
+    assert [(row["id"], row["signature"], len(row["anomalies"])) for row in rows] == [
+        (1, 18517, 1),
+        (2, 0x5548, 0),
+    ]

@@ -9,6 +9,9 @@ from typing import Any, get_args
 import pytest
 
 from msmq_wire.engines.codec import inspect
+from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.ndr import NdrStruct, inspect_stub
+from msmq_wire.rpc.types.queue_format import QUEUE_FORMAT
 from msmq_wire.wire import registry
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.musts import CodedMust, Must
@@ -41,6 +44,8 @@ _CODED = {
     "order_ack.label",
     "order_ack.order-queue",
     "provider_info.provider-name-terminated",
+    "queue_format.format-name",
+    "queue_format.suffix-and-flags",
     "security_header.sender-sid",
     "soap_header.body-terminated",
     "soap_header.header-terminated",
@@ -88,6 +93,32 @@ def test_a_bare_structure_breaks_no_must_of_its_own() -> None:
     for stem, value in built.items():
         result = inspect(bytes(value.schema().build(value)), stem)
         assert result.anomalies == (), stem
+
+
+def test_the_musts_of_calls_are_those_of_structures_that_calls_have() -> None:
+    assert INTERFACES
+    judged = {cls.stem() for cls in _structures(NdrStruct) if cls.MUSTS}
+    assert judged == {"queue_format"}
+
+
+@pytest.mark.parametrize(
+    ("data", "codes"),
+    [
+        pytest.param("01 00 0000 01 000000" + "11" * 16, [], id="a public queue"),
+        pytest.param(
+            "01 0f 0000 01 000000" + "11" * 16,
+            ["queue_format.suffix-and-flags", "queue_format.format-name"],
+            id="a suffix that is not defined",
+        ),
+        pytest.param("03 00 0000 03 000000 00000000", ["queue_format.format-name"], id="a NULL direct name"),
+        pytest.param("00 00 0000 00", [], id="no queue"),
+    ],
+)
+def test_a_queue_format_in_a_call_is_judged(data: str, codes: list[str]) -> None:
+    result = inspect_stub(QUEUE_FORMAT, bytes.fromhex(data))
+    assert result.error is None
+    assert [anomaly.code for anomaly in result.anomalies] == codes
+    assert result.value.m_qft == int(data[:2], 16)
 
 
 # Honest traffic looks like this, and none of it is an anomaly.

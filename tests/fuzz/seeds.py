@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
+import json
 import struct
 from collections.abc import Iterable
 from pathlib import Path
 
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.writer import write_pcap
+from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.wire.registry import STRUCTURES
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -40,6 +42,7 @@ def seeds() -> dict[str, list[bytes]]:
             gzip.compress(pcaps[0], mtime=0),
             *(file for file in files if file[:4] in _OTHER_MAGICS or file[:2] == b"\x1f\x8b"),
         ],
+        "fuzz_stub": _stubs(),
         "fuzz_tcp": [_segments(stream) for stream in streams[:8]],
     }
 
@@ -67,6 +70,22 @@ def _inspected(structures: Iterable[tuple[str, bytes]]) -> list[bytes]:
         if stem == "message_packet" and len(data) > 60:
             cut = struct.pack("<HH", len(data) - 40, 20)
             inputs.append(bytes((0x80 | numbers[stem],)) + cut + data[:-40] + data[-20:])
+    return inputs
+
+
+def _stubs() -> list[bytes]:
+    methods = [
+        (interface.name, opnum) for interface in INTERFACES.values() for opnum in interface.methods
+    ]
+    syntaxes = (("ndr", "little"), ("ndr64", "little"), ("ndr", "big"))
+    inputs = []
+    for path in sorted((_FIXTURES / "rpc").glob("*/*.json")):
+        fixture = json.loads(path.read_text(encoding="utf-8"))
+        method = methods.index((fixture["interface"], fixture["opnum"]))
+        for case in fixture["cases"]:
+            syntax = syntaxes.index((case["syntax"], case["byte_order"]))
+            side = case["direction"] == "response"
+            inputs.append(bytes((method, syntax << 1 | side)) + bytes.fromhex(case["hex"]))
     return inputs
 
 

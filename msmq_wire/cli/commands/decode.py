@@ -32,6 +32,7 @@ from msmq_wire.cli.options import (
 from msmq_wire.cli.reading import Reading, Selection
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.tree import print_record
+from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.records.view import message_view, record_view
 
 __all__ = ["DecodeFormat", "decode"]
@@ -51,6 +52,9 @@ def decode(
     ids: Ids = None,
     hex_: ShowHex = False,
     ports: Ports = None,
+    nt_passwords: NtPasswords = None,
+    nt_hashes: NtHashes = None,
+    keytabs: Keytabs = None,
     streams: Annotated[bool, typer.Option("--streams", help="Show how TCP streams begin and end.")] = False,
     redact: Redactions = None,
     body_limit: BodyLimit = None,
@@ -60,7 +64,7 @@ def decode(
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
-    """Show every MSMQ packet of captures, in order of completion.
+    """Show every MSMQ packet and every remote read call of captures, in order of completion.
 
     Several FILEs are read one after the other; ids run on. A summary goes to standard error.
 
@@ -68,7 +72,10 @@ def decode(
 
     A filter compares what a row shows, or a field by its path, with == != < <= > >= or ~ (contains), joined
     by and, or, not and parentheses. Names: type, id, capture, src, dst, host, time, stream, length, queue,
-    label, message_id, message_class, priority, delivery, sent_time, body_type, body, anomalies, error.
+    label, message_id, message_class, priority, delivery, sent_time, body_type, body, anomalies, error;
+    of calls also method, interface, opnum, status, sealed, and request.X and response.X.
+
+    Sealed calls open with the password or NT hash of the caller, or the keytab of the server.
 
     Examples:
 
@@ -98,7 +105,14 @@ def decode(
     redactor = redactor_for(redact)
     screen = screen_for(color)
     live = "-" in files
-    reading = Reading(files, ports=ports or (), streams=streams, quiet=quiet)
+    reading = Reading(
+        files,
+        ports=ports or (),
+        streams=streams,
+        quiet=quiet,
+        negotiator=negotiator_for(nt_passwords, nt_hashes, keytabs),
+        anonymous=redactor.hides_hosts,
+    )
     items = matching = 0
     for record in reading:
         items += 1

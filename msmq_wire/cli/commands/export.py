@@ -21,6 +21,7 @@ from msmq_wire.cli.options import CaptureFiles, Filters, Ids, Ports, Quiet, filt
 from msmq_wire.cli.reading import Reading, Selection
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.errors import CaptureError
 
 __all__ = ["export"]
@@ -34,13 +35,17 @@ def export(
     filters: Filters = None,
     ids: Ids = None,
     ports: Ports = None,
+    nt_passwords: NtPasswords = None,
+    nt_hashes: NtHashes = None,
+    keytabs: Keytabs = None,
     quiet: Quiet = False,
 ) -> None:
     """Write the frames that carry matching items to a capture.
 
     The FILEs are read twice, so standard input and pipes cannot be among them. The frames keep their order,
     bytes and times. Items that came in more than one frame bring all of their frames. OUT.pcap is replaced
-    when all is written, and left alone when nothing matches. Filters: see decode --help.
+    when all is written, and left alone when nothing matches. A key lets filters see into sealed calls; their
+    frames are written as they are. Filters: see decode --help.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic, nothing matched, or
     OUT.pcap cannot be written; 2 bad usage.
@@ -53,7 +58,8 @@ def export(
     """
     _check_paths(files, to)
     selection = Selection(filter_for(filters, UTC), frozenset(ids or ()))
-    reading = Reading(files, ports=ports or (), quiet=quiet)
+    negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
+    reading = Reading(files, ports=ports or (), quiet=quiet, negotiator=negotiator)
     wanted: dict[str, FrameSet] = {}
     items = 0
     for record in reading:

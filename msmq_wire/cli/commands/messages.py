@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import sys
-from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -30,10 +28,11 @@ from msmq_wire.cli.options import (
     zone_for,
 )
 from msmq_wire.cli.reading import Reading, Selection
-from msmq_wire.cli.render.safe_text import escaped, json_line
-from msmq_wire.cli.render.table import MessageTable
+from msmq_wire.cli.render.table import message_table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.rows import csv_writer, json_writer
+from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.view import message_view
 
@@ -57,11 +56,6 @@ KEYS = (
     "via",
     "frames",
 )
-# What a spreadsheet would take for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-Row = Mapping[str, Any]
-
 
 class MessagesFormat(StrEnum):
     """How messages are printed."""
@@ -83,6 +77,9 @@ def messages(
     all_: Annotated[bool, typer.Option("--all", help="List order and final acknowledgments too.")] = False,
     filters: Filters = None,
     ports: Ports = None,
+    nt_passwords: NtPasswords = None,
+    nt_hashes: NtHashes = None,
+    keytabs: Keytabs = None,
     redact: Redactions = None,
     utc: UtcTime = False,
     local: LocalTime = False,
@@ -90,11 +87,11 @@ def messages(
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
-    """List the messages in captures.
+    """List the messages in captures, those that remote read calls brought among them.
 
     Resent TCP bytes never show twice; messages that MSMQ sent again have rows of their own. In CSV a text
     that a spreadsheet would take for a formula begins with an apostrophe. A body that is not whole goes to a
-    file named ID-LABEL.cut.EXTENSION. Filters: see decode --help.
+    file named ID-LABEL.cut.EXTENSION. Messages in sealed calls need a key. Filters: see decode --help.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage.
 
@@ -114,16 +111,21 @@ def messages(
     if bodies is not None and redactor.what:
         raise typer.BadParameter("--bodies writes bodies as they are: it cannot be used with --redact")
     selection = Selection(filter_for(filters, zone))
+    negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
     try:
         body_files = None if bodies is None else BodyFiles(bodies)
     except CaptureError as error:
         complain(error.message)
         raise typer.Exit(1) from None
-    table = MessageTable(screen_for(color), zone)
-    write = {MessagesFormat.TABLE: table.add, MessagesFormat.JSONL: _json, MessagesFormat.CSV: _csv()}[
-        format_
-    ]
-    reading = Reading(files, ports=ports or (), quiet=quiet)
+    table = message_table(screen_for(color), zone)
+    write = {
+        MessagesFormat.TABLE: table.add,
+        MessagesFormat.JSONL: json_writer(),
+        MessagesFormat.CSV: csv_writer(KEYS),
+    }[format_]
+    reading = Reading(
+        files, ports=ports or (), quiet=quiet, negotiator=negotiator, anonymous=redactor.hides_hosts
+    )
     status = 0
     items = matching = without_body = 0
     for record in reading:
@@ -152,33 +154,6 @@ def messages(
             more.append(f"{count_text(without_body, 'message')} without a body")
     reading.tell_summary(*more)
     raise typer.Exit(reading.status or status)
-
-
-def _json(row: Row) -> None:
-    sys.stdout.write(json_line(dict(row)) + "\n")
-
-
-def _csv() -> Callable[[Row], None]:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    started = False
-
-    def write(row: Row) -> None:
-        nonlocal started
-        if not started:
-            writer.writerow(KEYS)
-            started = True
-        writer.writerow([_cell(row.get(key)) for key in KEYS])
-
-    return write
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, list | tuple):
-        return " ".join(map(str, value))
-    text = escaped(str(value))
-    return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
 
 
 def _write_body(body_files: BodyFiles, id_: int, body: MessageBody) -> int:

@@ -1,4 +1,4 @@
-"""Messages as a table that is printed while they are read.
+"""Rows as a table that is printed while they are read.
 
 The rule kept here: the first rows decide how wide the columns are, so memory stays bounded; a cell that does
 not fit is cut with a mark and never wraps. A narrow terminal gets fewer columns, and no terminal fractions
@@ -7,44 +7,53 @@ of seconds; in a pipe nothing is cut.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any
 
+import msgspec
 from rich.cells import cell_len, set_cell_size
 
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import rfc3339_text
 from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = ["MessageTable"]
+__all__ = ["Column", "Table", "call_table", "message_table"]
 
 _SAMPLE = 100
 _GAP = 2
-_SMALLEST = 8
-_HEADINGS = ("id", "time", "src", "dst", "queue", "label", "class", "size", "via")
-_NARROW = 110
-_NARROW_HEADINGS = ("id", "time", "queue", "label", "class", "size")
-_NUMBERS = {"id", "size"}
-_SHRINKING = ("queue", "label", "class", "src", "dst")
 _WHOLE_SECONDS = 19
-_STYLES = {"id": "strong", "queue": "name", "label": "note", "via": "dim"}
+
+Row = Mapping[str, Any]
 
 
-class MessageTable:
-    """Prints ``messages`` rows; call `finish` after the last one. ``zone`` None is local time."""
+class Column(msgspec.Struct, frozen=True):
+    """One column: ``text`` makes its cell of a row, ``least`` is the width of a terminal that shows it.
 
-    def __init__(self, screen: Screen, zone: tzinfo | None = UTC) -> None:
+    ``smallest`` is how far it shrinks, None not at all; ``number`` puts it to the right.
+    """
+
+    name: str
+    text: Callable[[Row], Any]
+    least: int = 0
+    smallest: int | None = None
+    number: bool = False
+    style: str = ""
+
+
+class Table:
+    """Prints rows; call `finish` after the last one."""
+
+    def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
         self.screen = screen
-        self.zone = zone
-        narrow = screen.width is not None and screen.width < _NARROW
-        self.headings = _NARROW_HEADINGS if narrow else _HEADINGS
+        self.columns = [one for one in columns if screen.width is None or screen.width >= one.least]
         self._waiting: list[list[str]] = []
         self._widths: list[int] | None = None
 
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Take one row, as `msmq_wire.records.view.message_view` gives it."""
-        cells = [self.screen.safe(text) for text in self._texts(row)]
+    def add(self, row: Row) -> None:
+        """Take one row."""
+        values = (column.text(row) for column in self.columns)
+        cells = [self.screen.safe("" if value is None else str(value)) for value in values]
         if self._widths is not None:
             self._print(cells)
             return
@@ -56,49 +65,86 @@ class MessageTable:
         """Print the rows that wait for their widths."""
         if self._widths is None and self._waiting:
             self._widths = self._fit()
-            self._print(list(self.headings), heading=True)
+            self._print([column.name for column in self.columns], heading=True)
         for cells in self._waiting:
             self._print(cells)
         self._waiting.clear()
 
     finish = flush
 
-    def _texts(self, row: Mapping[str, Any]) -> list[str]:
-        time = row.get("time")
-        text = rfc3339_text(time, self.zone) if isinstance(time, str) else ""
-        shown = {
-            **row,
-            "time": text if self.screen.width is None else text[:_WHOLE_SECONDS],
-            "class": _class_text(row.get("message_class")),
-            "size": row.get("body_size"),
-        }
-        return ["" if shown.get(name) is None else str(shown[name]) for name in self.headings]
-
     def _fit(self) -> list[int]:
-        rows = [list(self.headings), *self._waiting]
-        widths = [max(cell_len(row[index]) for row in rows) for index in range(len(self.headings))]
+        rows = [[column.name for column in self.columns], *self._waiting]
+        widths = [max(cell_len(row[index]) for row in rows) for index in range(len(self.columns))]
         if self.screen.width is None:
             return widths
         # Shrink what can lose its end, the widest first, until a row has one line.
-        shrinking = [self.headings.index(name) for name in _SHRINKING if name in self.headings]
+        smallest = [column.smallest for column in self.columns]
         while sum(widths) + _GAP * (len(widths) - 1) > self.screen.width:
-            widest = max(shrinking, key=lambda index: widths[index])
-            if widths[widest] <= _SMALLEST:
+            shrinking = [at for at, least in enumerate(smallest) if least is not None and widths[at] > least]
+            if not shrinking:
                 break
-            widths[widest] -= 1
+            widths[max(shrinking, key=lambda at: widths[at])] -= 1
         return widths
 
     def _print(self, cells: list[str], *, heading: bool = False) -> None:
         assert self._widths is not None
         segments = []
-        for name, text, width in zip(self.headings, cells, self._widths, strict=True):
+        for column, text, width in zip(self.columns, cells, self._widths, strict=True):
             if cell_len(text) > width and self.screen.width is not None:
                 mark = self.screen.choose("…", "~")
                 text = set_cell_size(text, width - 1).rstrip() + mark
             space = " " * (width - cell_len(text))
-            text = space + text if name in _NUMBERS else text + space
-            segments += [(text, "title" if heading else _STYLES.get(name, "")), (" " * _GAP, "")]
+            text = space + text if column.number else text + space
+            segments += [(text, "title" if heading else column.style), (" " * _GAP, "")]
         self.screen.line(segments)
+
+
+def message_table(screen: Screen, zone: tzinfo | None = UTC) -> Table:
+    """The table of ``messages``, for rows of `msmq_wire.records.view.message_view`; zone None is local time."""
+    columns = (
+        Column("id", _cell("id"), number=True, style="strong"),
+        Column("time", _time(screen, zone)),
+        Column("src", _cell("src"), 110, 8),
+        Column("dst", _cell("dst"), 110, 8),
+        Column("queue", _cell("queue"), 0, 8, style="name"),
+        Column("label", _cell("label"), 0, 8, style="note"),
+        Column("class", lambda row: _class_text(row.get("message_class")), 0, 8),
+        Column("size", _cell("body_size"), number=True),
+        Column("via", _cell("via"), 110, style="dim"),
+    )
+    return Table(screen, columns)
+
+
+def call_table(screen: Screen, zone: tzinfo | None = UTC) -> Table:
+    """The table of ``calls``, for rows of `msmq_wire.cli.call_rows`; zone None is local time."""
+    columns = (
+        Column("id", _cell("id"), number=True, style="strong"),
+        Column("time", _time(screen, zone)),
+        Column("client", _cell("client"), 132, 12),
+        Column("server", _cell("server"), 132, 12),
+        Column("interface", _cell("interface"), 200),
+        Column("opnum", _cell("opnum"), 200, number=True),
+        Column("method", _cell("method"), 100, 12),
+        Column("queue", _cell("queue"), 0, 14, style="name"),
+        Column("status", _status_text, 0, 6),
+        Column("ms", _milliseconds, 120, number=True),
+        Column("request", _cell("request_id"), 160, number=True),
+        Column("what", _cell("what"), 0, 24, style="note"),
+    )
+    return Table(screen, columns)
+
+
+def _cell(name: str) -> Callable[[Row], Any]:
+    return lambda row: row.get(name)
+
+
+def _time(screen: Screen, zone: tzinfo | None) -> Callable[[Row], str]:
+    def text(row: Row) -> str:
+        time = row.get("time")
+        shown = rfc3339_text(time, zone) if isinstance(time, str) else ""
+        return shown if screen.width is None else shown[:_WHOLE_SECONDS]
+
+    return text
 
 
 def _class_text(value: Any) -> str:
@@ -108,3 +154,19 @@ def _class_text(value: Any) -> str:
         return MessageClass(value).name.removeprefix("MQMSG_CLASS_").lower()
     except ValueError:
         return f"{value:#06x}"
+
+
+def _status_text(row: Row) -> str:
+    """``ok``, the symbol of an error, that of a fault named as one, and what else there is to say."""
+    if row.get("fault"):
+        return f"fault {row.get('status_name') or ''}".rstrip()
+    if row.get("status"):
+        return str(row.get("status_name"))
+    if row.get("sealed"):
+        return "sealed"
+    return "ok" if row.get("answered") else "no answer"
+
+
+def _milliseconds(row: Row) -> str:
+    latency = row.get("latency")
+    return "" if latency is None else f"{latency / 1_000_000:.3f}"

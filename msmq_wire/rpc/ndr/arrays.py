@@ -69,6 +69,7 @@ class Array(NdrType):
             one = syntax.layout(element.letter(syntax)).iter_unpack(raw)
             return tuple(element.from_wire(value, syntax) for (value,) in one)
         states: list[Any] = []
+        before = len(reader.problems)
         try:
             for place in range(count):
                 before = len(reader.problems)
@@ -76,6 +77,7 @@ class Array(NdrType):
                 if len(reader.problems) > before:
                     _place(reader, before, place)
         except DecodeError as error:
+            _place(reader, before, len(states))
             raise _at(error, len(states), () if self._pointing else tuple(states)) from None
         return states if self._pointing else tuple(states)
 
@@ -98,6 +100,7 @@ class Array(NdrType):
 
     def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
         values: list[Any] = []
+        before = len(reader.problems)
         try:
             for one in state:
                 before = len(reader.problems)
@@ -105,6 +108,7 @@ class Array(NdrType):
                 if len(reader.problems) > before:
                     _place(reader, before, len(values) - 1)
         except DecodeError as error:
+            _place(reader, before, len(values))
             raise _at(error, len(values), tuple(values)) from None
         return tuple(values)
 

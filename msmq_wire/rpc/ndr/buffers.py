@@ -33,13 +33,15 @@ class Residue(msgspec.Struct, frozen=True, gc=False):
 
     ``referent_ids`` are those of the pointers that are not NULL, in wire order; ``filler`` are (stub offset,
     bytes) of alignment gaps that are not zero; ``counts`` are (number of the varying array in wire order,
-    max_count, offset) where these two are not what the declaration says; ``missing`` is how many bytes of the
-    alignment gap at the end are not there.
+    max_count, offset) where these two are not what the declaration says; ``tags`` are (number of the union in
+    wire order, discriminant) where it is not the member that switches the union; ``missing`` is how many bytes
+    of the alignment gap at the end are not there.
     """
 
     referent_ids: tuple[int, ...] = ()
     filler: tuple[tuple[int, bytes], ...] = ()
     counts: tuple[tuple[int, int, int], ...] = ()
+    tags: tuple[tuple[int, int], ...] = ()
     missing: int = 0
 
 
@@ -75,6 +77,7 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
     pos: int
     depth: int
     varying: int
+    unions: int
     missing: int
     kept: tuple[int, ...]
 
@@ -100,6 +103,8 @@ class NdrReader:
         "problems",
         "referents",
         "syntax",
+        "tags",
+        "unions",
         "varying",
     )
 
@@ -112,10 +117,12 @@ class NdrReader:
         self.end = len(data)
         self.depth = 0
         self.varying = 0
+        self.unions = 0
         self.missing = 0
         self.referents: list[int] = []
         self.filler: list[tuple[int, bytes]] = []
         self.counts: list[tuple[int, int, int]] = []
+        self.tags: list[tuple[int, int]] = []
         self.problems: list[Problem] = []
 
     def align(self, to: int) -> None:
@@ -201,21 +208,26 @@ class NdrReader:
 
     def mark(self) -> Mark:
         """Where the reader is, to come back to."""
-        kept = (len(self.referents), len(self.filler), len(self.counts), len(self.problems))
-        return Mark(self.pos, self.depth, self.varying, self.missing, kept)
+        kept = tuple(len(one) for one in self._kept())
+        return Mark(self.pos, self.depth, self.varying, self.unions, self.missing, kept)
 
     def back(self, mark: Mark) -> None:
         """Go back and forget what was kept since."""
-        self.pos, self.depth, self.varying, self.missing = mark.pos, mark.depth, mark.varying, mark.missing
-        lists: tuple[list[Any], ...] = (self.referents, self.filler, self.counts, self.problems)
-        for kept, length in zip(lists, mark.kept, strict=True):
+        self.pos, self.depth, self.missing = mark.pos, mark.depth, mark.missing
+        self.varying, self.unions = mark.varying, mark.unions
+        for kept, length in zip(self._kept(), mark.kept, strict=True):
             del kept[length:]
+
+    def _kept(self) -> tuple[list[Any], ...]:
+        return self.referents, self.filler, self.counts, self.tags, self.problems
 
     def residue(self) -> Residue:
         """What the value does not tell."""
-        if not (self.referents or self.filler or self.counts or self.missing):
+        if not (self.referents or self.filler or self.counts or self.tags or self.missing):
             return NO_RESIDUE
-        return Residue(tuple(self.referents), tuple(self.filler), tuple(self.counts), self.missing)
+        return Residue(
+            tuple(self.referents), tuple(self.filler), tuple(self.counts), tuple(self.tags), self.missing
+        )
 
 
 class NdrWriter:
@@ -228,8 +240,10 @@ class NdrWriter:
         "_parts",
         "_pointers",
         "_referents",
+        "_tags",
         "pos",
         "syntax",
+        "unions",
         "varying",
     )
 
@@ -237,12 +251,14 @@ class NdrWriter:
         self.syntax = syntax
         self.pos = 0
         self.varying = 0
+        self.unions = 0
         self._parts: list[bytes] = []
         self._pointers = 0
         self._referents = residue.referent_ids
         self._filler = residue.filler
         self._missing = residue.missing
         self._counts = {ordinal: (maximum, offset) for ordinal, maximum, offset in residue.counts}
+        self._tags = dict(residue.tags)
 
     def align(self, to: int) -> None:
         """Write zeros up to a multiple of ``to``."""
@@ -274,6 +290,11 @@ class NdrWriter:
         """max_count and offset of the next varying array, whose declaration says ``maximum`` and 0."""
         self.varying += 1
         return self._counts.get(self.varying - 1, (maximum, 0))
+
+    def tag(self, selected: int) -> int:
+        """The discriminant of the next union, whose member says ``selected``."""
+        self.unions += 1
+        return self._tags.get(self.unions - 1, selected)
 
     def getvalue(self) -> bytes:
         """The stub, its alignment gaps as they were read."""

@@ -284,6 +284,7 @@ class Fields(NdrType):
             scope = self._scope(states) if step.scoped else _NOTHING
             states.append(one.read(reader, scope) if self.DEFERRING else one.flat(reader, scope))
         except DecodeError as error:
+            self._name(reader, before, step.place)
             raise self._within(error, step.place, states) from None
         if len(reader.problems) > before:
             self._name(reader, before, step.place)
@@ -291,11 +292,12 @@ class Fields(NdrType):
     def _cut(self, reader: NdrReader, run: _Run, states: list[Any]) -> None:
         """Read what there is of a run, member by member, up to the one that is cut."""
         for place in range(run.first, run.last):
-            one = self.types[place]
+            before = len(reader.problems)
             try:
-                states.append(one.flat(reader, _NOTHING))
+                states.append(self.types[place].flat(reader, _NOTHING))
             except DecodeError as error:
                 raise self._within(error, place, states) from None
+            self._name(reader, before, place)
         raise AssertionError("a run that was cut was whole")
 
     def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
@@ -306,6 +308,7 @@ class Fields(NdrType):
             try:
                 state[place] = self.types[place].deferred(reader, state[place], own)
             except DecodeError as error:
+                self._name(reader, before, place)
                 raise self._within(error, place, state, resolved=place) from None
             if len(reader.problems) > before:
                 self._name(reader, before, place)
@@ -366,6 +369,7 @@ class Fields(NdrType):
                 if step.align > 1:
                     writer.align(step.align)
                 raw = []
+                one: Any
                 for place, one in enumerate(step.types, step.first):
                     try:
                         state = states[place]
@@ -427,6 +431,9 @@ class Parameters(Fields):
 
     def pointing(self) -> bool:
         return False
+
+    def read(self, reader: NdrReader, scope: Scope) -> Any:
+        return self.flat(reader, scope)
 
     def flat(self, reader: NdrReader, scope: Scope) -> Any:
         states = _States()

@@ -89,7 +89,9 @@ class Union(NdrType):
         start = reader.pos
         repeated = tag.flat(reader, scope)
         selected, arm = self.arm(scope)
+        reader.unions += 1
         if repeated != selected:
+            reader.tags.append((reader.unions - 1, repeated))
             message = f"the union says {repeated}, the member that switches it {selected}"
             reader.problem("union-tag", message, start, reader.pos - start)
         if arm is None:
@@ -113,7 +115,7 @@ class Union(NdrType):
         if arm is None:
             raise EncodeError(f"{selected} selects nothing")
         writer.align(self.alignment(syntax) if syntax.wide else tag.alignment(syntax))
-        tag.write_flat(writer, selected, scope)
+        tag.write_flat(writer, writer.tag(selected), scope)
         if arm.type is None:
             if value is not None:
                 raise EncodeError(f"a value where {selected} selects none")

@@ -2,6 +2,8 @@
 
 from typing import Annotated, Any, ClassVar, Self
 
+import msgspec
+
 from msmq_wire.errors import DecodeError
 from msmq_wire.names import FormatName
 from msmq_wire.names.queue_format import QueueFormatType, QueueSuffixType, suffix_problems
@@ -130,9 +132,12 @@ class QueueFormat(NdrStruct, frozen=True, kw_only=True, gc=False):
         elif isinstance(arm, ObjectId):
             arm = (arm.lineage, arm.uniquifier)
         elif isinstance(arm, DlId):
-            arm = (arm.m_dl_guid, arm.m_pwz_domain.text if arm.m_pwz_domain is not None else None)
+            domain = arm.m_pwz_domain
+            arm = (arm.m_dl_guid, domain.text if isinstance(domain, WcharText) else domain)
         elif isinstance(arm, MulticastId):
             arm = (arm.m_address, arm.m_port)
+        if arm is msgspec.UNSET or (isinstance(arm, tuple) and msgspec.UNSET in arm):
+            return None
         try:
             return queue_format_name(self.m_qft, self.m_suffix_and_flags, arm)
         except DecodeError:

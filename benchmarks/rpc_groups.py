@@ -1,0 +1,296 @@
+"""Remote read: our NDR and PDU layer beside scapy-rpc and impacket, on the same stubs and one capture."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from impacket.dcerpc.v5 import dtypes, ndr  # type: ignore[import-untyped]  # it has no stubs
+from msrpcs import ms_mqrr  # type: ignore[import-untyped]  # it has no stubs
+from scapy.config import conf
+from scapy.layers.dcerpc import DceRpc5, DceRpcSession
+from scapy.layers.inet import TCP
+from scapy.packet import bind_bottom_up
+from scapy.sendrecv import sniff
+
+from benchmarks.measure import Contestant, Result, measure
+from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.rpc.association import Association
+from msmq_wire.rpc.events import CallEvent
+from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.interfaces.remote_read import StartReceiveRequest, StartReceiveResponse
+from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, Syntax, decode_stub, encode_stub, inspect_stub
+from msmq_wire.rpc.types.section_array import PointerArray
+from msmq_wire.wire.types.section_buffer import SectionBuffer
+
+__all__ = [
+    "ASSOCIATION",
+    "DECODE",
+    "IMPACKET",
+    "INSPECT",
+    "READ_CAPTURE",
+    "SCAPY_RPC",
+    "SCAPY_SESSION",
+    "check",
+    "run",
+]
+
+DECODE = "msmq_wire, decode_stub"
+INSPECT = "msmq_wire, inspect_stub"
+SCAPY_RPC = "scapy-rpc"
+IMPACKET = "impacket"
+READ_CAPTURE = "msmq_wire, read_capture"
+ASSOCIATION = "msmq_wire, Association"
+SCAPY_SESSION = "scapy, DceRpcSession"
+
+_REMOTE_READ = next(one for one in INTERFACES.values() if one.name == "RemoteRead")
+_START_RECEIVE = _REMOTE_READ.methods[7]
+_BODY = bytes(range(256)) * 16
+_SYNTAXES = {"ndr": NDR, "ndr64": NDR64}
+
+Facts = tuple[int, int, int, int, bytes, int]
+"""Sequence, sections, SectionSizeAlloc and SectionSize of the first one, its bytes, the status."""
+
+
+class _Bytes(ndr.NDRUniConformantArray):  # type: ignore[misc]  # it has no stubs
+    item = "c"
+
+
+class _BytesPointer(ndr.NDRPOINTER):  # type: ignore[misc]  # it has no stubs
+    referent = (("Data", _Bytes),)
+
+
+class _SectionType(ndr.NDRENUM):  # type: ignore[misc]  # it has no stubs
+    pass
+
+
+class _SectionBuffer(ndr.NDRSTRUCT):  # type: ignore[misc]  # it has no stubs
+    structure = (
+        ("SectionBufferType", _SectionType),
+        ("SectionSizeAlloc", dtypes.DWORD),
+        ("SectionSize", dtypes.DWORD),
+        ("pSectionBuffer", _BytesPointer),
+    )
+
+
+class _Sections(ndr.NDRUniConformantArray):  # type: ignore[misc]  # it has no stubs
+    item = _SectionBuffer
+
+
+class _SectionsPointer(ndr.NDRPOINTER):  # type: ignore[misc]  # it has no stubs
+    referent = (("Data", _Sections),)
+
+
+class _Response(ndr.NDRCALL):  # type: ignore[misc]  # it has no stubs
+    structure = (
+        ("pdwArriveTime", dtypes.DWORD),
+        ("pSequenceId", dtypes.ULONGLONG),
+        ("pdwNumberOfSections", dtypes.DWORD),
+        ("ppPacketSections", _SectionsPointer),
+        ("ErrorCode", dtypes.ULONG),
+    )
+
+
+def _reply(*, pointers: bool) -> StubValue:
+    """An R_StartReceive reply with one section; with ``pointers`` as an array of those, as scapy-rpc has it."""
+    section = SectionBuffer(section_size_alloc=len(_BODY), section_size=len(_BODY), data=_BODY)
+    sections = PointerArray((section,)) if pointers else (section,)
+    return StubValue(
+        StartReceiveResponse(
+            pdw_arrive_time=1_700_000_000,
+            p_sequence_id=7,
+            pdw_number_of_sections=1,
+            pp_packet_sections=sections,
+        )
+    )
+
+
+def _stub(syntax: Syntax, *, pointers: bool = False) -> bytes:
+    return encode_stub(_START_RECEIVE.response, _reply(pointers=pointers), syntax)
+
+
+def _facts(value: Any) -> Facts:
+    section = value.pp_packet_sections[0]
+    return (
+        value.p_sequence_id,
+        value.pdw_number_of_sections,
+        section.section_size_alloc,
+        section.section_size,
+        section.data,
+        value.status,
+    )
+
+
+def _facts_of_scapy(packet: Any) -> Facts:
+    section = packet.ppPacketSections.value[0].value
+    return (
+        packet.pSequenceId,
+        packet.pdwNumberOfSections,
+        section.SectionSizeAlloc,
+        section.SectionSize,
+        bytes(section.pSectionBuffer.value.value),
+        packet.status,
+    )
+
+
+def _facts_of_impacket(call: Any) -> Facts:
+    section = call["ppPacketSections"][0]
+    return (
+        call["pSequenceId"],
+        call["pdwNumberOfSections"],
+        section["SectionSizeAlloc"],
+        section["SectionSize"],
+        b"".join(section["pSectionBuffer"]),
+        call["ErrorCode"],
+    )
+
+
+def check(folder: Path) -> list[str]:
+    """One line for every contestant that reads something else; none if all agree."""
+    lines = []
+    expected = _facts(_reply(pointers=False).value)
+    for name, syntax in _SYNTAXES.items():
+        stub, turned = _stub(syntax), _stub(syntax, pointers=True)
+        found = {
+            DECODE: _facts(decode_stub(_START_RECEIVE.response, stub, syntax).value),
+            INSPECT: _facts(inspect_stub(_START_RECEIVE.response, stub, syntax).value),
+            SCAPY_RPC: _facts_of_scapy(ms_mqrr.R_StartReceive_Response(turned, ndr64=syntax.wide)),
+            IMPACKET: _facts_of_impacket(_Response(stub, isNDR64=syntax.wide)),
+        }
+        lines += [
+            f"{contestant}, {name}: {facts}" for contestant, facts in found.items() if facts != expected
+        ]
+    capture = _capture(folder / "rpc_check.pcap", 20)
+    counts = {
+        READ_CAPTURE: _read_capture(capture),
+        ASSOCIATION: _associate(list(_payloads(20))),
+        SCAPY_SESSION: _scapy_session(capture),
+    }
+    return lines + [
+        f"{name}: {count} PDUs of calls, 40 are there" for name, count in counts.items() if count != 40
+    ]
+
+
+def run(folder: Path, *, stubs: int, calls: int, rounds: int) -> list[Result]:
+    """Measure stubs in both syntaxes, and the PDUs of a capture; a tenth for the peers."""
+    results: list[Result] = []
+    for name, syntax in _SYNTAXES.items():
+        stub, turned = _stub(syntax), _stub(syntax, pointers=True)
+        response = _START_RECEIVE.response
+        work: dict[str, tuple[Callable[[], Any], int]] = {
+            DECODE: (partial(decode_stub, response, stub, syntax), stubs),
+            INSPECT: (partial(inspect_stub, response, stub, syntax), stubs // 5),
+            SCAPY_RPC: (partial(ms_mqrr.R_StartReceive_Response, turned, ndr64=syntax.wide), stubs // 100),
+            IMPACKET: (partial(_Response, stub, isNDR64=syntax.wide), stubs // 500),
+        }
+        contestants = [Contestant(one, partial(_repeat, *each)) for one, each in work.items()]
+        results += measure(f"ndr_{name}", "stubs a second", contestants, rounds)
+    whole, part = _capture(folder / "rpc.pcap", calls), _capture(folder / "rpc_part.pcap", calls // 20)
+    payloads = list(_payloads(calls))
+    results += measure(
+        "pdu_small",
+        "PDUs a second",
+        [
+            Contestant(READ_CAPTURE, lambda: _read_capture(whole)),
+            Contestant(ASSOCIATION, lambda: _associate(payloads)),
+            Contestant(SCAPY_SESSION, lambda: _scapy_session(part)),
+        ],
+        rounds,
+    )
+    return results
+
+
+def _repeat(work: Callable[[], Any], count: int) -> int:
+    for _ in range(count):
+        work()
+    return count
+
+
+# A conversation of small calls, one PDU a segment: what scapy's session can follow.
+
+
+def _pdu(ptype: int, call: int, body: bytes) -> bytes:
+    header = struct.pack("<BBBB4sHHI", 5, 0, ptype, 3, b"\x10\0\0\0", 16 + len(body), 0, call)
+    return header + body
+
+
+_NDR_SYNTAX = bytes.fromhex("045d888aeb1cc9119fe808002b10486002000000")
+
+
+def _payloads(calls: int) -> Iterator[tuple[bool, bytes]]:
+    """Bind, bind_ack and as many R_StartReceive calls that find no message: (from client, PDU)."""
+    offered = struct.pack("<HBB", 0, 1, 0) + _REMOTE_READ.uuid + struct.pack("<HH", 1, 0) + _NDR_SYNTAX
+    yield True, _pdu(11, 1, struct.pack("<HHIB3x", 4280, 4280, 0, 1) + offered)
+    accepted = struct.pack("<H", 5) + b"2103\0" + bytes(1) + struct.pack("<B3xHH", 1, 0, 0) + _NDR_SYNTAX
+    yield False, _pdu(12, 1, struct.pack("<HHI", 4280, 4280, 7) + accepted)
+    empty = StubValue(StartReceiveResponse(status=0xC00E001B))
+    answer = encode_stub(_START_RECEIVE.response, empty, NDR)
+    for call in range(2, calls + 2):
+        asked = encode_stub(
+            _START_RECEIVE.request,
+            StubValue(StartReceiveRequest(ul_timeout=1000, dw_request_id=call, dw_max_body_size=4096)),
+            NDR,
+        )
+        yield True, _pdu(0, call, struct.pack("<IHH", len(asked), 0, 7) + asked)
+        yield False, _pdu(2, call, struct.pack("<IHBB", len(answer), 0, 0, 0) + answer)
+
+
+def _capture(path: Path, calls: int) -> str:
+    """Write the conversation as a pcap: Ethernet, IPv4, TCP from port 49152 to 2103."""
+    seq = {True: 1000, False: 2000}
+    records = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
+
+    def frame(client: bool, flags: int, payload: bytes) -> None:
+        ports = (49152, 2103) if client else (2103, 49152)
+        hosts = (
+            (b"\xc0\x00\x02\x15", b"\xc0\x00\x02\x0a")
+            if client
+            else (b"\xc0\x00\x02\x0a", b"\xc0\x00\x02\x15")
+        )
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 40 + len(payload), 0, 0x4000, 64, 6, 0, *hosts)
+        tcp = struct.pack(">HHIIHHHH", *ports, seq[client], seq[not client], 0x5000 | flags, 65535, 0, 0)
+        data = bytes(12) + b"\x08\x00" + ip + tcp + payload
+        records.append(struct.pack("<IIII", 1_700_000_000, len(records), len(data), len(data)) + data)
+        seq[client] += len(payload) + bool(flags & 3)
+
+    frame(True, 0x02, b"")
+    frame(False, 0x12, b"")
+    frame(True, 0x10, b"")
+    for client, payload in _payloads(calls):
+        frame(client, 0x18, payload)
+    path.write_bytes(b"".join(records))
+    return str(path)
+
+
+def _read_capture(path: str) -> int:
+    return sum(2 for record in CaptureReader(path, columns=False) if record.type == "rpc_call")
+
+
+def _associate(payloads: Sequence[tuple[bool, bytes]]) -> int:
+    association = Association()
+    done = 0
+    for number, (client, data) in enumerate(payloads):
+        done += sum(
+            2 for event in association.feed(client, data, number, number) if isinstance(event, CallEvent)
+        )
+    return done
+
+
+@cache
+def _bind() -> None:
+    """Let scapy take port 2103 for DCE/RPC."""
+    bind_bottom_up(TCP, DceRpc5, sport=2103)
+    bind_bottom_up(TCP, DceRpc5, dport=2103)
+
+
+def _scapy_session(path: str) -> int:
+    _bind()
+    before, conf.dcerpc_session_enable = conf.dcerpc_session_enable, True
+    try:
+        packets = sniff(offline=path, session=DceRpcSession, quiet=True)
+    finally:
+        conf.dcerpc_session_enable = before
+    return sum(1 for packet in packets if DceRpc5 in packet and packet[DceRpc5].ptype in (0, 2))
