@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import construct
 
+from docs.generators.call_schemas import CALL_PACKETS, GAP_REASONS, call_definitions
 from docs.generators.structures import documentation
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
@@ -35,8 +36,6 @@ _STRING: Json = {"type": "string"}
 _TEXT_OR_NULL: Json = {"type": ["string", "null"]}
 _COUNT: Json = {"type": "integer", "minimum": 0}
 _COUNT_OR_NULL: Json = {"type": ["integer", "null"], "minimum": 0}
-_CAPTURED = [stem for stem in PACKETS if stem != "message_packet"]
-_MESSAGES = ("user_message", "message_packet", "order_ack", "final_ack")
 
 _COMMON: Json = {
     "guid_text": {
@@ -48,7 +47,7 @@ _COMMON: Json = {
         "contentEncoding": "base64",
         "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
     },
-    "section": {"type": "string", "pattern": r"^\[M[SC]-[A-Z]+\] [0-9]+(\.[0-9]+)*$"},
+    "section": {"type": "string", "pattern": r"^\[(M[SC]-[A-Z]+|C706)\] [0-9]+(\.[0-9]+)*$"},
     "time": {
         "description": "RFC 3339, UTC, nanoseconds.",
         "type": "string",
@@ -234,6 +233,7 @@ def _closed(schema: Json) -> Json:
     """The schema with every definition that it leads to."""
     available: Json = {**_COMMON, "anomaly": _anomaly(), "error": _error()}
     available |= {stem: _definition(cls) for stem, cls in _classes().items()}
+    available |= call_definitions()
     needed: set[str] = set()
     new = _references(schema)
     while new - needed:
@@ -310,8 +310,9 @@ def _ids() -> Json:
 
 
 def _record() -> Json:
-    kinds = [*_CAPTURED, UNKNOWN_PACKET, "gap", "error", "tcp_stream"]
+    kinds = [*PACKETS, UNKNOWN_PACKET, *CALL_PACKETS, "gap", "error", "tcp_stream"]
     reasons = [reason for part in get_args(HoleReason) for reason in (get_args(part) or (part,))]
+    reasons += [reason for reason in GAP_REASONS if reason not in reasons]
     properties: Json = {
         **_ids(),
         "type": {"enum": kinds},
@@ -340,6 +341,10 @@ def _record() -> Json:
             "if": {"properties": {"type": {"const": "error"}}},
             "then": {"properties": {"error": _ref("error")}},
         },
+        *(
+            {"if": {"properties": {"type": {"const": stem}}}, "then": {"properties": {"packet": _ref(stem)}}}
+            for stem in CALL_PACKETS
+        ),
     ]
     return _closed(
         {
@@ -347,7 +352,7 @@ def _record() -> Json:
             "$id": "urn:msmq-wire:schema:record",
             "title": "A row of decode --format jsonl",
             **_object(properties, optional=("missing", "reason", "event")),
-            "allOf": [*rules, *_by_type(_CAPTURED)],
+            "allOf": [*rules, *_by_type(list(PACKETS))],
         }
     )
 

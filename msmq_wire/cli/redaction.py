@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.cli.call_redaction import CallRedactor
 from msmq_wire.records.record import Record
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
@@ -76,6 +77,20 @@ class Redactor:
         self.what = what
         self._hosts: dict[str, str] = {}
         self._guids: dict[bytes, GUID] = {}
+        self._calls = CallRedactor(
+            bodies=Redaction.BODIES in what,
+            labels=Redaction.LABELS in what,
+            hosts=Redaction.HOSTS in what,
+            guid=self._guid,
+            sender=self._sender,
+            blank=_blank,
+            blank_host=_blank_host,
+        )
+
+    @property
+    def hides_hosts(self) -> bool:
+        """Whether nothing that is printed may name a host."""
+        return Redaction.HOSTS in self.what
 
     def record(self, record: Record) -> Record:
         """A copy of a record without what is redacted."""
@@ -84,6 +99,8 @@ class Redactor:
         changed: dict[str, Any] = {"remainder": bytes(len(record.remainder))}
         if isinstance(record.packet, WireStruct):
             changed["packet"] = self._structure(record.packet)
+        elif isinstance(record.packet, msgspec.Struct):
+            changed["packet"] = self._calls.packet(record.packet)
         if Redaction.HOSTS in self.what:
             changed["src"] = self._endpoint(record.src)
             changed["dst"] = self._endpoint(record.dst)
@@ -166,15 +183,18 @@ class Redactor:
         data = header.security_data
         if not isinstance(data, SecurityData) or not isinstance(data.security_id, bytes):
             return header
-        sender = data.security_id
-        if header.bit("st") != SenderIdType.SID:
-            sender = bytes(self._guid(sender))
-        elif sender[2:12] == _ACCOUNT:
-            machine = self._guid(sender[12:24].ljust(16, b"\xff"))[4:]
-            sender = sender[:12] + machine[: len(sender) - 12] + sender[24:]
+        sender = self._sender(data.security_id, header.bit("st"))
         return msgspec.structs.replace(
             header, security_data=msgspec.structs.replace(data, security_id=sender)
         )
+
+    def _sender(self, sender: bytes, kind: int | None) -> bytes:
+        if kind != SenderIdType.SID:
+            return bytes(self._guid(sender))
+        if sender[2:12] == _ACCOUNT:
+            machine = self._guid(sender[12:24].ljust(16, b"\xff"))[4:]
+            return sender[:12] + machine[: len(sender) - 12] + sender[24:]
+        return sender
 
     def _endpoint(self, text: str | None) -> str | None:
         if text is None:

@@ -31,6 +31,7 @@ def seeds() -> dict[str, list[bytes]]:
     pcapngs = [_pcap([*frames, _other_link(frames[0])]) for frames in captures]
     return {
         "fuzz_inspect": _inspected(structures),
+        "fuzz_calls": _conversations(),
         "fuzz_framer": [
             *(b"\0" + stream for stream in streams),
             b"\x03\x20\x00\x00\x60\x00\x10\x80\x00\xff" + streams[0],
@@ -60,6 +61,24 @@ def fixtures() -> list[tuple[str, bytes]]:
     return found
 
 
+def _conversations() -> list[bytes]:
+    """The payloads of the recorded conversations, as far as they go into an input."""
+    inputs = []
+    for path in sorted((_FIXTURES / "rpc_captures").glob("*.pcap")):
+        data = path.read_bytes()
+        at, pieces = 24, b""
+        while at < len(data) and len(pieces) < 3500:
+            size = int.from_bytes(data[at + 8 : at + 12], "little")
+            frame = data[at + 16 : at + 16 + size]
+            at += 16 + size
+            payload = frame[34 + (frame[46] >> 4) * 4 :]
+            from_server = int.from_bytes(frame[34:36], "big") in (2103, 2105)
+            if payload:
+                pieces += struct.pack("<BH", from_server, len(payload)) + payload
+        inputs += [b"\0" + pieces, b"\1" + pieces]
+    return inputs
+
+
 def _inspected(structures: Iterable[tuple[str, bytes]]) -> list[bytes]:
     numbers = {stem: number for number, stem in enumerate(sorted(STRUCTURES), 1)}
     inputs = []
@@ -74,9 +93,7 @@ def _inspected(structures: Iterable[tuple[str, bytes]]) -> list[bytes]:
 
 
 def _stubs() -> list[bytes]:
-    methods = [
-        (interface.name, opnum) for interface in INTERFACES.values() for opnum in interface.methods
-    ]
+    methods = [(interface.name, opnum) for interface in INTERFACES.values() for opnum in interface.methods]
     syntaxes = (("ndr", "little"), ("ndr64", "little"), ("ndr", "big"))
     inputs = []
     for path in sorted((_FIXTURES / "rpc").glob("*/*.json")):

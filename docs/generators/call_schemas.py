@@ -1,0 +1,208 @@
+"""JSON Schemas of what the rows of calls hold: their own fields, and the parameters of every method.
+
+The rule kept here: a member that was not reached is left out, and what a pointer points at is reached last; so no
+member is required, and no other member is allowed.
+"""
+
+from __future__ import annotations
+
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from docs.generators.structures import documentation
+from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
+from msmq_wire.rpc.events import SkippedBytes
+from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.ndr import Conformant, ConformantVarying, Fields, Union, members
+from msmq_wire.rpc.ndr.arrays import Array
+from msmq_wire.rpc.ndr.pointers import Pointer
+from msmq_wire.rpc.ndr.scalars import Number, Octets16
+from msmq_wire.rpc.ndr.syntax import NDR, NDR64
+from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.rpc.types.section_array import SectionArray
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.registry import STRUCTURES
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["CALL_PACKETS", "GAP_REASONS", "call_definitions"]
+
+Json = dict[str, Any]
+
+CALL_PACKETS: dict[str, type[msgspec.Struct]] = {
+    "rpc_bind": RpcBind,
+    "rpc_call": RpcCall,
+    "rpc_fault": RpcFault,
+    "transfer_buffer": TransferBuffer,
+}
+GAP_REASONS: tuple[str, ...] = get_args(get_type_hints(SkippedBytes)["reason"])
+"""Why bytes between PDUs are missing or skipped."""
+
+_NULL: Json = {"type": "null"}
+_STRING: Json = {"type": "string"}
+_RAW: Json = {"description": "All bytes, where the text does not show them all.", "$ref": "#/$defs/base64"}
+_NULL_POINTEE: Json = {
+    "description": "A pointer to a NULL pointer.",
+    "type": "object",
+    "properties": {"pointee": _NULL},
+    "required": ["pointee"],
+    "additionalProperties": False,
+}
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _any(*schemas: Json) -> Json:
+    distinct = [one for place, one in enumerate(schemas) if one not in schemas[:place]]
+    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+
+
+def call_definitions() -> Json:
+    """The definitions by name: the types of rows, the structures in them, and the parameters of methods."""
+    definitions: Json = {}
+    for stem, cls in CALL_PACKETS.items():
+        _plain(stem, cls, definitions)
+    rules: list[Json] = []
+    for interface in INTERFACES.values():
+        for method in interface.methods.values():
+            called = {"interface": {"const": interface.name}, "method": {"const": method.name}}
+            sides = {
+                "request": _any(_structure(method.request.cls, definitions), _NULL),
+                "response": _any(_structure(method.response.cls, definitions), _NULL),
+            }
+            rules.append({"if": {"properties": called}, "then": {"properties": sides}})
+    definitions["rpc_call"]["allOf"] = rules
+    return definitions
+
+
+def _plain(name: str, cls: type[msgspec.Struct], definitions: Json) -> Json:
+    """Define a value that is no structure of the wire: all its fields are there."""
+    if name not in definitions:
+        definitions[name] = {}
+        properties: Json = {}
+        optional: list[str] = []
+        for field, hint in get_type_hints(cls).items():
+            properties[field] = _hinted(hint, definitions)
+            if WcharText in (hint, *get_args(hint)):
+                properties[f"{field}_raw"] = _RAW
+                optional.append(f"{field}_raw")
+        definitions[name] = {
+            "description": documentation(cls),
+            "type": "object",
+            "properties": properties,
+            "required": [field for field in properties if field not in optional],
+            "additionalProperties": False,
+        }
+    return _ref(name)
+
+
+def _hinted(hint: Any, definitions: Json) -> Json:
+    if hint is Any:
+        return {"type": ["object", "null"]}
+    if get_origin(hint) is UnionType:
+        return _any(*(_hinted(one, definitions) for one in get_args(hint)))
+    if get_origin(hint) is tuple:
+        return {"type": "array", "items": _hinted(get_args(hint)[0], definitions)}
+    if hint is NoneType:
+        return _NULL
+    if issubclass(hint, WireStruct):
+        return _structure(hint, definitions)
+    if issubclass(hint, msgspec.Struct):
+        return _plain(f"call_{_stem(hint)}", hint, definitions)
+    if issubclass(hint, GUID):
+        return _ref("guid_text")
+    if issubclass(hint, WcharText | str):
+        return _STRING
+    if issubclass(hint, bytes):
+        return _ref("base64")
+    return {"type": "boolean"} if hint is bool else {"type": "integer"}
+
+
+def _stem(cls: type[msgspec.Struct]) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in cls.__name__).lstrip("_")
+
+
+def _structure(cls: type[WireStruct], definitions: Json) -> Json:
+    """Define a structure of the IDL, or a parameter list. Raises ValueError for two of one name."""
+    if STRUCTURES.get(cls.stem()) is cls:
+        return _ref(cls.stem())
+    name = f"call_{cls.stem()}"
+    about = f"{documentation(cls)} {cls.SPEC}"
+    if name not in definitions:
+        definitions[name] = {"description": about}
+        properties = _members(cls, {one.name: one.type for one in members(cls)}, definitions)
+        if cls is QueueFormat:
+            properties["format_name"] = {"description": "The name as text.", "type": ["string", "null"]}
+        definitions[name] |= {"type": "object", "properties": properties, "additionalProperties": False}
+    elif definitions[name]["description"] != about:
+        raise ValueError(f"two structures are called {name}")
+    return _ref(name)
+
+
+def _members(cls: type[WireStruct], types: dict[str, Any], definitions: Json) -> Json:
+    docs = {member.name: member.doc for member in members(cls)}
+    properties: Json = {}
+    for name, type_ in types.items():
+        if isinstance(type_, Union):
+            for arm in type_.arms.values():
+                if arm.type is not None:
+                    properties |= _member(arm.name, arm.type, docs[name], definitions)
+        else:
+            properties |= _member(name, type_, docs[name], definitions)
+    return properties
+
+
+def _member(name: str, type_: Any, doc: str, definitions: Json) -> Json:
+    found = {name: {"description": doc} | _type(type_, definitions)}
+    target = type_
+    while isinstance(target, Pointer):
+        target = target.target
+    if isinstance(target, Array) and target.kind is WcharText:
+        found[f"{name}_raw"] = _RAW
+    return found
+
+
+def _type(type_: Any, definitions: Json) -> Json:
+    match type_:
+        case Number():
+            return _integer(type_)
+        case Octets16():
+            return _ref("guid_text")
+        case SectionArray():
+            return _any({"type": "array", "items": _ref("section_buffer")}, _NULL)
+        case Fields():
+            return _fields(type_, definitions)
+        case Pointer():
+            return _pointer(type_, definitions)
+        case Conformant() | ConformantVarying():
+            if type_.kind is not None:
+                return _STRING if type_.kind is WcharText else _ref("base64")
+            return {"type": "array", "items": _type(type_.element, definitions)}
+    raise TypeError(f"no schema for {type_!r}")
+
+
+def _pointer(type_: Pointer, definitions: Json) -> Json:
+    target = type_.target
+    if isinstance(target, Pointer):
+        return _any(_type(target.target, definitions), _NULL, _NULL_POINTEE)
+    return _any(_type(target, definitions), _NULL)
+
+
+def _fields(type_: Fields, definitions: Json) -> Json:
+    declared = {member.name: member.type for member in members(type_.cls)}
+    own = dict(zip(type_.names, type_.types, strict=True))
+    if STRUCTURES.get(type_.cls.stem()) is type_.cls or own == declared:
+        return _structure(type_.cls, definitions)
+    properties = _members(type_.cls, own, definitions)
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _integer(number: Number) -> Json:
+    bits = 8 * max(number.size(syntax) for syntax in (NDR, NDR64))
+    if number.letter(NDR).islower():
+        return {"type": "integer", "minimum": -(1 << bits - 1), "maximum": (1 << bits - 1) - 1}
+    return {"type": "integer", "minimum": 0, "maximum": (1 << bits) - 1}

@@ -1,0 +1,419 @@
+"""Remote read calls as a tree of named values, in the words of their IDL.
+
+The rule kept here: it reads values and changes none. NULL, absent parts and zero reserved members are left
+out, unless everything is asked for or something is wrong with them; room in a client's memory is no message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntFlag
+from typing import Any
+
+import msgspec
+
+from msmq_wire.cli.body_content import classify_body
+from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, status_text
+from msmq_wire.cli.render.nodes import Block, Node, NodeOptions
+from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text, identifier_text
+from msmq_wire.names.queue_format import QueueFormatType
+from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
+from msmq_wire.rpc.constants import TransferType
+from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.ndr import NdrStruct, NullPointee, Union, members
+from msmq_wire.rpc.ndr.structures import Member
+from msmq_wire.rpc.properties import property_name
+from msmq_wire.rpc.security import AuthenticationLevel, AuthenticationType
+from msmq_wire.rpc.transfer_properties import MessageProperties
+from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1
+from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.rpc.types.propvariant import PropVariant
+from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
+from msmq_wire.wire.types.enumerations import BodyType
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["SEALED", "call_nodes", "is_call_packet"]
+
+SEALED = (
+    "sealed: not readable without the password, NT hash or keytab (--nt-password, --nt-hash, --keytab)"
+)
+_LISTED = 100
+_LONGEST_TEXT = 128
+_RESULTS = {0: "accepted", 1: "refused by the server", 2: "refused", 3: "no interface: features agreed on"}
+_REFUSALS = {
+    1: "the server does not have the interface",
+    2: "the server takes none of the transfer syntaxes",
+    3: "a limit is reached",
+}
+_FEATURES = 3
+_NAK_REASONS = {
+    0: "no reason given",
+    1: "the server is busy",
+    2: "a limit is reached",
+    4: "the version of the protocol is not supported",
+    8: "the security provider is not known",
+    9: "a checksum is wrong",
+}
+_LEVELS = {
+    AuthenticationLevel.NONE: "not protected",
+    AuthenticationLevel.CONNECT: "the client is known, calls are not protected",
+    AuthenticationLevel.CALL: "the client is known, calls are not protected",
+    AuthenticationLevel.PKT: "calls have a sequence number",
+    AuthenticationLevel.PKT_INTEGRITY: "calls are signed",
+    AuthenticationLevel.PKT_PRIVACY: "calls are signed and sealed",
+}
+_PROVIDERS = {
+    AuthenticationType.NONE: "none",
+    AuthenticationType.GSS_NEGOTIATE: "SPNEGO",
+    AuthenticationType.WINNT: "NTLM",
+    AuthenticationType.GSS_KERBEROS: "Kerberos",
+}
+_DID_NOT_EXECUTE = 0x20
+
+
+def is_call_packet(packet: Any) -> bool:
+    """Whether a packet is that of a record of DCE/RPC."""
+    return isinstance(packet, RpcBind | RpcCall | RpcFault | TransferBuffer)
+
+
+def call_nodes(packet: Any, options: NodeOptions, marked: set[str]) -> list[Node]:
+    """The nodes of the packet of a record of DCE/RPC; ``marked`` are paths where something is wrong."""
+    match packet:
+        case RpcBind():
+            return list(_bind(packet, options))
+        case RpcCall():
+            return list(_call(packet, options, marked))
+        case RpcFault():
+            return list(_fault(packet))
+        case TransferBuffer():
+            return list(_message(packet, options))
+    return []
+
+
+def _bind(bind: RpcBind, options: NodeOptions) -> Iterator[Node]:
+    for place, context in enumerate(bind.contexts[:_LISTED]):
+        yield _context(context, place, bind)
+    if len(bind.contexts) > _LISTED:
+        yield Node("...", f"{len(bind.contexts) - _LISTED} more interfaces")
+    if bind.nak_reason is not None:
+        reason = _NAK_REASONS.get(bind.nak_reason, f"reason {bind.nak_reason}")
+        yield Node("nak_reason", str(bind.nak_reason), f"refused: {reason}", path="nak_reason")
+    elif not bind.answered:
+        yield Node("answered", "no", "no answer in the capture", path="answered")
+    provider = _PROVIDERS.get(bind.auth_type)
+    if provider is None:
+        provider = enumerated_text(AuthenticationType, bind.auth_type)[1]
+    yield Node("auth_type", str(bind.auth_type), provider, path="auth_type")
+    level = _LEVELS.get(bind.auth_level, "unknown value")
+    name = enumerated_text(AuthenticationLevel, bind.auth_level)[1]
+    yield Node("auth_level", str(bind.auth_level), f"{name}: {level}", path="auth_level")
+    if bind.account:
+        yield Node("account", bind.account, "whom the client says it is", path="account")
+    if bind.note:
+        yield Node("note", bind.note, path="note")
+    if bind.header_signing:
+        yield Node("header_signing", "yes", "signatures cover the headers", path="header_signing")
+    if bind.secondary_address:
+        yield Node("secondary_address", bind.secondary_address, path="secondary_address")
+    if options.everything:
+        for name in ("max_xmit_frag", "max_recv_frag", "association_group", "call_id"):
+            yield Node(name, str(getattr(bind, name)), path=name)
+
+
+def _context(context: RpcBindContext, place: int, bind: RpcBind) -> Node:
+    if context.result == _FEATURES:
+        text = _RESULTS[_FEATURES]
+    elif context.result is None:
+        text = "no answer" if bind.nak_reason is None else "refused"
+    else:
+        text = _RESULTS.get(context.result, f"result {context.result}")
+        if context.accepted and not context.result:
+            text += f" in {context.accepted}"
+        elif context.result and context.reason in _REFUSALS:
+            text += f": {_REFUSALS[context.reason]}"
+    offered = ", ".join(context.transfer_syntaxes[:8])
+    value = f"{context.interface} {context.version} in {offered}"
+    return Node("alter_context" if bind.alter_context else "bind", value, text, path=f"contexts[{place}]")
+
+
+def _fault(fault: RpcFault) -> Iterator[Node]:
+    yield Node("status", *status_text(fault.status), path="status")
+    text = "the call was not carried out" if fault.flags & _DID_NOT_EXECUTE else ""
+    yield Node("flags", f"0x{fault.flags:02x}", text, path="flags")
+    if fault.cancel_count:
+        yield Node("cancel_count", str(fault.cancel_count), path="cancel_count")
+
+
+def _call(call: RpcCall, options: NodeOptions, marked: set[str]) -> Iterator[Node]:
+    method = _declared(call)
+    opnum = "not known" if call.opnum is None else str(call.opnum)
+    where = f"{call.interface}, opnum {opnum}"
+    yield Node("method", call.method or "not known", where, path="method")
+    if call.guessed:
+        yield Node("guessed", "yes", "the bind is not in the capture: told by the shape", path="guessed")
+    if call.queue is not None:
+        opened = "" if call.opened_frame is None else f"opened in frame {call.opened_frame}"
+        yield Node("queue", call.queue, opened, path="queue")
+    if call.started_frame is not None:
+        yield Node("started_frame", str(call.started_frame), "where the receive began", path="started_frame")
+    if call.latency is not None:
+        yield Node("latency", f"{call.latency / 1_000_000:.3f} ms", path="latency")
+    if call.auth_level > AuthenticationLevel.NONE or call.sealed:
+        verified = {True: "signatures are right", False: "a signature is wrong", None: "signatures not checked"}
+        level = enumerated_text(AuthenticationLevel, call.auth_level)[1]
+        yield Node("auth_level", f"{call.auth_level} {level}", verified[call.verified], path="auth_level")
+    if call.note:
+        yield Node("note", call.note, path="note")
+    if not call.complete:
+        yield Node("complete", "no", "fragments are not in the capture", path="complete")
+    for name, text in (("cancelled", "by the client"), ("orphaned", "given up by the client")):
+        if getattr(call, name):
+            yield Node(name, "yes", text, path=name)
+    if call.sealed and call.request is None and call.response is None:
+        yield Node("sealed", SEALED, path="sealed")
+    builder = _Builder(options, marked, call)
+    for side in ("request", "response"):
+        value = getattr(call, side)
+        if isinstance(value, NdrStruct):
+            yield builder.side(value, side, "" if method is None else str(method))
+        elif not call.sealed and not (side == "response" and call.fault):
+            yield Node(side, "not captured" if value is None else str(value), path=side)
+    if call.fault and call.status is not None:
+        yield Node("fault", *status_text(call.status), path="status")
+
+
+def _declared(call: RpcCall) -> Any:
+    """The section that describes the method of a call."""
+    for interface in INTERFACES.values():
+        if interface.name == call.interface and call.opnum in interface.methods:
+            return interface.methods[call.opnum].spec
+    return None
+
+
+class _Builder:
+    def __init__(self, options: NodeOptions, marked: set[str], call: RpcCall) -> None:
+        self.options = options
+        self.marked = marked
+        self.call = call
+        self.in_room = False
+
+    def side(self, value: NdrStruct, side: str, spec: str) -> Node:
+        node = Node(side, note=spec, kind="structure", path=side)
+        node.children = list(self.children(value, side))
+        if not node.children:
+            node.value = "no parameters"
+        return node
+
+    def children(self, value: Any, path: str) -> Iterator[Node]:
+        for member in members(type(value)):
+            name, field = member.name, getattr(value, member.name)
+            if isinstance(member.type, Union) and field is not msgspec.UNSET:
+                arm = member.type.arm(value)[1]
+                name = arm.name if arm is not None and arm.name else name
+            yield from self.member(value, member, name, field, f"{path}.{name}")
+
+    def member(self, owner: Any, member: Member, name: str, value: Any, path: str) -> Iterator[Node]:
+        if value is msgspec.UNSET or value is None or isinstance(value, NullPointee):
+            return
+        if self.left_out(member, value, path):
+            return
+        if name in ("ap_var", "a_prop") and isinstance(value, tuple):
+            yield self.properties(name, value, path)
+        else:
+            yield self.node(owner, member, name, value, path)
+
+    def left_out(self, member: Member, value: Any, path: str) -> bool:
+        """Whether a member says nothing: reserved, or not used, and 0."""
+        if self.options.everything or path in self.marked:
+            return False
+        unused = "reserved" in member.name or member.doc == "Not used."
+        return unused and (not value or value == CACTransferBufferV1())
+
+    def node(self, owner: Any, member: Member, name: str, value: Any, path: str) -> Node:
+        doc = member.doc.removesuffix(".")
+        match value:
+            case ContextHandle():
+                return self.handle(name, value, path, doc)
+            case QueueFormat():
+                return self.queue(name, value, path)
+            case ObjectId():
+                return Node(name, f"{value.lineage}\\{value.uniquifier}", doc, path=path)
+            case PropVariant():
+                return self.variant(name, value, path)
+            case NdrStruct():
+                return self.structure(name, value, path)
+            case tuple():
+                return self.items(owner, member, name, value, path)
+            case GUID():
+                return Node(name, str(value), "none" if value == NULL_GUID else doc, path=path)
+            case WcharText():
+                return self.text(name, value, path, doc)
+            case bytes():
+                return self.binary(name, value, path, doc)
+            case int():
+                text, note = call_number_text(name, value, member.names, self.options.zone)
+                return Node(name, text, note or doc, path=path)
+        return Node(name, str(value), path=path)
+
+    def handle(self, name: str, value: ContextHandle, path: str, doc: str) -> Node:
+        if not isinstance(value.uuid, GUID):
+            return Node(name, "cut", doc, path=path)
+        if value.null:
+            return Node(name, "NULL", doc, path=path)
+        return Node(name, str(value.uuid), doc, path=path)
+
+    def queue(self, name: str, value: QueueFormat, path: str) -> Node:
+        """A queue by its format name; its parts where they make none, or are asked for."""
+        shown = None if value.arm is msgspec.UNSET else value.format_name
+        kind = enumerated_text(QueueFormatType, value.m_qft)[1] if isinstance(value.m_qft, int) else ""
+        node = Node(name, str(shown) if shown is not None else "no format name", kind, path=path)
+        if shown is None or self.options.everything or any(p.startswith(f"{path}.") for p in self.marked):
+            node.children = list(self.children(value, path))
+        return node
+
+    def structure(self, name: str, value: NdrStruct, path: str) -> Node:
+        # [MS-MQMP] 2.2.3.2: in a request to receive the buffers are the client's memory.
+        room = (
+            isinstance(value, CACTransferBufferV1)
+            and path.startswith("request")
+            and value.u_transfer_type != TransferType.CACTB_SEND
+        )
+        self.in_room = self.in_room or room
+        node = Node(name, note=str(value.SPEC), kind="structure", path=path)
+        node.children = list(self.children(value, path))
+        if room:
+            self.in_room = False
+        return node
+
+    def items(self, owner: Any, member: Member, name: str, values: tuple[Any, ...], path: str) -> Node:
+        node = Node(name, count_text(len(values), "element"), path=path)
+        for place, value in enumerate(values[:_LISTED]):
+            at = f"{path}[{place}]"
+            if isinstance(value, SectionBuffer):
+                node.children.append(self.section(value, f"[{place}]", at))
+            elif value is None or isinstance(value, NullPointee):
+                node.children.append(Node(f"[{place}]", "NULL", path=at))
+            else:
+                node.children.append(self.node(owner, member, f"[{place}]", value, at))
+        if len(values) > _LISTED:
+            node.children.append(Node("...", f"{len(values) - _LISTED} more elements"))
+        return node
+
+    def section(self, value: SectionBuffer, name: str, path: str) -> Node:
+        kind = value.section_buffer_type
+        known = enumerated_text(SectionType, kind)[1] if isinstance(kind, int) else ""
+        size, allocated = value.section_size, value.section_size_alloc
+        text = count_text(size, "byte") if isinstance(size, int) else "cut"
+        if isinstance(size, int) and isinstance(allocated, int) and size != allocated:
+            text = f"{size} of {count_text(allocated, 'byte')}"
+        node = Node(name, text, known, path=path)
+        if isinstance(value.data, bytes) and value.data:
+            node.block = Block(bytes(value.data), 0)
+        return node
+
+    def properties(self, name: str, values: tuple[Any, ...], path: str) -> Node:
+        """Identifiers of properties by name; values under the names that the request gives them."""
+        asked = getattr(self.call.request, "a_prop", None)
+        names = [property_name(one) for one in asked] if isinstance(asked, tuple) else []
+        node = Node(name, count_text(len(values), "element"), path=path)
+        for place, value in enumerate(values[:_LISTED]):
+            at = f"{path}[{place}]"
+            if isinstance(value, PropVariant):
+                called = names[place] if place < len(names) else f"[{place}]"
+                node.children.append(self.variant(called, value, at))
+            elif isinstance(value, int):
+                node.children.append(Node(f"[{place}]", str(value), property_name(value), path=at))
+        if len(values) > _LISTED:
+            node.children.append(Node("...", f"{len(values) - _LISTED} more elements"))
+        return node
+
+    def variant(self, name: str, value: PropVariant, path: str) -> Node:
+        kind = _variant_type(value.vt)
+        if value.arm is None or value.arm is msgspec.UNSET:
+            return Node(name, "no value", kind, path=path)
+        arm = next(member for member in members(PropVariant) if member.name == "arm")
+        node = self.node(value, Member("arm", arm.type), name, value.arm, path)
+        node.note = kind
+        return node
+
+    def text(self, name: str, value: WcharText, path: str, doc: str) -> Node:
+        text = value.text.partition("\0")[0]
+        if self.in_room:
+            return Node(name, count_text(len(value) // 2, "character"), "room for it", path=path)
+        if len(text) <= _LONGEST_TEXT:
+            return Node(name, f'"{text}"', doc, path=path)
+        node = Node(name, count_text(len(value), "byte"), "UTF-16 text", path=path)
+        node.block = Block(bytes(value), 0, text)
+        return node
+
+    def binary(self, name: str, value: bytes, path: str, doc: str) -> Node:
+        size = count_text(len(value), "byte")
+        if self.in_room and not self.options.everything:
+            return Node(name, size, "room for it", path=path)
+        if len(value) <= INLINE_BYTES or not any(value):
+            return Node(name, bytes_text(value) if value else size, doc, path=path)
+        node = Node(name, size, doc, path=path)
+        node.block = Block(value, 0)
+        return node
+
+
+def _variant_type(vt: Any) -> str:
+    if not isinstance(vt, int):
+        return ""
+    known = {int(one): one.name for one in BodyType}
+    element = vt & ~BodyType.VT_VECTOR
+    if vt & BodyType.VT_VECTOR and element in known:
+        return f"VT_VECTOR | {known[element]}"
+    return known.get(vt, f"{vt:#06x}")
+
+
+def _message(buffer: TransferBuffer, options: NodeOptions) -> Iterator[Node]:
+    if buffer.queue is not None:
+        yield Node("queue", buffer.queue, "of the call", path="queue")
+    message = buffer.properties
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
+        if value is None or value == ():
+            continue
+        path = f"properties.{name}"
+        if name == "truncated":
+            yield Node(name, ", ".join(value), "only a part is there", path=path)
+        elif name == "problems":
+            yield from (Node("problem", one, path=path) for one in value)
+        else:
+            yield _property(message, name, value, path, options)
+
+
+def _property(message: MessageProperties, name: str, value: Any, path: str, options: NodeOptions) -> Node:
+    match value:
+        case WcharText():
+            return Node(name, f'"{value.text}"', path=path)
+        case GUID():
+            return Node(name, str(value), "none" if value == NULL_GUID else "", path=path)
+        case ObjectId():
+            return Node(name, f"{value.lineage}\\{value.uniquifier}", path=path)
+        case bytes() if name == "body":
+            return _body(message, value, path)
+        case bytes() if name == "correlation_identifier":
+            return Node(name, identifier_text(value) or bytes_text(value), path=path)
+        case bytes():
+            if len(value) <= INLINE_BYTES or not any(value):
+                return Node(name, bytes_text(value), path=path)
+            return Node(name, count_text(len(value), "byte"), path=path, block=Block(value, 0))
+        case int():
+            return Node(name, *call_number_text(name, value, None, options.zone), path=path)
+    return Node(name, str(value), path=path)
+
+
+def _body(message: MessageProperties, value: bytes, path: str) -> Node:
+    size = count_text(len(value), "byte")
+    if message.body_length is not None and len(value) < message.body_length:
+        size = f"{len(value)} of {count_text(message.body_length, 'byte')}"
+    encrypted = bool(message.body_encrypted)
+    content = classify_body(b"" if encrypted else value, message.body_type or 0)
+    words = {"binary": "", "number": content.text or "", "xml": "XML", "json": "JSON", "text": "text"}
+    note = "encrypted" if encrypted else f"{content.encoding} {words[content.kind]}".strip()
+    text = None if content.kind == "number" else content.text
+    return Node("body", size, note, path=path, block=Block(value, 0, text))
