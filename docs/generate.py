@@ -1,7 +1,7 @@
 """Writes the generated parts of the documentation; with ``--check`` says what is out of date.
 
-Structure pages, enumerations, anomaly codes, the coverage table, Arrow tables, generated code, the command
-reference and the JSON Schemas are made from the declarations and the program itself. Text outside the markers
+Structure pages, methods of calls, enumerations, anomaly codes, the coverage table, Arrow tables, generated code, the
+command reference and the JSON Schemas are made from the declarations and the program itself. Text outside the markers
 is written by hand and kept.
 """
 
@@ -17,6 +17,8 @@ sys.path.insert(0, str(ROOT))
 from docs.generators import (
     anomalies,
     arrow_tables,
+    call_constants,
+    calls,
     commands,
     coverage,
     engines,
@@ -40,7 +42,15 @@ def generated() -> dict[Path, str]:
     for stem, (title, block) in structures.pages().items():
         fill(DOCS / "structures" / f"{stem}.md", title, {"structure": block})
     fill(DOCS / "structures" / "index.md", "Structures", {"index": structures.index()})
-    fill(DOCS / "enumerations.md", "Enumerations", {"enumerations": enumerations.block()})
+    blocks = {
+        "enumerations": enumerations.block(),
+        "call-constants": call_constants.constants_block(),
+        "statuses": call_constants.statuses_block(),
+    }
+    fill(DOCS / "enumerations.md", "Enumerations", blocks)
+    fill(DOCS / "rpc.md", "Remote read and other calls", {"interfaces": calls.interfaces_block()})
+    blocks = {"methods": calls.methods_block(), "structures": calls.structures_block()}
+    fill(DOCS / "rpc-methods.md", "Methods of calls", blocks)
     fill(DOCS / "anomalies.md", "Anomaly codes", {"anomalies": anomalies.block()})
     fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block()})
     fill(DOCS / "arrow.md", "Columns and Arrow tables", {"tables": arrow_tables.block()})

@@ -1,4 +1,4 @@
-"""The Arrow table of every packet type: its columns, from the schemas themselves."""
+"""The Arrow table of every type of packet and call: its columns, from the schemas themselves."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from docs.generators.markers import code, table
+from msmq_wire.capture.rpc_tables import RPC_PACKETS
+from msmq_wire.capture.tables import schema
 from msmq_wire.engines import arrow
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 
@@ -14,8 +16,19 @@ __all__ = ["block"]
 
 
 def block() -> str:
-    """A section for every packet type."""
-    return "\n\n".join(_section(stem) for stem in PACKETS)
+    """A section for every packet type, and one for every type of row that calls have."""
+    return "\n\n".join([*(_section(stem) for stem in PACKETS), *(_calls(type_) for type_ in RPC_PACKETS)])
+
+
+def _calls(type_: str) -> str:
+    rows = []
+    for field in schema(type_):
+        rows.append(_row(field))
+        kind = field.type.value_type if pa.types.is_list(field.type) else field.type
+        if pa.types.is_struct(kind) and field.name not in ("anomalies", "error"):
+            inner = [_row(one) for one in kind]
+            rows += [(f"{code(field.name)} {name}", *rest) for name, *rest in inner]
+    return f"### {type_}\n\n{table(('Column', 'Type', 'Null', 'Meaning'), rows)}"
 
 
 def _section(stem: str) -> str:
@@ -43,7 +56,7 @@ def _row(field: Any) -> tuple[str, ...]:
         stem = field.name
         kind = f"[struct](structures/{stem}.md)" if stem in STRUCTURES else "struct"
     elif pa.types.is_list(field.type):
-        kind = "list of struct"
+        kind = "list of struct" if pa.types.is_struct(field.type.value_type) else f"list of {field.type.value_type}"
     names = about.get("enumeration", "")
     meaning = about.get("doc", "") + (f" [{names}](enumerations.md#{names.lower()})." if names else "")
     return code(field.name), kind, "yes" if field.nullable else "", meaning

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import Enum, IntEnum, IntFlag
 
 from docs.generators.markers import code, table
+from msmq_wire.names.queue_format import QueueFormatType, QueueSuffixType
 from msmq_wire.rpc import constants
 from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
 from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, SYSTEM_STATUSES, WIN32_ERRORS
@@ -15,10 +16,11 @@ __all__ = ["constants_block", "statuses_block"]
 
 
 def constants_block() -> str:
-    """Every enumeration of `msmq_wire.rpc.constants`."""
+    """Every enumeration of `msmq_wire.rpc.constants`, and those of QUEUE_FORMAT."""
+    found = {name: getattr(constants, name) for name in constants.__all__}
+    found |= {one.__name__: one for one in (QueueFormatType, QueueSuffixType)}
     parts = []
-    for name in constants.__all__:
-        members = getattr(constants, name)
+    for name, members in sorted(found.items()):
         if inspect.isclass(members) and issubclass(members, Enum):
             parts += [f"## {name} {{ #{name.lower()} }}", inspect.cleandoc(members.__doc__ or "")]
             if issubclass(members, IntEnum | IntFlag):
@@ -39,6 +41,8 @@ def statuses_block() -> str:
     )
     parts = []
     for title, codes in lists:
-        rows = [(code(f"0x{number:08X}"), code(symbol), text) for number, (symbol, text) in sorted(codes.items())]
+        rows = [
+            (code(f"0x{number:08X}"), code(symbol), text) for number, (symbol, text) in sorted(codes.items())
+        ]
         parts.append(f"### {title}\n\n{table(('Code', 'Symbol', 'Meaning'), rows)}")
     return "\n\n".join(parts)

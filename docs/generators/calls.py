@@ -139,7 +139,8 @@ def _type(type_: Any, cls: type[WireStruct]) -> str:
         case Number():
             return "UTF-16 unit" if type_ is WCHAR else _INTEGERS[type_.letter(NDR)]
         case SectionArray():
-            return f"pointer to {code(condition(type_.count, cls))} times [SectionBuffer](structures/section_buffer.md)"
+            count = code(condition(type_.count, cls))
+            return f"pointer to {count} times [SectionBuffer](structures/section_buffer.md)"
         case Fields(cls=inner):
             return _link(inner)
         case Pointer(target=target):

@@ -34,7 +34,7 @@ __all__ = ["Reading", "Selection"]
 _PATIENCE = 1.0
 _REFRESH = 0.2
 _REASONS = 6
-_CONNECTION = re.compile(r"\S+:\d+ to \S+:\d+: ")
+_CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -157,16 +157,35 @@ class Reading:
             text += f"; {count_text(self.sealed, 'call')} sealed"
             if self.negotiator is None:
                 text += f": {KEY_OPTIONS} opens them"
-        if self.notices:
-            text += f"; {_most(self._anonymous_notices() if self.anonymous else self.notices)}"
+        notices = _about_connections(self.notices, anonymous=self.anonymous)
+        if notices:
+            text += f"; {', '.join(notices)}"
         return text
 
-    def _anonymous_notices(self) -> Counter[str]:
-        """The notices, those about a connection without what they say of it: it may name an account."""
-        shown: Counter[str] = Counter()
-        for notice, count in self.notices.items():
-            shown["notices about connections, not shown" if _CONNECTION.match(notice) else notice] += count
-        return shown
+
+def _about_connections(notices: Counter[str], *, anonymous: bool) -> list[str]:
+    """Notices as a summary has them: what concerns one connection, or several, once.
+
+    What a notice says of a connection may name an account, so ``anonymous`` shows none of it.
+    """
+    connections: dict[str, list[str]] = {}
+    others: Counter[str] = Counter()
+    for notice, count in notices.items():
+        match = _CONNECTION.match(notice)
+        if match is None:
+            others[notice] += count
+            continue
+        note = "notices that may name hosts are not shown" if anonymous else notice[match.end() :]
+        where = connections.setdefault(note, [])
+        if match[1] and not anonymous:
+            where.append(match[1])
+    told = [_most(others)] if others else []
+    for note, where in list(connections.items())[:_REASONS]:
+        place = where[0] if len(where) == 1 else count_text(len(where), "connection")
+        told.append(f"{note} ({place})" if where else note)
+    if len(connections) > _REASONS:
+        told.append(f"{count_text(len(connections) - _REASONS, 'other notice')}")
+    return told
 
 
 def _is_file_error(record: Record) -> bool:

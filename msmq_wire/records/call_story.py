@@ -21,6 +21,7 @@ from msmq_wire.rpc.constants import (
     ShareMode,
     TransferType,
 )
+from msmq_wire.rpc.hresults import describe
 from msmq_wire.rpc.transfer_properties import message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 
@@ -42,7 +43,8 @@ class CarriedMessage(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         parts = [] if self.size is None else [size_text(self.size)]
         if self.label:
-            label = self.label if len(self.label) <= _LONGEST_LABEL else f"{self.label[: _LONGEST_LABEL - 3]}..."
+            cut = len(self.label) > _LONGEST_LABEL
+            label = f"{self.label[: _LONGEST_LABEL - 3]}..." if cut else self.label
             parts.append(f"label '{label}'")
         return ", ".join(parts)
 
@@ -69,7 +71,7 @@ def call_story(call: RpcCall, message: CarriedMessage | None = None) -> str:
 
     A call whose stubs are sealed is "sealed". Nothing is raised, whatever the call lacks.
     """
-    if call.sealed and call.request is None:
+    if call.sealed and (call.request is None or call.response is None):
         return _SEALED
     if call.method is None:
         return "a call that is not known" if call.interface == "unknown" else f"a call of {call.interface}"
@@ -121,9 +123,9 @@ def _ended(call: RpcCall) -> str:
     """How a call ended, empty where it went well."""
     status = call.status
     if call.fault:
-        return _ENDS.get(status or 0, "refused")
+        return _ENDS.get(status or 0) or describe(status or 0).meaning or "refused"
     if status is not None and status:
-        return _ENDS.get(status, "fails" if status & _FAILED else "")
+        return _ENDS.get(status) or describe(status).meaning or ("fails" if status & _FAILED else "")
     if call.response is None and not call.sealed:
         return "given up" if call.orphaned else "cancelled" if call.cancelled else "no answer"
     return ""
@@ -194,7 +196,7 @@ def _waiting(milliseconds: int) -> str:
 _SELECTED: Mapping[int, str] = {
     ReceiveAction.MQ_ACTION_RECEIVE: "receives {the} message",
     ReceiveAction.MQ_ACTION_PEEK_CURRENT: "peeks at {the} message",
-    ReceiveAction.MQ_ACTION_PEEK_NEXT: "peeks at the message after that",
+    ReceiveAction.MQ_ACTION_PEEK_NEXT: "peeks at the next message",
     ReceiveAction.MQ_LOOKUP_PEEK_CURRENT: "peeks at message {id}",
     ReceiveAction.MQ_LOOKUP_PEEK_NEXT: "peeks at the message after {id}",
     ReceiveAction.MQ_LOOKUP_PEEK_PREV: "peeks at the message before {id}",

@@ -24,7 +24,6 @@ from msmq_wire.rpc.decoding import DecodedCall, decode_call, guess_call, syntax_
 from msmq_wire.rpc.events import (
     BindEvent,
     CallEvent,
-    ControlEvent,
     FaultEvent,
     RpcEvent,
     SkippedBytes,
@@ -157,8 +156,8 @@ class RpcReader:
             elif isinstance(event, SkippedBytes):
                 if connection.msmq:
                     records.append(self._gap(place, event))
-            else:
-                self._control(event)
+            elif connection.msmq and event.note:
+                self._notices[f"DCE/RPC: {event.note}"] += 1
         return records
 
     def _bind(self, place: _Place, connection: _Connection, event: BindEvent) -> Record | None:
@@ -378,10 +377,6 @@ class RpcReader:
             missing=event.length if event.missing else 0,
             reason=event.reason,
         )
-
-    def _control(self, event: ControlEvent) -> None:
-        if event.note:
-            self._notices[f"DCE/RPC: {event.note}"] += 1
 
 
 class _Place(msgspec.Struct, frozen=True):

@@ -37,7 +37,7 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Block", "Node", "NodeOptions", "packet_nodes"]
+__all__ = ["Block", "Node", "NodeOptions", "packet_nodes", "place_marks"]
 
 _QUEUES = {"destination_queue": "dq", "admin_queue": "aq", "response_queue": "rq"}
 _LISTED = 100
@@ -91,6 +91,12 @@ def packet_nodes(
         if not any(node.kind == "structure" for node in parts):
             parts = [root]
         nodes = parts
+    place_marks(nodes, anomalies, error)
+    return nodes
+
+
+def place_marks(nodes: list[Node], anomalies: Sequence[Anomaly], error: DecodeError | None) -> None:
+    """Put what is wrong below the nodes where it is wrong."""
     for anomaly in anomalies:
         mark = Node(anomaly.code, anomaly.message, str(anomaly.spec), "anomaly")
         _place(nodes, anomaly.path, mark)
@@ -99,7 +105,6 @@ def packet_nodes(
         where = f" at {error.path}" if error.path else ""
         text = f"decoding stopped{where}, offset {error.offset}: {error.message}"
         _place(nodes, error.path, Node(error.code, text, spec, "error"))
-    return nodes
 
 
 def _place(nodes: list[Node], path: str, mark: Node) -> None:

@@ -30,14 +30,17 @@ Row = Mapping[str, Any]
 class Column(msgspec.Struct, frozen=True):
     """One column: ``text`` makes its cell of a row, ``least`` is the width of a terminal that shows it.
 
-    ``smallest`` is how far it shrinks, None not at all; ``number`` puts it to the right.
+    ``smallest`` is how far it shrinks, None not at all; with ``last`` only when the others have shrunk.
+    ``number`` puts it to the right; of a cell with ``end`` the end is shown where it does not fit.
     """
 
     name: str
     text: Callable[[Row], Any]
     least: int = 0
     smallest: int | None = None
+    last: bool = False
     number: bool = False
+    end: bool = False
     style: str = ""
 
 
@@ -78,12 +81,15 @@ class Table:
         if self.screen.width is None:
             return widths
         # Shrink what can lose its end, the widest first, until a row has one line.
-        smallest = [column.smallest for column in self.columns]
         while sum(widths) + _GAP * (len(widths) - 1) > self.screen.width:
-            shrinking = [at for at, least in enumerate(smallest) if least is not None and widths[at] > least]
+            shrinking = [
+                at
+                for at, column in enumerate(self.columns)
+                if column.smallest is not None and widths[at] > column.smallest
+            ]
             if not shrinking:
                 break
-            widths[max(shrinking, key=lambda at: widths[at])] -= 1
+            widths[max(shrinking, key=lambda at: (not self.columns[at].last, widths[at]))] -= 1
         return widths
 
     def _print(self, cells: list[str], *, heading: bool = False) -> None:
@@ -91,16 +97,24 @@ class Table:
         segments = []
         for column, text, width in zip(self.columns, cells, self._widths, strict=True):
             if cell_len(text) > width and self.screen.width is not None:
-                mark = self.screen.choose("…", "~")
-                text = set_cell_size(text, width - 1).rstrip() + mark
+                text = self._cut(text, width, column)
             space = " " * (width - cell_len(text))
             text = space + text if column.number else text + space
             segments += [(text, "title" if heading else column.style), (" " * _GAP, "")]
         self.screen.line(segments)
 
+    def _cut(self, text: str, width: int, column: Column) -> str:
+        mark = self.screen.choose("…", "~")
+        if not column.end:
+            return set_cell_size(text, width - 1).rstrip() + mark
+        kept = text
+        while cell_len(kept) > width - 1:
+            kept = kept[max(1, len(kept) - width) :]
+        return mark + kept
+
 
 def message_table(screen: Screen, zone: tzinfo | None = UTC) -> Table:
-    """The table of ``messages``, for rows of `msmq_wire.records.view.message_view`; zone None is local time."""
+    """The table of ``messages``, for rows of `message_view`; zone None is local time."""
     columns = (
         Column("id", _cell("id"), number=True, style="strong"),
         Column("time", _time(screen, zone)),
@@ -117,32 +131,40 @@ def message_table(screen: Screen, zone: tzinfo | None = UTC) -> Table:
 
 def call_table(screen: Screen, zone: tzinfo | None = UTC) -> Table:
     """The table of ``calls``, for rows of `msmq_wire.cli.call_rows`; zone None is local time."""
+    narrow = screen.width is not None and screen.width < 100
+    short = screen.width is not None and screen.width < 160
     columns = (
         Column("id", _cell("id"), number=True, style="strong"),
-        Column("time", _time(screen, zone)),
-        Column("client", _cell("client"), 132, 12),
-        Column("server", _cell("server"), 132, 12),
+        Column("time", _time(screen, zone, start=5 if narrow else 0)),
+        Column("client", _host("client") if short else _cell("client"), 120, 15),
+        Column("server", _host("server") if short else _cell("server"), 120, 15),
         Column("interface", _cell("interface"), 200),
         Column("opnum", _cell("opnum"), 200, number=True),
-        Column("method", _cell("method"), 100, 12),
-        Column("queue", _cell("queue"), 0, 14, style="name"),
-        Column("status", _status_text, 0, 6),
-        Column("ms", _milliseconds, 120, number=True),
-        Column("request", _cell("request_id"), 160, number=True),
-        Column("what", _cell("what"), 0, 24, style="note"),
+        Column("method", _cell("method"), 150, 14),
+        Column("queue", _cell("queue"), 0, 16, end=True, style="name"),
+        Column("status", _status_text, 90, 12),
+        Column("ms", _milliseconds, 140, number=True),
+        Column("request", _cell("request_id"), 180, number=True),
+        Column("what", _cell("what"), 0, 24, last=True, style="note"),
     )
     return Table(screen, columns)
+
+
+def _host(name: str) -> Callable[[Row], Any]:
+    return lambda row: str(row.get(name) or "").rpartition(":")[0].strip("[]")
 
 
 def _cell(name: str) -> Callable[[Row], Any]:
     return lambda row: row.get(name)
 
 
-def _time(screen: Screen, zone: tzinfo | None) -> Callable[[Row], str]:
+def _time(screen: Screen, zone: tzinfo | None, *, start: int = 0) -> Callable[[Row], str]:
+    """The time, on a terminal in whole seconds from the ``start`` of its text on."""
+
     def text(row: Row) -> str:
         time = row.get("time")
         shown = rfc3339_text(time, zone) if isinstance(time, str) else ""
-        return shown if screen.width is None else shown[:_WHOLE_SECONDS]
+        return shown if screen.width is None else shown[start:_WHOLE_SECONDS]
 
     return text
 

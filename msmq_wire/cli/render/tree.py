@@ -14,10 +14,13 @@ import msgspec
 from rich.cells import cell_len
 
 from msmq_wire.cli.render.nodes import Block, Node, NodeOptions, packet_nodes
+from msmq_wire.cli.render.rpc_nodes import is_rpc_packet, rpc_nodes
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.values import count_text, timestamp_text
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
+from msmq_wire.rpc.hresults import describe
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Anomaly
@@ -66,7 +69,8 @@ def print_packet(
     """Print a packet below its heading, with its anomalies, its error and what follows it."""
     _Tree(screen, options).heading(heading, packet)
     node_options = NodeOptions(everything=options.hex, zone=options.zone)
-    nodes = packet_nodes(packet, node_options, anomalies=anomalies, error=error)
+    make = rpc_nodes if is_rpc_packet(packet) else packet_nodes
+    nodes = make(packet, node_options, anomalies=anomalies, error=error)
     if remainder:
         end = max((n.span.offset + n.span.length for n in nodes if n.span is not None), default=0)
         what = "were not decoded" if error is not None else "follow the packet"
@@ -82,6 +86,8 @@ def print_record(screen: Screen, record: Record, options: TreeOptions, *, via: s
     if record.missing is not None:
         words.append(f"{count_text(record.missing, 'byte')} missing")
     words.append(record.reason or "")
+    if isinstance(record.packet, RpcCall):
+        words += _call_words(record.packet)
     has_packet = record.packet is not None or record.error is not None
     heading = Heading(
         type=record.type,
@@ -139,7 +145,24 @@ def heading_segments(screen: Screen, heading: Heading, packet: Any, zone: tzinfo
     return parts
 
 
+def _call_words(call: RpcCall) -> Iterator[str]:
+    """The method of a call and how it ended."""
+    yield call.method or f"{call.interface} opnum {call.opnum}"
+    if call.status is not None:
+        yield f"{'fault ' if call.fault else ''}{describe(call.status).symbol if call.status else 'ok'}"
+    elif call.sealed:
+        yield "sealed"
+    elif call.response is None:
+        yield "no answer"
+
+
 def _queue_and_label(packet: Any) -> tuple[str, str]:
+    if isinstance(packet, RpcCall):
+        return packet.queue or "", ""
+    if isinstance(packet, TransferBuffer):
+        message = packet.properties
+        queue = message.destination_queue_format_name or packet.queue
+        return queue or "", "" if message.label is None else message.label.text
     user = getattr(packet, "user_header", None)
     properties = getattr(packet, "message_properties_header", None)
     queue = label = None
@@ -186,7 +209,8 @@ class _Tree:
     def nodes(self, nodes: list[Node]) -> None:
         shown = list(_walk(nodes, 0))
         largest = max((n.span.offset + n.span.length for n, _ in shown if n.span is not None), default=0)
-        self.offsets = max(4, len(str(largest)))
+        placed = any(n.span is not None or n.block is not None for n, _ in shown)
+        self.offsets = max(4, len(str(largest))) if placed else 0
         widths = [3 * depth + cell_len(n.name) for n, depth in shown if n.kind in ("field", "bit")]
         narrow = self.options.hex and self.row == 4
         self.names = min(max(widths, default=0), _NARROW_NAMES if narrow else _WIDE_NAMES) + 2

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from msmq_wire.errors import EncodeError
 from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType, Scope
@@ -108,7 +107,10 @@ class Full(Pointer):
 
 
 class EmbeddedRef(Pointer):
-    """``[ref]`` inside a structure: a referent id that must not be 0, the pointee deferred."""
+    """``[ref]`` inside a structure: a referent id that must not be 0, the pointee deferred.
+
+    NULL is kept as None and told as a problem.
+    """
 
     __slots__ = ()
 
@@ -116,8 +118,3 @@ class EmbeddedRef(Pointer):
         if not state:
             reader.problem("ref-pointer", "a ref pointer must not be NULL", reader.pos, 0)
         return super().deferred(reader, state, scope)
-
-    def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
-        if value is None:
-            raise EncodeError("NULL where a ref pointer belongs")
-        super().write_flat(writer, value, scope)
