@@ -56,7 +56,8 @@ def _row(field: Any) -> tuple[str, ...]:
         stem = field.name
         kind = f"[struct](structures/{stem}.md)" if stem in STRUCTURES else "struct"
     elif pa.types.is_list(field.type):
-        kind = "list of struct" if pa.types.is_struct(field.type.value_type) else f"list of {field.type.value_type}"
+        inner = field.type.value_type
+        kind = "list of struct" if pa.types.is_struct(inner) else f"list of {inner}"
     names = about.get("enumeration", "")
     meaning = about.get("doc", "") + (f" [{names}](enumerations.md#{names.lower()})." if names else "")
     return code(field.name), kind, "yes" if field.nullable else "", meaning

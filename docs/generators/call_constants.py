@@ -22,7 +22,7 @@ def constants_block() -> str:
     parts = []
     for name, members in sorted(found.items()):
         if inspect.isclass(members) and issubclass(members, Enum):
-            parts += [f"## {name} {{ #{name.lower()} }}", inspect.cleandoc(members.__doc__ or "")]
+            parts += [f"### {name} {{ #{name.lower()} }}", inspect.cleandoc(members.__doc__ or "")]
             if issubclass(members, IntEnum | IntFlag):
                 rows = [(code(f"0x{int(one):08X}"), int(one), code(one.name)) for one in members]
                 parts.append(table(("Hex", "Value", "Name"), rows))

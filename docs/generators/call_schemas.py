@@ -1,7 +1,7 @@
 """JSON Schemas of what the rows of calls hold: their own fields, and the parameters of every method.
 
-The rule kept here: a member that was not reached is left out, and what a pointer points at is reached last; so no
-member is required, and no other member is allowed.
+The rule kept here: a member that was not reached is left out, and what a pointer points at is reached last;
+so no member is required, and no other member is allowed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from msmq_wire.rpc.ndr.scalars import Number, Octets16
 from msmq_wire.rpc.ndr.syntax import NDR, NDR64
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.section_array import SectionArray
+from msmq_wire.spec import snake_case
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.registry import STRUCTURES
 from msmq_wire.wire.types.guid import GUID
@@ -112,7 +113,7 @@ def _hinted(hint: Any, definitions: Json) -> Json:
     if issubclass(hint, WireStruct):
         return _structure(hint, definitions)
     if issubclass(hint, msgspec.Struct):
-        return _plain(f"call_{_stem(hint)}", hint, definitions)
+        return _plain(f"call_{snake_case(hint.__name__)}", hint, definitions)
     if issubclass(hint, GUID):
         return _ref("guid_text")
     if issubclass(hint, WcharText | str):
@@ -120,10 +121,6 @@ def _hinted(hint: Any, definitions: Json) -> Json:
     if issubclass(hint, bytes):
         return _ref("base64")
     return {"type": "boolean"} if hint is bool else {"type": "integer"}
-
-
-def _stem(cls: type[msgspec.Struct]) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in cls.__name__).lstrip("_")
 
 
 def _structure(cls: type[WireStruct], definitions: Json) -> Json:

@@ -1,4 +1,4 @@
-"""The interfaces of calls: their methods with the parameters of both directions, and the structures in them."""
+"""The interfaces of calls: methods with the parameters of both directions, and the structures in them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from msmq_wire.wire.registry import STRUCTURES
 __all__ = ["block"]
 
 _NAMES = "`msmq_wire.names`: text to value and back"
-_RPC = "Not covered: it travels in RPC calls, which are planned."
 _DIRECTORY = (
     "Not covered: it belongs to directory objects, their security and management calls, not to packets."
 )
@@ -31,14 +30,14 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "2.2.6": ("QUEUE_FORMAT_TYPE", "`msmq_wire.names.QueueFormatType`"),
         "2.2.7": (
             "QUEUE_FORMAT",
-            "Its text form and its rules, in `msmq_wire.names`; its NDR form is planned.",
+            "[QueueFormat](rpc-methods.md#queue_format); its text form in `msmq_wire.names`.",
         ),
-        "2.2.8": ("OBJECTID", ""),
-        "2.2.9": ("DL_ID", "Its text form, in `msmq_wire.names`; its NDR form is planned."),
-        "2.2.10": ("MULTICAST_ID", ""),
+        "2.2.8": ("OBJECTID", "[ObjectId](rpc-methods.md#object_id)"),
+        "2.2.9": ("DL_ID", "[DlId](rpc-methods.md#dl_id); its text form in `msmq_wire.names`."),
+        "2.2.10": ("MULTICAST_ID", "[MulticastId](rpc-methods.md#multicast_id)"),
         "2.2.11": ("QUEUE_SUFFIX_TYPE", "`msmq_wire.names.QueueSuffixType`"),
         "2.2.12": ("PROPVARIANT type constants", "[BodyType](enumerations.md#bodytype)"),
-        "2.2.13 to 2.2.17": ("PROPVARIANT and its parts", _RPC),
+        "2.2.13 to 2.2.17": ("PROPVARIANT and its parts", "[PropVariant](rpc-methods.md#prop_variant)"),
         "2.2.18.1.1": ("GUID", ""),
         "2.2.18.1.2": ("TxSequenceID", ""),
         "2.2.18.1.3": ("MessageIdentifier", ""),
@@ -91,8 +90,37 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "2.2.5.3": ("SubqueueHeader", ""),
         "2.2.5.4": ("DeadLetterHeader", ""),
         "2.2.5.5": ("ExtendedAddressHeader", ""),
-        "2.2.6": ("SectionBuffer", "`split_sections`, `join_sections`; its NDR form is planned."),
+        "2.2.6": ("SectionBuffer", "`split_sections`, `join_sections`"),
         "2.2.7": ("SectionType", "[SectionType](enumerations.md#sectiontype)"),
+        "3.1.4": ("Methods of RemoteRead", "[RemoteRead](rpc-methods.md#remoteread)"),
+    },
+    "MS-MQMP": {
+        "2.2.2.1": ("TRANSFER_TYPE", "[TransferType](enumerations.md#transfertype)"),
+        "2.2.3.2": ("CACTransferBufferV1", "[CACTransferBufferV1](rpc-methods.md#cac_transfer_buffer_v1)"),
+        "2.2.3.3": ("CACTransferBufferV2", "[CACTransferBufferV2](rpc-methods.md#cac_transfer_buffer_v2)"),
+        "2.2.3.4": (
+            "CACCreateRemoteCursor",
+            "[CACCreateRemoteCursor](rpc-methods.md#cac_create_remote_cursor)",
+        ),
+        "2.2.3.5": ("OBJECT_FORMAT", "[ObjectFormat](rpc-methods.md#object_format)"),
+        "3.1.1.11": ("Messages in transfer buffers", "[transfer_buffer](arrow.md#transfer_buffer)"),
+        "3.1.4": ("Methods of qmcomm", "[qmcomm](rpc-methods.md#qmcomm)"),
+        "3.1.5": ("Methods of qmcomm2", "[qmcomm2](rpc-methods.md#qmcomm2)"),
+    },
+    "MS-MQQP": {
+        "2.2.1.3": ("REMOTEREADACK", "[RemoteReadAck](enumerations.md#remotereadack)"),
+        "2.2.2.1": ("REMOTEREADDESC", "[RemoteReadDesc](rpc-methods.md#remote_read_desc)"),
+        "2.2.2.2": ("REMOTEREADDESC2", "[RemoteReadDesc2](rpc-methods.md#remote_read_desc2)"),
+        "3.1.4": ("Methods of qm2qm", "[qm2qm](rpc-methods.md#qm2qm)"),
+    },
+    "MS-MQMR": {
+        "2.2.2.1": ("MgmtObjectType", "[MgmtObjectType](enumerations.md#mgmtobjecttype)"),
+        "3.1.4": ("Methods of qmmgmt", "Not covered: its calls are named and not opened."),
+    },
+    "MS-RPCE": {
+        "2.2.2": ("Connection-oriented PDUs", "[Remote read and other calls](rpc.md)"),
+        "2.2.2.13": ("Verification trailer", "[Remote read and other calls](rpc.md)"),
+        "2.2.4, 2.2.5": ("NDR and NDR64", "[Methods of calls](rpc-methods.md)"),
     },
     "MS-DTYP": {
         "2.2.60": ("WCHAR", ""),

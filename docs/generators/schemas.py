@@ -264,9 +264,9 @@ def _by_type(stems: list[str]) -> list[Json]:
     return rules
 
 
-def _result() -> Json:
+def _result(anomalies: int) -> Json:
     return {
-        "anomalies": {"type": "array", "items": _ref("anomaly"), "maxItems": 100},
+        "anomalies": {"type": "array", "items": _ref("anomaly"), "maxItems": anomalies},
         "consumed": {"description": "Bytes that packet shows."} | _COUNT,
         "remainder": {"description": "Bytes behind them."} | _ref("base64"),
         "error": _any(_ref("error"), _NULL),
@@ -277,7 +277,7 @@ def _packet() -> Json:
     properties: Json = {
         "type": {"description": "Stem, null when it is no packet.", "enum": [*STRUCTURES, None]},
         "packet": {"description": "The value; null when nothing was decoded."},
-    } | _result()
+    } | _result(100)
     return _closed(
         {
             "$schema": _DRAFT,
@@ -322,7 +322,8 @@ def _record() -> Json:
         "offset": {"description": "From the first captured payload byte of its direction."} | _COUNT,
         "length": {"description": "Captured bytes."} | _COUNT,
         "packet": {"description": "The value; null when nothing was decoded."},
-        **_result(),
+        # A call has two sides, each with as many as a packet.
+        **_result(200),
         "missing": {"description": "Bytes of a gap, null when unknown."} | _COUNT_OR_NULL,
         "reason": {"description": "Why bytes are missing or skipped, or what is wrong."} | _STRING,
         "event": {

@@ -22,9 +22,7 @@ from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["CallRedactor"]
 
-_QUEUE_NAMES = frozenset(
-    ("arm", "lpwcs_path_name", "lplp_remote_queue_name", "lpwcs_format_name")
-)
+_QUEUE_NAMES = frozenset(("arm", "lpwcs_path_name", "lplp_remote_queue_name", "lpwcs_format_name"))
 """Texts that name a queue, and so a host. ``arm`` is that of QUEUE_FORMAT; of PROPVARIANT it is not known."""
 _SAFE_GUIDS = frozenset(
     (
@@ -50,7 +48,7 @@ _UNKNOWN_BYTES = ("signature", "leading_signature", "symmetric_key", "authentica
 
 
 class CallRedactor:
-    """Redacts the packets of calls: ``guid`` gives the stand-in of an identifier, ``sender`` that of a sender.
+    """Redacts the packets of calls; ``guid`` and ``sender`` give stand-ins for queue managers and senders.
 
     ``bodies``, ``labels`` and ``hosts`` say what was asked for; ``blank`` and ``blank_host`` keep lengths.
     """
@@ -85,7 +83,8 @@ class CallRedactor:
                 note=self._note(packet.note),
             )
         if isinstance(packet, TransferBuffer):
-            return TransferBuffer(queue=self._queue(packet.queue), properties=self._properties(packet.properties))
+            properties = self._properties(packet.properties)
+            return TransferBuffer(queue=self._queue(packet.queue), properties=properties)
         if isinstance(packet, RpcBind):
             address = packet.secondary_address
             return msgspec.structs.replace(
@@ -131,9 +130,8 @@ class CallRedactor:
             return msgspec.structs.replace(value, m_address=0)
         if isinstance(value, NdrStruct | WireStruct):
             own = value.stem()
-            changed = {
-                field: self._value(own, field, getattr(value, field), value) for field in value.__struct_fields__
-            }
+            names = value.__struct_fields__
+            changed = {one: self._value(own, one, getattr(value, one), value) for one in names}
             return msgspec.structs.replace(value, **changed)
         return value
 

@@ -10,8 +10,9 @@ not have matches no comparison, not even ``!=``.
 Names: those of a ``decode`` row (``id``, ``type``, ``capture``, ``src``, ``dst``, ``time``, ``stream``,
 ``length``), ``host`` (src or dst), ``queue``, ``label``, ``message_id``, ``message_class``, ``priority``,
 ``delivery``, ``sent_time``, ``body_type``, ``body``, ``anomalies`` (how many), ``error`` (its code), and
-every field of a packet by its path in JSON, as ``user_header.flags.dq``. A date may be followed by a time of
-day.
+every field of a packet by its path in JSON, as ``user_header.flags.dq``. Of a remote read call these are
+``method``, ``interface``, ``status`` (a number or a symbol), ``sealed`` and ``request.dw_access`` or
+``response.return_value``. A date may be followed by a time of day.
 """
 
 from __future__ import annotations

@@ -273,11 +273,13 @@ def _receive(call: RpcCall, message: CarriedMessage | None) -> str:
 
 
 def _send(call: RpcCall, message: CarriedMessage | None) -> str:
-    text = "sends a message"
-    carried = str(message or _in_buffer(call.request) or "")
-    if carried:
-        text += f" of {carried}" if carried[0].isdigit() else f", {carried}"
-    return _told(text, call)
+    carried = message or _in_buffer(call.request)
+    if carried is None or carried.size is None:
+        return _told("sends a message", call)
+    text = f"sends a message of {size_text(carried.size)}"
+    end = _ended(call)
+    # Where there is little room, the end counts.
+    return f"{text}: {end}" if end else f"sends a message of {carried}"
 
 
 def _end(call: RpcCall, message: CarriedMessage | None) -> str:

@@ -1,7 +1,7 @@
 """Calls with their parameters: `decode_call` opens the stubs of a `CallEvent`.
 
-The rule kept here: what is known comes from the bind. Where the bind was not captured, an interface and a syntax
-are guessed from the opnum and the shape of the stubs, and the result says so.
+The rule kept here: what is known comes from the bind. Where the bind was not captured, an interface and a
+syntax are guessed from the opnum and the shape of the stubs, and the result says so.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _PADDING = 7
 class DecodedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A call as far as it can be read.
 
-    ``interface`` and ``method`` are None where they are not known; ``request`` and ``response`` are None where
-    the stub was not captured, is sealed, or belongs to no known method. ``guessed`` says that interface and
-    syntax come from the shape of the stubs. ``status`` is that of the response, else that of the fault.
+    ``interface`` and ``method`` are None where they are not known; ``request`` and ``response`` are None
+    where the stub was not captured, is sealed, or belongs to no known method. ``guessed`` says that interface
+    and syntax come from the shape of the stubs. ``status`` is that of the response, else that of the fault.
     """
 
     event: CallEvent

@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from msmq_wire.capture import batches, chunks
 from msmq_wire.capture.harvest import batch_of
@@ -35,6 +37,8 @@ from msmq_wire.wire.types.wchar_text import WcharText
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _CAPTURES = sorted(_FIXTURES.glob("*captures/rpc_*.pcap*"))
 _SMALL = [path for path in _CAPTURES if path.stat().st_size < 100_000 and path.suffix != ".gz"]
+_HEADERS = 16 + 14 + 20 + 20
+"""Bytes of a record before the payload: those of pcap, Ethernet, IP and TCP."""
 _WHERE = ("id", "parent", "src", "dst", "stream", "offset", "length")
 _SECRETS = Secrets.of(passwords=["Passw0rd!"])
 
@@ -149,6 +153,20 @@ def test_calls_give_the_same_records_by_column(path: Path, chunked: Callable[[in
     for size, few in ((700, 0), (1 << 20, 3)) if path in _SMALL else ((1 << 16, 3),):
         chunked(size, few)
         assert read(columns=True) == expected
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_calls_with_changed_bytes_give_the_same_in_tables(data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(_SMALL))
+    records = [bytearray(record) for record in _records(path)]
+    carrying = [record for record in records if len(record) > _HEADERS]
+    for _ in range(data.draw(st.integers(1, 6))):
+        record = data.draw(st.sampled_from(carrying))
+        place = data.draw(st.integers(_HEADERS, len(record) - 1))
+        record[place] = data.draw(st.one_of(st.sampled_from((0, 1, 0xFF)), st.integers(0, 0xFF)))
+    changed = path.read_bytes()[:24] + b"".join(records)
+    _check(lambda: io.BytesIO(changed), negotiator=negotiator(_SECRETS))
 
 
 def test_every_kind_of_call_record_is_seen() -> None:

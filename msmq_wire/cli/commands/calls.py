@@ -88,9 +88,11 @@ def calls(
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
     table = call_table(screen_for(color), zone)
-    write = {CallsFormat.TABLE: table.add, CallsFormat.JSONL: json_writer(), CallsFormat.CSV: csv_writer(KEYS)}[
-        format_
-    ]
+    write = {
+        CallsFormat.TABLE: table.add,
+        CallsFormat.JSONL: json_writer(),
+        CallsFormat.CSV: csv_writer(KEYS),
+    }[format_]
     reading = Reading(
         files, ports=ports or (), quiet=quiet, negotiator=negotiator, anonymous=redactor.hides_hosts
     )

@@ -57,6 +57,7 @@ KEYS = (
     "frames",
 )
 
+
 class MessagesFormat(StrEnum):
     """How messages are printed."""
 

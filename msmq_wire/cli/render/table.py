@@ -136,16 +136,16 @@ def call_table(screen: Screen, zone: tzinfo | None = UTC) -> Table:
     columns = (
         Column("id", _cell("id"), number=True, style="strong"),
         Column("time", _time(screen, zone, start=5 if narrow else 0)),
-        Column("client", _host("client") if short else _cell("client"), 120, 15),
-        Column("server", _host("server") if short else _cell("server"), 120, 15),
+        Column("client", _host("client") if short else _cell("client"), 110, 10),
+        Column("server", _host("server") if short else _cell("server"), 130, 10),
         Column("interface", _cell("interface"), 200),
         Column("opnum", _cell("opnum"), 200, number=True),
         Column("method", _cell("method"), 150, 14),
-        Column("queue", _cell("queue"), 0, 16, end=True, style="name"),
-        Column("status", _status_text, 90, 12),
+        Column("queue", _cell("queue"), 0, 14, end=True, style="name"),
+        Column("status", _status_text, 90, 10),
         Column("ms", _milliseconds, 140, number=True),
         Column("request", _cell("request_id"), 180, number=True),
-        Column("what", _cell("what"), 0, 24, last=True, style="note"),
+        Column("what", _cell("what"), 0, 16, last=True, style="note"),
     )
     return Table(screen, columns)
 

@@ -185,6 +185,7 @@ class _Tree:
         self.row = 4 if narrow else 8
         self.offsets = 4
         self.names = 0
+        self.hexed = options.hex
 
     def heading(self, heading: Heading, packet: Any) -> None:
         parts = heading_segments(self.screen, heading, packet, self.options.zone)
@@ -211,8 +212,10 @@ class _Tree:
         largest = max((n.span.offset + n.span.length for n, _ in shown if n.span is not None), default=0)
         placed = any(n.span is not None or n.block is not None for n, _ in shown)
         self.offsets = max(4, len(str(largest))) if placed else 0
+        # Values of calls have no bytes of their own.
+        self.hexed = self.options.hex and any(n.wire for n, _ in shown)
         widths = [3 * depth + cell_len(n.name) for n, depth in shown if n.kind in ("field", "bit")]
-        narrow = self.options.hex and self.row == 4
+        narrow = self.hexed and self.row == 4
         self.names = min(max(widths, default=0), _NARROW_NAMES if narrow else _WIDE_NAMES) + 2
         for node in nodes:
             self.node(node, "", "")
@@ -246,7 +249,7 @@ class _Tree:
     @property
     def left(self) -> int:
         """Cells before the guides: the offset, and the bytes if they are shown; then two spaces."""
-        return self.offsets + 2 + (self.row * 3 + 1 if self.options.hex else 0)
+        return self.offsets + 2 + (self.row * 3 + 1 if self.hexed else 0)
 
     def room(self, before: str) -> int:
         """Cells left on a line, 0 where lines are not folded."""
@@ -266,7 +269,7 @@ class _Tree:
         hexes = self.hexes(node)
         for index in range(max(len(rows), len(hexes))):
             parts: list[Segment] = [((offset if index == 0 else "").rjust(self.offsets), "dim"), ("  ", "")]
-            if self.options.hex:
+            if self.hexed:
                 bytes_row = hexes[index] if index < len(hexes) else ""
                 parts.append((bytes_row.ljust(self.row * 3 + 1), "dim"))
             if index == 0:

@@ -1,4 +1,4 @@
-"""qm2qm, [MS-MQQP] 3.1.4: how the supporting server of an application reads a queue of another queue manager."""
+"""qm2qm, [MS-MQQP] 3.1.4: how the supporting server of an application reads a queue of another one."""
 
 from typing import Annotated, ClassVar
 
@@ -139,7 +139,9 @@ class RemoteQMStartReceiveByLookupIdRequest(NdrStruct, frozen=True, kw_only=True
     """What to read, by its lookup identifier."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.11")
-    lookup_id: Annotated[int, HYPER, "The message; 0 with NEXT is the first, all ones with PREV the last."] = 0
+    lookup_id: Annotated[
+        int, HYPER, "The message; 0 with NEXT is the first, all ones with PREV the last."
+    ] = 0
     lp_remote_read_desc2: Annotated[RemoteReadDesc2, REMOTE_READ_DESC2, "What to read."] = RemoteReadDesc2()
 
 

@@ -139,7 +139,9 @@ class OpenQueueInternalResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The open queue, as a number and as a handle."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.17")
-    lplp_remote_queue_name: Annotated[WcharText | NullPointee | None, _TEXT, "Where a remote queue is."] = None
+    lplp_remote_queue_name: Annotated[WcharText | NullPointee | None, _TEXT, "Where a remote queue is."] = (
+        None
+    )
     pdw_qm_context: Annotated[int, DWORD, "hQMContext of rpc_ACReceiveMessageEx."] = 0
     ph_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     status: HResult = 0

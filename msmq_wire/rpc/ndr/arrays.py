@@ -1,14 +1,16 @@
 """Arrays and strings: `Conformant`, `ConformantVarying`, `String`. [C706] 14.3.3 to 14.3.5.
 
-The value of an array of bytes is bytes, of wide characters `WcharText`, of anything else a tuple. What an array
-says of its own size is compared with the IDL's ``size_is`` and ``length_is``; a difference is a problem, not an
-error. A count is believed only as far as bytes are there.
+The value of an array of bytes is bytes, of wide characters `WcharText`, of anything else a tuple. What an
+array says of its own size is compared with the IDL's ``size_is`` and ``length_is``; a difference is a problem,
+not an error. A count is believed only as far as bytes are there.
 """
 
 from __future__ import annotations
 
 import struct
 from typing import Any
+
+import msgspec
 
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
@@ -78,7 +80,8 @@ class Array(NdrType):
                     _place(reader, before, place)
         except DecodeError as error:
             _place(reader, before, len(states))
-            raise _at(error, len(states), () if self._pointing else tuple(states)) from None
+            before_it = self.reached(states) if self._pointing else tuple(states)
+            raise _at(error, len(states), before_it or ()) from None
         return states if self._pointing else tuple(states)
 
     def _octets(self, reader: NdrReader, count: int) -> bytes:
@@ -111,6 +114,12 @@ class Array(NdrType):
             _place(reader, before, len(values))
             raise _at(error, len(values), tuple(values)) from None
         return tuple(values)
+
+    def reached(self, state: Any) -> Any:
+        if not self._pointing:
+            return state
+        values = tuple(self.element.reached(one) for one in state)
+        return msgspec.UNSET if any(one is msgspec.UNSET for one in values) else values
 
     def length(self, value: Any) -> int:
         """How many elements a value has."""
@@ -166,7 +175,9 @@ class Conformant(Array):
         count = reader.count()
         expected = self._size(scope)
         if expected is not None and expected != count:
-            reader.problem("size-is", f"{count} elements where size_is says {expected}", start, reader.pos - start)
+            reader.problem(
+                "size-is", f"{count} elements where size_is says {expected}", start, reader.pos - start
+            )
         return self.elements(reader, count, scope)
 
     def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:

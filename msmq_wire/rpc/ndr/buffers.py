@@ -1,7 +1,7 @@
 """`NdrReader` and `NdrWriter`: a stub being read or written, and what a value alone does not tell.
 
-The rule kept here: nothing on the wire is lost. Referent ids, bytes of alignment gaps that are not zero and counts
-that differ from what the declaration says are `Residue` beside the value.
+The rule kept here: nothing on the wire is lost. Referent ids, bytes of alignment gaps that are not zero, counts
+and discriminants that differ from what the declaration says are `Residue` beside the value.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Residue(msgspec.Struct, frozen=True, gc=False):
     ``referent_ids`` are those of the pointers that are not NULL, in wire order; ``filler`` are (stub offset,
     bytes) of alignment gaps that are not zero; ``counts`` are (number of the varying array in wire order,
     max_count, offset) where these two are not what the declaration says; ``tags`` are (number of the union in
-    wire order, discriminant) where it is not the member that switches the union; ``missing`` is how many bytes
-    of the alignment gap at the end are not there.
+    wire order, discriminant) where it is not the member that switches the union; ``missing`` is how many
+    bytes of the alignment gap at the end are not there.
     """
 
     referent_ids: tuple[int, ...] = ()
@@ -49,7 +49,7 @@ NO_RESIDUE = Residue()
 
 
 class Problem:
-    """A count or number that the IDL does not allow; its path grows while the structures around it are left."""
+    """What the IDL or a MUST does not allow; its path grows while the structures around it are left."""
 
     __slots__ = ("code", "length", "message", "offset", "path", "spec")
 
@@ -191,7 +191,9 @@ class NdrReader:
         """Count one more level of nesting."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise DecodeError("too-deep", f"more than {MAX_DEPTH} levels of values in values", offset=self.pos)
+            raise DecodeError(
+                "too-deep", f"more than {MAX_DEPTH} levels of values in values", offset=self.pos
+            )
 
     def problem(
         self,

@@ -1,11 +1,11 @@
 """Decoders for one parameter list in one syntax, as Python that is made in memory when they are first needed.
 
-The rule kept here: a decoder reads regular stubs only. Whatever is odd (an alignment gap that is not zero, a count
-that the declaration does not say, bytes that are not there) makes it give up, and the type objects read the stub
-again: so there is one truth about what is odd. Little-endian syntaxes only.
+The rule kept here: a decoder reads regular stubs only. Whatever is odd (an alignment gap that is not zero, a
+count that the declaration does not say, bytes that are not there) makes it give up, and the type objects read
+the stub again: so there is one truth about what is odd. Little-endian syntaxes only.
 
-A type without a rule cannot be compiled, which is an error; `is_compiled` tells the lists that are left to the type
-objects because an array in them has elements of no fixed size in place (PROPVARIANT).
+A type without a rule cannot be compiled, which is an error; `is_compiled` tells the lists that are left to the
+type objects because an array in them has elements of no fixed size in place (PROPVARIANT).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import cache, singledispatch
 from typing import Any
 
-from msmq_wire.rpc.ndr.arrays import Array, Conformant, ConformantVarying, String
+from msmq_wire.rpc.ndr.arrays import Array, Conformant, ConformantVarying
 from msmq_wire.rpc.ndr.pointers import NULL_POINTEE, Pointer, PresentEmpty
 from msmq_wire.rpc.ndr.scalars import Scalar
 from msmq_wire.rpc.ndr.structures import Fields, Parameters

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType, Scope
@@ -69,6 +71,9 @@ class Pointer(NdrType):
         if value is None:
             return NULL_POINTEE
         return PresentEmpty() if self.null is not None and value == self.null else value
+
+    def reached(self, state: Any) -> Any:
+        return msgspec.UNSET if state else self.null
 
     def read(self, reader: NdrReader, scope: Scope) -> Any:
         return self.deferred(reader, self.flat(reader, scope), scope)

@@ -118,7 +118,7 @@ class Ranged(Number):
 
 
 class Octets16(Scalar):
-    """Sixteen bytes: a GUID (three numbers and eight bytes), or bytes as they are where ``numbers`` is false."""
+    """Sixteen bytes: a GUID (three numbers and eight bytes), or plain bytes where ``numbers`` is false."""
 
     __slots__ = ("numbers",)
 

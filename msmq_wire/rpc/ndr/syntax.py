@@ -24,6 +24,10 @@ class Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
     big_endian: bool = False
     wide: bool = False
 
+    def __reduce__(self) -> str:
+        # What was pickled is the same object again: plans and decoders are kept by syntax.
+        return "NDR64" if self.wide else "NDR_BIG_ENDIAN" if self.big_endian else "NDR"
+
     @property
     def order(self) -> str:
         """The byte order as `struct` writes it."""

@@ -1,8 +1,8 @@
 """`NdrType`: what every NDR type object can do.
 
 The rule kept here: a type object describes, it holds no stub and no value. Reading takes two passes: ``flat``
-reads what lies in place and gives a state, ``deferred`` reads what embedded pointers point at and turns the state
-into the value ([C706] 14.3.12.3). Writing goes the same way. ``scope`` is what size expressions see.
+reads what lies in place and gives a state, ``deferred`` reads what embedded pointers point at and turns the
+state into the value ([C706] 14.3.12.3). Writing goes the same way. ``scope`` is what size expressions see.
 """
 
 from __future__ import annotations
@@ -69,6 +69,10 @@ class NdrType:
         """Read what the pointers in the state point at; return the value."""
         return state
 
+    def reached(self, state: Any) -> Any:
+        """What of a state is a value already, without what its pointers point at; UNSET where nothing is."""
+        return state
+
     def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         """Write what lies in place."""
         raise NotImplementedError
@@ -102,7 +106,7 @@ class NdrConstruct(WireConstruct):
 
     def _parse(self, stream: Any, context: Any, path: Any) -> Any:
         start = stream.tell()
-        reader = NdrReader(stream.take(stream.remaining), self.syntax)
+        reader = NdrReader(stream.read(), self.syntax)
         try:
             value = self.type.read(reader, context)
         except DecodeError as error:

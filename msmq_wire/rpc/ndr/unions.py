@@ -109,6 +109,9 @@ class Union(NdrType):
             return state.state
         return arm.type.deferred(reader, state.state, scope)
 
+    def reached(self, state: Any) -> Any:
+        return state.state if state.arm.type is None else state.arm.type.reached(state.state)
+
     def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         syntax, tag = writer.syntax, self.tag
         selected, arm = self.arm(scope)

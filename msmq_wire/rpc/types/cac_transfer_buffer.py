@@ -1,7 +1,7 @@
 """CACTransferBufferV1 and CACTransferBufferV2: a message between application and queue manager.
 
-[MS-MQMP] 2.2.3.2 and 2.2.3.3. Every pointer stands for a message property that is wanted, or given; the sizes that
-its array goes by are members further on. What the properties mean is in `msmq_wire.rpc.transfer_properties`.
+[MS-MQMP] 2.2.3.2 and 2.2.3.3. Every pointer stands for a message property that is wanted, or given; the sizes
+that its array goes by are members further on. What the properties mean is in `msmq_wire.rpc.transfer_properties`.
 """
 
 from typing import Annotated, Any, ClassVar
@@ -109,7 +109,9 @@ class CACTransferBufferV1(NdrStruct, frozen=True, kw_only=True, gc=False):
     """CACTransferBufferV1: the properties of a message; ``arm`` is what ``ul_transfer_type`` selects."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "2.2.3.2")
-    u_transfer_type: Annotated[int, Ranged(DWORD, 0, 2), TransferType, "Send, receive or create a cursor."] = 0
+    u_transfer_type: Annotated[
+        int, Ranged(DWORD, 0, 2), TransferType, "Send, receive or create a cursor."
+    ] = 0
     arm: Annotated[
         Any,
         Union(
@@ -125,7 +127,9 @@ class CACTransferBufferV1(NdrStruct, frozen=True, kw_only=True, gc=False):
     ] = None
     p_class: Annotated[int | None, Unique(WORD), "Message class."] = None
     pp_message_id: Annotated[ObjectId | NullPointee | None, Unique(Unique(OBJECT_ID)), "Message id."] = None
-    pp_correlation_id: Annotated[bytes | NullPointee | None, _varying_octets(20, 20), "Correlation id."] = None
+    pp_correlation_id: Annotated[bytes | NullPointee | None, _varying_octets(20, 20), "Correlation id."] = (
+        None
+    )
     p_sent_time: Annotated[int | None, Unique(DWORD), "Seconds since 1970."] = None
     p_arrived_time: Annotated[int | None, Unique(DWORD), "Seconds since 1970."] = None
     p_priority: Annotated[int | None, Unique(BYTE), "0 to 7."] = None
@@ -178,7 +182,9 @@ class CACTransferBufferV1(NdrStruct, frozen=True, kw_only=True, gc=False):
         WcharText | NullPointee | None, _text(this.ul_prov_name_len), "Cryptographic provider."
     ] = None
     ul_prov_name_len: Annotated[int, DWORD, "Characters of its name."] = 0
-    pul_auth_prov_name_len_prop: Annotated[int | None, Unique(DWORD), "Characters of its name, and more."] = None
+    pul_auth_prov_name_len_prop: Annotated[int | None, Unique(DWORD), "Characters of its name, and more."] = (
+        None
+    )
     pul_prov_type: Annotated[int | None, Unique(DWORD), "Type of the provider."] = None
     f_default_provider: Annotated[int, LONG, "Whether it is the default provider."] = 0
     pp_symm_keys: Annotated[

@@ -36,7 +36,7 @@ class Blob(NdrStruct, frozen=True, kw_only=True, gc=False):
 
 
 class CountedArray(NdrStruct, frozen=True, kw_only=True, gc=False):
-    """COUNTEDARRAY: CAUB, CAUI, CAL, CAUL, CAUH, CACLSID, CALPWSTR or CAPROPVARIANT, which differ in their elements.
+    """COUNTEDARRAY: CAUB, CAUI, CAL, CAUL, CAUH, CACLSID, CALPWSTR or CAPROPVARIANT.
 
     What the elements are is told by ``vt`` of the variant that holds it.
     """
@@ -51,9 +51,7 @@ _VARIANT_VECTOR = _VECTOR | BodyType.VT_VARIANT
 
 
 def _counted(element: Any) -> Fields:
-    return Fields(
-        CountedArray, {"c_elems": DWORD, "p_elems": Unique(Conformant(element, size=this.c_elems))}
-    )
+    return Fields(CountedArray, {"c_elems": DWORD, "p_elems": Unique(Conformant(element, size=this.c_elems))})
 
 
 _ARMS = {
@@ -95,5 +93,3 @@ class PropVariant(NdrStruct, frozen=True, kw_only=True, gc=False):
 PROPVARIANT = Fields(PropVariant)
 # A variant can hold variants: the union is complete once the structure is.
 _ARMS[_VARIANT_VECTOR] = Arm("capropvar", _counted(PROPVARIANT))
-
-

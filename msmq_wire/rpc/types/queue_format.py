@@ -1,4 +1,4 @@
-"""QUEUE_FORMAT and OBJECT_FORMAT: the name of a queue in a call, [MS-MQMQ] 2.2.7 to 2.2.10, [MS-MQMP] 2.2.3.5."""
+"""QUEUE_FORMAT and OBJECT_FORMAT: the name of a queue in a call, [MS-MQMQ] 2.2.7 to 2.2.10."""
 
 from typing import Annotated, Any, ClassVar, Self
 
@@ -105,7 +105,9 @@ class QueueFormat(NdrStruct, frozen=True, kw_only=True, gc=False):
         "The name.",
     ] = None
 
-    BITS: ClassVar[BitTable] = BitTable("m_suffix_and_flags", suffix_type=(0, 4, QueueSuffixType), flags=(4, 4))
+    BITS: ClassVar[BitTable] = BitTable(
+        "m_suffix_and_flags", suffix_type=(0, 4, QueueSuffixType), flags=(4, 4)
+    )
     MUSTS: ClassVar[Musts] = (
         CodedMust(
             "suffix-and-flags",

@@ -62,6 +62,7 @@ class SectionArray(NdrType):
         return self.flat(reader, scope)
 
     def flat(self, reader: NdrReader, scope: Scope) -> Any:
+        reader.align(8 if reader.syntax.wide else 4)
         mark = reader.mark()
         wanted = self._wanted(scope)
         try:

@@ -1,0 +1,46 @@
+"""Interfaces as tables of methods."""
+
+from __future__ import annotations
+
+import pytest
+
+from msmq_wire.rpc.interfaces import INTERFACES, NAMED_ONLY, interface_name
+from msmq_wire.rpc.interfaces.method import interface
+from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, StatusResponse
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.guid import GUID
+
+
+def test_a_table_becomes_methods_with_their_sections() -> None:
+    made = interface(
+        "example",
+        "00112233-4455-6677-8899-aabbccddeeff",
+        SpecRef("MS-MQRR", "3.1.4"),
+        {7: ("R_DoThis", "3.1.4.7", NoParameters, StatusResponse)},
+    )
+    method = made.methods[7]
+    assert (method.opnum, method.name, method.stem) == (7, "R_DoThis", "r_do_this")
+    assert method.spec == SpecRef("MS-MQRR", "3.1.4.7")
+    assert method.parameters("request") is method.request
+    assert method.parameters("response") is method.response
+    assert method.returns_status
+
+
+@pytest.mark.parametrize(
+    ("uuid", "name"),
+    [
+        ("1a9134dd-7b39-45ba-ad88-44d01ca47f28", "RemoteRead"),
+        ("fdb3a030-065f-11d1-bb9b-00a024ea5525", "qmcomm"),
+        ("76d12b80-3467-11d3-91ff-0090272f9ea3", "qmcomm2"),
+        ("1088a980-eae5-11d0-8d9b-00a02453c337", "qm2qm"),
+        ("41208ee0-e970-11d1-9b9e-00e02c064c39", "qmmgmt"),
+        ("00112233-4455-6677-8899-aabbccddeeff", None),
+    ],
+)
+def test_an_interface_has_a_name_by_its_uuid(uuid: str, name: str | None) -> None:
+    assert interface_name(GUID.parse(uuid)) == name
+
+
+def test_interfaces_with_methods_and_those_with_a_name_only_differ() -> None:
+    assert not set(INTERFACES) & set(NAMED_ONLY)
+    assert all(known.uuid == uuid for uuid, known in INTERFACES.items())
