@@ -95,7 +95,7 @@ class _Response(ndr.NDRCALL):  # type: ignore[misc]  # it has no stubs
 
 
 def _reply(*, pointers: bool) -> StubValue:
-    """An R_StartReceive reply with one section; with ``pointers`` as an array of those, as scapy-rpc has it."""
+    """An R_StartReceive reply with one section; ``pointers``: as an array of those, as scapy-rpc has it."""
     section = SectionBuffer(section_size_alloc=len(_BODY), section_size=len(_BODY), data=_BODY)
     sections = PointerArray((section,)) if pointers else (section,)
     return StubValue(

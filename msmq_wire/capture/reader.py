@@ -42,9 +42,9 @@ class CaptureReader:
 
     ``source`` is a path, ``"-"`` for standard input or a binary file object: pcap or pcapng, plain, gzip or
     zstd. ``ports`` are TCP ports to follow beside 1801, ``streams`` adds ``tcp_stream`` records, ``first_id``
-    numbers the first record; ``negotiator`` opens sealed calls: that of `msmq_wire.rpc.unseal`. Memory stays bounded. Raises CaptureError when the source cannot be opened or
-    is no capture; damage later on ends the iteration with an ``error`` record. ``summary`` counts as it
-    goes.
+    numbers the first record; ``negotiator`` opens sealed calls: that of `msmq_wire.rpc.unseal`. Memory stays
+    bounded. Raises CaptureError when the source cannot be opened or is no capture; damage later on ends the
+    iteration with an ``error`` record. ``summary`` counts as it goes.
 
     ``columns`` says whether frames are read by column, many at once: the same records several times faster.
     That needs numpy and pyarrow, and waits for whole chunks. By default it is done for what is seekable and

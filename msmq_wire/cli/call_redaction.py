@@ -80,6 +80,7 @@ class CallRedactor:
                 request=self._value("", "request", packet.request),
                 response=self._value("", "response", packet.response),
                 queue=self._queue(packet.queue),
+                account=self._text(packet.account),
                 note=self._note(packet.note),
             )
         if isinstance(packet, TransferBuffer):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
 from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet
 from msmq_wire.records.record import Record
-from msmq_wire.records.rpc_packets import RpcBind, RpcCall
+from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import message_view, time_text
 from msmq_wire.rpc.hresults import describe
 
@@ -37,7 +36,6 @@ KEYS = (
     "account",
     "frames",
 )
-_ACCOUNTS = 1 << 16
 
 Row = dict[str, Any]
 
@@ -47,7 +45,6 @@ class CallRows:
 
     def __init__(self) -> None:
         self._waiting: tuple[Record, RpcCall] | None = None
-        self._accounts: OrderedDict[tuple[str, int | None], str] = OrderedDict()
 
     def take(self, record: Record, *, wanted: bool = True) -> Iterator[Row]:
         """Take the next record, whatever it is; a call that is not ``wanted`` gives no row."""
@@ -56,9 +53,7 @@ class CallRows:
             self._waiting = None
             row = message_view(record) if record.parent == call.id else None
             yield self._row(call, packet, row)
-        if isinstance(record.packet, RpcBind):
-            self._learn(record, record.packet)
-        elif isinstance(record.packet, RpcCall) and wanted:
+        if isinstance(record.packet, RpcCall) and wanted:
             if carries_packet(record.packet):
                 self._waiting = record, record.packet
             else:
@@ -69,13 +64,6 @@ class CallRows:
         if self._waiting is not None:
             yield self._row(*self._waiting, None)
             self._waiting = None
-
-    def _learn(self, record: Record, bind: RpcBind) -> None:
-        """Remember whom a connection is for."""
-        if bind.account:
-            self._accounts[record.capture, record.stream] = bind.account
-            if len(self._accounts) > _ACCOUNTS:
-                self._accounts.popitem(last=False)
 
     def _row(self, record: Record, call: RpcCall, message: Row | None) -> Row:
         carried = None if message is None else CarriedMessage(message["body_size"], message["label"])
@@ -99,6 +87,6 @@ class CallRows:
             "sealed": call.sealed,
             "verified": call.verified,
             "guessed": call.guessed,
-            "account": self._accounts.get((record.capture, record.stream)),
+            "account": call.account or None,
             "frames": list(record.frames),
         }

@@ -22,7 +22,7 @@ from msmq_wire.cli.filter import Filter
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
-from msmq_wire.cli.secrets import KEY_OPTIONS
+from msmq_wire.cli.secrets import KEY_OPTIONS, without_secrets
 from msmq_wire.cli.subject import Subject
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import Record
@@ -155,7 +155,7 @@ class Reading:
         text += f"; {_counts(packets)}" if packets else "; no packets"
         if self.sealed:
             text += f"; {count_text(self.sealed, 'call')} sealed"
-            if self.negotiator is None:
+            if self.negotiator in (None, without_secrets):
                 text += f": {KEY_OPTIONS} opens them"
         notices = _about_connections(self.notices, anonymous=self.anonymous)
         if notices:

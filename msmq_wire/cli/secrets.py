@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Annotated, NoReturn
 
 import typer
 
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import DecodeError
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.security import Negotiation, Negotiator
 
-__all__ = ["KEY_OPTIONS", "Keytabs", "NtHashes", "NtPasswords", "negotiator_for"]
+__all__ = ["KEY_OPTIONS", "Keytabs", "NtHashes", "NtPasswords", "negotiator_for", "without_secrets"]
 
 KEY_OPTIONS = "--nt-password, --nt-hash or --keytab"
 
@@ -64,7 +65,9 @@ Keytabs = Annotated[
 def negotiator_for(
     passwords: Sequence[str] | None, nt_hashes: Sequence[str] | None, keytabs: Sequence[str] | None
 ) -> Negotiator | None:
-    """What opens sealed calls with the secrets that were given, None without any.
+    """What opens sealed calls with the secrets that were given.
+
+    Without any it opens nothing, but tells whom clients say they are; None without the extra ``unseal``.
 
     Raises typer.BadParameter for what is no NT hash or no keytab, typer.Exit(1) after one line where a file
     cannot be read or the extra ``unseal`` is not installed.
@@ -73,7 +76,7 @@ def negotiator_for(
     hashes = [one for text in _given(_HASH, nt_hashes) for one in _lines(_HASH, text)]
     files = [_read(_KEYTAB, path, _LARGEST_KEYTAB) for path in _given(_KEYTAB, keytabs)]
     if not words and not hashes and not files:
-        return None
+        return None if find_spec("cryptography") is None else without_secrets
     try:
         from msmq_wire.rpc.unseal.negotiation import negotiator
         from msmq_wire.rpc.unseal.secrets import Secrets
@@ -88,6 +91,17 @@ def negotiator_for(
     except DecodeError as error:
         raise typer.BadParameter(f"no keytab: {error.message}", param_hint=_KEYTAB) from None
     return negotiator(Secrets(known.nt_hashes, keys))
+
+
+def without_secrets(auth_type: int) -> Negotiation | None:
+    """What opens nothing, but tells whom clients say they are."""
+    # Loaded when a capture has something to negotiate: most have not.
+    try:
+        from msmq_wire.rpc.unseal.negotiation import negotiator
+        from msmq_wire.rpc.unseal.secrets import Secrets
+    except ImportError:
+        return None
+    return negotiator(Secrets())(auth_type)
 
 
 def _given(option: str, values: Sequence[str] | None) -> list[str]:

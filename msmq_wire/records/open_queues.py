@@ -1,7 +1,7 @@
 """What calls have to do with each other: the queue behind a handle, the receive that another call ends.
 
-The rule kept here: handles belong to a server, whatever connection brings them; what is remembered is bounded,
-and what was forgotten is only not told.
+The rule kept here: handles belong to a server, whatever connection brings them. What is remembered is
+bounded; what was forgotten is only not told.
 """
 
 from __future__ import annotations

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
 from msmq_wire.rpc.transfer_properties import MessageProperties
+from msmq_wire.spec import SpecRef
 
 __all__ = ["RpcBind", "RpcBindContext", "RpcCall", "RpcFault", "TransferBuffer"]
 
@@ -18,13 +19,16 @@ class RpcBindContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     no answer: 0 accepted, 1 refused by the server, 2 refused by its RPC runtime, 3 an answer about features.
     """
 
-    context_id: int
-    interface: str
-    version: str
-    transfer_syntaxes: tuple[str, ...]
-    result: int | None = None
-    reason: int | None = None
-    accepted: str | None = None
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-RPCE", "2.2.2.4")
+    context_id: Annotated[int, "Number that calls name it by."]
+    interface: Annotated[str, "Its name, or the UUID of one that is not MSMQ's."]
+    version: Annotated[str, "Its version."]
+    transfer_syntaxes: Annotated[tuple[str, ...], "Offered: ndr, ndr64 or a UUID."]
+    result: Annotated[
+        int | None, "0 accepted, 1 refused by the server, 2 by its RPC runtime, 3 about features."
+    ] = None
+    reason: Annotated[int | None, "Why it was refused."] = None
+    accepted: Annotated[str | None, "The transfer syntax that the server chose."] = None
 
 
 class RpcBind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -33,20 +37,23 @@ class RpcBind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``account`` is whom the client says it is, ``note`` why its calls cannot be opened.
     """
 
-    call_id: int
-    alter_context: bool
-    answered: bool
-    nak_reason: int | None
-    contexts: tuple[RpcBindContext, ...]
-    auth_type: int
-    auth_level: int
-    header_signing: bool
-    account: str
-    note: str
-    max_xmit_frag: int
-    max_recv_frag: int
-    association_group: int
-    secondary_address: str
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-RPCE", "2.2.2")
+    call_id: Annotated[int, "Number of the exchange on its connection."]
+    alter_context: Annotated[bool, "Whether it is an alter_context, which adds interfaces to a connection."]
+    answered: Annotated[bool, "Whether the answer was captured."]
+    nak_reason: Annotated[int | None, "Why the server refused all of it, by its bind_nak."]
+    contexts: Annotated[
+        tuple[RpcBindContext, ...], "The interfaces that the client asked for, with the answer to each."
+    ]
+    auth_type: Annotated[int, "Security provider: 9 SPNEGO, 10 NTLM, 16 Kerberos; 0 for none."]
+    auth_level: Annotated[int, "1 none, 2 connect, 3 call, 4 packet, 5 integrity, 6 privacy."]
+    header_signing: Annotated[bool, "Whether both sides sign headers too."]
+    account: Annotated[str, "Whom the client says it is."]
+    note: Annotated[str, "Why its calls cannot be opened."]
+    max_xmit_frag: Annotated[int, "Bytes of the longest fragment that the client sends."]
+    max_recv_frag: Annotated[int, "Bytes of the longest fragment that the client takes."]
+    association_group: Annotated[int, "Group of connections of one client."]
+    secondary_address: Annotated[str, "Port that the server names."]
 
 
 class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -58,45 +65,58 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     could be judged.
     ``queue`` is the format name that the call names, or that its handle was opened with; ``opened_frame`` and
     ``started_frame`` are the frames that completed the calls that opened this handle and began this receive.
+    ``account`` is whom the client says it is, empty where that is not known or a negotiator was not given.
     ``latency`` is the nanoseconds from the last frame of the request to the last of the response.
     """
 
-    interface: str
-    opnum: int | None
-    method: str | None
-    syntax: str | None
-    request: Any = None
-    response: Any = None
-    status: int | None = None
-    fault: bool = False
-    queue: str | None = None
-    request_id: int | None = None
-    opened_frame: int | None = None
-    started_frame: int | None = None
-    latency: int | None = None
-    call_id: int = 0
-    context_id: int = 0
-    guessed: bool = False
-    sealed: bool = False
-    verified: bool | None = None
-    auth_level: int = 1
-    cancelled: bool = False
-    orphaned: bool = False
-    complete: bool = True
-    note: str = ""
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-RPCE", "2.2.2")
+    interface: Annotated[str, "Name of the interface, or unknown."]
+    opnum: Annotated[int | None, "Number of the method."]
+    method: Annotated[str | None, "Name of the method."]
+    syntax: Annotated[str | None, "ndr, ndr64, or the UUID of another transfer syntax."]
+    request: Annotated[Any, "Parameters of the request; JSON text in a table."] = None
+    response: Annotated[Any, "Parameters of the response; JSON text in a table."] = None
+    status: Annotated[int | None, "HRESULT of the response, or the code of the fault."] = None
+    fault: Annotated[bool, "Whether the server answered with a fault."] = False
+    queue: Annotated[
+        str | None, "Format name of the queue that the call names, or that its handle was opened with."
+    ] = None
+    request_id: Annotated[
+        int | None, "The client's number of the receive that the call begins, ends or cancels."
+    ] = None
+    opened_frame: Annotated[int | None, "Frame that completed the call that opened this handle."] = None
+    started_frame: Annotated[int | None, "Frame that completed the call that began this receive."] = None
+    latency: Annotated[
+        int | None, "Nanoseconds from the last frame of the request to the last of the response."
+    ] = None
+    call_id: Annotated[int, "Number of the exchange on its connection."] = 0
+    context_id: Annotated[int, "Number of the interface on its connection."] = 0
+    guessed: Annotated[bool, "Whether interface and syntax are guessed from opnum and shape."] = False
+    sealed: Annotated[bool, "Whether a side is encrypted and no key opens it."] = False
+    verified: Annotated[bool | None, "False when a signature is wrong, null when none could be judged."] = (
+        None
+    )
+    auth_level: Annotated[int, "1 none, 2 connect, 3 call, 4 packet, 5 integrity, 6 privacy."] = 1
+    account: Annotated[str, "Whom the client says it is, empty where that is not known."] = ""
+    cancelled: Annotated[bool, "Whether the client called it off."] = False
+    orphaned: Annotated[bool, "Whether the client gave it up."] = False
+    complete: Annotated[bool, "Whether all fragments were captured."] = True
+    note: Annotated[str, "What could not be opened or is wrong with a signature."] = ""
 
 
 class RpcFault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A fault PDU; its call is the record's parent."""
 
-    call_id: int
-    status: int
-    flags: int
-    cancel_count: int
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-RPCE", "2.2.2")
+    call_id: Annotated[int, "Number of the exchange on its connection."]
+    status: Annotated[int, "HRESULT, or status of the RPC runtime."]
+    flags: Annotated[int, "Flags of the fault's PDU."]
+    cancel_count: Annotated[int, "Cancels that the server has received."]
 
 
 class TransferBuffer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The message in a CACTransferBufferV2, [MS-MQMP] 3.1.1.11; ``queue`` is the one its call is about."""
 
-    queue: str | None
-    properties: MessageProperties
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.1.11")
+    queue: Annotated[str | None, "Format name of the queue that the call is about."]
+    properties: Annotated[MessageProperties, "Properties of the message."]

@@ -213,9 +213,9 @@ class RpcReader:
             elif not connection.msmq:
                 self._notices[_OTHERS] += 1
                 return
-        yield from self._call_records(place, call)
+        yield from self._call_records(place, call, connection.association.account)
 
-    def _call_records(self, place: _Place, call: DecodedCall) -> Iterator[Record]:
+    def _call_records(self, place: _Place, call: DecodedCall, account: str) -> Iterator[Record]:
         event = call.event
         request, response = event.request, event.response
         last = response or event.fault or request
@@ -254,6 +254,7 @@ class RpcReader:
             sealed=any(stub.sealed for stub in stubs),
             verified=_verified(stubs),
             auth_level=max((stub.auth_level for stub in stubs), default=1),
+            account=account,
             cancelled=event.cancelled,
             orphaned=event.orphaned,
             complete=all(stub.complete for stub in stubs),

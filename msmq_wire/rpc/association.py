@@ -75,6 +75,11 @@ class Association:
         return self._flipped
 
     @property
+    def account(self) -> str:
+        """Whom the client says it is, so far; empty while that is not known."""
+        return "" if self._binds is None else self._binds.account
+
+    @property
     def held_bytes(self) -> int:
         """What is held for PDUs, binds and calls that are not complete, and what it costs to hold it."""
         held = sum(framer.held_bytes for framer in self._framers if framer is not None)

@@ -39,10 +39,20 @@ class Binds:
     """Feed bind, alter_context, their answers and auth3; ask for what they agreed on.
 
     ``contexts`` maps a context id to interface and transfer syntax. ``header_signing`` and ``auth_level`` (0
-    while unknown) are what was said last. ``held`` is what unanswered binds cost.
+    while unknown) are what was said last, ``account`` is whom the client said last that it is. ``held`` is
+    what unanswered binds cost.
     """
 
-    __slots__ = ("_negotiator", "_pending", "_security", "auth_level", "contexts", "header_signing", "held")
+    __slots__ = (
+        "_negotiator",
+        "_pending",
+        "_security",
+        "account",
+        "auth_level",
+        "contexts",
+        "header_signing",
+        "held",
+    )
 
     def __init__(self, negotiator: Negotiator | None) -> None:
         self._negotiator = negotiator
@@ -53,6 +63,7 @@ class Binds:
         self.contexts: dict[int, tuple[SyntaxId, SyntaxId]] = {}
         self.header_signing = False
         self.auth_level = 0
+        self.account = ""
         self.held = 0
 
     def offer(self, pdu: Bind, framed: FramedPdu, from_client: bool, events: list[RpcEvent]) -> None:
@@ -191,6 +202,7 @@ class Binds:
         if negotiation is None:
             return "", f"security provider 0x{trailer.auth_type:02x} is not known"
         negotiation.exchange(from_client, trailer.auth_value)
+        self.account = negotiation.account or self.account
         return negotiation.account, negotiation.note
 
     def _pop(self, call_id: int) -> BindEvent | None:

@@ -1,7 +1,7 @@
 """What an association gives: binds, calls and what is left over, as plain values.
 
-``frames`` are the distinct 1-based numbers of the frames that carry an item, ``time`` is nanoseconds since 1970
-of the last of them, ``offset`` counts bytes of its direction of the TCP connection.
+``frames`` are the distinct 1-based numbers of the frames that carry an item, ``time`` is nanoseconds since
+1970 of the last of them, ``offset`` counts bytes of its direction of the TCP connection.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ class BindEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Stub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The reassembled stub of a request or a response.
 
-    ``data`` is in the clear and without authentication padding and verification trailer; ``sealed`` says that it
-    is still encrypted and cannot be read. ``verified`` is None when no signature could be judged, False when one
-    is wrong. ``trailer`` is the verification trailer. ``complete`` is False when fragments are missing.
-    ``length`` counts the bytes of its PDUs on the stream, from ``offset``.
+    ``data`` is in the clear and without authentication padding and verification trailer; ``sealed`` says that
+    it is still encrypted and cannot be read. ``verified`` is None when no signature could be judged, False
+    when one is wrong. ``trailer`` is the verification trailer. ``complete`` is False when fragments are
+    missing. ``length`` counts the bytes of its PDUs on the stream, from ``offset``.
     """
 
     data: bytes
@@ -133,7 +133,7 @@ class CallEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ControlEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A PDU that is no part of a call: shutdown, or auth3 (which completes a bind), or one of undefined type."""
+    """A PDU that is no part of a call: shutdown, auth3 (which completes a bind), or one of undefined type."""
 
     ptype: int
     from_client: bool
@@ -146,7 +146,7 @@ class ControlEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SkippedBytes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Bytes that are in no PDU: missing from the capture (``missing``; length None when unknown) or captured."""
+    """Bytes in no PDU: missing from the capture (``missing``; length None when unknown) or captured."""
 
     from_client: bool
     reason: Literal["loss", "snaplen", "pending-limit", "no-pdu", "rest-of-pdu"]

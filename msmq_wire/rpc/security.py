@@ -1,7 +1,7 @@
 """What the PDU layer and an unsealer say to each other: `Negotiation`, `ProtectedPdu`, `Unwrapped`.
 
-The rule kept here: plain values and protocols, no cryptography. The PDU layer works without an unsealer, and an
-unsealer knows nothing of connections.
+The rule kept here: plain values and protocols, no cryptography. The PDU layer works without an unsealer, and
+an unsealer knows nothing of connections.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from typing import Protocol
 
 import msgspec
 
-__all__ = ["AuthenticationLevel", "AuthenticationType", "Negotiation", "Negotiator", "ProtectedPdu", "Unwrapped"]
+__all__ = [
+    "AuthenticationLevel",
+    "AuthenticationType",
+    "Negotiation",
+    "Negotiator",
+    "ProtectedPdu",
+    "Unwrapped",
+]
 
 
 class AuthenticationType(IntEnum):
@@ -41,7 +48,7 @@ class AuthenticationLevel(IntEnum):
 
 
 class ProtectedPdu(msgspec.Struct, frozen=True, gc=False):
-    """A request or response with a sec_trailer, cut where protection applies, [MS-RPCE] 2.2.2.11 and 3.3.1.5.2.
+    """A request or response with a sec_trailer, cut where protection applies, [MS-RPCE] 3.3.1.5.2.
 
     ``header`` is everything before the stub, ``stub`` the stub with its authentication padding as captured
     (sealed at level privacy), ``trailer`` the 8 bytes of the sec_trailer, ``auth_value`` what follows them.
@@ -73,10 +80,10 @@ class Negotiation(Protocol):
     """One security context of one association, followed from its first token."""
 
     def exchange(self, from_client: bool, token: bytes) -> None:
-        """Take the auth_value of a bind, bind_ack, alter_context, alter_context_resp or auth3; raises nothing."""
+        """Take the auth_value of a bind, an alter_context, their answers or an auth3; raises nothing."""
 
     def unwrap(self, pdu: ProtectedPdu) -> Unwrapped:
-        """Open and verify a PDU; every protected PDU must be given, in the order it was sent. Raises nothing."""
+        """Open and verify a PDU; every protected one must be given, in the order sent. Raises nothing."""
 
     @property
     def account(self) -> str:

@@ -8,7 +8,7 @@ its own member gives and no further; of a message that is sent, members that the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 
@@ -16,6 +16,7 @@ from msmq_wire.rpc.constants import Auditing, TransferType
 from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
+from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.enumerations import PrivacyLevel
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
@@ -45,6 +46,7 @@ class MessageProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``problems`` says in sentences what cannot be trusted. A queue that has no format name is not conveyed.
     """
 
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.1.11")
     message_class: int | None = None
     identifier: ObjectId | None = None
     correlation_identifier: bytes | None = None
@@ -52,42 +54,46 @@ class MessageProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     arrival_time: int | None = None
     priority: int | None = None
     delivery_guarantee: int | None = None
-    acknowledgements_requested: int | None = None
-    positive_journaling_requested: bool | None = None
-    negative_journaling_requested: bool | None = None
+    acknowledgements_requested: Annotated[
+        int | None, "Acknowledgments that are wanted, bits as in a packet."
+    ] = None
+    positive_journaling_requested: Annotated[bool | None, "Whether a copy goes to the journal queue."] = None
+    negative_journaling_requested: Annotated[
+        bool | None, "Whether a message that fails goes to the dead-letter queue."
+    ] = None
     application_tag: int | None = None
     label: WcharText | None = None
     body_type: int | None = None
     body: bytes | None = None
-    body_length: int | None = None
+    body_length: Annotated[int | None, "Bytes of the whole body, also of one that was cut."] = None
     body_encrypted: bool | None = None
     extension: bytes | None = None
     destination_queue_format_name: str | None = None
     administration_queue_format_name: str | None = None
     response_queue_format_name: str | None = None
     transaction_status_queue_format_name: str | None = None
-    time_to_reach_queue: int | None = None
-    time_to_be_received: int | None = None
+    time_to_reach_queue: Annotated[int | None, "Seconds to reach the queue, 0xFFFFFFFF for ever."] = None
+    time_to_be_received: Annotated[int | None, "Seconds to be received in, 0xFFFFFFFF for ever."] = None
     tracing_requested: bool | None = None
     source_machine_identifier: GUID | None = None
     connector_type_identifier: GUID | None = None
     sender_identifier_type: int | None = None
     sender_identifier: bytes | None = None
     sender_certificate: bytes | None = None
-    authentication_level: int | None = None
+    authentication_level: Annotated[int | None, "Kind of the signature that was checked."] = None
     authentication_provider_type: int | None = None
     authentication_provider_name: WcharText | None = None
     hash_algorithm: int | None = None
     signature: bytes | None = None
-    leading_signature: bytes | None = None
-    privacy_level: int | None = None
+    leading_signature: Annotated[bytes | None, "The first of two signatures, which servers ignore."] = None
+    privacy_level: Annotated[int | None, "Encryption of the body, numbers as in a packet."] = None
     encryption_algorithm: int | None = None
     symmetric_key: bytes | None = None
     first_in_transaction: bool | None = None
     last_in_transaction: bool | None = None
     transaction_identifier: ObjectId | None = None
-    truncated: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+    truncated: Annotated[tuple[str, ...], "Properties of which the buffer holds a part only."] = ()
+    problems: Annotated[tuple[str, ...], "What cannot be trusted, in sentences."] = ()
 
 
 PRIVACY_LEVELS: Mapping[int, int] = {

@@ -117,6 +117,7 @@ def test_sealed_calls_are_listed_as_such_and_the_summary_says_what_opens_them(ru
     assert len(out.splitlines()) == 31
     assert all(line.endswith("sealed") for line in out.splitlines()[1:])
     assert "30 calls sealed: --nt-password, --nt-hash or --keytab opens them" in err
+    assert "NTLM: no password or NT hash given for CORP\\alice (2 connections)" in err
 
 
 def test_a_call_that_waits_for_its_message_is_printed_at_the_end_of_the_capture(run: Run) -> None:

@@ -1,8 +1,8 @@
 """Arrays and strings: `Conformant`, `ConformantVarying`, `String`. [C706] 14.3.3 to 14.3.5.
 
 The value of an array of bytes is bytes, of wide characters `WcharText`, of anything else a tuple. What an
-array says of its own size is compared with the IDL's ``size_is`` and ``length_is``; a difference is a problem,
-not an error. A count is believed only as far as bytes are there.
+array says of its own size is compared with the IDL's ``size_is`` and ``length_is``; a difference is a
+problem, not an error. A count is believed only as far as bytes are there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`NdrReader` and `NdrWriter`: a stub being read or written, and what a value alone does not tell.
 
-The rule kept here: nothing on the wire is lost. Referent ids, bytes of alignment gaps that are not zero, counts
-and discriminants that differ from what the declaration says are `Residue` beside the value.
+The rule kept here: nothing on the wire is lost. Referent ids, bytes of alignment gaps that are not zero,
+counts and discriminants that differ from what the declaration says are `Residue` beside the value.
 """
 
 from __future__ import annotations

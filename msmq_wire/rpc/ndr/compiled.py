@@ -4,8 +4,8 @@ The rule kept here: a decoder reads regular stubs only. Whatever is odd (an alig
 count that the declaration does not say, bytes that are not there) makes it give up, and the type objects read
 the stub again: so there is one truth about what is odd. Little-endian syntaxes only.
 
-A type without a rule cannot be compiled, which is an error; `is_compiled` tells the lists that are left to the
-type objects because an array in them has elements of no fixed size in place (PROPVARIANT).
+A type without a rule cannot be compiled, which is an error; `is_compiled` tells the lists that are left to
+the type objects because an array in them has elements of no fixed size in place (PROPVARIANT).
 """
 
 from __future__ import annotations

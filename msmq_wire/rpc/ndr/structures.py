@@ -15,8 +15,8 @@ import msgspec
 
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
-from msmq_wire.rpc.ndr.pointers import Pointer
-from msmq_wire.rpc.ndr.scalars import Ranged, Scalar
+from msmq_wire.rpc.ndr.plans import Plan, Run, Single
+from msmq_wire.rpc.ndr.scalars import Scalar
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType, Scope
 from msmq_wire.wire.expressions import ABSENT
@@ -62,114 +62,6 @@ def members(cls: type[WireStruct]) -> tuple[Member, ...]:
     return tuple(found)
 
 
-class _Run:
-    """Members that one `struct` reads: its gaps, and what makes values of what it gives."""
-
-    __slots__ = (
-        "align",
-        "first",
-        "gaps",
-        "last",
-        "layout",
-        "offsets",
-        "pointers",
-        "ranges",
-        "size",
-        "types",
-        "wrapped",
-    )
-
-    def __init__(self, first: int, align: int) -> None:
-        self.first = first
-        self.last = first
-        self.align = align
-        self.layout: struct.Struct
-        self.size = 0
-        self.gaps: tuple[tuple[int, int], ...] = ()
-        self.types: tuple[NdrType, ...] = ()
-        self.offsets: tuple[int, ...] = ()
-        # Places of members among all of the structure.
-        self.wrapped: tuple[tuple[int, Scalar], ...] = ()
-        self.pointers: tuple[int, ...] = ()
-        self.ranges: tuple[tuple[int, int, Ranged], ...] = ()
-
-
-class _Single:
-    """A member that is read on its own; ``scoped`` when it looks at the others."""
-
-    __slots__ = ("place", "scoped", "type")
-
-    def __init__(self, place: int, type_: NdrType) -> None:
-        self.place = place
-        self.type = type_
-        self.scoped = type_.scoped()
-
-
-class _Plan:
-    """How the members lie in one syntax: runs and single members in order."""
-
-    __slots__ = ("alignment", "steps")
-
-    def __init__(
-        self, types: tuple[NdrType, ...], syntax: Syntax, alignment: int, *, deferring: bool
-    ) -> None:
-        self.alignment = alignment
-        self.steps: list[_Run | _Single] = []
-        # ``known`` is what the place is a multiple of, ``offset`` the distance from there.
-        known, offset = alignment, 0
-        run: _Run | None = None
-        letters = ""
-        gaps: list[tuple[int, int]] = []
-        offsets: list[int] = []
-
-        def close() -> None:
-            nonlocal run, letters
-            if run is None:
-                return
-            own = run.types = types[run.first : run.last]
-            run.layout = syntax.layout(letters)
-            run.size = run.layout.size
-            run.gaps, run.offsets = tuple(gaps), tuple(offsets)
-            placed = tuple(enumerate(own, run.first))
-            run.wrapped = tuple(
-                (place, one) for place, one in placed if isinstance(one, Scalar) and not one.plain(syntax)
-            )
-            run.pointers = tuple(place for place, one in placed if isinstance(one, Pointer))
-            run.ranges = tuple(
-                (place, offset, one)
-                for (place, one), offset in zip(placed, offsets, strict=True)
-                if isinstance(one, Ranged)
-            )
-            self.steps.append(run)
-            run, letters = None, ""
-            gaps.clear()
-            offsets.clear()
-
-        for place, one in enumerate(types):
-            # In a parameter list a pointee follows its pointer at once, so a pointer ends a run.
-            scalar = isinstance(one, Scalar) or (isinstance(one, Pointer) and not deferring)
-            if not scalar:
-                close()
-                self.steps.append(_Single(place, one))
-                known, offset = 1, 0
-                continue
-            need = one.alignment(syntax)
-            if need > known:
-                close()
-                known, offset = need, 0
-            if run is None:
-                run = _Run(place, known)
-            lacking = -offset % need
-            if lacking:
-                gaps.append((offset, offset + lacking))
-                letters += f"{lacking}x"
-            letters += one.letter(syntax) if isinstance(one, Scalar) else syntax.count
-            offsets.append(offset + lacking)
-            offset += lacking + one.smallest(syntax)
-            run.last = place + 1
-        close()
-
-
 class _States(list[Any]):
     """The states of a structure's members, and where it starts."""
 
@@ -208,7 +100,7 @@ class Fields(NdrType):
             forms = {member.name: member.type for member in members(cls)}
         self.names = tuple(forms)
         self.types = tuple(forms.values())
-        self._plans: dict[Syntax, _Plan] = {}
+        self._plans: dict[Syntax, Plan] = {}
         self._alignments: dict[Syntax, int] = {}
         self._make = _maker(cls, self.names)
         self._pointing_places = tuple(place for place, one in enumerate(self.types) if one.pointing())
@@ -227,11 +119,11 @@ class Fields(NdrType):
     def pointing(self) -> bool:
         return self._pointing
 
-    def _plan(self, syntax: Syntax) -> _Plan:
+    def _plan(self, syntax: Syntax) -> Plan:
         plan = self._plans.get(syntax)
         if plan is None:
             start = 8 if self.DEFERRING else self.alignment(syntax)
-            plan = self._plans[syntax] = _Plan(self.types, syntax, start, deferring=self.DEFERRING)
+            plan = self._plans[syntax] = Plan(self.types, syntax, start, deferring=self.DEFERRING)
         return plan
 
     def flat(self, reader: NdrReader, scope: Scope) -> Any:
@@ -251,10 +143,10 @@ class Fields(NdrType):
         state = self.flat(reader, scope)
         return self.deferred(reader, state, scope) if self._pointing else state
 
-    def _read(self, reader: NdrReader, plan: _Plan, states: list[Any]) -> None:
+    def _read(self, reader: NdrReader, plan: Plan, states: list[Any]) -> None:
         """Read every member in place; a parameter's pointee follows it at once."""
         for step in plan.steps:
-            if type(step) is _Run:
+            if type(step) is Run:
                 start = reader.pos
                 if start % step.align:
                     reader.align(step.align)
@@ -277,7 +169,7 @@ class Fields(NdrType):
             else:
                 self._single(reader, step, states)  # type: ignore[arg-type]  # the other kind of step
 
-    def _single(self, reader: NdrReader, step: _Single, states: list[Any]) -> None:
+    def _single(self, reader: NdrReader, step: Single, states: list[Any]) -> None:
         one = step.type
         before = len(reader.problems)
         try:
@@ -289,7 +181,7 @@ class Fields(NdrType):
         if len(reader.problems) > before:
             self._name(reader, before, step.place)
 
-    def _cut(self, reader: NdrReader, run: _Run, states: list[Any]) -> None:
+    def _cut(self, reader: NdrReader, run: Run, states: list[Any]) -> None:
         """Read what there is of a run, member by member, up to the one that is cut."""
         for place in range(run.first, run.last):
             before = len(reader.problems)
@@ -364,12 +256,12 @@ class Fields(NdrType):
         if syntax.wide:
             writer.align(self.alignment(syntax))
 
-    def _write(self, writer: NdrWriter, plan: _Plan, value: Any) -> None:
+    def _write(self, writer: NdrWriter, plan: Plan, value: Any) -> None:
         syntax = writer.syntax
         states = [getattr(value, name) for name in self.names]
         scope = self._scope(states)
         for step in plan.steps:
-            if type(step) is _Run:
+            if type(step) is Run:
                 if step.align > 1:
                     writer.align(step.align)
                 raw = []
@@ -403,7 +295,7 @@ class Fields(NdrType):
             except EncodeError as error:
                 raise _named(error, self.names[place]) from None
 
-    def _misfit(self, run: _Run, raw: list[Any], syntax: Syntax) -> EncodeError:
+    def _misfit(self, run: Run, raw: list[Any], syntax: Syntax) -> EncodeError:
         """The error for the member of a run that `struct` refused."""
         for place, number in enumerate(raw, run.first):
             one = self.types[place]

@@ -45,7 +45,7 @@ class InspectedStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def decode_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> StubValue:
-    """Decode a stub as ``type_``, mostly the `Parameters` of a request or response; DecodeError if it fails."""
+    """Decode a stub as ``type_``, the `Parameters` of a request or response mostly; or DecodeError."""
     compiled = decoder(type_, syntax) if isinstance(type_, Parameters) else None
     if compiled is not None:
         try:

@@ -1,7 +1,8 @@
 """CACTransferBufferV1 and CACTransferBufferV2: a message between application and queue manager.
 
-[MS-MQMP] 2.2.3.2 and 2.2.3.3. Every pointer stands for a message property that is wanted, or given; the sizes
-that its array goes by are members further on. What the properties mean is in `msmq_wire.rpc.transfer_properties`.
+[MS-MQMP] 2.2.3.2 and 2.2.3.3. Every pointer stands for a message property that is wanted, or given; the
+sizes that its array goes by are members further on. What the properties mean is in
+`msmq_wire.rpc.transfer_properties`.
 """
 
 from typing import Annotated, Any, ClassVar
