@@ -86,7 +86,9 @@ def _plain(name: str, cls: type[msgspec.Struct], definitions: Json) -> Json:
         definitions[name] = {}
         properties: Json = {}
         optional: list[str] = []
-        for field, hint in get_type_hints(cls).items():
+        hints = get_type_hints(cls)
+        for field in cls.__struct_fields__:
+            hint = hints[field]
             properties[field] = _hinted(hint, definitions)
             if WcharText in (hint, *get_args(hint)):
                 properties[f"{field}_raw"] = _RAW

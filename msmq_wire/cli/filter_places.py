@@ -78,7 +78,9 @@ def _both(one: Place, other: Place) -> Place:
 
 
 def _plain_paths(cls: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, Place]]:
-    for name, hint in get_type_hints(cls).items():
+    hints = get_type_hints(cls)
+    for name in cls.__struct_fields__:
+        hint = hints[name]
         path = prefix + name
         parts = [part for part in _parts(hint) if part is not type(None)]
         if name == "status":
