@@ -267,7 +267,7 @@ class Piece:
             # As long as nothing else is due, this connection goes on.
             due = heap[0][0] if heap else len(self._chunk)
             while index < due:
-                if finder.calls_on(item.endpoints):
+                if finder.wants_each(item.endpoints):
                     self._take_one(item, index)
                 elif finder.follows(item.endpoints):
                     taken = self._take_run(item)

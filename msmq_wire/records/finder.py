@@ -57,6 +57,7 @@ _MAX_UNDECIDED = 4096
 _MAX_CARRIED = 1 << 17
 """Frames of fragments remembered, all datagrams together."""
 _UNDECIDED_SEGMENTS = 4
+_COMMON_HEADER = 16
 
 
 def endpoint(address: bytes, port: int) -> str:
@@ -108,7 +109,7 @@ class PacketFinder:
             notices=self.notices,
             negotiator=negotiator,
         )
-        self._rpc_streams: set[int] = set()
+        self._kinds: dict[int, bool] = {}  # streams on other ports: whether they are DCE/RPC
 
     def carried_by(self, frame: int, frames: tuple[int, ...]) -> None:
         """Say that what will come as ``frame`` was put together from several frames (IP fragments)."""
@@ -126,10 +127,12 @@ class PacketFinder:
             return True
         return endpoints in self._followed or (dst, dport, src, sport) in self._followed
 
-    def calls_on(self, endpoints: Endpoints) -> bool:
-        """Whether segments between ``(src, sport, dst, dport)`` are followed as DCE/RPC."""
-        src, sport, dst, dport = endpoints
-        return self._followed.get(endpoints, False) or self._followed.get((dst, dport, src, sport), False)
+    def wants_each(self, endpoints: Endpoints) -> bool:
+        """Whether segments between ``(src, sport, dst, dport)`` must come one by one: they may be calls."""
+        if MSMQ_PORT in (endpoints[1], endpoints[3]):
+            return False
+        flow = self.tcp.flow(endpoints)
+        return flow is None or self._kinds.get(flow.connection.stream, True)
 
     def hesitates(self, endpoints: Endpoints) -> bool:
         """Whether segments are kept until it is known what the connection is."""
@@ -167,10 +170,7 @@ class PacketFinder:
             return self._tcp_records(events) if events else []
         records: list[Item] = []
         for followed in self._recognised(segment):
-            events = self.tcp.feed(followed)
-            if events and self.calls_on((segment.src, segment.sport, segment.dst, segment.dport)):
-                self._rpc_streams.update(event.stream for event in events)
-            records += self._tcp_records(events)
+            records += self._tcp_records(self.tcp.feed(followed))
         return records
 
     def datagram(
@@ -314,12 +314,12 @@ class PacketFinder:
         for event in events:
             match event:
                 case StreamBytes(stream, direction, _, data, frame, time):
-                    if stream in self._rpc_streams:
+                    if self._carries_calls(stream, data):
                         records += self._calls.feed(stream, direction, data, frame, time)
                     else:
                         records += self.framed((stream, direction), data, frame, time)
                 case StreamGap(stream, direction, _, length, reason, frame, time):
-                    if stream in self._rpc_streams:
+                    if self._carries_calls(stream, b""):
                         records += self._calls.gap(stream, direction, length, reason, frame, time)
                         continue
                     framer = self.framer((stream, direction))
@@ -332,6 +332,20 @@ class PacketFinder:
                 case StreamEvent():
                     records += self._step(event)
         return records
+
+    def _carries_calls(self, stream: int, data: bytes) -> bool:
+        """Whether a stream is DCE/RPC; on other ports than 1801 its first bytes decide."""
+        known = self._kinds.get(stream)
+        if known is None:
+            src, sport, dst, dport = endpoints = self.tcp.connection(stream)
+            if MSMQ_PORT in (sport, dport):
+                return False
+            if len(data) < _COMMON_HEADER:
+                known = self._followed.get(endpoints) or self._followed.get((dst, dport, src, sport)) or False
+            else:
+                known = starts_pdu(data)
+            self._kinds[stream] = known
+        return known
 
     def framer(self, key: tuple[int, int]) -> PacketFramer:
         """Return the framer of ``(stream, direction)``, which is now the one fed last."""
@@ -371,8 +385,7 @@ class PacketFinder:
             records += self._end((event.stream, event.direction))
         elif event.kind in ("closed", "evicted"):
             records += self._end((event.stream, 0)) + self._end((event.stream, 1))
-            if event.stream in self._rpc_streams:
-                self._rpc_streams.discard(event.stream)
+            if self._kinds.pop(event.stream, False):
                 records += self._calls.end(event.stream)
         if self._streams:
             src, dst = self.names(event.stream, event.direction)

@@ -58,8 +58,11 @@ class Links(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Opened(msgspec.Struct, frozen=True, gc=False):
+    """An open queue; ``number`` is what else stands for it, and no longer when its handle is closed."""
+
     queue: str | None
     frame: int | None
+    number: tuple[str, str, int] | None = None
 
 
 class OpenQueues:
@@ -88,37 +91,40 @@ class OpenQueues:
             queue = opened.queue
         started = None
         if name in _ENDS:
-            started = next(
-                (
-                    self._started[key, request_id]
-                    for key in _keys(server, request, descriptor)
-                    if (key, request_id) in self._started
-                ),
-                None,
-            )
-        elif name in _STARTS:
+            ends = [(key, request_id) for key in _keys(server, request, descriptor)]
+            began = next((key for key in ends if key in self._started), None)
+            if began is not None:
+                # What has ended cannot be ended again: its number may come again.
+                started = self._started[began] if call.status else self._started.pop(began)
+        elif name in _STARTS and response is not None and not call.status:
             for key in _keys(server, request, descriptor):
                 self._start((key, request_id), frame)
             # RemoteQMEndReceive names the receive by the handle that it got, and no request.
             for key in _keys(server, response, None):
                 self._start((key, None), frame)
         if not call.status:
-            self._remember(server, name, request, response, _Opened(queue, frame))
+            self._remember(server, name, request, response, queue, frame)
         return Links(queue, request_id, None if opened is None else opened.frame, started)
 
-    def _remember(self, server: str, name: str, request: Any, response: Any, opened: _Opened) -> None:
+    def _remember(
+        self, server: str, name: str, request: Any, response: Any, queue: str | None, frame: int
+    ) -> None:
+        opened = _Opened(queue, frame)
+        if name in _GIVES:
+            member, known_as = _GIVES[name]
+            number = _number(response, member)
+            if number:
+                opened = _Opened(queue, frame, (server, known_as, number))
+                self._open((server, known_as, number), opened)
         before = {handle.uuid for handle in _handles(request)}
         after = {handle.uuid for handle in _handles(response) if not handle.null}
         for uuid in after - before:
             self._open((server, "handle", uuid), opened)
         if after or any(handle.null for handle in _handles(response)):
             for uuid in before - after:
-                self._opened.pop((server, "handle", uuid), None)
-        if name in _GIVES:
-            member, known_as = _GIVES[name]
-            number = _number(response, member)
-            if number:
-                self._open((server, known_as, number), opened)
+                closed = self._opened.pop((server, "handle", uuid), None)
+                if closed is not None and self._opened.get(closed.number) is closed:
+                    del self._opened[closed.number]
 
     def _open(self, key: Hashable, opened: _Opened) -> None:
         self._opened[key] = opened

@@ -20,7 +20,7 @@ from msmq_wire.records.open_queues import OpenQueues, read_descriptor
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.rpc.association import Association
-from msmq_wire.rpc.decoding import DecodedCall, decode_call, guess_call, syntax_name
+from msmq_wire.rpc.decoding import DecodedCall, decode_call, follow_guess, guess_call, syntax_name
 from msmq_wire.rpc.events import (
     BindEvent,
     CallEvent,
@@ -29,14 +29,13 @@ from msmq_wire.rpc.events import (
     SkippedBytes,
     Stub,
 )
-from msmq_wire.rpc.interfaces import interface_name
+from msmq_wire.rpc.interfaces import Interface, interface_name
 from msmq_wire.rpc.ndr import Syntax
 from msmq_wire.rpc.ndr.stub import InspectedStub
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.rpc.transfer_properties import MessageProperties, message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.wire.musts import Anomaly
-from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
 __all__ = ["RpcReader"]
@@ -44,6 +43,9 @@ __all__ = ["RpcReader"]
 _OTHERS = "DCE/RPC calls of other interfaces: not decoded"
 _MAX_HELD = 1 << 26
 """Bytes held for calls that are not complete, all connections together."""
+_MAX_NOTICES = 1000
+_UNDECIDED = 16
+_SMALL = 1024
 _BUFFER_OVERFLOW = 0xC00E001A
 """The answer holds as much of the message as there was room for."""
 
@@ -55,14 +57,17 @@ class _NewRecord(Protocol):
 class _Connection:
     """One association and what is known of it."""
 
-    __slots__ = ("association", "guesses", "held", "msmq")
+    __slots__ = ("association", "calls", "guesses", "held", "msmq", "skipped")
 
     def __init__(self, negotiator: Negotiator | None) -> None:
         self.association = Association(negotiator=negotiator)
         self.msmq = False
         self.held = 0
-        # What fitted calls of a presentation context whose bind was not captured.
-        self.guesses: dict[int, tuple[GUID, Syntax]] = {}
+        # Of presentation contexts whose bind was not captured: what one of their calls told.
+        self.guesses: OrderedDict[int, tuple[Interface, Syntax]] = OrderedDict()
+        # While it is not known whether this is MSMQ: calls too small to tell, and bytes in no PDU.
+        self.calls: list[CallEvent] = []
+        self.skipped: list[SkippedBytes] = []
 
 
 class RpcReader:
@@ -110,7 +115,12 @@ class RpcReader:
         if connection is None:
             return []
         self._held -= connection.held
-        return self._records(stream, connection, connection.association.finish())
+        records = self._records(stream, connection, connection.association.finish())
+        for _ in connection.calls:
+            self._notice(_OTHERS)
+        if connection.skipped:
+            self._notice("DCE/RPC connections with bytes in no PDU: not decoded")
+        return records
 
     def finish(self) -> list[Record]:
         """Return what all connections left open."""
@@ -130,7 +140,7 @@ class RpcReader:
         connection.held = held
         records = self._records(stream, connection, events) if events else []
         while self._held > _MAX_HELD:
-            self._notices["DCE/RPC connections given up: too much is open at once"] += 1
+            self._notice("DCE/RPC connections given up: too much is open at once")
             records += self.end(next(iter(self._connections)))
         return records
 
@@ -139,33 +149,48 @@ class RpcReader:
         flipped = connection.association.flipped
         client, server = self._names(stream, 1 if flipped else 0)
         place = _Place(self, stream, client, server)
-        call: Record | None = None
+        before: list[Record] = []
         for event in events:
             if isinstance(event, CallEvent):
-                call = None
-                for made in self._call(place, connection, event):
-                    call = call or made
-                    records.append(made)
+                before = list(self._call(place, connection, event))
+                records += before
             elif isinstance(event, FaultEvent):
-                if call is not None:
-                    records.append(self._fault(place, event, call.id))
+                # It answers the call or the alter_context before it.
+                if before:
+                    records.append(self._fault(place, event, before[0].id))
             elif isinstance(event, BindEvent):
-                bind = self._bind(place, connection, event)
-                if bind is not None:
-                    records.append(bind)
+                before = list(self._bind(place, connection, event))
+                records += before
             elif isinstance(event, SkippedBytes):
                 if connection.msmq:
                     records.append(self._gap(place, event))
+                elif len(connection.skipped) < _UNDECIDED:
+                    connection.skipped.append(event)
             elif connection.msmq and event.note:
-                self._notices[f"DCE/RPC: {event.note}"] += 1
+                self._notice(f"DCE/RPC: {event.note}")
         return records
 
-    def _bind(self, place: _Place, connection: _Connection, event: BindEvent) -> Record | None:
-        if not any(interface_name(context.interface.uuid) for context in event.contexts):
-            return None
-        connection.msmq = True
+    def _notice(self, text: str) -> None:
+        if text not in self._notices and len(self._notices) >= _MAX_NOTICES:
+            text = "other notes"
+        self._notices[text] += 1
+
+    def _decide(self, place: _Place, connection: _Connection) -> Iterator[Record]:
+        """Take note that a connection is MSMQ's; give what waited for that."""
+        if not connection.msmq:
+            connection.msmq = True
+            yield from (self._gap(place, event) for event in connection.skipped)
+        waiting, connection.calls, connection.skipped = connection.calls, [], []
+        for event in waiting:
+            yield from self._call(place, connection, event)
+
+    def _bind(self, place: _Place, connection: _Connection, event: BindEvent) -> Iterator[Record]:
+        if any(interface_name(context.interface.uuid) for context in event.contexts):
+            yield from self._decide(place, connection)
+        if not connection.msmq:
+            return
         if event.note:
-            self._notices[f"{place.client} to {place.server}: {event.note}"] += 1
+            self._notice(f"{place.client} to {place.server}: {event.note}")
         contexts = tuple(
             RpcBindContext(
                 context_id=context.context_id,
@@ -196,24 +221,37 @@ class RpcReader:
             association_group=event.association_group,
             secondary_address=event.secondary_address,
         )
-        return place.record("rpc_bind", event, packet, consumed=event.length)
+        yield place.record("rpc_bind", event, packet, consumed=event.length)
 
     def _call(self, place: _Place, connection: _Connection, event: CallEvent) -> Iterator[Record]:
         uuid = None if event.interface is None else event.interface.uuid
         if uuid is not None and interface_name(uuid) is None:
-            self._notices[_OTHERS] += 1
+            self._notice(_OTHERS)
             return
-        call = decode_call(event)
+        call: DecodedCall | None = decode_call(event)
         if uuid is None:
-            guessed = guess_call(event, connection.guesses.get(event.context_id))
-            if guessed is not None and guessed.interface is not None and guessed.syntax is not None:
-                connection.guesses[event.context_id] = guessed.interface.uuid, guessed.syntax
-                call = guessed
-                connection.msmq = True
+            call = self._guess(connection, event)
+            if call is not None and call.guessed:
+                yield from self._decide(place, connection)
             elif not connection.msmq:
-                self._notices[_OTHERS] += 1
+                if len(connection.calls) < _UNDECIDED and _size(event) <= _SMALL:
+                    connection.calls.append(event)
+                else:
+                    self._notice(_OTHERS)
                 return
-        yield from self._call_records(place, call, connection.association.account)
+        yield from self._call_records(place, call or DecodedCall(event=event), connection.association.account)
+
+    def _guess(self, connection: _Connection, event: CallEvent) -> DecodedCall | None:
+        """What a call of a context that was not bound here is, as far as its context tells."""
+        known = connection.guesses.get(event.context_id)
+        if known is not None:
+            return follow_guess(event, *known)
+        call = guess_call(event)
+        if call is not None and call.interface is not None and call.syntax is not None:
+            connection.guesses[event.context_id] = call.interface, call.syntax
+            if len(connection.guesses) > _UNDECIDED:
+                connection.guesses.popitem(last=False)
+        return call
 
     def _call_records(self, place: _Place, call: DecodedCall, account: str) -> Iterator[Record]:
         event = call.event
@@ -229,8 +267,8 @@ class RpcReader:
         )
         links = self._queues.take(place.server.rpartition(":")[0], call, max(frames, default=0))
         stubs = [stub for stub in (request, response) if stub is not None]
-        for note in {stub.note for stub in stubs if stub.note}:
-            self._notices[f"{place.client} to {place.server}: {note}"] += 1
+        for note in dict.fromkeys(stub.note for stub in stubs if stub.note):
+            self._notice(f"{place.client} to {place.server}: {note}")
         uuid = None if event.interface is None else event.interface.uuid
         named = call.interface.name if call.interface else interface_name(uuid) if uuid else None
         syntax = call.syntax.name if call.syntax else syntax_name(event.syntax)
@@ -420,10 +458,15 @@ def _verified(stubs: list[Stub]) -> bool | None:
     return all(judged) if judged else None
 
 
+def _size(event: CallEvent) -> int:
+    return sum(len(stub.data) for stub in (event.request, event.response) if stub is not None)
+
+
 def _latency(request: Stub | None, answer: Stub | FaultEvent | None) -> int | None:
     if request is None or answer is None or not request.time or not answer.time:
         return None
-    return answer.time - request.time
+    # A capture of two clocks, or out of order, tells nothing.
+    return answer.time - request.time if answer.time >= request.time else None
 
 
 def _anomalies(side: str, stub: InspectedStub | None) -> Iterator[Anomaly]:

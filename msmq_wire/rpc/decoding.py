@@ -22,12 +22,14 @@ __all__ = [
     "NDR_SYNTAX",
     "DecodedCall",
     "decode_call",
+    "follow_guess",
     "guess_call",
     "syntax_name",
 ]
 
 NDR_SYNTAX = GUID.parse("8a885d04-1ceb-11c9-9fe8-08002b104860")
 NDR64_SYNTAX = GUID.parse("71710533-beba-4937-8319-b5dbef9ccc36")
+_EVIDENCE = 56
 _PADDING = 7
 """Zeros that may stand behind the last parameter."""
 
@@ -101,7 +103,7 @@ def _decoded(
 
 
 def _opened(method: Method, side: Side, stub: Stub | None, syntax: Syntax) -> InspectedStub | None:
-    if stub is None or stub.sealed:
+    if stub is None or stub.sealed or stub.headless:
         return None
     own = syntax
     if not syntax.wide and stub.big_endian != syntax.big_endian:
@@ -110,40 +112,41 @@ def _opened(method: Method, side: Side, stub: Stub | None, syntax: Syntax) -> In
     return inspect_stub(method.parameters(side), stub.data, own)
 
 
-def guess_call(event: CallEvent, known: tuple[GUID, Syntax] | None = None) -> DecodedCall | None:
-    """Decode a call whose presentation context is not known, None when nothing of MSMQ fits.
+def guess_call(event: CallEvent) -> DecodedCall | None:
+    """Decode a call whose presentation context is not known, None when it is not plain that it is MSMQ's.
 
-    ``known`` is what fitted another call of the same context; it is tried first, and alone decides where
-    several fit. Otherwise the candidate with the fewest anomalies is taken.
+    That takes evidence: request and response whole, in the clear and without a fault, `_EVIDENCE` bytes
+    together, and a method that both fit to the last byte and without an anomaly. Small calls look alike in
+    many interfaces; `follow_guess` reads those of a context once one of its calls was plain.
     """
-    if event.opnum is None or all(stub is None or stub.sealed for stub in (event.request, event.response)):
+    request, response = event.request, event.response
+    if request is None or response is None or event.fault is not None:
         return None
-    best: tuple[int, DecodedCall] | None = None
+    if len(request.data) + len(response.data) < _EVIDENCE:
+        return None
+    if any(stub.sealed or not stub.complete for stub in (request, response)):
+        return None
+    if event.opnum is None:
+        return None
     for interface in INTERFACES.values():
         method = interface.methods.get(event.opnum)
         if method is None:
             continue
-        for syntax in _syntaxes(None, event.request or event.response):
+        for syntax in _syntaxes(None, request):
             call = _decoded(event, interface, method, syntax, guessed=True)
-            cost = _misfit(call)
-            if cost is None:
-                continue
-            if known is not None and known[0] == interface.uuid and known[1].wide == syntax.wide:
+            if _fits(call.request) and _fits(call.response):
                 return call
-            if best is None or cost < best[0]:
-                best = cost, call
-    return None if best is None else best[1]
+    return None
 
 
-def _misfit(call: DecodedCall) -> int | None:
-    """How badly stubs fit their method; None where they do not fit at all."""
-    cost = 0
-    for stub, opened in ((call.event.request, call.request), (call.event.response, call.response)):
-        if stub is None or opened is None:
-            continue
-        if opened.error is not None and stub.complete:
-            return None
-        if len(opened.remainder) > _PADDING or any(opened.remainder):
-            return None
-        cost += len(opened.anomalies) + len(opened.residue.filler) + (opened.error is not None)
-    return cost
+def follow_guess(event: CallEvent, interface: Interface, syntax: Syntax) -> DecodedCall:
+    """Decode a call of a context whose interface and syntax another of its calls told."""
+    method = None if event.opnum is None else interface.methods.get(event.opnum)
+    return _decoded(event, interface, method, syntax, guessed=True)
+
+
+def _fits(stub: InspectedStub | None) -> bool:
+    """Whether a stub is what its method has, to the last byte."""
+    if stub is None or stub.error is not None or stub.anomalies or stub.residue.filler:
+        return False
+    return len(stub.remainder) <= _PADDING and not any(stub.remainder)

@@ -88,6 +88,7 @@ class Stub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     data: bytes
     big_endian: bool = False
     complete: bool = True
+    headless: bool = False
     sealed: bool = False
     auth_level: int = 1
     verified: bool | None = None
