@@ -8,6 +8,7 @@ from msmq_wire.rpc.decoding import (
     NDR64_SYNTAX,
     NDR_SYNTAX,
     decode_call,
+    follow_guess,
     guess_call,
     syntax_name,
 )
@@ -169,15 +170,42 @@ def test_a_call_without_a_bind_is_guessed_by_its_shape(syntax: Syntax) -> None:
     assert call.request.value.p_queue_format == queue
 
 
-def test_what_fitted_before_decides_where_several_fit() -> None:
+def test_small_calls_are_read_as_another_call_of_their_context_told() -> None:
     # A handle alone: several interfaces have that, in both syntaxes.
     event = _event(3, Stub(data=bytes(4) + bytes(range(16))), Stub(data=bytes(24)))
+    assert guess_call(event) is None
     for name in ("RemoteRead", "qm2qm"):
         for syntax in (NDR, NDR64):
-            call = guess_call(event, (_BY_NAME[name].uuid, syntax))
-            assert call is not None
+            call = follow_guess(event, _BY_NAME[name], syntax)
+            assert call.guessed
             assert call.interface is _BY_NAME[name]
             assert call.syntax is syntax
+            assert call.request is not None
+
+
+def _plain(**changes: bool) -> CallEvent:
+    """R_StartReceive that finds no message: what can be told by its shape."""
+    request, response = _stubs(_BY_NAME["RemoteRead"], 7, NDR64)
+    return _event(7, Stub(data=request, **changes), Stub(data=response))
+
+
+def test_a_call_of_its_own_shape_is_guessed() -> None:
+    call = guess_call(_plain())
+    assert call is not None
+    assert call.method is not None
+    assert call.method.name == "R_StartReceive"
+    assert call.guessed
+
+
+@pytest.mark.parametrize("changes", [{"complete": False}, {"sealed": True}])
+def test_what_is_cut_or_sealed_is_no_evidence(changes: dict[str, bool]) -> None:
+    assert guess_call(_plain(**changes)) is None
+
+
+def test_a_call_that_failed_or_was_not_answered_is_no_evidence() -> None:
+    plain = _plain()
+    assert guess_call(_event(7, plain.request)) is None
+    assert guess_call(_event(7, plain.request, plain.response, fault=FaultEvent(call_id=1, status=5))) is None
 
 
 @pytest.mark.parametrize(
@@ -195,19 +223,15 @@ def test_nothing_is_guessed_where_nothing_fits(event: CallEvent) -> None:
     assert guess_call(event) is None
 
 
-def test_a_cut_stub_is_guessed_if_the_cut_is_known() -> None:
-    stub = Stub(data=bytes(4) + bytes(range(12)), complete=False)
-    call = guess_call(_event(6, stub))
-    assert call is not None
-    assert call.request is not None
-    assert call.request.error is not None
-
-
 def test_zeros_behind_the_last_parameter_are_padding() -> None:
-    call = guess_call(_event(6, Stub(data=bytes(4) + bytes(range(16)) + bytes(4)), Stub(data=bytes(8))))
+    plain = _plain()
+    assert plain.request is not None
+    assert plain.response is not None
+    call = guess_call(_event(7, Stub(data=plain.request.data + bytes(4)), plain.response))
     assert call is not None
     assert call.request is not None
     assert call.request.remainder == bytes(4)
+    assert guess_call(_event(7, Stub(data=plain.request.data + b"\1"), plain.response)) is None
 
 
 @pytest.mark.parametrize(
