@@ -81,6 +81,7 @@ class CallRedactor:
                 response=self._value("", "response", packet.response),
                 queue=self._queue(packet.queue),
                 account=self._text(packet.account),
+                verification_trailer=bytes(len(packet.verification_trailer)),
                 note=self._note(packet.note),
             )
         if isinstance(packet, TransferBuffer):

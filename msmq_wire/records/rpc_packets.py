@@ -8,6 +8,7 @@ import msgspec
 
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["RpcBind", "RpcBindContext", "RpcCall", "RpcFault", "TransferBuffer"]
 
@@ -98,6 +99,8 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     )
     auth_level: Annotated[int, "1 none, 2 connect, 3 call, 4 packet, 5 integrity, 6 privacy."] = 1
     account: Annotated[str, "Whom the client says it is, empty where that is not known."] = ""
+    object_uuid: Annotated[GUID | None, "The object that the request names."] = None
+    verification_trailer: Annotated[bytes, "What the client repeats of its header, [MS-RPCE] 2.2.2.13."] = b""
     cancelled: Annotated[bool, "Whether the client called it off."] = False
     orphaned: Annotated[bool, "Whether the client gave it up."] = False
     complete: Annotated[bool, "Whether all fragments were captured."] = True

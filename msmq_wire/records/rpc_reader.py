@@ -293,6 +293,8 @@ class RpcReader:
             verified=_verified(stubs),
             auth_level=max((stub.auth_level for stub in stubs), default=1),
             account=account,
+            object_uuid=None if request is None else request.object_uuid,
+            verification_trailer=b"" if request is None else request.trailer,
             cancelled=event.cancelled,
             orphaned=event.orphaned,
             complete=all(stub.complete for stub in stubs),

@@ -1,4 +1,4 @@
-"""Connections of DCE/RPC, made of PDUs by hand: what becomes a record, what is linked to what, what is counted."""
+"""Connections of DCE/RPC, made of PDUs by hand: what becomes a record, what is linked, what is counted."""
 
 from __future__ import annotations
 
@@ -146,8 +146,6 @@ def test_a_receive_that_found_nothing_is_no_receive_to_end() -> None:
 
 def test_the_number_of_a_queue_stands_for_it_until_its_handle_is_closed() -> None:
     wire = Wire().bound("qmcomm")
-    path = {"lpwcs_path_name": _BY_NAME["qmcomm"].methods[12].request.cls().lpwcs_path_name}
-    assert path
     opened = wire.call(2, "qmcomm", 2, {}, {"pph_context": _QUEUE, "ph_queue": 9})
     assert opened.opened_frame is None
     frame = wire.frame

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from msmq_wire.rpc.decoding import (
@@ -183,7 +185,7 @@ def test_small_calls_are_read_as_another_call_of_their_context_told() -> None:
             assert call.request is not None
 
 
-def _plain(**changes: bool) -> CallEvent:
+def _plain(**changes: Any) -> CallEvent:
     """R_StartReceive that finds no message: what can be told by its shape."""
     request, response = _stubs(_BY_NAME["RemoteRead"], 7, NDR64)
     return _event(7, Stub(data=request, **changes), Stub(data=response))
