@@ -2,7 +2,9 @@
 
 The rules kept here:
 
-* A side is what the caller says until the first PDU that only one side sends shows which is the client.
+* Which side is the client: what the caller says, until a PDU shows it that only one side sends. One that a
+  search came upon may lie inside a payload: it stands only until one comes that had to be there. Two of those
+  in a row correct what one of them said; a callback says nothing.
 * A presentation context counts when the server accepted it; results answer the contexts in the order offered.
 * Every PDU with a sec_trailer goes to the security context that it names, empty stubs too, in the order sent:
   a cipher that misses one loses its place.
@@ -12,6 +14,7 @@ The rules kept here:
 from __future__ import annotations
 
 from struct import Struct
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -50,16 +53,27 @@ _BY_CLIENT = frozenset(
 )
 _PRIVACY = AuthenticationLevel.PKT_PRIVACY
 _CUT = "the capture cut a PDU"
+_CONTRADICTIONS = 2  # PDUs in a row that show that the sides are the other way round
 
 
 class Association:
     """Feed the bytes of both sides as captured, tell the gaps, take events; call `finish` at the end.
 
     ``negotiator`` makes what opens protected PDUs; without one they are given as captured. ``max_held``
-    bounds what is held for calls; the start of one PDU a side and of a few binds come on top.
+    bounds what is held for calls; the start of one PDU a side, a few binds and what they agreed on come on
+    top.
     """
 
-    __slots__ = ("_binds", "_calls", "_flipped", "_framers", "_max_held", "_negotiator", "_sides_known")
+    __slots__ = (
+        "_binds",
+        "_calls",
+        "_contradictions",
+        "_flipped",
+        "_framers",
+        "_max_held",
+        "_negotiator",
+        "_sides",
+    )
 
     def __init__(self, *, negotiator: Negotiator | None = None, max_held: int = MAX_HELD) -> None:
         self._negotiator = negotiator
@@ -67,7 +81,9 @@ class Association:
         self._framers: list[PduFramer | None] = [None, None]  # by what the caller says
         self._binds: Binds | None = None
         self._calls: Calls | None = None
-        self._sides_known = self._flipped = False
+        self._sides: Literal["unknown", "guessed", "known"] = "unknown"
+        self._contradictions = 0
+        self._flipped = False
 
     @property
     def flipped(self) -> bool:
@@ -81,7 +97,7 @@ class Association:
 
     @property
     def held_bytes(self) -> int:
-        """What is held for PDUs, binds and calls that are not complete, and what it costs to hold it."""
+        """What is held for PDUs, binds and calls, contexts included, and what it costs to hold it."""
         held = sum(framer.held_bytes for framer in self._framers if framer is not None)
         if self._calls is not None:
             held += self._calls.held
@@ -106,7 +122,7 @@ class Association:
         # A gap inside one PDU harms no other one.
         if framed and (framer.lost or isinstance(framed[0], SkippedBytes)):
             _, calls = self._state()
-            calls.lose(from_client ^ self._flipped)
+            calls.lose(from_client)
         return events
 
     def finish(self) -> list[RpcEvent]:
@@ -120,6 +136,8 @@ class Association:
             self._binds.finish(events)
         if self._calls is not None:
             self._calls.finish(events)
+        if self._binds is not None:
+            self._binds.forget()
         return events
 
     def _framer(self, from_client: bool) -> PduFramer:
@@ -140,37 +158,67 @@ class Association:
             if isinstance(item, SkippedBytes):
                 side = from_client ^ self._flipped
                 events.append(item if item.from_client == side else replace(item, from_client=side))
+                if item.reason == "no-pdu":
+                    self._state()[1].lose(from_client)
                 continue
             try:
                 pdu = decode_pdu(item.data) if item.complete else _decode_cut(item.data)
             except DecodeError as error:
-                note = str(error) if item.complete else _CUT
+                note = f"a PDU that cannot be decoded: {error.code}" if item.complete else _CUT
                 events.append(_control(item.data[2], from_client ^ self._flipped, 0, note, item))
+                if item.data[2] <= PduType.FAULT:
+                    self._state()[1].lose(from_client)
                 continue
-            if not self._sides_known:
-                self._learn_sides(pdu, from_client)
-            self._take(pdu, item, from_client ^ self._flipped, events)
+            if (
+                self._sides != "known"
+                or self._contradictions
+                or (pdu.ptype in _BY_CLIENT) != (from_client ^ self._flipped)
+            ):
+                self._learn_sides(pdu, item, from_client)
+            self._take(pdu, item, from_client, events)
 
-    def _learn_sides(self, pdu: Pdu, from_client: bool) -> None:
+    def _learn_sides(self, pdu: Pdu, framed: FramedPdu, said: bool) -> None:
+        """Take what a PDU shows of the sides; ``said``: the caller takes its sender for the client."""
         if isinstance(pdu, UnknownPdu):
             return
-        self._sides_known = True
-        self._flipped = (pdu.ptype in _BY_CLIENT) != from_client
+        other = (pdu.ptype in _BY_CLIENT) != (said ^ self._flipped)
+        if framed.found:
+            if self._sides == "unknown":
+                self._sides = "guessed"
+                if other:
+                    self._flip()
+            return
+        if not other:
+            self._sides, self._contradictions = "known", 0
+            return
+        # A callback has the call id of the call that it runs in.
+        if self._sides == "known" and not self._state()[1].is_open(not self._flipped, pdu.call_id):
+            self._contradictions += 1
+        if self._sides != "known" or self._contradictions >= _CONTRADICTIONS:
+            self._sides, self._contradictions = "known", 0
+            self._flip()
+
+    def _flip(self) -> None:
+        self._flipped = not self._flipped
         for said, framer in enumerate(self._framers):
             if framer is not None:
                 framer.from_client = bool(said) ^ self._flipped
+        if self._binds is not None:
+            self._binds.swap_sides()
 
-    def _take(self, pdu: Pdu, framed: FramedPdu, from_client: bool, events: list[RpcEvent]) -> None:
+    def _take(self, pdu: Pdu, framed: FramedPdu, said: bool, events: list[RpcEvent]) -> None:
+        """Take a PDU; ``said``: the caller takes its sender for the client."""
+        from_client = said ^ self._flipped
         binds, calls = self._state()
         match pdu:
             case Request():
-                calls.request(from_client, pdu, self._open(pdu, framed, from_client), framed, events)
+                calls.request(said, pdu, self._open(pdu, framed, from_client), framed, events)
             case Response():
-                calls.response(from_client, pdu, self._open(pdu, framed, from_client), framed, events)
+                calls.response(said, pdu, self._open(pdu, framed, from_client), framed, events)
             case Fault():
                 self._open(pdu, framed, from_client)
-                if calls.is_open(not from_client, pdu.call_id) or not binds.refuse(pdu, framed, events):
-                    calls.fault(from_client, pdu, framed, events)
+                if calls.is_open(not said, pdu.call_id) or not binds.refuse(pdu, framed, events):
+                    calls.fault(said, pdu, framed, events)
             case Bind():
                 binds.offer(pdu, framed, from_client, events)
             case BindAck() | BindNak():
@@ -178,7 +226,7 @@ class Association:
             case _:
                 note = ""
                 if pdu.ptype in (PduType.CO_CANCEL, PduType.ORPHANED):
-                    if calls.mark(from_client, pdu.call_id, orphaned=pdu.ptype == PduType.ORPHANED):
+                    if calls.mark(said, pdu.call_id, orphaned=pdu.ptype == PduType.ORPHANED):
                         return
                     note = "no such call is open"
                 elif pdu.ptype == PduType.AUTH3 and pdu.sec_trailer is not None:

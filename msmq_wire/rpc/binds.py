@@ -30,8 +30,10 @@ __all__ = ["Binds"]
 
 _ACCEPTANCE = 0
 _MAX_PENDING = 16
-_MAX_CONTEXTS = 1024
+_MAX_CONTEXTS = 64
 _MAX_SECURITY_CONTEXTS = 64
+_CONTEXT_COST = 400
+_SECURITY_CONTEXT_COST = 2000
 _COST = 8  # of a byte of a bind that is held as values
 
 
@@ -40,7 +42,7 @@ class Binds:
 
     ``contexts`` maps a context id to interface and transfer syntax. ``header_signing`` and ``auth_level`` (0
     while unknown) are what was said last, ``account`` is whom the client said last that it is. ``held`` is
-    what unanswered binds cost.
+    what unanswered binds, accepted contexts and security contexts cost.
     """
 
     __slots__ = (
@@ -131,10 +133,12 @@ class Binds:
         contexts = _answered(bind.contexts, pdu.results)
         for one in contexts:
             if one.accepted is not None and one.result == _ACCEPTANCE:
-                self.contexts.pop(one.context_id, None)
+                if self.contexts.pop(one.context_id, None) is None:
+                    self.held += _CONTEXT_COST
                 self.contexts[one.context_id] = one.interface, one.accepted
                 if len(self.contexts) > _MAX_CONTEXTS:
                     del self.contexts[next(iter(self.contexts))]
+                    self.held -= _CONTEXT_COST
         events.append(
             replace(
                 bind,
@@ -154,7 +158,7 @@ class Binds:
                 bind,
                 answered=True,
                 header_signing=False,
-                note=bind.note or f"refused with fault 0x{pdu.status:08x}",
+                note=bind.note or "refused with a fault",
                 frames=tuple(dict.fromkeys(bind.frames + framed.frames)),
                 time=framed.time,
             )
@@ -182,6 +186,17 @@ class Binds:
         for call_id in list(self._pending):
             self._give_up(call_id, events)
 
+    def forget(self) -> None:
+        """Drop the contexts: no PDU needs them any more."""
+        self.held -= _CONTEXT_COST * len(self.contexts) + _SECURITY_CONTEXT_COST * len(self._security or ())
+        self.contexts.clear()
+        self._security = None
+
+    def swap_sides(self) -> None:
+        """Note that the client was taken for the server."""
+        for call_id, bind in self._pending.items():
+            self._pending[call_id] = replace(bind, from_client=not bind.from_client)
+
     def _negotiate(self, from_client: bool, trailer: SecTrailer | None) -> tuple[str, str]:
         """Hand a token to its security context, a new one if it is not known; return account and note."""
         if trailer is None:
@@ -194,10 +209,13 @@ class Binds:
             security = self._security = {}
         known = security.get(trailer.auth_context_id)
         if known is None or known[0] != trailer.auth_type:
+            if known is None:
+                self.held += _SECURITY_CONTEXT_COST
             known = trailer.auth_type, self._negotiator(trailer.auth_type)
             security[trailer.auth_context_id] = known
             if len(security) > _MAX_SECURITY_CONTEXTS:
                 del security[next(iter(security))]
+                self.held -= _SECURITY_CONTEXT_COST
         negotiation = known[1]
         if negotiation is None:
             return "", f"security provider 0x{trailer.auth_type:02x} is not known"

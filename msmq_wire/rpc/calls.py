@@ -3,15 +3,19 @@
 The rules kept here:
 
 * A call is known by its call id and the side that sent the request; a callback has the call id of the call it
-  runs in and comes from the other side.
+  runs in and comes from the other side. Which side is the client is not asked.
 * A stub is complete when a first and a last fragment were seen, none was cut, and no bytes were lost between
-  them. What is held is bounded: the oldest call is given as it is when there are too many calls or bytes.
+  them; else its data ends where the first of its bytes is missing. What is held is bounded: the oldest call
+  is given as it is when there are too many calls or bytes.
+* A response may be captured before its request: it is held for a few requests. Call ids are used again, so
+  that where requests may be missing another answer to the same request shows that the first was not to it.
 * Joining takes time linear in the bytes; nothing is believed of alloc_hint.
 """
 
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from msmq_wire.rpc.events import CallEvent, FaultEvent, RpcEvent, Stub, SyntaxId
 from msmq_wire.rpc.pdu_framer import FramedPdu
@@ -23,6 +27,10 @@ __all__ = ["MAX_CALLS", "Calls", "OpenedStub", "fault_event"]
 
 MAX_CALLS = 4096
 """Calls that may be open at once; the oldest is given without a response when there are more."""
+_MAX_EARLY = 16  # responses that wait for their request
+_EARLY_REQUESTS = 8  # request PDUs of the other side that they wait for
+_HEADLESS = "the first fragment was not captured"
+_UNASKED = "the request was not captured"
 _CALL_COST = 512
 _FRAGMENT_COST = 128
 _FRAME_COST = 40
@@ -60,8 +68,8 @@ class _Join:
         "big_endian",
         "chunks",
         "complete",
-        "cost",
         "frames",
+        "headless",
         "last_frame",
         "length",
         "losses",
@@ -76,32 +84,39 @@ class _Join:
 
     def __init__(self, first: bool, framed: FramedPdu, losses: int) -> None:
         self.chunks: list[bytes] = []
-        self.complete = first
+        self.complete = first  # so far
+        self.headless = not first
         self.sealed = self.unjudged = False
         self.verified: bool | None = None
         self.auth_level = 1
         self.big_endian = False
         self.object_uuid: GUID | None = None
-        self.note = ""
+        self.note = "" if first else _HEADLESS
         self.frames: list[int] = []
         self.last_frame = -1
         self.time = 0
         self.offset = framed.offset
         self.length = 0
         self.losses = losses
-        self.cost = 0
 
-    def add(self, pdu: Request | Response, opened: OpenedStub, framed: FramedPdu) -> int:
-        """Take a fragment; return what it costs to hold it."""
-        self.chunks.append(opened.data)
-        self.complete = self.complete and framed.complete
-        self.sealed = self.sealed or opened.sealed
-        if opened.verified is None:
-            self.unjudged = True
-        elif self.verified is not False:
-            self.verified = opened.verified
+    def add(self, pdu: Request | Response, opened: OpenedStub, framed: FramedPdu, losses: int) -> int:
+        """Take a fragment; return what it costs to hold it. ``losses``: those of its side so far."""
+        cost = _FRAGMENT_COST + _FRAME_COST * len(framed.frames)
+        if losses != self.losses:
+            self.complete = False
+        if self.complete:
+            self.chunks.append(opened.data)
+            cost += len(opened.data)
+        if self.complete or self.headless:
+            self.sealed = self.sealed or opened.sealed
+            if opened.verified is None:
+                self.unjudged = True
+            elif self.verified is not False:
+                self.verified = opened.verified
+            self.big_endian = pdu.big_endian
+        if not framed.complete:
+            self.complete = False
         self.auth_level = max(self.auth_level, opened.auth_level)
-        self.big_endian = pdu.big_endian
         if isinstance(pdu, Request) and pdu.object_uuid is not None:
             self.object_uuid = pdu.object_uuid
         self.note = self.note or opened.note
@@ -111,21 +126,20 @@ class _Join:
         if framed.frames[-1] >= self.last_frame:
             self.last_frame, self.time = framed.frames[-1], framed.time
         self.length += len(framed.data)
-        cost = len(opened.data) + _FRAGMENT_COST + _FRAME_COST * len(framed.frames)
-        self.cost += cost
         return cost
 
-    def stub(self, last: bool, losses: int, strip: bool) -> Stub:
+    def stub(self, last: bool, strip: bool) -> Stub:
         """Return the stub; ``last``: its last fragment was seen, ``strip``: it is of a request."""
         data, trailer = b"".join(self.chunks), b""
-        if strip and last and not self.sealed:
+        if strip and last and self.complete and not self.sealed:
             data, trailer = split_verification_trailer(data)
         # One wrong signature is enough to say so; all must be right to say that.
         verified = None if self.unjudged and self.verified else self.verified
         return Stub(
             data=data,
             big_endian=self.big_endian,
-            complete=self.complete and last and losses == self.losses,
+            complete=self.complete and last,
+            headless=self.headless,
             sealed=self.sealed,
             auth_level=self.auth_level,
             verified=verified,
@@ -140,24 +154,26 @@ class _Join:
 
 
 class _Call:
-    """One open call; ``request`` and ``response`` are joined until their last fragment comes."""
+    """One open call; ``request`` and ``response`` are joined until their last fragment comes.
+
+    ``reversed`` says that the request came behind the begin of the response.
+    """
 
     __slots__ = (
         "call_id",
         "cancelled",
         "context_id",
         "cost",
-        "from_client",
         "interface",
         "opnum",
         "orphaned",
         "request",
         "response",
+        "reversed",
         "syntax",
     )
 
-    def __init__(self, from_client: bool, pdu: Request | Response | Fault) -> None:
-        self.from_client = from_client
+    def __init__(self, pdu: Request | Response | Fault) -> None:
         self.call_id = pdu.call_id
         self.context_id = pdu.context_id
         self.opnum = pdu.opnum if isinstance(pdu, Request) else None
@@ -165,80 +181,107 @@ class _Call:
         self.syntax: SyntaxId | None = None
         self.request: _Join | Stub | None = None
         self.response: _Join | Stub | None = None
-        self.cancelled = self.orphaned = False
+        self.cancelled = self.orphaned = self.reversed = False
         self.cost = _CALL_COST
 
 
 class Calls:
-    """Feed opened requests, responses and faults in the order they were sent; take the calls they complete.
+    """Feed opened requests, responses and faults in the order of the capture; take the calls they complete.
 
+    A ``side`` is True or False, always the same for what one sent; what they are called does not matter.
     ``contexts`` maps a context id to interface and transfer syntax; it is read, never written. ``held``
     counts the bytes of the open calls and what it costs to hold them; ``max_held`` bounds it.
     """
 
-    __slots__ = ("_contexts", "_losses", "_max_held", "_open", "held")
+    __slots__ = ("_asked", "_contexts", "_early", "_losses", "_max_held", "_open", "held")
 
     def __init__(self, contexts: dict[int, tuple[SyntaxId, SyntaxId]], max_held: int) -> None:
         self._contexts = contexts
         self._max_held = max_held
         self._open: dict[int, _Call] = {}  # in the order they began
+        # Calls with a whole response without a whole request, and the count of requests they wait for.
+        self._early: dict[int, int] = {}
+        self._asked = [0, 0]
         self._losses = [0, 0]
         self.held = 0
 
     def request(
-        self, from_client: bool, pdu: Request, opened: OpenedStub, framed: FramedPdu, events: list[RpcEvent]
+        self, side: bool, pdu: Request, opened: OpenedStub, framed: FramedPdu, events: list[RpcEvent]
     ) -> None:
-        """Take a request or a fragment of one."""
-        key = pdu.call_id << 1 | from_client
+        """Take a request, or a fragment of one, that ``side`` sent."""
+        key = pdu.call_id << 1 | side
         first = bool(pdu.pfc_flags & PFC_FIRST_FRAG)
+        losses = self._losses[side]
+        self._asked[side] += 1
         call = self._open.get(key)
-        if call is not None and (first or not isinstance(call.request, _Join)):
+        if call is not None and (first or not isinstance(call.request, _Join)) and call.request is not None:
             self._emit(key, events)
             call = None
         if call is None:
-            call = self._begin(key, from_client, pdu)
-            call.request = _Join(first, framed, self._losses[from_client])
+            call = self._begin(key, pdu)
         join = call.request
-        if isinstance(join, _Join):
-            self._pay(call, join.add(pdu, opened, framed))
-            if pdu.pfc_flags & PFC_LAST_FRAG:
-                call.request = join.stub(True, self._losses[from_client], strip=True)
+        if not isinstance(join, _Join):
+            if call.response is not None:
+                call.reversed = True
+                call.context_id, call.opnum = pdu.context_id, pdu.opnum
+                self._resolve(call)
+            join = call.request = _Join(first, framed, losses)
+        self._pay(call, join.add(pdu, opened, framed, losses))
+        last = bool(pdu.pfc_flags & PFC_LAST_FRAG)
+        if last:
+            call.request = join.stub(True, strip=True)
+        if isinstance(call.response, Stub):
+            if last and call.interface is not None and not losses:
+                self._emit(key, events)
+            else:
+                # Where requests may be missing, the next answer tells whether the one held is to this one.
+                self._early[key] = self._asked[side] + (1 if last else _EARLY_REQUESTS)
+        if self._early:
+            self._expire(side, events)
         self._shed(events)
 
     def response(
-        self, from_client: bool, pdu: Response, opened: OpenedStub, framed: FramedPdu, events: list[RpcEvent]
+        self, side: bool, pdu: Response, opened: OpenedStub, framed: FramedPdu, events: list[RpcEvent]
     ) -> None:
-        """Take a response, or a fragment of one, that ``from_client`` sent."""
-        key = pdu.call_id << 1 | (not from_client)
+        """Take a response, or a fragment of one, that ``side`` sent."""
+        key = pdu.call_id << 1 | (not side)
         first = bool(pdu.pfc_flags & PFC_FIRST_FRAG)
+        losses = self._losses[side]
         call = self._open.get(key)
-        if call is not None and first and call.response is not None:
-            self._emit(key, events)
-            call = None
+        if call is not None and call.response is not None and (first or isinstance(call.response, Stub)):
+            call = self._part(key, call, events)
         if call is None:
-            call = self._begin(key, not from_client, pdu)
+            call = self._begin(key, pdu)
         join = call.response
         if not isinstance(join, _Join):
-            join = call.response = _Join(first, framed, self._losses[from_client])
-        self._pay(call, join.add(pdu, opened, framed))
+            join = call.response = _Join(first, framed, losses)
+        self._pay(call, join.add(pdu, opened, framed, losses))
         if pdu.pfc_flags & PFC_LAST_FRAG:
-            call.response = join.stub(True, self._losses[from_client], strip=False)
-            self._emit(key, events)
-        else:
-            self._shed(events)
+            call.response = join.stub(True, strip=False)
+            request = call.request
+            if request is None or (isinstance(request, _Join) and request.losses == self._losses[not side]):
+                self._early[key] = self._asked[not side] + _EARLY_REQUESTS
+                if len(self._early) > _MAX_EARLY:
+                    self._emit(next(iter(self._early)), events)
+            else:
+                self._emit(key, events)
+        self._shed(events)
 
-    def fault(self, from_client: bool, pdu: Fault, framed: FramedPdu, events: list[RpcEvent]) -> None:
-        """Take a fault that ``from_client`` sent: the call ends, and the fault is given behind it."""
-        key = pdu.call_id << 1 | (not from_client)
-        if key not in self._open:
-            self._begin(key, not from_client, pdu)
+    def fault(self, side: bool, pdu: Fault, framed: FramedPdu, events: list[RpcEvent]) -> None:
+        """Take a fault that ``side`` sent: the call ends, and the fault is given behind it."""
+        key = pdu.call_id << 1 | (not side)
+        call = self._open.get(key)
+        if call is not None and isinstance(call.response, Stub):
+            call = self._part(key, call, events)
+        if call is None:
+            self._begin(key, pdu)
         fault = fault_event(pdu, framed)
         self._emit(key, events, fault)
         events.append(fault)
 
-    def mark(self, from_client: bool, call_id: int, *, orphaned: bool) -> bool:
-        """Note that ``from_client`` cancelled the call, or gave it up; False when there is no such call."""
-        call = self._open.get(call_id << 1 | from_client)
+    def mark(self, side: bool, call_id: int, *, orphaned: bool) -> bool:
+        """Note that ``side`` cancelled the call, or gave it up; False when there is no such call."""
+        call = self._open.get(call_id << 1 | side)
         if call is None:
             return False
         if orphaned:
@@ -247,29 +290,27 @@ class Calls:
             call.cancelled = True
         return True
 
-    def is_open(self, from_client: bool, call_id: int) -> bool:
-        """Whether ``from_client`` has a call of this id open."""
-        return call_id << 1 | from_client in self._open
+    def is_open(self, side: bool, call_id: int) -> bool:
+        """Whether ``side`` has a call of this id open."""
+        return call_id << 1 | side in self._open
 
-    def lose(self, from_client: bool) -> None:
+    def lose(self, side: bool) -> None:
         """Note that PDUs of this side may be missing: what is being joined there is not complete."""
-        self._losses[from_client] += 1
+        self._losses[side] += 1
 
     def finish(self, events: list[RpcEvent]) -> None:
         """Give every call that is open, the oldest first."""
         for key in list(self._open):
             self._emit(key, events)
 
-    def _begin(self, key: int, from_client: bool, pdu: Request | Response | Fault) -> _Call:
-        call = self._open[key] = _Call(from_client, pdu)
+    def _begin(self, key: int, pdu: Request | Response | Fault) -> _Call:
+        call = self._open[key] = _Call(pdu)
         self._resolve(call)
         self.held += call.cost
         return call
 
     def _resolve(self, call: _Call) -> None:
-        context = self._contexts.get(call.context_id)
-        if context is not None:
-            call.interface, call.syntax = context
+        call.interface, call.syntax = self._contexts.get(call.context_id, (None, None))
 
     def _pay(self, call: _Call, cost: int) -> None:
         call.cost += cost
@@ -279,28 +320,52 @@ class Calls:
         while self._open and (self.held > self._max_held or len(self._open) > MAX_CALLS):
             self._emit(next(iter(self._open)), events)
 
+    def _expire(self, side: bool, events: list[RpcEvent]) -> None:
+        """Give the calls that have waited for enough requests of ``side``."""
+        asked = self._asked[side]
+        for key in [key for key, until in self._early.items() if key & 1 == side and until <= asked]:
+            self._emit(key, events)
+
+    def _part(self, key: int, call: _Call, events: list[RpcEvent]) -> _Call | None:
+        """Give the response of a call that is answered again; return the call if that leaves its request."""
+        if not call.reversed:
+            self._emit(key, events)
+            return None
+        response = call.response
+        if isinstance(response, _Join):
+            response = response.stub(False, strip=False)
+        events.append(_event(call, None, response, None))
+        call.response, call.reversed = None, False
+        self._early.pop(key, None)
+        return call
+
     def _emit(self, key: int, events: list[RpcEvent], fault: FaultEvent | None = None) -> None:
         call = self._open.pop(key)
+        self._early.pop(key, None)
         self.held -= call.cost
         if call.interface is None:
             # The answer to a bind may have been captured behind the first request.
             self._resolve(call)
         request, response = call.request, call.response
         if isinstance(request, _Join):
-            request = request.stub(False, 0, strip=True)
+            request = request.stub(False, strip=True)
         if isinstance(response, _Join):
-            response = response.stub(False, 0, strip=False)
-        events.append(
-            CallEvent(
-                call_id=call.call_id,
-                context_id=call.context_id,
-                opnum=call.opnum,
-                interface=call.interface,
-                syntax=call.syntax,
-                request=request,
-                response=response,
-                fault=fault,
-                cancelled=call.cancelled,
-                orphaned=call.orphaned,
-            )
-        )
+            response = response.stub(False, strip=False)
+        events.append(_event(call, request, response, fault))
+
+
+def _event(call: _Call, request: Stub | None, response: Stub | None, fault: FaultEvent | None) -> CallEvent:
+    if request is None and response is not None and not response.note:
+        response = replace(response, note=_UNASKED)
+    return CallEvent(
+        call_id=call.call_id,
+        context_id=call.context_id,
+        opnum=None if request is None else call.opnum,
+        interface=call.interface,
+        syntax=call.syntax,
+        request=request,
+        response=response,
+        fault=fault,
+        cancelled=call.cancelled,
+        orphaned=call.orphaned,
+    )

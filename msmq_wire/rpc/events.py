@@ -82,7 +82,9 @@ class Stub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``data`` is in the clear and without authentication padding and verification trailer; ``sealed`` says that
     it is still encrypted and cannot be read. ``verified`` is None when no signature could be judged, False
     when one is wrong. ``trailer`` is the verification trailer. ``complete`` is False when fragments are
-    missing. ``length`` counts the bytes of its PDUs on the stream, from ``offset``.
+    missing: ``data`` is then what stood before the first of them, and nothing when the first fragment itself
+    is missing (``headless``). ``frames`` and ``length``, the bytes of its PDUs on the stream from ``offset``
+    on, count every PDU.
     """
 
     data: bytes

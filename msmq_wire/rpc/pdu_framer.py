@@ -38,7 +38,8 @@ class FramedPdu(msgspec.Struct, frozen=True, gc=False):
 
     ``offset`` counts from the first byte of the direction, gaps of known length included. ``frames`` are the
     distinct frames that carried a part, in order; ``time`` is that of the one captured last. Without
-    ``complete`` the PDU was cut, and ``data`` is what there was: its common header at least.
+    ``complete`` the PDU was cut, and ``data`` is what there was: its common header at least. ``found`` says
+    that a search behind other bytes or a gap came upon it: it may lie inside a payload.
     """
 
     data: bytes
@@ -46,6 +47,7 @@ class FramedPdu(msgspec.Struct, frozen=True, gc=False):
     frames: tuple[int, ...]
     time: int
     complete: bool = True
+    found: bool = False
 
 
 FramerEvent: TypeAlias = FramedPdu | SkippedBytes
@@ -74,6 +76,7 @@ class PduFramer:
     """
 
     __slots__ = (
+        "_found",
         "_held",
         "_hole_data",
         "_hole_length",
@@ -92,6 +95,7 @@ class PduFramer:
         self._offset = 0  # of the first byte held
         self._marks: list[_Mark] = []  # where a frame begins
         self._lost = True
+        self._found = False  # the PDU that comes next, if there is one here
         self._rest = 0  # bytes to skip before the next PDU starts
         self._hole_reason: Literal["no-pdu", "rest-of-pdu"] = "no-pdu"
         self._hole_length = 0
@@ -169,7 +173,8 @@ class PduFramer:
             stop = at + _length(data, at)
             if stop > size:
                 break
-            events.append(FramedPdu(data[at:stop], self._offset, (frame,), time))
+            events.append(FramedPdu(data[at:stop], self._offset, (frame,), time, True, self._found))
+            self._found = False
             self._offset += stop - at
             at = stop
         if at < size:
@@ -232,11 +237,12 @@ class PduFramer:
 
     def _find(self, events: list[FramerEvent]) -> None:
         """A PDU starts here."""
+        self._found = self._found or self._hole_length > 0
         self._tell_hole(events)
         self._lost = False
 
     def _lose(self) -> None:
-        self._lost, self._rest, self._hole_reason = True, 0, "no-pdu"
+        self._lost, self._rest, self._hole_reason, self._found = True, 0, "no-pdu", True
 
     def _close(self, events: list[FramerEvent]) -> int:
         """Turn all that is held into events; return what the PDU cut here lacks, 0 when unknown."""
@@ -266,7 +272,8 @@ class PduFramer:
         frames = tuple(dict.fromkeys(frame for _, frame, _ in marks))
         # Frames may carry the stream out of order: the one captured last completes the PDU.
         time = max(marks, key=_frame)[2]
-        events.append(FramedPdu(bytes(self._held), self._offset, frames, time, complete))
+        events.append(FramedPdu(bytes(self._held), self._offset, frames, time, complete, self._found))
+        self._found = False
         self._offset += len(self._held)
         self._held = bytearray()
         self._marks = []
