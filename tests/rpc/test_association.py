@@ -193,19 +193,20 @@ def test_a_fault_may_answer_alter_context() -> None:
     talk.client(bind((7, QMCOMM2, NDR), call_id=5, alter=True))
     event, behind = talk.server(fault(5, call_id=5))
     assert isinstance(event, BindEvent)
-    assert (event.answered, event.note) == (True, "refused with fault 0x00000005")
+    assert (event.answered, event.note) == (True, "refused with a fault")
     assert isinstance(behind, FaultEvent)
 
 
 def test_request_and_response_are_one_event_at_the_response() -> None:
     talk = bound()
+    held = talk.association.held_bytes
     assert talk.client(request(b"ask", call_id=2, context=1, opnum=9)) == []
     (call,) = calls(talk.server(response(b"answer", call_id=2, context=1)))
     assert (call.call_id, call.context_id, call.opnum) == (2, 1, 9)
     assert (call.interface, call.syntax) == (QMCOMM2, NDR64)
     assert call.request == Stub(data=b"ask", frames=(3,), time=30, offset=116, length=27)
     assert call.response == Stub(data=b"answer", frames=(4,), time=40, offset=84, length=30)
-    assert talk.association.held_bytes == 0
+    assert talk.association.held_bytes == held
 
 
 def test_a_big_endian_stub_is_told_as_one() -> None:
@@ -242,14 +243,21 @@ def test_fragments_of_interleaved_calls_are_joined() -> None:
     assert (first.complete, first.frames, first.length) == (True, (3, 5, 7), 78)
 
 
-def test_without_its_first_fragment_a_stub_is_not_complete() -> None:
+def test_without_its_first_fragment_a_stub_has_no_data_and_its_pdus_count() -> None:
     talk = Talk()
-    talk.client(request(b"tail", call_id=2, flags=LAST))
+    talk.client(request(b"middle", call_id=2, flags=0), request(b"tail", call_id=2, flags=LAST))
     (call,) = calls(talk.server(response(b"all", call_id=2)))
-    assert call.request is not None
-    assert (call.request.data, call.request.complete) == (b"tail", False)
+    assert call.request == Stub(
+        data=b"",
+        complete=False,
+        headless=True,
+        note="the first fragment was not captured",
+        frames=(1, 2),
+        time=20,
+        length=58,
+    )
     assert call.response is not None
-    assert call.response.complete
+    assert (call.response.complete, call.response.headless) == (True, False)
 
 
 def test_a_response_cut_by_the_end_is_given_as_far_as_it_came() -> None:
@@ -285,8 +293,78 @@ def test_answers_without_a_request_are_calls_without_one() -> None:
     call, _ = talk.server(fault(5, call_id=2, context=1))
     assert isinstance(call, CallEvent)
     assert (call.request, call.opnum, call.interface) == (None, None, QMCOMM2)
-    (call,) = calls(talk.server(response(b"late", call_id=3)))
-    assert (call.request, data(call.response), call.interface) == (None, b"late", QMCOMM)
+    assert talk.server(response(b"late", call_id=3)) == []
+    (call,) = calls(talk.association.finish())
+    assert (call.request, call.opnum, data(call.response)) == (None, None, b"late")
+    assert call.interface == QMCOMM
+    assert call.response is not None
+    assert call.response.note == "the request was not captured"
+
+
+def test_a_response_captured_before_its_request_is_paired_with_it() -> None:
+    talk = bound()
+    assert talk.server(response(b"answer", call_id=2, context=1)) == []
+    (call,) = calls(talk.client(request(b"ask", call_id=2, context=1, opnum=9)))
+    assert (data(call.request), data(call.response), call.opnum) == (b"ask", b"answer", 9)
+    assert (call.context_id, call.interface, call.response and call.response.note) == (1, QMCOMM2, "")
+
+
+def test_a_response_captured_before_the_last_fragment_of_its_request_is_paired_with_it() -> None:
+    talk = bound()
+    talk.client(request(b"1", call_id=2, flags=FIRST))
+    assert talk.server(response(b"answer", call_id=2)) == []
+    talk.client(*(request(b"+", call_id=2, flags=0) for _ in range(20)))
+    (call,) = calls(talk.client(request(b"2", call_id=2, flags=LAST)))
+    assert (data(call.request), data(call.response)) == (b"1" + b"+" * 20 + b"2", b"answer")
+    assert call.request is not None
+    assert call.request.complete
+
+
+def test_a_response_that_began_before_its_request_is_paired_with_it() -> None:
+    talk = bound()
+    talk.server(response(b"an", call_id=2, flags=FIRST))
+    assert talk.client(request(b"ask", call_id=2)) == []
+    (call,) = calls(talk.server(response(b"swer", call_id=2, flags=LAST)))
+    assert (data(call.request), data(call.response)) == (b"ask", b"answer")
+
+
+def test_a_response_waits_for_eight_requests_and_no_more() -> None:
+    talk = bound()
+    talk.server(response(b"stray", call_id=2))
+    assert talk.client(*(request(call_id=call_id) for call_id in range(10, 17))) == []
+    (call,) = calls(talk.client(request(call_id=17)))
+    assert (call.request, data(call.response)) == (None, b"stray")
+
+
+def test_sixteen_responses_wait_for_their_requests_the_oldest_goes_first() -> None:
+    talk = bound()
+    events = talk.server(*(response(call_id=call_id) for call_id in range(2, 20)))
+    assert [call.call_id for call in calls(events)] == [2, 3]
+    assert [call.call_id for call in calls(talk.association.finish())] == list(range(4, 20))
+
+
+def test_where_requests_may_be_missing_a_second_answer_takes_the_place_of_the_first() -> None:
+    talk = Talk()
+    talk.server(response(b"to what came before", call_id=2))
+    assert talk.client(request(b"ask", call_id=2)) == []
+    stray, call = calls(talk.server(response(b"answer", call_id=2)))
+    assert (stray.request, stray.opnum, data(stray.response)) == (None, None, b"to what came before")
+    assert (data(call.request), data(call.response)) == (b"ask", b"answer")
+    talk.server(response(b"early", call_id=3))
+    talk.client(request(b"late", call_id=3))
+    (pair,) = calls(talk.client(request(call_id=4)))
+    assert (data(pair.request), data(pair.response)) == (b"late", b"early")
+
+
+def test_a_fault_parts_a_request_from_a_response_held_before_it() -> None:
+    talk = Talk()
+    talk.server(response(b"stray", call_id=2))
+    talk.client(request(b"ask", call_id=2))
+    stray, call, told = talk.server(fault(5, call_id=2))
+    assert isinstance(stray, CallEvent)
+    assert isinstance(call, CallEvent)
+    assert (stray.request, data(stray.response)) == (None, b"stray")
+    assert (data(call.request), call.response, call.fault) == (b"ask", None, told)
 
 
 def test_cancel_and_orphaned_mark_the_call() -> None:
@@ -319,7 +397,7 @@ def test_a_pdu_that_cannot_be_decoded_is_told_with_the_reason() -> None:
     broken = request(call_id=2)[:10] + b"\x40\x00" + request(call_id=2)[12:]
     (event,) = talk.client(broken)
     assert isinstance(event, ControlEvent)
-    assert "auth_length 64" in event.note
+    assert event.note == "a PDU that cannot be decoded: auth-length"
     assert calls(talk.client(request(call_id=3)) + talk.association.finish())
 
 
@@ -335,6 +413,62 @@ def test_the_side_that_sends_requests_is_the_client_whatever_the_caller_says() -
     assert (data(call.request), data(call.response), call.interface) == (b"ask", b"answer", QMCOMM)
     assert isinstance(hole, SkippedBytes)
     assert hole.from_client
+
+
+def test_a_header_inside_a_payload_does_not_decide_which_side_is_the_client() -> None:
+    talk = Talk()
+    talk.server(b"Q" * 20 + bind((0, QMCOMM, NDR)) + b"Q" * 100)
+    talk.client(request(b"ask", call_id=2))
+    assert not talk.association.flipped
+    (call,) = calls(talk.server(response(b"answer", call_id=2)))
+    assert (data(call.request), data(call.response)) == (b"ask", b"answer")
+    bogus = next(event for event in talk.association.finish() if isinstance(event, BindEvent))
+    assert not bogus.from_client
+
+
+def test_a_header_found_behind_other_bytes_stands_while_nothing_else_is_known() -> None:
+    talk = Talk()
+    talk.server(b"half a PDU" + request(b"ask", call_id=2))
+    assert talk.association.flipped
+    talk.client(b"half a PDU" + request(call_id=3))
+    assert talk.association.flipped
+
+
+def test_two_pdus_in_step_correct_which_side_is_the_client() -> None:
+    talk = Talk()
+    talk.server(request(b"a payload that begins like a PDU", call_id=0x4D51))
+    assert talk.association.flipped
+    talk.client(bind((0, QMCOMM, NDR)))
+    assert talk.association.flipped
+    (event,) = talk.server(ack((0, 0, NDR)))
+    assert not talk.association.flipped
+    assert isinstance(event, BindEvent)
+    assert event.from_client
+    talk.client(request(b"ask", call_id=2))
+    (call,) = calls(talk.server(response(b"answer", call_id=2)))
+    assert (data(call.request), data(call.response), call.interface) == (b"ask", b"answer", QMCOMM)
+    (hole,) = talk.association.gap(True, 5, "loss", 9, 90)
+    assert isinstance(hole, SkippedBytes)
+    assert hole.from_client
+
+
+def test_one_contradiction_or_two_apart_correct_nothing() -> None:
+    talk = bound()
+    talk.server(request(call_id=50))
+    talk.client(request(call_id=51))
+    talk.server(request(call_id=52), pdu(77, b"", call_id=53))
+    assert not talk.association.flipped
+    talk.server(request(call_id=54))
+    assert talk.association.flipped
+
+
+def test_callbacks_do_not_change_which_side_is_the_client() -> None:
+    talk = Talk()
+    talk.client(request(b"outer", call_id=2))
+    for _ in range(3):
+        talk.server(request(b"inner", call_id=2))
+        talk.client(response(b"inner answer", call_id=2))
+    assert not talk.association.flipped
 
 
 def test_a_callback_of_the_same_call_id_is_a_call_of_its_own() -> None:
@@ -497,9 +631,61 @@ def test_a_loss_between_fragments_makes_the_stub_incomplete_and_others_stay_whol
     talk.client(request(b"a3", call_id=2, flags=LAST), request(b"whole", call_id=3))
     two, three = calls(talk.server(response(call_id=2), response(call_id=3)))
     assert two.request is not None
-    assert (two.request.data, two.request.complete) == (b"a1a3", False)
+    assert (two.request.data, two.request.complete, two.request.headless) == (b"a1", False, False)
+    assert (two.request.frames, two.request.length) == ((3, 4), 52)
     assert three.request is not None
     assert three.request.complete
+
+
+def test_behind_a_cut_fragment_nothing_is_joined() -> None:
+    talk = bound()
+    talk.client(request(call_id=2))
+    second = response(b"45678", call_id=2, flags=0)
+    talk.server(response(b"123", call_id=2, flags=FIRST) + second[:-3])
+    talk.association.gap(False, 3, "snaplen", 9, 90)
+    (call,) = calls(talk.server(response(b"90", call_id=2, flags=LAST)))
+    assert call.response is not None
+    assert (call.response.data, call.response.complete) == (b"12345", False)
+    assert call.response.note == "the capture cut a PDU"
+    assert call.response.length == 27 + 26 + 26
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        b"what is no PDU",
+        response(b"a fragment", call_id=2, flags=0)[:10]
+        + b"\x40\x00"
+        + response(b"a fragment", call_id=2)[12:],
+    ],
+)
+def test_fragments_are_not_joined_across_what_cannot_be_read(between: bytes) -> None:
+    talk = bound()
+    talk.client(request(call_id=2))
+    talk.server(response(b"1", call_id=2, flags=FIRST), between)
+    (call,) = calls(talk.server(response(b"3", call_id=2, flags=LAST)))
+    assert call.response is not None
+    assert (call.response.data, call.response.complete) == (b"1", False)
+
+
+def test_a_verification_trailer_is_not_looked_for_in_a_part_of_a_stub() -> None:
+    talk = bound()
+    talk.client(request(b"params##" + TRAILER, call_id=2, flags=FIRST))
+    talk.association.gap(True, 100, "loss", 9, 90)
+    talk.client(request(b"more", call_id=2, flags=LAST))
+    (call,) = calls(talk.server(response(call_id=2)))
+    assert call.request is not None
+    assert (call.request.data, call.request.trailer) == (b"params##" + TRAILER, b"")
+
+
+def test_what_cannot_be_opened_behind_a_loss_does_not_seal_what_stood_before_it() -> None:
+    talk, _ = secured()
+    talk.client(request(call_id=2))
+    talk.server(response(seal(b"clear"), call_id=2, flags=FIRST, auth=auth(b"ok")))
+    talk.association.gap(False, None, "loss", 9, 90)
+    (call,) = calls(talk.server(response(b"?", call_id=2, flags=LAST, auth=auth(b"unknown"))))
+    assert call.response is not None
+    assert (call.response.data, call.response.sealed, call.response.complete) == (b"clear", False, False)
 
 
 def test_a_request_cut_by_the_snap_length_keeps_its_opnum_and_what_there_was() -> None:
@@ -543,7 +729,7 @@ def test_open_calls_are_bounded_the_oldest_is_given() -> None:
 
 
 @pytest.mark.parametrize("stub", [b"", bytes(5000)])
-def test_held_bytes_are_bounded_and_no_fragment_is_lost(stub: bytes) -> None:
+def test_held_bytes_are_bounded_and_every_fragment_counts(stub: bytes) -> None:
     association = Association(max_held=20_000)
     events = association.feed(True, request(b"", call_id=1), 1, 0)
     count = 0
@@ -554,7 +740,7 @@ def test_held_bytes_are_bounded_and_no_fragment_is_lost(stub: bytes) -> None:
         count += 1
     events += association.finish()
     stubs = [call.response for call in calls(events) if call.response is not None]
-    assert sum(len(one.data) for one in stubs) == count * len(stub)
+    assert sum(one.length for one in stubs) == count * (24 + len(stub))
     assert not any(one.complete for one in stubs)
     assert association.held_bytes == 0
 
@@ -569,6 +755,47 @@ def test_pending_binds_are_bounded() -> None:
     assert [event.call_id for event in events if isinstance(event, BindEvent)] == [0, 1, 2, 3]
     assert len(association.finish()) == 16
     assert association.held_bytes == 0
+
+
+def test_accepted_contexts_are_held_and_bounded_the_oldest_goes() -> None:
+    talk = Talk()
+    talk.client(bind(*((number, QMCOMM, NDR) for number in range(70))))
+    talk.server(ack(*((0, 0, NDR) for _ in range(70))))
+    assert talk.association.held_bytes == 64 * 400
+    talk.client(bind((69, QMCOMM2, NDR), call_id=2, alter=True))
+    talk.server(ack((0, 0, NDR), call_id=2, alter=True))
+    assert talk.association.held_bytes == 64 * 400
+    talk.client(request(call_id=3, context=5), request(call_id=4, context=6), request(call_id=5, context=69))
+    assert [call.interface for call in calls(talk.association.finish())] == [None, QMCOMM, QMCOMM2]
+    assert talk.association.held_bytes == 0
+
+
+def test_security_contexts_are_held_and_bounded() -> None:
+    association = Association(negotiator=Xor)
+    for number in range(70):
+        for kind in (10, 9):
+            association.feed(
+                True, pdu(16, bytes(4), call_id=1, auth=auth(b"t", context=number, kind=kind)), 1, 0
+            )
+        assert association.held_bytes == 2000 * min(64, number + 1)
+    association.finish()
+    assert association.held_bytes == 0
+
+
+@given(st.lists(st.integers(1, 255), max_size=40))
+def test_the_notes_of_hostile_pdus_are_a_few_fixed_texts(lengths: list[int]) -> None:
+    talk = Talk()
+    talk.server(request(call_id=1))
+    for number, length in enumerate(lengths):
+        whole = request(bytes(number), call_id=number)
+        talk.client(whole[:10] + struct.pack("<H", 24 + number + length) + whole[12:])
+        talk.client(bind(call_id=number, alter=True))
+        talk.server(fault(length, call_id=number))
+    assert {event.note for event in talk.events if isinstance(event, BindEvent | ControlEvent)} <= {
+        "a PDU that cannot be decoded: auth-length",
+        "refused with a fault",
+        "",
+    }
 
 
 PDU_BYTES = st.one_of(
@@ -603,7 +830,7 @@ def run(said: list[tuple[bool, bytes | int | None]], size: int) -> list[RpcEvent
                 events += association.feed(from_client, item[at : at + size], 1, 0)
         else:
             events += association.gap(from_client, item, "loss", 1, 0)
-        assert association.held_bytes <= 3000 + 2 * 65535 + 16 * 8 * 200
+        assert association.held_bytes <= 3000 + 2 * 65535 + 16 * 8 * 200 + 15 * (400 + 2000)
     events += association.finish()
     assert association.held_bytes == 0
     return events
@@ -616,14 +843,14 @@ def test_any_sequence_is_taken_and_splits_change_nothing(
     assert run(said, size) == run(said, 1 << 20)
 
 
-def stub_bytes(event: RpcEvent) -> int:
+def pdu_bytes(event: RpcEvent) -> int:
     if isinstance(event, CallEvent):
-        return sum(len(stub.data) for stub in (event.request, event.response) if stub is not None)
+        return sum(stub.length for stub in (event.request, event.response) if stub is not None)
     return 0
 
 
 @given(SAID)
-def test_every_stub_byte_of_whole_pdus_is_given_once(said: list[tuple[bool, bytes | int | None]]) -> None:
+def test_every_whole_pdu_is_counted_once(said: list[tuple[bool, bytes | int | None]]) -> None:
     whole: list[tuple[bool, bytes | int | None]] = [
         (side, item)
         for side, item in said
@@ -635,9 +862,29 @@ def test_every_stub_byte_of_whole_pdus_is_given_once(said: list[tuple[bool, byte
         and len(item) == item[8]
         and not item[3] & 0x80
     ]
-    assert sum(map(stub_bytes, run(whole, 9))) == sum(
-        len(item) - 24 for _, item in whole if isinstance(item, bytes)
+    assert sum(map(pdu_bytes, run(whole, 9))) == sum(
+        len(item) for _, item in whole if isinstance(item, bytes)
     )
+
+
+@given(st.lists(st.binary(min_size=1, max_size=8), min_size=1, max_size=6), st.data())
+def test_what_is_given_of_a_stub_is_always_where_it_begins(parts: list[bytes], draw: st.DataObject) -> None:
+    whole = b"".join(parts)
+    talk = bound()
+    talk.client(request(call_id=2))
+    harmed = False
+    for number, part in enumerate(parts):
+        flags = FIRST * (number == 0) | LAST * (number == len(parts) - 1)
+        data = response(part, call_id=2, flags=flags)
+        kept = draw.draw(st.sampled_from([len(data), len(data), len(data) - 1, 0]))
+        harmed = harmed or kept < len(data)
+        talk.server(data[:kept])
+        talk.events += talk.association.gap(False, len(data) - kept, "loss", talk.frame, 0)
+    for call in calls(talk.events + talk.association.finish()):
+        if call.response is not None:
+            assert whole.startswith(call.response.data)
+            assert call.response.complete == (not harmed)
+            assert call.response.data == whole or harmed
 
 
 def test_events_are_plain_values() -> None:

@@ -38,6 +38,23 @@ def test_several_pdus_of_one_segment_come_at_once() -> None:
     assert framer.held_bytes == 0
 
 
+def test_a_pdu_that_a_search_came_upon_is_told_from_those_in_step() -> None:
+    framer = PduFramer()
+    events = framer.feed(ONE + b"junk" + TWO + THREE, 1, 0)
+    events += framer.gap(10, "loss", 1, 0)
+    events += framer.feed(ONE + TWO[:30], 2, 0)
+    events += framer.gap(len(TWO) - 30, "snaplen", 2, 0)
+    events += framer.feed(THREE, 3, 0)
+    assert [(event.data[24:], event.found) for event in events if isinstance(event, FramedPdu)] == [
+        (b"one", False),
+        (b"second", True),
+        (b"3", False),
+        (b"one", True),
+        (b"second", False),
+        (b"3", False),
+    ]
+
+
 def test_a_pdu_over_several_segments_names_them_and_takes_the_time_of_the_last_captured() -> None:
     framer = PduFramer()
     assert framer.feed(ONE[:5], 1, 10) == []
