@@ -36,6 +36,7 @@ from msmq_wire.rpc.security import Negotiator
 from msmq_wire.rpc.transfer_properties import MessageProperties, message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
 __all__ = ["RpcReader"]
@@ -225,12 +226,14 @@ class RpcReader:
 
     def _call(self, place: _Place, connection: _Connection, event: CallEvent) -> Iterator[Record]:
         uuid = None if event.interface is None else event.interface.uuid
-        if uuid is not None and interface_name(uuid) is None:
+        offer = connection.association.offered(event.context_id)
+        asked = uuid or (None if offer is None else offer.uuid)
+        if asked is not None and interface_name(asked) is None:
             self._notice(_OTHERS)
             return
         call: DecodedCall | None = decode_call(event)
         if uuid is None:
-            call = self._guess(connection, event)
+            call = self._guess(connection, event, asked)
             if call is not None and call.guessed:
                 yield from self._decide(place, connection)
             elif not connection.msmq:
@@ -241,12 +244,12 @@ class RpcReader:
                 return
         yield from self._call_records(place, call or DecodedCall(event=event), connection.association.account)
 
-    def _guess(self, connection: _Connection, event: CallEvent) -> DecodedCall | None:
-        """What a call of a context that was not bound here is, as far as its context tells."""
+    def _guess(self, connection: _Connection, event: CallEvent, asked: GUID | None) -> DecodedCall | None:
+        """What a call is whose context was not seen accepted: what was asked for, or other calls, may tell."""
         known = connection.guesses.get(event.context_id)
         if known is not None:
             return follow_guess(event, *known)
-        call = guess_call(event)
+        call = guess_call(event, asked)
         if call is not None and call.interface is not None and call.syntax is not None:
             connection.guesses[event.context_id] = call.interface, call.syntax
             if len(connection.guesses) > _UNDECIDED:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.binds import Binds
 from msmq_wire.rpc.calls import Calls, OpenedStub
-from msmq_wire.rpc.events import ControlEvent, RpcEvent, SkippedBytes
+from msmq_wire.rpc.events import ControlEvent, RpcEvent, SkippedBytes, SyntaxId
 from msmq_wire.rpc.pdu import decode_pdu
 from msmq_wire.rpc.pdu_framer import FramedPdu, FramerEvent, GapReason, PduFramer
 from msmq_wire.rpc.pdu_values import (
@@ -89,6 +89,10 @@ class Association:
     def flipped(self) -> bool:
         """Whether the caller takes the server for the client: events say it right, ``feed`` goes on."""
         return self._flipped
+
+    def offered(self, context_id: int) -> SyntaxId | None:
+        """The interface that the client asked for in a context; None where that was not captured."""
+        return None if self._binds is None else self._binds.offered(context_id)
 
     @property
     def account(self) -> str:

@@ -47,6 +47,7 @@ class Binds:
 
     __slots__ = (
         "_negotiator",
+        "_offered",
         "_pending",
         "_security",
         "account",
@@ -63,10 +64,15 @@ class Binds:
         # By auth_context_id, with the auth_type.
         self._security: dict[int, tuple[int, Negotiation | None]] | None = None
         self.contexts: dict[int, tuple[SyntaxId, SyntaxId]] = {}
+        self._offered: dict[int, SyntaxId] = {}
         self.header_signing = False
         self.auth_level = 0
         self.account = ""
         self.held = 0
+
+    def offered(self, context_id: int) -> SyntaxId | None:
+        """The interface that the client asked for in a context, whatever the server said."""
+        return self._offered.get(context_id)
 
     def offer(self, pdu: Bind, framed: FramedPdu, from_client: bool, events: list[RpcEvent]) -> None:
         """Take a bind or alter_context; it is given with its answer."""
@@ -93,6 +99,11 @@ class Binds:
             offset=framed.offset,
             length=len(framed.data),
         )
+        for one in pdu.contexts[:_MAX_CONTEXTS]:
+            self._offered.pop(one.context_id, None)
+            self._offered[one.context_id] = one.abstract_syntax
+        while len(self._offered) > _MAX_CONTEXTS:
+            del self._offered[next(iter(self._offered))]
         self.held += _COST * len(framed.data)
         if len(self._pending) > _MAX_PENDING:
             self._give_up(next(iter(self._pending)), events)

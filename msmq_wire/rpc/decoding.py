@@ -112,17 +112,18 @@ def _opened(method: Method, side: Side, stub: Stub | None, syntax: Syntax) -> In
     return inspect_stub(method.parameters(side), stub.data, own)
 
 
-def guess_call(event: CallEvent) -> DecodedCall | None:
+def guess_call(event: CallEvent, offered: GUID | None = None) -> DecodedCall | None:
     """Decode a call whose presentation context is not known, None when it is not plain that it is MSMQ's.
 
-    That takes evidence: request and response whole, in the clear and without a fault, `_EVIDENCE` bytes
-    together, and a method that both fit to the last byte and without an anomaly. Small calls look alike in
-    many interfaces; `follow_guess` reads those of a context once one of its calls was plain.
+    With ``offered``, the interface that the client asked for, only its syntax is guessed. Without it that
+    takes evidence: request and response whole, in the clear and without a fault, `_EVIDENCE` bytes together,
+    and a method that both fit to the last byte and without an anomaly. Small calls look alike in many
+    interfaces; `follow_guess` reads those of a context once one of its calls was plain.
     """
     request, response = event.request, event.response
     if request is None or response is None or event.fault is not None:
         return None
-    if len(request.data) + len(response.data) < _EVIDENCE:
+    if offered is None and len(request.data) + len(response.data) < _EVIDENCE:
         return None
     if any(stub.sealed or not stub.complete for stub in (request, response)):
         return None
@@ -130,7 +131,7 @@ def guess_call(event: CallEvent) -> DecodedCall | None:
         return None
     for interface in INTERFACES.values():
         method = interface.methods.get(event.opnum)
-        if method is None:
+        if method is None or offered not in (None, interface.uuid):
             continue
         for syntax in _syntaxes(None, request):
             call = _decoded(event, interface, method, syntax, guessed=True)

@@ -196,6 +196,24 @@ def test_small_calls_without_a_bind_are_claimed_by_nobody(opnum: int, asked: byt
     assert sum(wire.notices.values()) == 1
 
 
+def test_a_foreign_interface_is_foreign_also_where_the_answer_to_the_bind_is_missing() -> None:
+    wire = Wire()
+    method = _BY_NAME["RemoteRead"].methods[7]
+    assert wire.client(bind(_FOREIGN)) == []
+    wire.client(request(2, 7, stub(method.request, {"ph_context": _QUEUE})))
+    assert wire.server(response(2, stub(method.response, {}))) == []
+    assert sum(wire.notices.values()) == 1
+
+
+def test_what_was_asked_for_names_the_interface_where_the_answer_is_missing() -> None:
+    wire = Wire()
+    wire.client(bind(_BY_NAME["qm2qm"].uuid))
+    wire.client(request(2, 6, bytes(4)))
+    (record,) = wire.server(response(2, bytes(4)))
+    assert (record.packet.interface, record.packet.method) == ("qm2qm", "RemoteQMPurgeQueue")
+    assert record.packet.guessed
+
+
 def test_small_calls_wait_until_a_plain_one_tells_what_their_context_is() -> None:
     wire = Wire()
     method = _BY_NAME["RemoteRead"].methods[6]
