@@ -245,7 +245,7 @@ class RpcReader:
         yield from self._call_records(place, call or DecodedCall(event=event), connection.association.account)
 
     def _guess(self, connection: _Connection, event: CallEvent, asked: GUID | None) -> DecodedCall | None:
-        """What a call is whose context was not seen accepted: what was asked for, or other calls, may tell."""
+        """What a call is whose context was not seen accepted, as what was asked or other calls tell."""
         known = connection.guesses.get(event.context_id)
         if known is not None:
             return follow_guess(event, *known)
