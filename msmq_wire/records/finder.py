@@ -109,7 +109,7 @@ class PacketFinder:
             notices=self.notices,
             negotiator=negotiator,
         )
-        self._kinds: dict[int, bool] = {}  # streams on other ports: whether they are DCE/RPC
+        self._readers: dict[int, RpcReader | None] = {}  # of streams on other ports; None: the framers
 
     def carried_by(self, frame: int, frames: tuple[int, ...]) -> None:
         """Say that what will come as ``frame`` was put together from several frames (IP fragments)."""
@@ -132,7 +132,7 @@ class PacketFinder:
         if MSMQ_PORT in (endpoints[1], endpoints[3]):
             return False
         flow = self.tcp.flow(endpoints)
-        return flow is None or self._kinds.get(flow.connection.stream, True)
+        return flow is None or self._readers.get(flow.connection.stream, self._calls) is not None
 
     def hesitates(self, endpoints: Endpoints) -> bool:
         """Whether segments are kept until it is known what the connection is."""
@@ -314,13 +314,15 @@ class PacketFinder:
         for event in events:
             match event:
                 case StreamBytes(stream, direction, _, data, frame, time):
-                    if self._carries_calls(stream, data):
-                        records += self._calls.feed(stream, direction, data, frame, time)
+                    reader = self._reader(stream, data)
+                    if reader is not None:
+                        records += reader.feed(stream, direction, data, frame, time)
                     else:
                         records += self.framed((stream, direction), data, frame, time)
                 case StreamGap(stream, direction, _, length, reason, frame, time):
-                    if self._carries_calls(stream, b""):
-                        records += self._calls.gap(stream, direction, length, reason, frame, time)
+                    reader = self._reader(stream, b"")
+                    if reader is not None:
+                        records += reader.gap(stream, direction, length, reason, frame, time)
                         continue
                     framer = self.framer((stream, direction))
                     before = framer.pending_cost
@@ -333,19 +335,18 @@ class PacketFinder:
                     records += self._step(event)
         return records
 
-    def _carries_calls(self, stream: int, data: bytes) -> bool:
-        """Whether a stream is DCE/RPC; on other ports than 1801 its first bytes decide."""
-        known = self._kinds.get(stream)
-        if known is None:
+    def _reader(self, stream: int, data: bytes) -> RpcReader | None:
+        """Return what reads a stream beside the framers; on other ports than 1801 its first bytes decide."""
+        if stream not in self._readers:
             src, sport, dst, dport = endpoints = self.tcp.connection(stream)
             if MSMQ_PORT in (sport, dport):
-                return False
-            if len(data) < _COMMON_HEADER:
-                known = self._followed.get(endpoints) or self._followed.get((dst, dport, src, sport)) or False
+                calls = False
+            elif len(data) < _COMMON_HEADER:
+                calls = self._followed.get(endpoints) or self._followed.get((dst, dport, src, sport)) or False
             else:
-                known = starts_pdu(data)
-            self._kinds[stream] = known
-        return known
+                calls = starts_pdu(data)
+            self._readers[stream] = self._calls if calls else None
+        return self._readers[stream]
 
     def framer(self, key: tuple[int, int]) -> PacketFramer:
         """Return the framer of ``(stream, direction)``, which is now the one fed last."""
@@ -385,8 +386,9 @@ class PacketFinder:
             records += self._end((event.stream, event.direction))
         elif event.kind in ("closed", "evicted"):
             records += self._end((event.stream, 0)) + self._end((event.stream, 1))
-            if self._kinds.pop(event.stream, False):
-                records += self._calls.end(event.stream)
+            reader = self._readers.pop(event.stream, None)
+            if reader is not None:
+                records += reader.end(event.stream)
         if self._streams:
             src, dst = self.names(event.stream, event.direction)
             records.append(
