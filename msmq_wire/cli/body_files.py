@@ -10,8 +10,8 @@ import os
 import re
 import unicodedata
 
-from msmq_wire.cli.body_content import classify_body
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.bodies import open_body
 
 __all__ = ["BodyFiles", "file_name_part"]
 
@@ -48,7 +48,7 @@ class BodyFiles:
         """
         part = file_name_part(label)
         stem = f"{id_}-{part}" if part else str(id_)
-        extension = classify_body(body, body_type).extension
+        extension = open_body(body, body_type).extension
         if cut:
             extension = f"cut.{extension}"
         for attempt in range(1, _TRIES):

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.cli.body_content import classify_body
 from msmq_wire.cli.message_body import message_body
+from msmq_wire.records.bodies import open_body
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.view import message_view, view
@@ -126,7 +126,7 @@ class Subject:
         body = message_body(self.record)
         if body is None:
             return None
-        content = classify_body(body.data, body.body_type)
+        content = open_body(body.data, body.body_type)
         return body.data.decode("latin-1") if content.text is None else content.text
 
     @cached_property

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.cli.body_content import classify_body
 from msmq_wire.cli.body_files import file_name_part
 from msmq_wire.cli.commands.messages import KEYS
 
@@ -141,36 +140,6 @@ def test_a_file_name_part_is_short_plain_and_no_path(label: str) -> None:
     part = file_name_part(label)
     assert len(part) <= 60
     assert all(c.isascii() and (c.isalnum() or c in "-_") for c in part)
-
-
-@pytest.mark.parametrize(
-    ("body", "body_type", "kind", "text"),
-    [
-        (b'<?xml version="1.0"?><a/>', 0, "xml", '<?xml version="1.0"?><a/>'),
-        (b"\xef\xbb\xbf<a/>", 0, "xml", "<a/>"),
-        (b'{"a": 1}', 0, "json", '{"a": 1}'),
-        (b"{not json", 0, "text", "{not json"),
-        ("Größe".encode(), 0, "text", "Größe"),
-        ("Gr\u00f6\u00dfe".encode("utf-16-le") + b"\0\0", 8, "text", "Größe"),
-        ("plain".encode("utf-16-le"), 0, "text", "plain"),
-        ("Größe".encode()[:3], 0, "text", "Gr"),
-        (b"\x2a\0\0\0", 3, "number", "42"),
-        (b"\xff\xff\xff\xff", 3, "number", "-1"),
-        (b"\x00\x01\x00\x00\x00\xff\xff\xff\xff\x01", 0x300, "binary", None),
-        (b"abc\x1b[0m", 0, "binary", None),
-        (b"", 0, "binary", None),
-    ],
-)
-def test_a_body_is_classified_by_what_it_holds(
-    body: bytes, body_type: int, kind: str, text: str | None
-) -> None:
-    found = classify_body(body, body_type)
-    assert (found.kind, found.text) == (kind, text)
-
-
-@given(st.binary(max_size=100), st.integers(0, 0xFFFFFFFF))
-def test_any_body_is_classified(body: bytes, body_type: int) -> None:
-    assert classify_body(body, body_type).extension in {"xml", "json", "txt", "bin"}
 
 
 _CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"

@@ -31,12 +31,15 @@ def seeds() -> dict[str, list[bytes]]:
     pcapngs = [_pcap([*frames, _other_link(frames[0])]) for frames in captures]
     return {
         "fuzz_inspect": _inspected(structures),
+        "fuzz_body": _bodies(),
         "fuzz_calls": _conversations(),
+        "fuzz_envelope": _envelopes(),
         "fuzz_framer": [
             *(b"\0" + stream for stream in streams),
             b"\x03\x20\x00\x00\x60\x00\x10\x80\x00\xff" + streams[0],
             b"\x1a\x20\x00\x00\x60\x00\x10" + b"noise" + streams[-1],
         ],
+        "fuzz_http": _http(),
         "fuzz_pcap": [*pcaps, *(file for file in files if file[:4] in _PCAP_MAGICS)],
         "fuzz_pcapng": [
             *pcapngs,
@@ -61,6 +64,32 @@ def fixtures() -> list[tuple[str, bytes]]:
     return found
 
 
+def _bodies() -> list[bytes]:
+    """Bodies of every kind, each behind its type and without or with headers."""
+    headers = b"<ArrayOfHeaderInfo><HeaderInfo><Key>k</Key><Value>v</Value></HeaderInfo></ArrayOfHeaderInfo>"
+    streams = []
+    for path in sorted((_FIXTURES / "bodies").glob("*.hex")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        streams.append(bytes.fromhex("".join(line.partition("#")[0] for line in lines)))
+    framed = b"\0\1\0\1\3\2\3a:b\3\3\x0c\6\4<a/>\5\2<a\2/>\0\7"
+    array = bytes.fromhex("0001000000ffffffff0100000000000000 0701000000000100000003000000 00080a0000000b")
+    contents = [
+        *((0x300, stream) for stream in [*streams, array]),
+        (0x1011, framed),
+        (0, b"<a b='c'>text<d/></a>"),
+        (0, b'{"messageType": ["urn:message:A"], "message": {"a": [1.5, null]}}'),
+        (0, gzip.compress(b'{"a": 1}', mtime=0)),
+        (8, "text".encode("utf-16-le")),
+        (30, b"text"),
+        (68, bytes(16) + b"<a/>"),
+        (69, bytes.fromhex("d0cf11e0a1b11ae1") + bytes(22) + b"\x09\0" + bytes(600)),
+        *((type_, bytes(8)) for type_ in (5, 6, 7, 20, 64, 0x1003)),
+    ]
+    inputs = [struct.pack("<HB", type_, 0) + content for type_, content in contents]
+    inputs.append(struct.pack("<HB", 0, len(headers)) + headers + b"<a/>")
+    return inputs
+
+
 def _conversations() -> list[bytes]:
     """The payloads of the recorded conversations, as far as they go into an input."""
     inputs = []
@@ -77,6 +106,47 @@ def _conversations() -> list[bytes]:
                 pieces += struct.pack("<BH", from_server, len(payload)) + payload
         inputs += [b"\0" + pieces, b"\1" + pieces]
     return inputs
+
+
+def _envelopes() -> list[bytes]:
+    """The envelopes of the documented SRMP messages, two of them in UTF-16, and a signature."""
+    found = []
+    for path in sorted((_FIXTURES / "srmp").glob("*.http")):
+        data = path.read_bytes()
+        start, end = data.find(b"<se:Envelope"), data.find(b"</se:Envelope>")
+        if start >= 0:
+            found.append(data[start : end + len(b"</se:Envelope>")])
+    signature = (
+        b'<Signature xmlns="http://www.w3.org/2000/02/xmldsig#"><SignedInfo><SignatureMethod Algorithm="a"/>'
+        b'<Reference URI="cid:body@b"><DigestMethod Algorithm="c"/><DigestValue>AAEC</DigestValue>'
+        b"</Reference></SignedInfo><SignatureValue>AA==</SignatureValue></Signature>"
+    )
+    wide = [(one.decode("utf-8") + "\0").encode("utf-16-le") for one in found[:2]]
+    return [*found, *wide, found[0].replace(b"</se:Header>", signature + b"</se:Header>")]
+
+
+def _http() -> list[bytes]:
+    """Requests of an SRMP sender and answers to them: whole, chunked, pipelined, cut and with gaps."""
+    body = b"--MSMQ - SOAP boundary, 7\r\nContent-Type: text/xml\r\nContent-Length: 4\r\n\r\n<x/>"
+    body += b"--MSMQ - SOAP boundary, 7\r\nContent-Length: 3\r\n\r\nabc--MSMQ - SOAP boundary, 7--\r\n"
+    head = b'POST /msmq/q HTTP/1.1\r\nHost: h\r\nSOAPAction: "MSMQMessage"\r\n'
+    related = b'Content-Type: multipart/related; boundary="MSMQ - SOAP boundary, 7";\r\n\ttype=text/xml\r\n'
+    request = head + related + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    chunked = head + b"Transfer-Encoding: chunked\r\n\r\n4\r\n<x/>\r\n0\r\nA: b\r\n\r\n"
+    ok = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    until_close = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 500 Error\r\n\r\nuntil the end"
+
+    def piece(kind: int, data: bytes = b"", gap: int = 0) -> bytes:
+        return struct.pack("<BH", kind, len(data) or gap) + data
+
+    return [
+        b"\0" + piece(0, request) + piece(1, ok),
+        b"\0" + piece(0, request + chunked) + piece(1, ok + until_close),
+        b"\0" + piece(0, request[:-20]) + piece(2, gap=20) + piece(0, chunked) + piece(1, ok * 2),
+        b"\0" + piece(0, request[:300]) + piece(6) + piece(0, b"noise" + chunked) + piece(1, ok),
+        b"\x10" + piece(0, request * 4) + piece(3, gap=9) + piece(1, b"noise" + ok),
+        b"\0" + piece(0, body.replace(b"MSMQ - SOAP boundary, 7", b"b")),
+    ]
 
 
 def _inspected(structures: Iterable[tuple[str, bytes]]) -> list[bytes]:

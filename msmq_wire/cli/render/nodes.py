@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from msmq_wire.cli.body_content import classify_body
 from msmq_wire.cli.render.meanings import BIT_MEANINGS, SHOWN_AT_ZERO, is_reserved
 from msmq_wire.cli.render.values import (
     INLINE_BYTES,
@@ -24,6 +23,7 @@ from msmq_wire.cli.render.values import (
 )
 from msmq_wire.engines import reference
 from msmq_wire.errors import DecodeError
+from msmq_wire.records.bodies import caption, open_body
 from msmq_wire.records.view import address_text, element_format_name, security_id_text
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
@@ -291,11 +291,10 @@ class _Builder:
         if len(value) < header.message_size:
             size = f"{len(value)} of {count_text(header.message_size, 'byte')}"
         encrypted = bool(header.privacy_level)
-        content = classify_body(b"" if encrypted else value, header.body_type)
-        words = {"binary": "", "number": content.text or "", "xml": "XML", "json": "JSON", "text": "text"}
-        note = "encrypted" if encrypted else f"{content.encoding} {words[content.kind]}".strip()
+        content = open_body(b"" if encrypted else value, header.body_type)
+        note = "encrypted" if encrypted else caption(content)
         node = self.spanned("message_body", path, size, note, value)
-        text = None if content.kind == "number" else content.text
+        text = None if content.scalar else content.text
         node.block = Block(value, 0 if node.span is None else node.span.offset, text)
         return node
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msmq_wire.cli.body_content import classify_body
 from msmq_wire.cli.render.call_nodes import call_nodes
 from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, status_text
 from msmq_wire.cli.render.nodes import Block, Node, NodeOptions, place_marks
 from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text, identifier_text
 from msmq_wire.errors import DecodeError
+from msmq_wire.records.bodies import caption, open_body
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.rpc.security import AuthenticationLevel, AuthenticationType
 from msmq_wire.rpc.transfer_properties import MessageProperties
@@ -178,8 +178,7 @@ def _body(message: MessageProperties, value: bytes, path: str) -> Node:
     if message.body_length is not None and len(value) < message.body_length:
         size = f"{len(value)} of {count_text(message.body_length, 'byte')}"
     encrypted = bool(message.body_encrypted)
-    content = classify_body(b"" if encrypted else value, message.body_type or 0)
-    words = {"binary": "", "number": content.text or "", "xml": "XML", "json": "JSON", "text": "text"}
-    note = "encrypted" if encrypted else f"{content.encoding} {words[content.kind]}".strip()
-    text = None if content.kind == "number" else content.text
+    content = open_body(b"" if encrypted else value, message.body_type or 0)
+    note = "encrypted" if encrypted else caption(content)
+    text = None if content.scalar else content.text
     return Node("body", size, note, path=path, block=Block(value, 0, text))

@@ -1,0 +1,50 @@
+"""Compressed bodies: gzip, zlib and bare deflate.
+
+The rule kept here: at most 1 MiB is ever unpacked, to say what is inside; the bytes stay as they are.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Literal
+
+import msgspec
+
+__all__ = ["LARGEST_INFLATED", "Inflated", "inflate"]
+
+LARGEST_INFLATED = 1 << 20
+_SHORTEST_DEFLATE = 16
+
+_FORMATS: dict[str, int] = {"gzip": 31, "zlib": 15, "deflate": -15}
+
+
+class Inflated(msgspec.Struct, frozen=True):
+    """What was unpacked, at most 1 MiB; ``whole`` when that is all and the check sum is right."""
+
+    format: Literal["gzip", "zlib", "deflate"]
+    data: bytes
+    whole: bool
+
+
+def inflate(data: bytes) -> Inflated | None:
+    """Unpack the beginning of a compressed body; None when it is not one.
+
+    Bare deflate has no mark of its own and is accepted only when all of the bytes are one stream.
+    """
+    if data[:3] == b"\x1f\x8b\x08":
+        return _inflated("gzip", data)
+    if data[:1] == b"\x78" and len(data) > 2 and int.from_bytes(data[:2], "big") % 31 == 0:
+        return _inflated("zlib", data)
+    if len(data) < _SHORTEST_DEFLATE:
+        return None
+    found = _inflated("deflate", data)
+    return found if found is not None and found.whole and found.data else None
+
+
+def _inflated(name: Literal["gzip", "zlib", "deflate"], data: bytes) -> Inflated | None:
+    stream = zlib.decompressobj(_FORMATS[name])
+    try:
+        inflated = stream.decompress(data, LARGEST_INFLATED)
+    except zlib.error:
+        return None
+    return Inflated(name, inflated, stream.eof and not stream.unused_data)

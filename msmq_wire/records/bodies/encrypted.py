@@ -1,0 +1,110 @@
+"""What is known about a body that is encrypted: the cipher, the provider, the size of the key.
+
+The rule kept here: nothing is decrypted, and the bytes are not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from msmq_wire.records.bodies.body import Body
+from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
+from msmq_wire.wire.headers.security_header import SecurityHeader
+from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, PrivacyLevel
+
+__all__ = ["EncryptedBody", "encrypted_as", "encrypted_body"]
+
+# [MS-MQQB] 2.4.2: type SIMPLEBLOB, version 2, two reserved bytes, then the algorithm of the key.
+_SIMPLE_BLOB = bytes.fromhex("01020000")
+
+
+class EncryptedBody(msgspec.Struct, frozen=True, kw_only=True):
+    """How a body is encrypted ([MS-MQMQ] 2.2.19.3, 2.2.20.6); what the headers do not say is None.
+
+    ``privacy_level`` and ``algorithm`` are numbers as on the wire, ``key`` the encrypted symmetric key,
+    ``provider`` the name of the cryptographic provider, empty
+    for the default one. ``declared`` is false where only the privacy level speaks of encryption, not the EB
+    bit.
+    """
+
+    declared: bool = True
+    privacy_level: int | None = None
+    algorithm: int | None = None
+    key: bytes = b""
+    provider: str = ""
+    provider_type: int | None = None
+
+    @property
+    def key_algorithm(self) -> int | None:
+        """The algorithm in the SIMPLEBLOB of the key; None when the key is none."""
+        if len(self.key) < 12 or self.key[:4] != _SIMPLE_BLOB:
+            return None
+        return int.from_bytes(self.key[4:8], "little")
+
+
+def encrypted_body(packet: Any) -> EncryptedBody | None:
+    """How the body of a packet is encrypted; None when it is not.
+
+    The packet may be a part of one; EB of SecurityHeader or PrivacyLevel of MessagePropertiesHeader count.
+    """
+    security = getattr(packet, "security_header", None)
+    properties = getattr(packet, "message_properties_header", None)
+    level = algorithm = None
+    if isinstance(properties, MessagePropertiesHeader):
+        level, algorithm = _integer(properties.privacy_level), _integer(properties.encryption_algorithm)
+    key, provider, provider_type, declared = b"", "", None, False
+    if isinstance(security, SecurityHeader):
+        declared = isinstance(security.flags, int) and bool(security.bit("eb"))
+        data = security.security_data
+        found = getattr(data, "encryption_key", None)
+        key = found if isinstance(found, bytes) else b""
+        info = getattr(data, "provider_info", None)
+        name = getattr(info, "provider_name", None)
+        provider = "" if name is None or name is msgspec.UNSET else str(name.text)
+        provider_type = _integer(getattr(info, "provider_type", None))
+    if not declared and not level:
+        return None
+    return EncryptedBody(
+        declared=declared,
+        privacy_level=level,
+        algorithm=algorithm,
+        key=key,
+        provider=provider,
+        provider_type=provider_type,
+    )
+
+
+def encrypted_as(encryption: EncryptedBody, size: int) -> Body:
+    """The body of ``size`` bytes that was encrypted like that."""
+    rows = [("size", f"{size} bytes")]
+    if encryption.privacy_level is not None:
+        rows.append(("privacy_level", _named(PrivacyLevel, encryption.privacy_level)))
+    cipher = ""
+    if encryption.algorithm is not None:
+        cipher = _named(EncryptionAlgorithm, encryption.algorithm)
+        rows.append(("encryption_algorithm", cipher))
+    rows.append(("provider", encryption.provider or "default"))
+    if encryption.provider_type is not None:
+        rows.append(("provider_type", str(encryption.provider_type)))
+    rows.append(("encryption_key", f"{len(encryption.key)} bytes"))
+    if encryption.key_algorithm is not None:
+        rows.append(("key_algorithm", _named(EncryptionAlgorithm, encryption.key_algorithm)))
+    return Body(
+        kind="encrypted",
+        confidence="declared" if encryption.declared else "likely",
+        title="encrypted",
+        details=tuple(rows),
+    )
+
+
+def _integer(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _named(names: type[PrivacyLevel] | type[EncryptionAlgorithm], value: int) -> str:
+    try:
+        return f"{names(value).name} ({value:#x})"
+    except ValueError:
+        return f"{value:#x}"
