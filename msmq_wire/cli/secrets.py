@@ -89,7 +89,7 @@ def negotiator_for(
     try:
         keys = Secrets.of(keytabs=files).keys
     except DecodeError as error:
-        raise typer.BadParameter(f"no keytab: {error.message}", param_hint=_KEYTAB) from None
+        raise typer.BadParameter(error.message, param_hint=_KEYTAB) from None
     return negotiator(Secrets(known.nt_hashes, keys))
 
 
