@@ -30,6 +30,7 @@ __all__ = [
 NDR_SYNTAX = GUID.parse("8a885d04-1ceb-11c9-9fe8-08002b104860")
 NDR64_SYNTAX = GUID.parse("71710533-beba-4937-8319-b5dbef9ccc36")
 _EVIDENCE = 56
+"""Bytes of request and response together below which calls of many interfaces look alike."""
 _PADDING = 7
 """Zeros that may stand behind the last parameter."""
 

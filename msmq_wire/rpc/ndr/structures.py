@@ -22,6 +22,7 @@ from msmq_wire.rpc.ndr.types import NdrType, Scope
 from msmq_wire.wire.expressions import ABSENT
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import View
+from msmq_wire.wire.nodes import named
 
 __all__ = ["Fields", "Member", "NdrStruct", "Parameters", "members"]
 
@@ -277,7 +278,7 @@ class Fields(NdrType):
                             else one.referent(writer, state)
                         )
                     except EncodeError as error:
-                        raise _named(error, self.names[place]) from None
+                        raise named(error, self.names[place]) from None
                 try:
                     writer.write(step.layout.pack(*raw))
                 except struct.error:
@@ -293,7 +294,7 @@ class Fields(NdrType):
                 else:
                     one.write_flat(writer, state, scope)
             except EncodeError as error:
-                raise _named(error, self.names[place]) from None
+                raise named(error, self.names[place]) from None
 
     def _misfit(self, run: Run, raw: list[Any], syntax: Syntax) -> EncodeError:
         """The error for the member of a run that `struct` refused."""
@@ -314,7 +315,7 @@ class Fields(NdrType):
             try:
                 self.types[place].write_deferred(writer, getattr(value, self.names[place]), own)
             except EncodeError as error:
-                raise _named(error, self.names[place]) from None
+                raise named(error, self.names[place]) from None
 
 
 class Parameters(Fields):
@@ -347,7 +348,3 @@ class Parameters(Fields):
 
 def _joined(name: str, path: str) -> str:
     return name + path if not path or path.startswith("[") else f"{name}.{path}"
-
-
-def _named(error: EncodeError, name: str) -> EncodeError:
-    return EncodeError(error.message, path=_joined(name, error.path))
