@@ -22,22 +22,21 @@ from msmq_wire.reassembly.stream import MAX_PENDING
 from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, TAIL_RUNS
 from msmq_wire.reassembly.tcp_events import SYN, Endpoints, TcpSegment
 from msmq_wire.reassembly.tcp_flow import TAIL_TOTAL, Connection, Flow
-from msmq_wire.records.finder import HTTPS_PORTS, NOT_MSMQ, PacketFinder
-from msmq_wire.rpc.pdu import is_credible as starts_pdu
+from msmq_wire.records.finder import NOT_MSMQ, PacketFinder
+from msmq_wire.records.recognition import FIRST_BYTES, HTTPS_PORTS, LOOKED_AT, recognise
 
 __all__ = ["Piece"]
 
 _CONTENT = np.dtype(
     {
-        "names": ["word", "space", "tls", "hello"],
-        "formats": [">u4", "u1", ">u2", "u1"],
-        "offsets": [0, 4, 0, 5],
+        "names": ["tls", "hello"],
+        "formats": [">u2", "u1"],
+        "offsets": [0, 5],
         "itemsize": 6,
     }
 )
-_POST, _TLS = int.from_bytes(b"POST", "big"), 0x1603
-_RPC_VERSION = 5
-_COMMON_HEADER = 16
+_TLS = 0x1603
+_FIRST_BYTES = np.frombuffer(bytes(FIRST_BYTES), np.uint8)
 _SHOWN = 256  # of a payload that is noted
 _FEW_SEGMENTS = 4  # a run that is not worth more than taking its segments one by one
 
@@ -135,9 +134,11 @@ class Piece:
         plain_full = full[self._at[full] >= 0]
         believed[plain_full] = credible(self._chunk.data, self._at[plain_full], self._size[plain_full])
         first = np.frombuffer(self._chunk.data, np.uint8)[self._at[plain_full]]
-        for place in plain_full[first == _RPC_VERSION].tolist():
+        dport = self._plain.dport[connections.order]
+        for place in plain_full[np.isin(first, _FIRST_BYTES)].tolist():
             at, size = int(self._at[place]), int(self._size[place])
-            believed[place] |= starts_pdu(self._chunk.data[at : at + min(size, _COMMON_HEADER)])
+            payload = bytes(self._chunk.data[at : at + min(size, LOOKED_AT)])
+            believed[place] |= recognise(payload, int(dport[place])) is not None
         # What is not plain is for the finder to judge.
         believed[full] |= self._at[full] < 0
         syns, credibles = connections.any(syn), connections.any(believed)
@@ -172,13 +173,12 @@ class Piece:
     def _skip(self, places: Array) -> None:
         """Count segments of connections that are not followed, and note what may be MSMQ all the same."""
         self._skipped += len(places)
-        places = places[self._size[places] > 4]
+        places = places[self._size[places] > 5]
         if not len(places):
             return
         start = rows_at(self._chunk.data, _CONTENT, self._at[places])
         dport = self._plain.dport[self._connections.order[places]]
-        noted = (start["word"] == _POST) & (start["space"] == 0x20)
-        noted |= (start["tls"] == _TLS) & (start["hello"] == 1) & np.isin(dport, list(HTTPS_PORTS))
+        noted = (start["tls"] == _TLS) & (start["hello"] == 1) & np.isin(dport, list(HTTPS_PORTS))
         for number in np.flatnonzero(noted).tolist():
             at, size = int(self._at[places[number]]), int(self._size[places[number]])
             payload = bytes(self._chunk.data[at : at + min(size, _SHOWN)])

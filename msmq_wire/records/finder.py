@@ -9,10 +9,10 @@ from __future__ import annotations
 import ipaddress
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from msmq_wire.engines.codec import inspect
-from msmq_wire.reassembly.stream import MARK_COST, FramedPacket, FramerEvent, PacketFramer, is_credible
+from msmq_wire.reassembly.stream import MARK_COST, FramedPacket, FramerEvent, PacketFramer
 from msmq_wire.reassembly.tcp import SYN, TcpReassembler
 from msmq_wire.reassembly.tcp_events import (
     Endpoints,
@@ -23,15 +23,15 @@ from msmq_wire.reassembly.tcp_events import (
     TcpEvent,
     TcpSegment,
 )
+from msmq_wire.records.recognition import HTTPS_PORTS, Content, content_of, recognise
 from msmq_wire.records.record import FoundPacket, Item, Record
 from msmq_wire.records.rpc_reader import RpcReader
-from msmq_wire.rpc.pdu import is_credible as starts_pdu
+from msmq_wire.records.srmp_reader import SrmpReader
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
 
 __all__ = [
-    "HTTPS_PORTS",
     "MSMQ_PORT",
     "NOT_MSMQ",
     "NOT_MSMQ_UDP",
@@ -42,7 +42,6 @@ __all__ = [
 
 MSMQ_PORT = 1801
 PING_PORT = 3527
-HTTPS_PORTS = frozenset((443, 8443))
 
 NOT_MSMQ = "TCP, not MSMQ"
 """Why a frame is skipped that belongs to another TCP connection."""
@@ -57,7 +56,6 @@ _MAX_UNDECIDED = 4096
 _MAX_CARRIED = 1 << 17
 """Frames of fragments remembered, all datagrams together."""
 _UNDECIDED_SEGMENTS = 4
-_COMMON_HEADER = 16
 
 
 def endpoint(address: bytes, port: int) -> str:
@@ -66,13 +64,16 @@ def endpoint(address: bytes, port: int) -> str:
     return f"{ip}:{port}" if ip.version == 4 else f"[{ip}]:{port}"
 
 
+Reader: TypeAlias = RpcReader | SrmpReader
+
+
 class PacketFinder:
     """Follows MSMQ traffic through one capture.
 
     ``ports`` are TCP ports followed beside 1801; other connections are followed from the segment on that
-    starts with a credible header, of a packet or of a DCE/RPC PDU. ``negotiator`` makes what opens sealed
-    calls. With ``streams`` the steps of connections become ``tcp_stream`` records.
-    ``first_id`` numbers the first record. Each method returns what its argument completes, packets undecoded;
+    starts with a credible header: of a packet, of a DCE/RPC PDU, or of an HTTP request to MSMQ.
+    ``negotiator`` makes what opens sealed calls. With ``streams`` the steps of connections become
+    ``tcp_stream`` records. ``first_id`` numbers the first record. Each method returns what its argument completes, packets undecoded;
     ``understood`` counts the frames that belong to followed traffic, ``skipped`` the others by reason,
     ``notices`` what a reader should know beside that, such as traffic that is opaque. ``next_id`` numbers the
     next record, ``tcp`` puts the segments in order. What can be a ping only because of its port is decoded.
@@ -95,21 +96,22 @@ class PacketFinder:
         self._framers: OrderedDict[tuple[int, int], PacketFramer] = OrderedDict()  # longest unfed first
         self._held = 0
         self._names: dict[int, tuple[str, str]] = {}
-        self._followed: OrderedDict[Endpoints, bool] = OrderedDict()  # whether it is DCE/RPC
+        self._followed: OrderedDict[Endpoints, Content] = OrderedDict()
         self._undecided: OrderedDict[Endpoints, list[TcpSegment]] = OrderedDict()
         self._carriers: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         self._carried = 0
         self.understood = 0
         self.skipped: Counter[str] = Counter()
         self.notices: Counter[str] = Counter()
-        self._calls = RpcReader(
-            record=self._record,
-            names=self.names,
-            frames=self._frames,
-            notices=self.notices,
-            negotiator=negotiator,
-        )
-        self._readers: dict[int, RpcReader | None] = {}  # of streams on other ports; None: the framers
+        basis: dict[str, Any] = {
+            "record": self._record,
+            "names": self.names,
+            "frames": self._frames,
+            "notices": self.notices,
+        }
+        self._calls = RpcReader(negotiator=negotiator, **basis)
+        self._http = SrmpReader(**basis)
+        self._readers: dict[int, Reader | None] = {}  # of streams on other ports; None: the framers
 
     def carried_by(self, frame: int, frames: tuple[int, ...]) -> None:
         """Say that what will come as ``frame`` was put together from several frames (IP fragments)."""
@@ -128,7 +130,7 @@ class PacketFinder:
         return endpoints in self._followed or (dst, dport, src, sport) in self._followed
 
     def wants_each(self, endpoints: Endpoints) -> bool:
-        """Whether segments between ``(src, sport, dst, dport)`` must come one by one: they may be calls."""
+        """Whether segments between ``(src, sport, dst, dport)`` must come one by one: no framer reads it."""
         if MSMQ_PORT in (endpoints[1], endpoints[3]):
             return False
         flow = self.tcp.flow(endpoints)
@@ -231,6 +233,7 @@ class PacketFinder:
         for key in list(self._framers):
             records += self._end(key)
         records += self._calls.finish()
+        records += self._http.finish()
         for segments in self._undecided.values():
             self.skipped[NOT_MSMQ] += len(segments)
         self._undecided.clear()
@@ -273,16 +276,16 @@ class PacketFinder:
             self.understood += 1
             return [segment]
         place = reverse if reverse in self._undecided else key
-        calls = segment.payload[:1] == b"\5" and starts_pdu(segment.payload)
-        if calls or (segment.payload and is_credible(segment.payload)):
+        content = recognise(segment.payload, segment.dport)
+        if content is not None:
             waiting = self._undecided.pop(place, [])
-            self._followed[key] = calls
+            self._followed[key] = content
             if len(self._followed) > _MAX_UNDECIDED:
                 self._followed.popitem(last=False)
             self.understood += len(waiting) + 1
             return [*waiting, segment]
         if segment.payload:
-            if segment.dport in HTTPS_PORTS or segment.payload.startswith(b"POST "):
+            if segment.dport in HTTPS_PORTS:
                 self.name_content(segment.payload, f"port {segment.dport}")
             self.skipped[NOT_MSMQ] += len(self._undecided.pop(place, ())) + 1
         elif segment.flags & SYN or place in self._undecided:
@@ -305,7 +308,7 @@ class PacketFinder:
         if data[:2] == b"\x16\x03" and data[5:6] == b"\x01":
             self.notices[f"TLS on {port}: may carry SRMP, cannot be read"] += 1
         elif data.startswith(b"POST ") and b"/msmq" in data[:256].lower():
-            self.notices[f"SRMP over HTTP on {port}: not decoded"] += 1
+            self.notices[f"SRMP over HTTP on {port} of the binary protocol: not decoded"] += 1
 
     # Events of followed connections.
 
@@ -335,17 +338,16 @@ class PacketFinder:
                     records += self._step(event)
         return records
 
-    def _reader(self, stream: int, data: bytes) -> RpcReader | None:
+    def _reader(self, stream: int, data: bytes) -> Reader | None:
         """Return what reads a stream beside the framers; on other ports than 1801 its first bytes decide."""
         if stream not in self._readers:
             src, sport, dst, dport = endpoints = self.tcp.connection(stream)
-            if MSMQ_PORT in (sport, dport):
-                calls = False
-            elif len(data) < _COMMON_HEADER:
-                calls = self._followed.get(endpoints) or self._followed.get((dst, dport, src, sport)) or False
-            else:
-                calls = starts_pdu(data)
-            self._readers[stream] = self._calls if calls else None
+            content: Content = "packets"
+            if MSMQ_PORT not in (sport, dport):
+                believed = self._followed.get(endpoints) or self._followed.get((dst, dport, src, sport))
+                content = content_of(data, believed or "packets")
+            readers: dict[Content, Reader] = {"calls": self._calls, "http": self._http}
+            self._readers[stream] = readers.get(content)
         return self._readers[stream]
 
     def framer(self, key: tuple[int, int]) -> PacketFramer:

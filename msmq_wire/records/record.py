@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -10,7 +10,7 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["UNKNOWN_PACKET", "FoundPacket", "Item", "Record"]
+__all__ = ["UNKNOWN_PACKET", "FoundPacket", "Item", "NewRecord", "Record"]
 
 UNKNOWN_PACKET = "unknown_packet"
 """The type of a packet whose kind is not defined, or was cut off."""
@@ -46,6 +46,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     missing: int | None = None
     reason: str | None = None
     event: str | None = None
+
+
+class NewRecord(Protocol):
+    """Makes a record with the next id."""
+
+    def __call__(self, *, time: int | None, **values: Any) -> Record: ...
 
 
 class FoundPacket(msgspec.Struct, frozen=True, gc=False):

@@ -6,13 +6,14 @@ of other interfaces are counted. Nothing that was captured is lost without being
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
 
-from msmq_wire.reassembly.tcp_events import Direction, Reason
 from msmq_wire.records.open_queues import OpenQueues
 from msmq_wire.records.record import Record
-from msmq_wire.records.rpc_records import NewRecord, RpcPlace, frames_of, notes_of
+from msmq_wire.records.rpc_records import RpcPlace, frames_of, notes_of
+from msmq_wire.records.stream_reader import Conversation, StreamReader
 from msmq_wire.rpc.association import Association
 from msmq_wire.rpc.decoding import DecodedCall, decode_call, follow_guess, guess_call
 from msmq_wire.rpc.events import (
@@ -30,25 +31,21 @@ from msmq_wire.wire.types.guid import GUID
 __all__ = ["RpcReader"]
 
 _OTHERS = "DCE/RPC calls of other interfaces: not decoded"
-_MAX_HELD = 1 << 26
-"""Bytes held for calls that are not complete, all connections together."""
-_MAX_NOTICES = 1000
-"""Texts that are counted one by one; more are counted together."""
 _UNDECIDED = 16
 """Calls, gaps and contexts that a connection keeps while it is not known whose it is."""
 _SMALL = 1024
 """Bytes of a call that is kept so."""
 
 
-class _Connection:
+class _Connection(Conversation):
     """One association and what is known of it."""
 
-    __slots__ = ("association", "calls", "guesses", "held", "msmq", "skipped")
+    __slots__ = ("association", "calls", "guesses", "msmq", "skipped")
 
     def __init__(self, negotiator: Negotiator | None) -> None:
         self.association = Association(negotiator=negotiator)
+        super().__init__(self.association)
         self.msmq = False
-        self.held = 0
         # Of presentation contexts whose bind was not captured: what one of their calls told.
         self.guesses: OrderedDict[int, tuple[Interface, Syntax]] = OrderedDict()
         # While it is not known whether this is MSMQ: calls too small to tell, and bytes in no PDU.
@@ -56,79 +53,24 @@ class _Connection:
         self.skipped: list[SkippedBytes] = []
 
 
-class RpcReader:
-    """Follows the DCE/RPC connections of a capture.
+class RpcReader(StreamReader[_Connection]):
+    """Follows the DCE/RPC connections of a capture; ``negotiator`` makes what opens sealed calls."""
 
-    ``record`` makes a record with the next id, ``names`` gives the texts for source and destination of a
-    direction, ``frames`` the frames that carried what came as others; ``notices`` is counted into.
-    """
+    PROTOCOL = "DCE/RPC"
 
-    def __init__(
-        self,
-        *,
-        record: NewRecord,
-        names: Callable[[int, int], tuple[str, str]],
-        frames: Callable[[tuple[int, ...]], tuple[int, ...]],
-        notices: Counter[str],
-        negotiator: Negotiator | None = None,
-    ) -> None:
-        self._record = record
-        self._names = names
-        self._frames = frames
-        self._notices = notices
+    def __init__(self, *, negotiator: Negotiator | None = None, **basis: Any) -> None:
+        super().__init__(**basis)
         self._negotiator = negotiator
-        self._connections: OrderedDict[int, _Connection] = OrderedDict()  # longest unfed first
         self._queues = OpenQueues()
-        self._held = 0
 
-    def feed(self, stream: int, direction: Direction, data: bytes, frame: int, time: int) -> list[Record]:
-        """Take the next bytes of a direction."""
-        connection = self._connection(stream)
-        events = connection.association.feed(direction == 0, data, frame, time)
-        return self._after(stream, connection, events)
+    def _open(self) -> _Connection:
+        return _Connection(self._negotiator)
 
-    def gap(
-        self, stream: int, direction: Direction, length: int | None, reason: Reason, frame: int, time: int
-    ) -> list[Record]:
-        """Take note of bytes of a direction that are missing."""
-        connection = self._connection(stream)
-        events = connection.association.gap(direction == 0, length, reason, frame, time)
-        return self._after(stream, connection, events)
-
-    def end(self, stream: int) -> list[Record]:
-        """Return what a connection left open."""
-        connection = self._connections.pop(stream, None)
-        if connection is None:
-            return []
-        self._held -= connection.held
-        records = self._records(stream, connection, connection.association.finish())
+    def _close(self, connection: _Connection) -> None:
         for _ in connection.calls:
             self._notice(_OTHERS)
         if connection.skipped:
             self._notice("DCE/RPC connections with bytes in no PDU: not decoded")
-        return records
-
-    def finish(self) -> list[Record]:
-        """Return what all connections left open."""
-        return [record for stream in list(self._connections) for record in self.end(stream)]
-
-    def _connection(self, stream: int) -> _Connection:
-        connection = self._connections.get(stream)
-        if connection is None:
-            connection = self._connections[stream] = _Connection(self._negotiator)
-        else:
-            self._connections.move_to_end(stream)
-        return connection
-
-    def _after(self, stream: int, connection: _Connection, events: list[RpcEvent]) -> list[Record]:
-        held = connection.association.held_bytes
-        self._held += held - connection.held
-        connection.held = held
-        records = self._records(stream, connection, events) if events else []
-        while self._held > _MAX_HELD:
-            self._notice("DCE/RPC connections given up: too much is open at once")
-            records += self.end(next(iter(self._connections)))
-        return records
 
     def _records(self, stream: int, connection: _Connection, events: list[RpcEvent]) -> list[Record]:
         records: list[Record] = []
@@ -155,11 +97,6 @@ class RpcReader:
             elif connection.msmq and event.note:
                 self._notice(f"DCE/RPC: {event.note}")
         return records
-
-    def _notice(self, text: str) -> None:
-        if text not in self._notices and len(self._notices) >= _MAX_NOTICES:
-            text = "other notes"
-        self._notices[text] += 1
 
     def _decide(self, place: RpcPlace, connection: _Connection) -> Iterator[Record]:
         """Take note that a connection is MSMQ's; give what waited for that."""

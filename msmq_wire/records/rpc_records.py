@@ -6,7 +6,7 @@ The rule kept here: nothing is decided and nothing is remembered; an event goes 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -14,8 +14,9 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.reassembly.sections import join_sections
 from msmq_wire.records.open_queues import Links, read_descriptor
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import NewRecord, Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
+from msmq_wire.records.srmp_records import stored_message
 from msmq_wire.rpc.decoding import DecodedCall, syntax_name
 from msmq_wire.rpc.events import BindEvent, CallEvent, FaultEvent, SkippedBytes, Stub
 from msmq_wire.rpc.interfaces import interface_name
@@ -25,16 +26,10 @@ from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
-__all__ = ["NewRecord", "RpcPlace", "frames_of", "notes_of"]
+__all__ = ["RpcPlace", "frames_of", "notes_of"]
 
 _BUFFER_OVERFLOW = 0xC00E001A
 """The answer holds as much of the message as there was room for."""
-
-
-class NewRecord(Protocol):
-    """Makes a record with the next id."""
-
-    def __call__(self, *, time: int | None, **values: Any) -> Record: ...
 
 
 class RpcPlace:
@@ -151,11 +146,11 @@ class RpcPlace:
         answer = call.event.response
         sections = getattr(response, "pp_packet_sections", None)
         if answer is not None and isinstance(sections, tuple) and sections:
-            yield self._sections(sections, answer, parent)
+            yield from self._sections(sections, answer, parent)
         descriptor = read_descriptor(response)
         packet = None if descriptor is None else descriptor.lp_buffer
         if answer is not None and isinstance(packet, bytes) and packet:
-            yield self._packet(packet, (), (), answer, parent)
+            yield from self._packet(packet, (), (), answer, parent)
         for value, stub, sent in ((request, call.event.request, True), (response, answer, False)):
             buffer = getattr(value, "ptb", None)
             if not isinstance(buffer, CACTransferBufferV2) or stub is None:
@@ -179,7 +174,7 @@ class RpcPlace:
                     consumed=stub.length,
                 )
 
-    def _sections(self, sections: tuple[Any, ...], answer: Stub, parent: Record) -> Record:
+    def _sections(self, sections: tuple[Any, ...], answer: Stub, parent: Record) -> Iterator[Record]:
         whole = tuple(
             one for one in sections if isinstance(one, SectionBuffer) and isinstance(one.data, bytes)
         )
@@ -199,9 +194,11 @@ class RpcPlace:
         parent: Record,
         *,
         error: DecodeError | None = None,
-    ) -> Record:
+    ) -> Iterator[Record]:
+        """A message packet, and the SRMP message in it."""
         result = inspect(data, as_="message_packet", missing=missing)
-        return self._record(
+        told, stored = stored_message(result.packet)
+        record = self._record(
             type="message_packet",
             parent=parent.id,
             frames=self._frames(answer.frames),
@@ -212,11 +209,14 @@ class RpcPlace:
             offset=answer.offset,
             length=len(data),
             packet=result.packet,
-            anomalies=(*problems, *result.anomalies),
+            anomalies=(*problems, *result.anomalies, *told),
             consumed=result.consumed,
             remainder=result.remainder,
             error=result.error or error,
         )
+        yield record
+        if stored is not None:
+            yield stored.record(self._record, record)
 
     def fault(self, event: FaultEvent, parent: int) -> Record:
         """The record of a fault that answers the record ``parent``."""

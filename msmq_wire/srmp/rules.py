@@ -12,13 +12,22 @@ from msmq_wire.srmp.elements_envelope import SrmpEnvelope, SrmpHeader
 from msmq_wire.srmp.xml_fields import GUID
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["HEADER_RULES", "LABEL_PREFIX", "ORDER_ACK", "Breach", "envelope_breaches", "judge_receipt_parts"]
+__all__ = [
+    "HEADER_RULES",
+    "LABEL_PREFIX",
+    "MESSAGE_ID",
+    "ORDER_ACK",
+    "Breach",
+    "envelope_breaches",
+    "judge_receipt_parts",
+]
 
 LABEL_PREFIX = "MSMQ:"
 ORDER_ACK = "MSMQ:QM Ordering Ack"
 """Action of every stream receipt."""
 
-_ID = re.compile(rf"uuid:([0-9]{{1,20}})@({GUID.pattern})")
+MESSAGE_ID = re.compile(rf"uuid:([0-9]{{1,20}})@({GUID.pattern})")
+"""Id of a message: its number, and the GUID of its queue manager."""
 _STREAM_ID = re.compile(rf"uid:{GUID.pattern}\\([0-9]{{1,20}})")
 _WEB = ("http://", "https://")
 _MULTICAST = "MSMQ:MULTICAST="
@@ -101,7 +110,7 @@ def _message_id(header: SrmpHeader) -> Iterator[Breach]:
     # Without <Msmq> the id is ignored.
     if header.path is None or header.path.id is None or header.msmq is None:
         return
-    found = _ID.fullmatch(header.path.id)
+    found = MESSAGE_ID.fullmatch(header.path.id)
     if found is None or int(found.group(1)) >> 64:
         yield Breach("path.id", "not uuid:<number>@<GUID>", "header.path.id", "2.2.4.3")
         return

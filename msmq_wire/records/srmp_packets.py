@@ -1,0 +1,76 @@
+"""What the ``packet`` of SRMP records holds: `SrmpMessage`."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from msmq_wire.spec import SpecRef
+from msmq_wire.srmp.elements_envelope import SrmpEnvelope
+
+__all__ = ["SrmpField", "SrmpMessage", "SrmpPart", "SrmpResponse"]
+
+
+class SrmpField(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A header of an HTTP message."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MC-MQSRM", "2.1.1")
+    name: Annotated[str, "As it was sent."]
+    value: Annotated[str, "Folded lines joined by a blank."]
+
+
+class SrmpPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A part of the HTTP body; ``offset`` counts from its first byte, chunk sizes taken out."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MC-MQSRM", "2.2.2")
+    role: Annotated[str, "envelope, body or extension; empty where that is not known."]
+    content_type: Annotated[str, "Media type in lower case."]
+    content_id: Annotated[str, "What signatures name it by."]
+    content_length: Annotated[int | None, "Bytes that its header claims."]
+    offset: Annotated[int, "Where its data begins in the HTTP body."]
+    length: Annotated[int, "Bytes of its data."]
+    data: Annotated[bytes, "Its data where no other field shows it."] = b""
+
+
+class SrmpResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The HTTP response to the message."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MC-MQSRM", "2.1.1")
+    status: Annotated[int, "202 where the queue manager took the message."]
+    reason: Annotated[str, "The status in words."]
+    headers: Annotated[tuple[SrmpField, ...], "Headers."]
+    body: Annotated[bytes, "Body; there should be none."]
+    frames: Annotated[tuple[int, ...], "Frames that carried it."]
+    complete: Annotated[bool, "Whether all of it was captured."]
+
+
+class SrmpMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message over HTTP, with the HTTP response to it.
+
+    ``queue``, ``label`` and ``message_id`` are None where the envelope does not give them. ``response`` is
+    None where it was not captured; without ``certain`` bytes were lost before, and it may answer another
+    request. ``latency`` is the nanoseconds from the last frame of the request to the last of the response.
+    """
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MC-MQSRM", "2.2.2")
+    kind: Annotated[str, "message, delivery_receipt, commitment_receipt or stream_receipt."]
+    queue: Annotated[str | None, "Format name of the destination queue."]
+    label: Annotated[str | None, "Label, without what precedes it in the envelope."]
+    message_id: Annotated[str | None, "Queue manager and number, with a backslash between them."]
+    method: Annotated[str, "HTTP method."]
+    target: Annotated[str, "What the request asks for: a path, or a URL."]
+    http_version: Annotated[str, "1.1 most likely."]
+    headers: Annotated[tuple[SrmpField, ...], "Headers of the request."]
+    envelope: Annotated[SrmpEnvelope | None, "SOAP envelope; JSON text in a table."]
+    body: Annotated[bytes | None, "Body of the message."]
+    extension: Annotated[bytes | None, "Extension of the message."]
+    parts: Annotated[tuple[SrmpPart, ...], "The parts of the HTTP body in order."]
+    preamble: Annotated[bytes, "What precedes the first part."] = b""
+    response: Annotated[SrmpResponse | None, "HTTP response; JSON text in a table."] = None
+    interim: Annotated[tuple[int, ...], "Status of responses before the last one."] = ()
+    certain: Annotated[bool, "False where the response may answer another request."] = True
+    latency: Annotated[
+        int | None, "Nanoseconds from the last frame of the request to the last of the response."
+    ] = None
+    complete: Annotated[bool, "Whether all of the request was captured."] = True
