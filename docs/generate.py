@@ -1,6 +1,6 @@
 """Writes the generated parts of the documentation; with ``--check`` says what is out of date.
 
-Structure pages, methods of calls, enumerations, anomaly codes, the coverage table, Arrow tables, generated
+Structure pages, methods of calls, elements of SRMP, enumerations, anomaly codes, the coverage table, Arrow tables, generated
 code, the command reference and the JSON Schemas are made from the declarations and the program itself. Text
 outside the markers is written by hand and kept.
 """
@@ -24,6 +24,7 @@ from docs.generators import (
     engines,
     enumerations,
     schemas,
+    srmp,
     structures,
 )
 from docs.generators.markers import filled, page
@@ -51,6 +52,7 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "rpc.md", "Remote read and other calls", {"interfaces": calls.interfaces_block()})
     blocks = {"methods": calls.methods_block(), "structures": calls.structures_block()}
     fill(DOCS / "rpc-methods.md", "Methods of calls", blocks)
+    fill(DOCS / "srmp.md", "SRMP: messages over HTTP", {"elements": srmp.elements_block()})
     fill(DOCS / "anomalies.md", "Anomaly codes", {"anomalies": anomalies.block()})
     fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block()})
     fill(DOCS / "arrow.md", "Columns and Arrow tables", {"tables": arrow_tables.block()})

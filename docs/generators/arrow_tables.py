@@ -1,4 +1,4 @@
-"""The Arrow table of every type of packet and call: its columns, from the schemas themselves."""
+"""The Arrow table of every type of record: its columns, from the schemas themselves."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from docs.generators.markers import code, table
-from msmq_wire.capture.rpc_tables import RPC_PACKETS
 from msmq_wire.capture.tables import schema
 from msmq_wire.engines import arrow
+from msmq_wire.records.composed import COMPOSED
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 
 __all__ = ["block"]
 
 
 def block() -> str:
-    """A section for every packet type, and one for every type of row that calls have."""
-    return "\n\n".join([*(_section(stem) for stem in PACKETS), *(_calls(type_) for type_ in RPC_PACKETS)])
+    """A section for every packet type, and one for every type of row that calls and SRMP have."""
+    return "\n\n".join([*(_section(stem) for stem in PACKETS), *(_calls(type_) for type_ in COMPOSED)])
 
 
 def _calls(type_: str) -> str:

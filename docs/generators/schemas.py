@@ -11,10 +11,11 @@ from typing import Any, get_args
 
 import construct
 
-from docs.generators.call_schemas import CALL_PACKETS, GAP_REASONS, call_definitions
+from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
 from docs.generators.structures import documentation
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
+from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
@@ -97,7 +98,7 @@ def _anomaly() -> Json:
 def _error() -> Json:
     return _object(
         {
-            "code": {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$"},
+            "code": {"type": "string", "pattern": "^[a-z]+([.-][a-z]+)*$"},
             "message": _TEXT_OR_NULL,
             "path": _STRING,
             "offset": _COUNT,
@@ -233,7 +234,7 @@ def _closed(schema: Json) -> Json:
     """The schema with every definition that it leads to."""
     available: Json = {**_COMMON, "anomaly": _anomaly(), "error": _error()}
     available |= {stem: _definition(cls) for stem, cls in _classes().items()}
-    available |= call_definitions()
+    available |= composed_definitions()
     needed: set[str] = set()
     new = _references(schema)
     while new - needed:
@@ -310,7 +311,7 @@ def _ids() -> Json:
 
 
 def _record() -> Json:
-    kinds = [*PACKETS, UNKNOWN_PACKET, *CALL_PACKETS, "gap", "error", "tcp_stream"]
+    kinds = [*PACKETS, UNKNOWN_PACKET, *COMPOSED, "gap", "error", "tcp_stream"]
     reasons = [reason for part in get_args(HoleReason) for reason in (get_args(part) or (part,))]
     reasons += [reason for reason in GAP_REASONS if reason not in reasons]
     properties: Json = {
@@ -344,7 +345,7 @@ def _record() -> Json:
         },
         *(
             {"if": {"properties": {"type": {"const": stem}}}, "then": {"properties": {"packet": _ref(stem)}}}
-            for stem in CALL_PACKETS
+            for stem in COMPOSED
         ),
     ]
     return _closed(

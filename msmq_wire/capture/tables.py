@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.capture.batches import PacketBatch, read_batches
+from msmq_wire.capture.composed_tables import composed_arrays, composed_fields
 from msmq_wire.capture.index import Array
-from msmq_wire.capture.rpc_tables import RPC_PACKETS, rpc_arrays, rpc_fields
 from msmq_wire.capture.source import CaptureSource
 from msmq_wire.engines import arrow, columns
 from msmq_wire.engines.arrow_cells import cells, interleaved
+from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.rpc.security import Negotiator
@@ -26,8 +27,8 @@ from msmq_wire.wire.registry import PACKETS
 __all__ = ["OTHER", "TABLES", "read_tables", "schema"]
 
 OTHER = "other"
-"""The table of what is no packet and no call: gaps, events of connections, damage of the file."""
-TABLES: tuple[str, ...] = (*PACKETS, UNKNOWN_PACKET, *RPC_PACKETS, OTHER)
+"""The table of what is no packet, no call and no message: gaps, events of connections, damage of the file."""
+TABLES: tuple[str, ...] = (*PACKETS, UNKNOWN_PACKET, *COMPOSED, OTHER)
 """The names of all tables."""
 
 
@@ -65,14 +66,14 @@ _RESULT = ("anomalies", "consumed", "remainder", "error")
 def schema(table: str) -> Any:
     """The Arrow schema of a table, one of `TABLES`.
 
-    Where a record was found, then the columns of `msmq_wire.engines.arrow.schema`; those of a call are the
-    fields of its ``packet`` in `msmq_wire.records.rpc_packets`.
+    Where a record was found, then the columns of `msmq_wire.engines.arrow.schema`; those of a call
+    or a message over HTTP are the fields of its ``packet``, see `msmq_wire.records.composed`.
     """
     if table == OTHER:
         return pa.schema([*_WHERE, *_OTHER])
-    if table in RPC_PACKETS:
+    if table in COMPOSED:
         result = [arrow.schema("user_message").field(name) for name in _RESULT]
-        return pa.schema([*_WHERE, *rpc_fields(table), *result])
+        return pa.schema([*_WHERE, *composed_fields(table), *result])
     stem = columns.UNRECOGNISED if table == UNKNOWN_PACKET else table
     return pa.schema([*_WHERE, *(field for field in arrow.schema(stem) if field.name != "row")])
 
@@ -106,7 +107,7 @@ def _tables(batch: PacketBatch, judge: bool) -> dict[str, Any]:
         found[table] = pa.RecordBatch.from_arrays(arrays, schema=schema(table))
     others: dict[str, list[Record]] = {}
     for record in batch.others:
-        kept = record.type in PACKETS or record.type in RPC_PACKETS
+        kept = record.type in PACKETS or record.type in COMPOSED
         others.setdefault(record.type if kept else OTHER, []).append(record)
     for table, records in others.items():
         made = _decoded(table, records, judge)
@@ -150,8 +151,8 @@ def _decoded(table: str, records: Sequence[Record], judge: bool) -> Any:
         # A gap that is only skipped bytes misses none; other records have no number there.
         arrays += [_attribute(records, field) for field in _OTHER]
         return pa.RecordBatch.from_arrays(arrays, schema=target)
-    if table in RPC_PACKETS:
-        arrays += rpc_arrays(table, records)
+    if table in COMPOSED:
+        arrays += composed_arrays(table, records)
     else:
         own = list(target)[len(_WHERE) : -len(_RESULT)]
         packets = pa.array([cells(record.packet, own) for record in records], pa.struct(own))

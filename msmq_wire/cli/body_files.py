@@ -1,4 +1,4 @@
-"""Bodies written to a directory, one file each, under names that hostile labels cannot steer.
+"""Bodies written to a directory, one file each, under names that hostile labels cannot steer, and an index.
 
 The rule kept here: a file is only ever created, never opened if it is there, and its name is made of an id
 and of letters, digits, ``-`` and ``_``.
@@ -6,18 +6,24 @@ and of letters, digits, ``-`` and ``_``.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import unicodedata
+from collections.abc import Mapping
+from types import TracebackType
+from typing import IO, Any
 
+from msmq_wire.cli.message_body import MessageBody
+from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.bodies import open_body
 
 __all__ = ["BodyFiles", "file_name_part"]
 
 _LONGEST = 60
 _TRIES = 1000
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
+_FROM_ROW = ("queue", "label", "time", "frames")
 
 
 def file_name_part(label: str) -> str:
@@ -29,6 +35,9 @@ def file_name_part(label: str) -> str:
 class BodyFiles:
     """Writes bodies as ``<id>-<label>.<extension>``, cut ones as ``<id>-<label>.cut.<extension>``.
 
+    The extension goes by what was found in the body and is never part of it. ``index.jsonl`` gets a line for
+    each body once its file is written; where there is one from before, the new one is ``index~2.jsonl``.
+
     Raises CaptureError when the directory is unusable. Counts what was ``written`` and how many were ``cut``.
     """
 
@@ -36,33 +45,76 @@ class BodyFiles:
         self.directory = directory
         self.written = 0
         self.cut = 0
+        self._index: IO[bytes] | None = None
+        self._index_path = ""
         try:
             os.makedirs(directory, exist_ok=True)
         except OSError as error:
             raise CaptureError(f"cannot use {directory}: {error.strerror or error}") from error
 
-    def write(self, id_: int, label: str, body: bytes, body_type: int, *, cut: bool = False) -> str:
-        """Write one body, ``cut`` if bytes of it are missing, and return the path.
+    def __enter__(self) -> BodyFiles:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._index is not None:
+            self._index.close()
+
+    def write(self, row: Mapping[str, Any], body: MessageBody, *, capture: str = "") -> str:
+        """Write the body of a row of ``messages`` and its line of the index; return the path of the body.
 
         Raises CaptureError when that fails.
         """
-        part = file_name_part(label)
-        stem = f"{id_}-{part}" if part else str(id_)
-        extension = open_body(body, body_type).extension
-        if cut:
-            extension = f"cut.{extension}"
+        part = file_name_part(body.label)
+        stem = f"{row['id']}-{part}" if part else str(row["id"])
+        extension = f"cut.{body.content.extension}" if body.cut else body.content.extension
+        file, path = self._create(stem, extension)
+        try:
+            with file:
+                file.write(body.data)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        self.written += 1
+        self.cut += body.cut
+        line = {
+            "id": row["id"],
+            "file": os.path.basename(path),
+            **{key: row[key] for key in _FROM_ROW},
+            "capture": capture,
+            "kind": body.content.kind,
+            "confidence": body.content.confidence,
+            "size": len(body.data),
+            "cut": body.cut,
+            "sha256": hashlib.sha256(body.data).hexdigest(),
+        }
+        self._add(json_line(line))
+        return path
+
+    def _add(self, line: str) -> None:
+        if self._index is None:
+            self._index, self._index_path = self._create("index", "jsonl")
+        try:
+            self._index.write(line.encode() + b"\n")
+            # What is written stays, however the run ends.
+            self._index.flush()
+        except OSError as error:
+            raise _cannot_write(self._index_path, error) from error
+
+    def _create(self, stem: str, extension: str) -> tuple[IO[bytes], str]:
+        """A new file and its path, numbered where there is one of that name."""
         for attempt in range(1, _TRIES):
             name = f"{stem}.{extension}" if attempt == 1 else f"{stem}~{attempt}.{extension}"
             path = os.path.join(self.directory, name)
             try:
                 # "x" fails on whatever is there, a dangling link too.
-                with open(path, "xb") as file:
-                    file.write(body)
+                return open(path, "xb"), path
             except FileExistsError:
                 continue
             except OSError as error:
-                raise CaptureError(f"cannot write {path}: {error.strerror or error}") from error
-            self.written += 1
-            self.cut += cut
-            return path
+                raise _cannot_write(path, error) from error
         raise CaptureError(f"cannot write {stem}.{extension}: there are too many files of that name")
+
+
+def _cannot_write(path: str, error: OSError) -> CaptureError:
+    return CaptureError(f"cannot write {path}: {error.strerror or error}")

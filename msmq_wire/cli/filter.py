@@ -12,7 +12,8 @@ Names: those of a ``decode`` row (``id``, ``type``, ``capture``, ``src``, ``dst`
 ``delivery``, ``sent_time``, ``body_type``, ``body``, ``anomalies`` (how many), ``error`` (its code), and
 every field of a packet by its path in JSON, as ``user_header.flags.dq``. Of a remote read call these are
 ``method``, ``interface``, ``status`` (a number or a symbol), ``sealed`` and ``request.dw_access`` or
-``response.return_value``. A date may be followed by a time of day.
+``response.return_value``; of a message over HTTP ``method``, ``target``, ``kind``, ``headers.value``,
+``response.status`` and ``envelope.header.path.to``. A date may be followed by a time of day.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a filter knows of the places in a packet; those of remote read calls, from the declarations."""
+"""What a filter knows of the places in records that are no packets, all from the declarations.
+
+These are the calls of remote read, and messages over HTTP.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
+from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
 from msmq_wire.rpc.ndr import NdrStruct, members
@@ -20,12 +24,16 @@ from msmq_wire.rpc.ndr.structures import Fields, Parameters
 from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, SYSTEM_STATUSES, WIN32_ERRORS
 from msmq_wire.rpc.security import AuthenticationLevel, AuthenticationType
 from msmq_wire.rpc.types.queue_format import QueueFormat
-from msmq_wire.wire.types.enumerations import MessageClass
+from msmq_wire.srmp.xml_fields import IsoDate, XmlStruct, xml_fields
+from msmq_wire.srmp.xml_tree import Element
+from msmq_wire.wire.types.enumerations import BodyType, HashAlgorithm, MessageClass
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
 __all__ = ["Place", "numbers_of", "rpc_paths"]
 
 _DEEPEST = 6
+_NOT_KEPT = ("offset", "length")
+"""Where an element was, which those that no field names do not say."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -53,11 +61,14 @@ _NAMED: Mapping[str, type[IntEnum]] = {
     "auth_type": AuthenticationType,
     "auth_level": AuthenticationLevel,
     "properties.message_class": MessageClass,
+    "envelope.header.msmq.class": MessageClass,
+    "envelope.header.msmq.body_type": BodyType,
+    "envelope.header.msmq.hash_algorithm": HashAlgorithm,
 }
 
 
 def rpc_paths() -> Mapping[str, Place]:
-    """The paths in the JSON views of records of DCE/RPC; one place for all methods that have the path."""
+    """The paths in the JSON views of records of DCE/RPC and SRMP; one place for all that have the path."""
     found: dict[str, Place] = {}
     for cls in (RpcBind, RpcCall, RpcFault, TransferBuffer):
         for path, place in _plain_paths(cls, ""):
@@ -69,6 +80,8 @@ def rpc_paths() -> Mapping[str, Place]:
                 for path, place in _paths_of(parameters.cls, f"{side}.", 0):
                     known = found.get(path)
                     found[path] = place if known is None else _both(known, place)
+    for path, place in _srmp_paths(SrmpMessage, ""):
+        found.setdefault(path, place)
     return found
 
 
@@ -91,6 +104,22 @@ def _plain_paths(cls: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, 
             if isinstance(part, type) and issubclass(part, msgspec.Struct):
                 inner = _plain_paths if not issubclass(part, NdrStruct) else None
                 yield from inner(part, f"{path}.") if inner else _paths_of(part, f"{path}.", 0)
+
+
+def _srmp_paths(cls: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, Place]]:
+    """The paths below a structure of an SRMP record: values, elements, and one level of unknown elements."""
+    hints = get_type_hints(cls)
+    shown = dict.fromkeys(xml_fields(cls)) if issubclass(cls, XmlStruct) else {}
+    for name in dict.fromkeys((*shown, *cls.__struct_fields__)):
+        if cls is Element and name in _NOT_KEPT:
+            continue
+        path = prefix + name.rstrip("_")
+        parts = [part for part in _parts(hints[name]) if part is not type(None)]
+        yield path, Place(numbers_of(_NAMED.get(path)), integral=parts[0] in (int, bool))
+        for part in parts:
+            inside = cls is not Element and part is not IsoDate
+            if inside and isinstance(part, type) and issubclass(part, msgspec.Struct):
+                yield from _srmp_paths(part, f"{path}.")
 
 
 def _parts(hint: Any) -> list[Any]:

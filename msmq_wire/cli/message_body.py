@@ -1,64 +1,122 @@
-"""Where the body of a message is, and whether all of it is there."""
+"""Where the body of a message is, whether all of it is there, and what helps to open it."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from msmq_wire.records.bodies import Body, EncryptedBody, encrypted_body, encrypted_transfer, open_body
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
+from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 
-__all__ = ["MessageBody", "message_body"]
+__all__ = ["MessageBody", "message_body", "properties_body", "srmp_body", "transfer_body"]
 
 
-class MessageBody(msgspec.Struct, frozen=True):
-    """The bytes of a body as far as they are there, and how many there should be."""
+class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The bytes of a body as far as they are there, and how many there should be.
+
+    ``extension`` and ``encrypted`` are what `open_body` takes.
+    """
 
     data: bytes
     size: int
     label: str = ""
     body_type: int = 0
+    extension: bytes = b""
+    encrypted: EncryptedBody | None = None
 
     @property
     def cut(self) -> bool:
         """Whether bytes are missing."""
         return len(self.data) < self.size
 
+    @cached_property
+    def content(self) -> Body:
+        """The body opened."""
+        return open_body(self.data, self.body_type, extension=self.extension, encrypted=self.encrypted)
+
 
 def message_body(record: Record) -> MessageBody | None:
     """The body of a message; None when nothing of it is there: no body, or cut before its first byte.
 
-    An SRMP message has its body in CompoundMessageHeader ([MS-MQRR] 2.2.5.1.2.2), every other in
-    MessagePropertiesHeader ([MS-MQMQ] 2.2.19.3), or in the transfer buffer it came in ([MS-MQMP] 2.2.3.2).
+    An SRMP message in a packet has its body in CompoundMessageHeader ([MS-MQRR] 2.2.5.1.2.2), every other in
+    MessagePropertiesHeader ([MS-MQMQ] 2.2.19.3), in the transfer buffer it came in ([MS-MQMP] 2.2.3.2), or in
+    a part of an HTTP message ([MC-MQSRM] 2.2.2).
     """
-    if isinstance(record.packet, TransferBuffer):
-        return _transferred(record.packet)
-    properties = getattr(record.packet, "message_properties_header", None)
-    compound = getattr(record.packet, "compound_message_header", None)
-    data: Any = None
-    if isinstance(compound, CompoundMessageHeader):
-        size = compound.msg_body_size
-        # Without data, or without an offset, nothing says where the body would be.
-        if isinstance(compound.data, bytes) and isinstance(compound.msg_body_offset, int):
-            data = compound.message_body
-    elif isinstance(properties, MessagePropertiesHeader):
-        data, size = properties.message_body, properties.message_size
-    if not isinstance(data, bytes) or not data:
-        return None
-    label, body_type = "", 0
-    if isinstance(properties, MessagePropertiesHeader):
-        label = properties.label.text if isinstance(properties.label, bytes) else ""
-        body_type = properties.body_type if isinstance(properties.body_type, int) else 0
-    return MessageBody(data, size, label, body_type)
+    packet = record.packet
+    if isinstance(packet, TransferBuffer):
+        body = transfer_body(packet.properties)
+    elif isinstance(packet, SrmpMessage):
+        body = srmp_body(packet)
+    else:
+        properties = getattr(packet, "message_properties_header", None)
+        compound = getattr(packet, "compound_message_header", None)
+        body = None
+        if isinstance(properties, MessagePropertiesHeader):
+            body = properties_body(properties, packet)
+        if isinstance(compound, CompoundMessageHeader):
+            body = _compound_body(compound, body)
+    return body if body is not None and body.data else None
 
 
-def _transferred(buffer: TransferBuffer) -> MessageBody | None:
-    message = buffer.properties
-    if not message.body:
+def properties_body(properties: MessagePropertiesHeader, packet: Any) -> MessageBody:
+    """The body in a MessagePropertiesHeader of a packet or of a part of one, empty if it was not reached."""
+    data, size, body_type = properties.message_body, properties.message_size, properties.body_type
+    held = _octets(data)
+    return MessageBody(
+        data=held,
+        size=size if isinstance(size, int) else len(held),
+        label=properties.label.text if isinstance(properties.label, bytes) else "",
+        body_type=body_type if isinstance(body_type, int) else 0,
+        extension=_octets(properties.extension_data),
+        encrypted=encrypted_body(packet),
+    )
+
+
+def transfer_body(message: MessageProperties) -> MessageBody:
+    """The body in a transfer buffer, empty where the buffer conveys none."""
+    data = message.body or b""
+    return MessageBody(
+        data=data,
+        size=len(data) if message.body_length is None else message.body_length,
+        label="" if message.label is None else message.label.text,
+        body_type=message.body_type or 0,
+        extension=message.extension or b"",
+        encrypted=encrypted_transfer(message),
+    )
+
+
+def srmp_body(message: SrmpMessage) -> MessageBody:
+    """The body of a message over HTTP, empty where there is none; of one that is cut the size is claimed."""
+    data = message.body or b""
+    size = len(data)
+    if not message.complete:
+        claimed = next((part.content_length for part in message.parts if part.role == "body"), None)
+        size = max(size, claimed or 0)
+    header = getattr(message.envelope, "header", None)
+    body_type = getattr(getattr(header, "msmq", None), "body_type", None)
+    return MessageBody(
+        data=data,
+        size=size,
+        label=message.label or "",
+        body_type=body_type if isinstance(body_type, int) else 0,
+        extension=message.extension or b"",
+    )
+
+
+def _compound_body(compound: CompoundMessageHeader, outer: MessageBody | None) -> MessageBody | None:
+    # Without data, or without an offset, nothing says where the body would be.
+    if not isinstance(compound.data, bytes) or not isinstance(compound.msg_body_offset, int):
         return None
-    size = len(message.body) if message.body_length is None else message.body_length
-    label = "" if message.label is None else message.label.text
-    return MessageBody(message.body, size, label, message.body_type or 0)
+    body = MessageBody(data=b"", size=0) if outer is None else outer
+    return msgspec.structs.replace(body, data=compound.message_body, size=compound.msg_body_size)
+
+
+def _octets(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else b""

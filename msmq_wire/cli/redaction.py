@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 
 from msmq_wire.cli.call_redaction import CallRedactor
+from msmq_wire.cli.srmp_redaction import SrmpRedactor, told_less
 from msmq_wire.records.record import Record
+from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
@@ -86,6 +88,12 @@ class Redactor:
             blank=_blank,
             blank_host=_blank_host,
         )
+        self._srmp = SrmpRedactor(
+            bodies=Redaction.BODIES in what,
+            labels=Redaction.LABELS in what,
+            hosts=Redaction.HOSTS in what,
+            guid=self._guid,
+        )
 
     @property
     def hides_hosts(self) -> bool:
@@ -97,7 +105,12 @@ class Redactor:
         if not self.what:
             return record
         changed: dict[str, Any] = {"remainder": bytes(len(record.remainder))}
-        if isinstance(record.packet, WireStruct):
+        changed["anomalies"] = tuple(told_less(one) for one in record.anomalies)
+        if isinstance(record.packet, SrmpMessage):
+            changed["packet"] = self._srmp.packet(record.packet)
+            if record.error is not None:
+                changed["error"] = told_less(record.error)
+        elif isinstance(record.packet, WireStruct):
             changed["packet"] = self._structure(record.packet)
         elif isinstance(record.packet, msgspec.Struct):
             changed["packet"] = self._calls.packet(record.packet)

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from msmq_wire.cli.message_body import message_body
-from msmq_wire.records.bodies import open_body
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
+from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import message_view, view
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -53,6 +53,16 @@ _IN_TRANSFER_BUFFER = {
     "user_header.sent_time": "properties.sent_time",
 }
 
+# Where those that have another place in an SRMP message are; a date there is a text.
+_SENT_TIME = "user_header.sent_time"
+_DATES = range(-62_000_000_000, 253_000_000_000)
+"""Seconds of dates that exist in every zone."""
+_IN_SRMP_MESSAGE = {
+    "base_header.flags.pr": "envelope.header.msmq.priority",
+    "message_properties_header.message_class": "envelope.header.msmq.class",
+    "message_properties_header.body_type": "envelope.header.msmq.body_type",
+}
+
 _STEP = re.compile(r"[^.\[\]]+")
 
 
@@ -79,8 +89,7 @@ class Subject:
             case "message_id":
                 return (self._message_id(),)
             case "delivery":
-                row = message_view(record, acknowledgments=True)
-                return (None if row is None else row["delivery"],)
+                return (self._column("delivery"),)
             case "body":
                 return (self._body(),)
         if name in NAMES:
@@ -97,9 +106,17 @@ class Subject:
         header = getattr(self.record.packet, "message_properties_header", None)
         return header if isinstance(header, MessagePropertiesHeader) else None
 
+    def _column(self, name: str) -> Any:
+        """What the table of messages shows, also of a message inside a packet, which it leaves out."""
+        record = self.record
+        if isinstance(record.packet, SrmpMessage):
+            record = msgspec.structs.replace(record, parent=None)
+        row = message_view(record, acknowledgments=True)
+        return None if row is None else row[name]
+
     def _queue(self) -> str | None:
         packet = self.record.packet
-        if isinstance(packet, RpcCall):
+        if isinstance(packet, RpcCall | SrmpMessage):
             return packet.queue
         if isinstance(packet, TransferBuffer):
             return packet.properties.destination_queue_format_name or packet.queue
@@ -107,6 +124,8 @@ class Subject:
         return header.format_name("destination_queue") if header and isinstance(header.flags, int) else None
 
     def _label(self) -> str | None:
+        if isinstance(self.record.packet, SrmpMessage):
+            return self.record.packet.label
         if isinstance(self.record.packet, TransferBuffer):
             label = self.record.packet.properties.label
             return None if label is None else label.text
@@ -114,9 +133,9 @@ class Subject:
         return header.label.text if header and isinstance(header.label, bytes) else None
 
     def _message_id(self) -> str | None:
-        if isinstance(self.record.packet, TransferBuffer):
-            row = message_view(self.record)
-            return None if row is None else row["message_id"]
+        if isinstance(self.record.packet, TransferBuffer | SrmpMessage):
+            number: str | None = self._column("message_id")
+            return number
         header = self._user_header
         if header is None or not isinstance(header.message_id, int):
             return None
@@ -126,8 +145,8 @@ class Subject:
         body = message_body(self.record)
         if body is None:
             return None
-        content = open_body(body.data, body.body_type)
-        return body.data.decode("latin-1") if content.text is None else content.text
+        text = body.content.text
+        return body.data.decode("latin-1") if text is None else text
 
     @cached_property
     def _view(self) -> Any:
@@ -137,6 +156,11 @@ class Subject:
     def _at(self, path: str) -> tuple[Any, ...]:
         if isinstance(self.record.packet, TransferBuffer):
             path = _IN_TRANSFER_BUFFER.get(path, path)
+        elif isinstance(self.record.packet, SrmpMessage):
+            if path == _SENT_TIME:
+                seconds = self._column("sent_time")
+                return (seconds if seconds is not None and seconds in _DATES else None,)
+            path = _IN_SRMP_MESSAGE.get(path, path)
         value = self._view
         for step in _STEP.findall(path):
             if isinstance(value, dict):

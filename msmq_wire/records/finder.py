@@ -73,10 +73,12 @@ class PacketFinder:
     ``ports`` are TCP ports followed beside 1801; other connections are followed from the segment on that
     starts with a credible header: of a packet, of a DCE/RPC PDU, or of an HTTP request to MSMQ.
     ``negotiator`` makes what opens sealed calls. With ``streams`` the steps of connections become
-    ``tcp_stream`` records. ``first_id`` numbers the first record. Each method returns what its argument completes, packets undecoded;
-    ``understood`` counts the frames that belong to followed traffic, ``skipped`` the others by reason,
-    ``notices`` what a reader should know beside that, such as traffic that is opaque. ``next_id`` numbers the
-    next record, ``tcp`` puts the segments in order. What can be a ping only because of its port is decoded.
+    ``tcp_stream`` records. ``first_id`` numbers the first record.
+
+    Each method returns what its argument completes, packets undecoded; ``understood`` counts the frames
+    that belong to followed traffic, ``skipped`` the others by reason, ``notices`` what a reader should
+    know beside that, such as traffic that is opaque. ``next_id`` numbers the next record, ``tcp`` puts
+    the segments in order. What can be a ping only because of its port is decoded.
     """
 
     def __init__(

@@ -67,7 +67,7 @@ class SrmpMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     extension: Annotated[bytes | None, "Extension of the message."]
     parts: Annotated[tuple[SrmpPart, ...], "The parts of the HTTP body in order."]
     preamble: Annotated[bytes, "What precedes the first part."] = b""
-    response: Annotated[SrmpResponse | None, "HTTP response; JSON text in a table."] = None
+    response: Annotated[SrmpResponse | None, "HTTP response."] = None
     interim: Annotated[tuple[int, ...], "Status of responses before the last one."] = ()
     certain: Annotated[bool, "False where the response may answer another request."] = True
     latency: Annotated[

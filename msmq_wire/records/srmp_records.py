@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.engines.places import span
+from msmq_wire.engines.reference import MAX_ANOMALIES
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import NewRecord, Record
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart, SrmpResponse
@@ -142,21 +143,29 @@ def stored_message(packet: Any) -> tuple[tuple[Anomaly, ...], StoredMessage | No
     compound = getattr(packet, "compound_message_header", None)
     if not isinstance(compound, CompoundMessageHeader) or not isinstance(compound.data, bytes):
         return (), None
+    # What a section split left out, or the packet's end, is no lie of what is there.
+    whole = len(compound.data) == compound.http_body_size
     http, rest = parse_message(bytes(compound.data))
     judge = _Judge(packet)
-    if http is None:
-        judge.say("compound_message_header.http-message", "Data is no HTTP message", "data", _COMPOUND)
+    if http is None or not http.is_request:
+        if whole:
+            judge.say("compound_message_header.http-message", "Data is no HTTP request", "data", _COMPOUND)
         return tuple(judge.anomalies), None
+    if whole and (rest.strip(b"\0") or len(rest) > _PADDING):
+        message = f"Data goes on for {len(rest)} bytes behind the HTTP message"
+        judge.say("compound_message_header.http-body-size", message, "http_body_size", _COMPOUND)
+    elif whole and not http.complete:
+        message = "Data ends before the HTTP message does"
+        judge.say("compound_message_header.http-body-size", message, "http_body_size", _COMPOUND)
+    if not http.body and rest.strip(b"\0") and http.header("content-type"):
+        # Without a Content-Length that can be meant, HTTPBodySize alone says where the body ends.
+        http = msgspec.structs.replace(http, body=rest, length=http.length + len(rest))
+        rest = b""
     request = _take_apart(http)
-    if len(compound.data) == compound.http_body_size:
-        if rest.strip(b"\0") or len(rest) > _PADDING:
-            message = f"Data goes on for {len(rest)} bytes behind the HTTP message"
-            judge.say("compound_message_header.http-body-size", message, "http_body_size", _COMPOUND)
-        elif not http.complete:
-            message = "Data ends before the HTTP message does"
-            judge.say("compound_message_header.http-body-size", message, "http_body_size", _COMPOUND)
+    if whole:
         _judge_body(compound, request, judge)
-    _judge_envelope(getattr(packet, "srmp_envelope_header", None), request, judge)
+    if whole or request.parsed.error is None:
+        _judge_envelope(getattr(packet, "srmp_envelope_header", None), request, judge)
     return tuple(judge.anomalies), StoredMessage(request, rest)
 
 
@@ -229,8 +238,8 @@ def _judge_envelope(header: Any, request: _Request, judge: _Judge) -> None:
     """Whether the envelope of the packet says the same as that of the HTTP message."""
     if not isinstance(header, SRMPEnvelopeHeader) or not isinstance(header.data, bytes):
         return
-    other = parse_envelope(bytes(header.data.removesuffix(b"\0\0")))
-    if other.value is None and other.error is not None:
+    other = parse_envelope(bytes(header.data))
+    if other.error is not None:
         message = f"Data is no envelope: {other.error.message}"
         judge.say("srmp_envelope_header.envelope", message, "data", _ENVELOPE)
     elif other.value != request.parsed.value:
@@ -339,18 +348,21 @@ def _anomalies(request: _Request) -> tuple[Anomaly, ...]:
     http, parsed = request.http, request.parsed
     head = len(http.head)
     root = request.multipart.root
-    mime = request.multipart.problems
+    mime, envelope = request.multipart.problems, parsed.anomalies
     if not http.complete:
-        # What was not captured makes no delimiter lack and no length lie.
+        # What was not captured makes no delimiter and no element lack and no length lie.
         mime = tuple(one for one in mime if one.code not in ("mime.content-length", "mime.no-close"))
+        if parsed.error is not None:
+            envelope = tuple(one for one in envelope if not one.code.endswith(".missing"))
     beside = len(request.multipart.parts) - (root is not None)
-    return (
+    found = (
         *http.problems,
         *_under("", mime, head),
-        *_under("envelope", parsed.anomalies, head + (0 if root is None else root.offset)),
         *_under("envelope", judge_receipt_parts(parsed.kind, beside), head),
         *_judge_parts(request, head),
+        *_under("envelope", envelope, head + (0 if root is None else root.offset)),
     )
+    return found[:MAX_ANOMALIES]
 
 
 def _under(prefix: str, anomalies: Sequence[Anomaly], base: int) -> Iterator[Anomaly]:

@@ -17,9 +17,12 @@ from msmq_wire.engines.codec import InspectResult
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
+from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, String, Union, members
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.srmp.xml_fields import IsoDate, XmlStruct, xml_fields
+from msmq_wire.srmp.xml_tree import Element
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, security_id_text
@@ -53,6 +56,14 @@ def view(value: Any) -> Any:
     """
     if isinstance(value, WireStruct):
         return _VIEWS.get(type(value), _ndr if isinstance(value, NdrStruct) else _struct)(value)
+    if isinstance(value, XmlStruct):
+        return _xml(value)
+    if isinstance(value, IsoDate):
+        return value.text
+    if isinstance(value, Element):
+        shown = _plain(value)
+        # What no field names is kept without positions.
+        return {name: shown[name] for name in shown if name not in ("offset", "length")}
     if isinstance(value, msgspec.Struct):
         return _plain(value)
     return _scalar(value)
@@ -152,6 +163,10 @@ def message_view(record: Record, *, acknowledgments: bool = False) -> Json | Non
     """A record as a row of ``messages``; None when it is no message, or an acknowledgment not asked for."""
     if isinstance(record.packet, TransferBuffer):
         return _transfer_row(record, record.packet)
+    if isinstance(record.packet, SrmpMessage):
+        # What a packet holds is the same message once more.
+        listed = record.parent is None and (acknowledgments or record.type == "srmp_message")
+        return _srmp_row(record, record.packet) if listed else None
     if record.type not in ("user_message", "message_packet") and not (
         acknowledgments and record.type in _ACKNOWLEDGMENTS
     ):
@@ -219,6 +234,37 @@ def _transfer_row(record: Record, buffer: TransferBuffer) -> Json:
     }
 
 
+def _srmp_row(record: Record, message: SrmpMessage) -> Json:
+    """A message over HTTP; a number that is none in its envelope is null."""
+    header = _reached(message.envelope, "header")
+    msmq, services = _reached(header, "msmq"), _reached(header, "services")
+    sent_at = _reached(_reached(header, "properties"), "sent_at")
+    delivery = None
+    if header is not None:
+        durable = _reached(services, "durable")
+        delivery = "transactional" if header.stream else "recoverable" if durable else "express"
+    numbers = {name: _reached(msmq, name) for name in ("class_", "priority", "body_type")}
+    numbers = {name: number if isinstance(number, int) else None for name, number in numbers.items()}
+    return {
+        "id": record.id,
+        "parent": record.parent,
+        "time": time_text(record.time),
+        "src": record.src,
+        "dst": record.dst,
+        "queue": message.queue,
+        "label": message.label,
+        "message_class": numbers["class_"],
+        "priority": numbers["priority"],
+        "delivery": delivery,
+        "sent_time": None if sent_at is None else sent_at.seconds,
+        "message_id": message.message_id,
+        "body_type": numbers["body_type"],
+        "body_size": None if message.body is None else len(message.body),
+        "via": "http",
+        "frames": list(record.frames),
+    }
+
+
 def _reached(part: Any, name: str) -> Any:
     """A field of a part; None when either is absent or was not reached."""
     value = getattr(part, name, None)
@@ -280,6 +326,16 @@ def _struct(value: WireStruct) -> Json:
         shown[name] = view(field)
         if isinstance(field, WcharText) and not field.exact:
             shown[f"{name}_raw"] = _base64(field)
+    return shown
+
+
+def _xml(value: XmlStruct) -> Json:
+    """An element: its fields, and what no field names where there is some."""
+    shown: Json = {name.rstrip("_"): view(getattr(value, name)) for name in xml_fields(type(value))}
+    for name in ("other_elements", "other_attributes", "mixed_text", "written_as", "order"):
+        rest = getattr(value, name)
+        if rest:
+            shown[name] = view(rest)
     return shown
 
 

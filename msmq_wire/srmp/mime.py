@@ -34,7 +34,7 @@ _QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
 _LINE_REST = re.compile(rb"[ \t]*(?:\r?\n|\Z)")
 _HEADERS_END = re.compile(rb"\r?\n\r?\n")
 _EMPTY_LINE = re.compile(rb"\r?\n")
-_DIGITS = re.compile(rb"[0-9]{1,19}")
+_DIGITS = re.compile(rb"[0-9]{1,18}")
 _FIELD_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}")
 # Blanks at either end do not survive the quotes of every reader.
 _BOUNDARY = re.compile(

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -13,7 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+
+from msmq_wire import build_message, encode, fit
+from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
 
 Run = Callable[..., Any]
 Read = Callable[[str], bytes]
@@ -329,3 +334,158 @@ def test_a_packet_that_is_not_known_is_a_row_and_no_damage(
     assert [row["type"] for row in rows(out)] == ["unknown_packet"]
     assert status == 0
     assert "damaged" not in err
+
+
+_QUEUE = "DIRECT=OS:srv01\\private$\\orders"
+_HEADERS = (
+    b"<ArrayOfHeaderInfo><HeaderInfo><Key>NServiceBus.MessageId</Key><Value>8f1c-2c0e</Value></HeaderInfo>"
+    b"<HeaderInfo><Key>Tenant</Key><Value>north\n\xe2\x80\xae</Value></HeaderInfo></ArrayOfHeaderInfo>"
+)
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+
+
+def _tree(run: Run, path: Path, *arguments: object) -> list[str]:
+    """The lines of a tree from the extension, or the body, on; guides and offsets are left out."""
+    status, out, _ = run("decode", path, "--quiet", *arguments)
+    assert status == 0
+    lines = [re.sub("^ *[0-9]* {2}[│├└─ ]*", "", line).rstrip() for line in out.splitlines()]
+    starts = (at for at, line in enumerate(lines) if line.startswith(("extension_data", "message_body")))
+    return [line for line in lines[next(starts) :] if line]
+
+
+def _words(lines: list[str]) -> list[str]:
+    return [" ".join(line.split()) for line in lines]
+
+
+def test_xml_is_laid_out_below_its_body(run: Run, make_capture: Make) -> None:
+    path = make_capture(encode(build_message(_QUEUE, b"<order><id>17</id><lines><line/></lines></order>")))
+    lines = _tree(run, path)
+    assert _words(lines[:1]) == ["message_body 48 bytes UTF-8 XML"]
+    assert lines[1:] == ["<order>", "<id>17</id>", "<lines>", "<line/>", "</lines>", "</order>"]
+
+
+def test_json_is_laid_out_within_the_body_limit(run: Run, make_capture: Make) -> None:
+    path = make_capture(encode(build_message(_QUEUE, b'{"id":17,"lines":[1,2]}')))
+    assert _tree(run, path)[1:] == ["{", '"id": 17,', '"lines": [', "1,", "2", "]", "}"]
+    assert _tree(run, path, "--body-limit", 14)[1:] == [
+        "{",
+        '"id": 17,',
+        "… 31 more characters; --body-limit 0 shows all",
+    ]
+
+
+def test_headers_of_a_library_stand_with_the_body_and_not_as_bytes(run: Run, make_capture: Make) -> None:
+    path = make_capture(encode(build_message(_QUEUE, b"<order/>", extension=_HEADERS)))
+    assert _words(_tree(run, path)) == [
+        f"extension_data {len(_HEADERS)} bytes headers of NServiceBus",
+        "message_body 8 bytes UTF-8 XML, NServiceBus",
+        "header NServiceBus.MessageId: 8f1c-2c0e",
+        "header Tenant: north\\n\\u202e",
+        "text",
+        "<order/>",
+    ]
+
+
+def test_headers_without_a_body_are_shown_as_text(run: Run, make_capture: Make) -> None:
+    path = make_capture(encode(build_message(_QUEUE, b"", extension=_HEADERS)))
+    lines = _words(_tree(run, path, "--body-limit", 0))
+    assert "<Key>NServiceBus.MessageId</Key>" in lines
+
+
+def test_an_extension_that_is_text_is_shown_as_text(run: Run, make_capture: Make) -> None:
+    path = make_capture(encode(build_message(_QUEUE, b"<a/>", extension=b"not a list of headers")))
+    assert _words(_tree(run, path))[:2] == ["extension_data 21 bytes UTF-8 text", "not a list of headers"]
+
+
+def test_a_binary_formatter_body_says_what_it_holds(run: Run, make_capture: Make) -> None:
+    text = (_FIXTURES / "bodies" / "binary_formatter_call.hex").read_text(encoding="utf-8")
+    body = bytes.fromhex(" ".join(line.partition("#")[0] for line in text.splitlines()))
+    lines = _words(_tree(run, make_capture(encode(build_message(_QUEUE, body)))))
+    assert lines[0] == "message_body 373 bytes .NET BinaryFormatter"
+    assert "method DOJRemotingMetadata.MyServer.SendAddress" in lines
+    assert (
+        "class DOJRemotingMetadata.Address { Street: String, City: String, State: String, Zip: String }"
+    ) in lines
+    assert "string Redmond" in lines
+    assert lines[lines.index("bytes") + 1].startswith("00 01 00 00")
+
+
+def test_a_framed_body_says_where_it_went(run: Run, make_capture: Make) -> None:
+    body = b"\0\1\0\1\3\2\x0enet.msmq://srv\3\7\6\4V\2\x0b\1\x07"
+    lines = _words(_tree(run, make_capture(encode(build_message(_QUEUE, body)))))
+    assert lines[:6] == [
+        f"message_body {len(body)} bytes .NET message framing, WCF",
+        "mode simplex",
+        "via net.msmq://srv",
+        "encoding SOAP 1.2, binary XML",
+        "envelope 4 bytes",
+        "bytes",
+    ]
+
+
+def test_an_encrypted_body_says_how_it_is_encrypted_and_no_text(run: Run, make_capture: Make) -> None:
+    message = build_message(_QUEUE, b"<cipher/>")
+    properties = message.message_properties_header
+    assert properties is not None
+    key = bytes.fromhex("01020000 10660000 00a40000") + bytes(128)
+    security = SecurityHeader(security_data=SecurityData(encryption_key=key))
+    message = msgspec.structs.replace(
+        message,
+        message_properties_header=msgspec.structs.replace(
+            properties, privacy_level=5, encryption_algorithm=0x6610
+        ),
+        security_header=security.with_bits(eb=1, ai=1, de=1, st=0),
+    )
+    path = make_capture(encode(fit(message)))
+    assert _words(_tree(run, path)) == [
+        "message_body 9 bytes encrypted",
+        "privacy_level AES (0x5)",
+        "encryption_algorithm AES_256 (0x6610)",
+        "provider Microsoft Enhanced RSA and AES Cryptographic Provider",
+        "encryption_key 140 bytes",
+        "key_algorithm AES_256 (0x6610)",
+    ]
+    assert "3c 63 69 70 68 65 72 2f 3e" in run("decode", path, "--hex").out
+
+
+def test_names_that_a_sender_chose_look_like_no_fields(run: Run, make_capture: Make) -> None:
+    body = json.dumps(
+        {
+            "messageType": ["urn:message:a"],
+            "message": {},
+            "headers": {"encryption_key": "none", "x" * 300: "\x1b[2J"},
+        }
+    )
+    lines = _words(_tree(run, make_capture(encode(build_message(_QUEUE, body.encode())))))
+    assert lines[0].endswith("UTF-8 JSON, MassTransit")
+    assert "header encryption_key: none" in lines
+    assert f"header {'x' * 300}: \\x1b[2J" in lines
+
+
+def test_many_details_are_counted(run: Run, make_capture: Make) -> None:
+    pairs = b"".join(b"<HeaderInfo><Key>k%d</Key><Value/></HeaderInfo>" % n for n in range(60))
+    extension = b"<ArrayOfHeaderInfo>" + pairs + b"</ArrayOfHeaderInfo>"
+    path = make_capture(encode(build_message(_QUEUE, b"<a/>", extension=extension)))
+    lines = _words(_tree(run, path))
+    assert sum(line.startswith("header ") for line in lines) == 40
+    assert "... 20 more; --hex shows all" in lines
+
+
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_details_fit_the_terminal(
+    run: Run, make_capture: Make, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    extension = _HEADERS.replace(b"8f1c-2c0e", b"long " * 90)
+    body = b"<order>" + b"<line>text of a line</line>" * 9 + b"</order>"
+    path = make_capture(encode(build_message(_QUEUE, body, extension=extension)))
+    monkeypatch.setattr("msmq_wire.cli.render.screen.Screen._width", lambda screen: columns)
+    lines = run("decode", path, "--quiet").out.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert sum("<line>" in line for line in lines) == 9
+
+
+def test_redacted_bodies_leave_neither_details_nor_text(run: Run, make_capture: Make) -> None:
+    path = make_capture(encode(build_message(_QUEUE, b"<order/>", extension=_HEADERS)))
+    out = run("decode", path, "--redact", "bodies", "--body-limit", "0").out
+    assert "message_body" in out
+    assert all(secret not in out for secret in ("order/", "8f1c", "north", "NServiceBus", "Tenant"))

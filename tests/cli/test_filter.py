@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,11 @@ from msmq_wire.cli.subject import Subject
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.record import Record
+from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpResponse
+from msmq_wire.srmp.envelope import parse_envelope
+from msmq_wire.srmp.http import parse_message
+from msmq_wire.srmp.mime import parse_multipart
+from msmq_wire.srmp.xml_fields import IsoDate
 
 # 2023-11-14 22:13:20.5 UTC
 TIME = 1_700_000_000_500_000_000
@@ -244,3 +250,126 @@ def test_columns_of_messages_are_names(run: Any, expression: str, ids: list[int]
     status, out, err = run("decode", demo, "--format", "jsonl", "--filter", expression)
     assert (status, [json.loads(line)["id"] for line in out.splitlines()]) == (0, ids)
     assert f"{len(ids)} of 13 items" in err
+
+
+@pytest.fixture
+def posted() -> Subject:
+    """Section 4.2 of [MC-MQSRM], as a record of a connection."""
+    folder = Path(__file__).resolve().parents[2] / "fixtures" / "srmp"
+    http, _ = parse_message((folder / "msmq_element.http").read_bytes())
+    assert http is not None
+    multipart = parse_multipart(http.header("content-type") or "", http.body)
+    assert multipart.root is not None
+    packet = SrmpMessage(
+        kind="message",
+        queue="DIRECT=http://machine2/msmq/private$/simpleQ",
+        label="order 17",
+        message_id="caf195ea-615c-4264-ae08-11a4e60194c0\\20503",
+        method=http.method,
+        target=http.target,
+        http_version=http.http_version,
+        headers=(SrmpField(name="Host", value="machine2"),),
+        envelope=parse_envelope(multipart.root.data).value,
+        body=multipart.parts[1].data,
+        extension=None,
+        parts=(),
+        response=SrmpResponse(
+            status=202, reason="Accepted", headers=(), body=b"", frames=(5,), complete=True
+        ),
+        latency=2_500_000,
+    )
+    return Subject(Record(id=4, type="srmp_message", time=TIME, packet=packet))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "queue == direct=HTTP://machine2/msmq/private$/simpleq",
+        "queue ~ simpleQ",
+        "label == 'order 17'",
+        "message_id == 20503",
+        "message_id == CAF195EA-615C-4264-ae08-11a4e60194c0\\20503",
+        "delivery == express",
+        "body ~ orderid",
+        "message_class == normal",
+        "message_class ~ NORMAL",
+        "priority == 3",
+        "body_type == VT_EMPTY",
+        "sent_time == 2007-07-19",
+        "sent_time == 2007-07-19T03:11:40Z",
+        "not sent_time > 2007-07-19",
+        "kind == message",
+        "method == post",
+        "target ~ simpleq",
+        "http_version == 1.1",
+        "headers.name == Host and headers.value == machine2",
+        "headers[0].value ~ MACHINE",
+        "response.status == 202",
+        "response.status >= 200 and response.status < 300",
+        "response.complete",
+        "latency > 1000000",
+        "certain",
+        "not extension",
+        "envelope.header.path.to ~ machine2",
+        "envelope.header.path.id ~ 20503",
+        "envelope.header.properties.sent_at == 20070719T031140",
+        "envelope.header.msmq.class == MQMSG_CLASS_NORMAL",
+        "envelope.header.msmq.hash_algorithm == SHA_1",
+        "envelope.header.msmq.source_qm_guid ~ caf195ea",
+        "not envelope.header.stream",
+        "not envelope.header.path.other_elements.name == new",
+    ],
+)
+def test_what_is_true_of_a_message_over_http_matches_it(posted: Subject, expression: str) -> None:
+    assert compile_filter(expression)(posted)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "label == order",
+        "message_id == 1",
+        "delivery == transactional",
+        "message_class == ACK_RECEIVE",
+        "priority > 3",
+        "sent_time < 2007-07-19",
+        "response.status == 404",
+        "envelope.header.signature",
+        "user_header",
+    ],
+)
+def test_what_is_not_true_of_a_message_over_http_does_not_match_it(posted: Subject, expression: str) -> None:
+    assert not compile_filter(expression)(posted)
+
+
+def test_a_message_in_a_packet_is_found_by_the_same_names(posted: Subject) -> None:
+    stored = Subject(msgspec.structs.replace(posted.record, parent=3))
+    for expression in ("delivery == express", "message_id == 20503", "sent_time > 2007-01-01", "queue"):
+        assert compile_filter(expression)(stored)
+
+
+@pytest.mark.parametrize("sent_at", ["00010101T000000", "99991231T235959", "yesterday", ""])
+def test_a_date_at_the_end_of_the_calendar_matches_no_time_of_day(posted: Subject, sent_at: str) -> None:
+    packet = posted.record.packet
+    header = packet.envelope.header
+    dated = msgspec.structs.replace(header.properties, sent_at=IsoDate.of(sent_at))
+    envelope = msgspec.structs.replace(
+        packet.envelope, header=msgspec.structs.replace(header, properties=dated)
+    )
+    changed = msgspec.structs.replace(packet, envelope=envelope)
+    subject = Subject(msgspec.structs.replace(posted.record, packet=changed))
+    for zone in ("America/New_York", "Asia/Tokyo"):
+        assert not compile_filter("sent_time == 10:15", ZoneInfo(zone))(subject)
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("envelope.header.path.too == 1", "nothing is called"),
+        ("response.status == fine", "is no number"),
+        ("envelope.header.msmq.class == ACKRECEIVE", "MQMSG_CLASS_ACK_RECEIVE"),
+    ],
+)
+def test_mistakes_in_paths_of_messages_over_http_are_told(expression: str, words: str) -> None:
+    with pytest.raises(MsmqWireError, match=words):
+        compile_filter(expression)

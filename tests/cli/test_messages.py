@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from msmq_wire import build_message, encode
 from msmq_wire.cli.body_files import file_name_part
 from msmq_wire.cli.commands.messages import KEYS
+from msmq_wire.records.bodies import Body
 
 Run = Callable[..., Any]
 Read = Callable[[str], bytes]
@@ -30,7 +32,7 @@ def test_the_table_has_one_line_a_message(run: Run, capture: Path) -> None:
     status, out, err = run("messages", capture)
     lines = [line.split() for line in out.splitlines()]
     assert status == 0
-    assert lines[0] == ["id", "time", "src", "dst", "queue", "label", "class", "size", "via"]
+    assert lines[0] == ["id", "time", "src", "dst", "queue", "label", "class", "size", "via", "body"]
     assert lines[1][0] == "2"
     assert lines[2] == [
         "3",
@@ -44,18 +46,22 @@ def test_the_table_has_one_line_a_message(run: Run, capture: Path) -> None:
         "normal",
         "2000",
         "tcp",
+        "text:",
+        "a" * 59 + "…",
     ]
     assert err.startswith("5 frames read")
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [40, 80, 100, 120, 140, 200])
 def test_a_table_fits_its_terminal(
     run: Run, capture: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     monkeypatch.setattr("msmq_wire.cli.render.screen.Screen._width", lambda screen: columns)
     lines = run("messages", capture).out.splitlines()
     assert len(lines) == 3
-    assert max(map(len, lines)) <= columns
+    # In 40 columns id and time leave no room for the rest.
+    assert max(map(len, lines)) <= max(columns, 64)
+    assert ("body" in lines[0].split()) == (columns >= 100)
 
 
 def test_jsonl_and_csv_have_the_documented_keys(run: Run, capture: Path) -> None:
@@ -109,7 +115,7 @@ def test_a_hostile_label_leads_nowhere(
     folder = tmp_path / "a" / "b"
     path = make_capture(relabelled(data, "../../../evil"), relabelled(data, "..\\C:\\x\x00y"))
     assert run("messages", path, "--bodies", folder).status == 0
-    assert sorted(file.name for file in folder.iterdir()) == ["1-evil.txt", "2-C_x_y.txt"]
+    assert sorted(file.name for file in folder.iterdir()) == ["1-evil.txt", "2-C_x_y.txt", "index.jsonl"]
     assert sorted(entry.name for entry in (tmp_path / "a").iterdir()) == ["b"]
 
 
@@ -162,7 +168,8 @@ def test_the_body_of_a_message_that_came_over_http_is_written(run: Run, tmp_path
     rows = [json.loads(line) for line in out.splitlines()]
     over_http = [row["id"] for row in rows if row["body_size"] == 7]
     assert over_http
-    written = {int(path.name.split("-")[0].split(".")[0]): path for path in (tmp_path / "b").iterdir()}
+    index = [json.loads(line) for line in (tmp_path / "b" / "index.jsonl").read_text().splitlines()]
+    written = {line["id"]: tmp_path / "b" / line["file"] for line in index}
     assert [written[number].stat().st_size for number in over_http] == [7] * len(over_http)
 
 
@@ -180,3 +187,73 @@ def test_a_message_of_which_no_body_is_there_is_counted(
 def test_the_summary_says_how_many_messages_matched(run: Run, capture: Path) -> None:
     assert "1 of 2 messages shown" in run("messages", capture, "--filter", "label ~ mqsender").err
     assert "shown" not in run("messages", capture).err
+
+
+def _packet(body: bytes | str = b"", **properties: Any) -> bytes:
+    return encode(build_message("DIRECT=OS:srv01\\private$\\orders", body, **properties))
+
+
+def test_the_table_shows_what_a_body_is_and_how_it_begins(run: Run, make_capture: Make) -> None:
+    path = make_capture(
+        _packet(b"<order>\n  <id>17</id>\n</order>"),
+        _packet(b'<?xml version="1.0" encoding="utf-8"?>\n<order/>'),
+        _packet("caf\xe9 \x85 au lait"),
+        _packet((17).to_bytes(4, "little"), body_type=3),
+        _packet(bytes(range(128, 200))),
+        _packet(b""),
+        _packet(b"\0\1\0\1\3\2\x0enet.msmq://srv\3\7\x07"),
+    )
+    lines = run("messages", path, "--quiet").out.splitlines()
+    begins = lines[0].index("body")
+    assert [line[begins:] for line in lines[1:]] == [
+        "xml: <order> <id>17</id> </order>",
+        "xml: <order/>",
+        "text: café au lait",
+        "number: 17",
+        "binary",
+        "",
+        ".NET message framing net.msmq://srv",
+    ]
+
+
+def test_a_preview_of_a_body_controls_no_terminal(run: Run, make_capture: Make) -> None:
+    out = run("messages", make_capture(_packet("a\u202eb\u200bc\u2028d")), "--quiet").out
+    assert not set(out) & set("\u202e\u200b\u2028")
+    assert "text: a\ufffdb\ufffdc d" in out
+
+
+@pytest.mark.parametrize("what", ["bodies", "bodies,labels,hosts"])
+def test_a_table_without_bodies_has_no_preview(run: Run, make_capture: Make, what: str) -> None:
+    path = make_capture(_packet(b"<order/>", label="first"), _packet((17).to_bytes(4, "little"), body_type=3))
+    out = run("messages", path, "--quiet", "--redact", what).out
+    assert len(out.splitlines()) == 3
+    assert all(word not in out for word in ("xml", "order/", "number", "binary", "text"))
+
+
+def test_redacted_labels_leave_the_preview(run: Run, make_capture: Make) -> None:
+    path = make_capture(_packet(b"<order/>", label="first"))
+    out = run("messages", path, "--quiet", "--redact", "labels").out
+    assert "xml: <order/>" in out
+    assert "first" not in out
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "csv"])
+def test_rows_open_no_body_and_have_no_preview(
+    run: Run, make_capture: Make, monkeypatch: pytest.MonkeyPatch, format_: str
+) -> None:
+    def opened(*_: object, **__: object) -> Body:
+        raise AssertionError("a body was opened")
+
+    monkeypatch.setattr("msmq_wire.cli.message_body.open_body", opened)
+    status, out, _ = run("messages", make_capture(_packet(b"<order/>")), "--format", format_)
+    assert status == 0
+    assert "order/" not in out
+
+
+def test_a_narrow_table_opens_no_body(run: Run, make_capture: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(*_: object, **__: object) -> Body:
+        raise AssertionError("a body was opened")
+
+    monkeypatch.setattr("msmq_wire.cli.message_body.open_body", opened)
+    monkeypatch.setattr("msmq_wire.cli.render.screen.Screen._width", lambda screen: 80)
+    assert len(run("messages", make_capture(_packet(b"<order/>"))).out.splitlines()) == 2

@@ -13,8 +13,8 @@ import jsonschema  # type: ignore[import-untyped]  # it comes without types
 import pytest
 
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.capture.rpc_tables import RPC_PACKETS
 from msmq_wire.capture.tables import schema
+from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import record_view
@@ -103,15 +103,15 @@ def test_every_code_of_an_anomaly_in_a_call_is_described() -> None:
     assert "| `queue_format.format-name` |" in text
 
 
-@pytest.mark.parametrize("type_", [*RPC_PACKETS])
+@pytest.mark.parametrize("type_", [*COMPOSED])
 def test_a_table_of_calls_is_described_with_all_its_columns(type_: str) -> None:
     section = _text("arrow.md").partition(f"\n### {type_}\n")[2].partition("\n### ")[0]
     assert [name for name in schema(type_).names if f"| `{name}` |" not in section] == []
 
 
-def test_the_keys_of_a_call_are_listed() -> None:
-    section = _text("json.md").partition("\n## Calls\n")[2].partition("\n## ")[0]
-    for cls in RPC_PACKETS.values():
+def test_the_keys_of_calls_and_messages_over_http_are_listed() -> None:
+    section = _text("json.md").partition("\n## Calls\n")[2].partition("\n## A row of messages")[0]
+    for cls in COMPOSED.values():
         assert [name for name in cls.__struct_fields__ if f"`{name}`" not in section] == []
 
 

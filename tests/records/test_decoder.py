@@ -189,11 +189,8 @@ def test_a_handshake_without_a_word_after_it_is_counted_at_the_end() -> None:
     [
         (443, b"\x16\x03\x01\x00\x05\x01\0\0\0\0", "TLS on port 443: may carry SRMP, cannot be read"),
         (8443, b"\x16\x03\x03\x00\x05\x01\0\0\0\0", "TLS on port 8443: may carry SRMP, cannot be read"),
-        (80, b"POST /MSMQ/private$/q HTTP/1.1\r\n", "SRMP over HTTP on port 80: not decoded"),
-        (8080, b"POST http://h/msmq/q HTTP/1.1\r\n", "SRMP over HTTP on port 8080: not decoded"),
         (443, b"\x17\x03\x03\x00\x05hello", None),
         (80, b"GET /msmq/q HTTP/1.1\r\n", None),
-        (25, b"POST /msmq/q HTTP/1.1\r\n", "SRMP over HTTP on port 25: not decoded"),
         (25, b"POST /other HTTP/1.1\r\n", None),
     ],
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,6 +30,7 @@ from msmq_wire.cli.options import (
     zone_for,
 )
 from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.redaction import Redaction
 from msmq_wire.cli.render.table import message_table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
@@ -73,7 +76,12 @@ def messages(
     ] = MessagesFormat.TABLE,
     bodies: Annotated[
         str | None,
-        typer.Option("--bodies", metavar="DIR", help="Write each body to a file in DIR.", show_default=False),
+        typer.Option(
+            "--bodies",
+            metavar="DIR",
+            help="Write each body to a file in DIR, and what is known of it to index.jsonl there.",
+            show_default=False,
+        ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="List order and final acknowledgments too.")] = False,
     filters: Filters = None,
@@ -91,8 +99,9 @@ def messages(
     """List the messages in captures, those that remote read calls brought among them.
 
     Resent TCP bytes never show twice; messages that MSMQ sent again have rows of their own. In CSV a text
-    that a spreadsheet would take for a formula begins with an apostrophe. A body that is not whole goes to a
-    file named ID-LABEL.cut.EXTENSION. Messages in sealed calls need a key. Filters: see decode --help.
+    that a spreadsheet would take for a formula begins with an apostrophe. The table shows how a body begins,
+    or what it is. A body that is not whole goes to a file named ID-LABEL.cut.EXTENSION. Messages in sealed
+    calls need a key. Filters: see decode --help.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage.
 
@@ -118,6 +127,7 @@ def messages(
     except CaptureError as error:
         complain(error.message)
         raise typer.Exit(1) from None
+    as_table = format_ is MessagesFormat.TABLE
     table = message_table(screen_for(color), zone)
     write = {
         MessagesFormat.TABLE: table.add,
@@ -129,23 +139,25 @@ def messages(
     )
     status = 0
     items = matching = without_body = 0
-    for record in reading:
-        row = message_view(redactor.record(record), acknowledgments=all_)
-        if row is None:
-            continue
-        items += 1
-        if record not in selection:
-            continue
-        matching += 1
-        write(row)
-        if body_files is not None and status == 0:
-            body = message_body(record)
-            if body is None:
-                without_body += 1
-            else:
-                status = _write_body(body_files, record.id, body)
-        if "-" in files:
-            sys.stdout.flush()
+    with body_files or contextlib.nullcontext():
+        for record in reading:
+            shown = redactor.record(record)
+            row = message_view(shown, acknowledgments=all_)
+            if row is None:
+                continue
+            items += 1
+            if record not in selection:
+                continue
+            matching += 1
+            body = message_body(shown) if as_table or body_files is not None else None
+            write({**row, "body": None if Redaction.BODIES in redactor.what else body} if as_table else row)
+            if body_files is not None and status == 0:
+                if body is None:
+                    without_body += 1
+                else:
+                    status = _write_body(body_files, row, body, record.capture)
+            if "-" in files:
+                sys.stdout.flush()
     table.finish()
     more = list(selection.told(matching, items, "message"))
     if body_files is not None:
@@ -157,9 +169,9 @@ def messages(
     raise typer.Exit(reading.status or status)
 
 
-def _write_body(body_files: BodyFiles, id_: int, body: MessageBody) -> int:
+def _write_body(body_files: BodyFiles, row: Mapping[str, Any], body: MessageBody, capture: str) -> int:
     try:
-        body_files.write(id_, body.label, body.data, body.body_type, cut=body.cut)
+        body_files.write(row, body, capture=capture)
     except CaptureError as error:
         complain(error.message)
         return 1

@@ -7,12 +7,14 @@ are left out, unless the bytes are shown or something is wrong with them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, tzinfo
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
+from msmq_wire.cli.message_body import properties_body
+from msmq_wire.cli.render.body_nodes import body_node, extension_node
 from msmq_wire.cli.render.meanings import BIT_MEANINGS, SHOWN_AT_ZERO, is_reserved
+from msmq_wire.cli.render.node import Block, Node, NodeOptions
 from msmq_wire.cli.render.values import (
     INLINE_BYTES,
     bytes_text,
@@ -23,7 +25,6 @@ from msmq_wire.cli.render.values import (
 )
 from msmq_wire.engines import reference
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.bodies import caption, open_body
 from msmq_wire.records.view import address_text, element_format_name, security_id_text
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
@@ -37,41 +38,11 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Block", "Node", "NodeOptions", "packet_nodes", "place_marks"]
+__all__ = ["Block", "Node", "NodeOptions", "body_node", "extension_node", "packet_nodes", "place_marks"]
 
 _QUEUES = {"destination_queue": "dq", "admin_queue": "aq", "response_queue": "rq"}
+_OPENED = ("message_body", "extension_data")
 _LISTED = 100
-
-Kind = Literal["structure", "field", "bit", "anomaly", "error"]
-
-
-class NodeOptions(msgspec.Struct, frozen=True):
-    """What to show: ``everything`` adds padding, reserved and empty fields; ``zone`` None is local time."""
-
-    everything: bool = False
-    zone: tzinfo | None = UTC
-
-
-class Block(msgspec.Struct, frozen=True):
-    """A long value that stands below its field: bytes from a packet offset, as text where they are one."""
-
-    data: bytes
-    offset: int
-    text: str | None = None
-
-
-class Node(msgspec.Struct):
-    """One line of a tree with what stands below it. ``wire`` are the bytes behind a field."""
-
-    name: str
-    value: str = ""
-    note: str = ""
-    kind: Kind = "field"
-    path: str = ""
-    span: Span | None = None
-    wire: bytes = b""
-    block: Block | None = None
-    children: list[Node] = msgspec.field(default_factory=list)
 
 
 def packet_nodes(
@@ -268,8 +239,8 @@ class _Builder:
     ) -> Node:
         size = count_text(len(value), "byte")
         if isinstance(parent, MessagePropertiesHeader):
-            if field.name == "message_body":
-                return self.body(parent, value, path)
+            if field.name in _OPENED:
+                return self.opened(parent, field.name, value, path)
             if field.name == "correlation_id":
                 return self.spanned(field.name, path, *_correlation(value), value)
         if isinstance(parent, SecurityData) and field.name == "security_id":
@@ -286,16 +257,11 @@ class _Builder:
         node.block = Block(value, 0 if node.span is None else node.span.offset)
         return node
 
-    def body(self, header: MessagePropertiesHeader, value: bytes, path: str) -> Node:
-        size = count_text(len(value), "byte")
-        if len(value) < header.message_size:
-            size = f"{len(value)} of {count_text(header.message_size, 'byte')}"
-        encrypted = bool(header.privacy_level)
-        content = open_body(b"" if encrypted else value, header.body_type)
-        note = "encrypted" if encrypted else caption(content)
-        node = self.spanned("message_body", path, size, note, value)
-        text = None if content.scalar else content.text
-        node.block = Block(value, 0 if node.span is None else node.span.offset, text)
+    def opened(self, header: MessagePropertiesHeader, name: str, value: bytes, path: str) -> Node:
+        make = body_node if name == "message_body" else extension_node
+        body = properties_body(header, self.packet)
+        node = make(name, body, self.options, path=path, span=self.spans.get(path))
+        node.wire = self.wire(value, path) if self.options.everything else b""
         return node
 
     def spanned(self, name: str, path: str, text: str, note: str, value: Any) -> Node:

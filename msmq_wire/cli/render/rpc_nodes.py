@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msmq_wire.cli.message_body import transfer_body
 from msmq_wire.cli.render.call_nodes import call_nodes
 from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, status_text
-from msmq_wire.cli.render.nodes import Block, Node, NodeOptions, place_marks
+from msmq_wire.cli.render.nodes import Block, Node, NodeOptions, body_node, extension_node, place_marks
 from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text, identifier_text
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.bodies import caption, open_body
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.rpc.security import AuthenticationLevel, AuthenticationType
 from msmq_wire.rpc.transfer_properties import MessageProperties
@@ -161,7 +161,9 @@ def _property(message: MessageProperties, name: str, value: Any, path: str, opti
         case ObjectId():
             return Node(name, f"{value.lineage}\\{value.uniquifier}", path=path)
         case bytes() if name == "body":
-            return _body(message, value, path)
+            return body_node(name, transfer_body(message), options, path=path)
+        case bytes() if name == "extension":
+            return extension_node(name, transfer_body(message), options, path=path)
         case bytes() if name == "correlation_identifier":
             return Node(name, identifier_text(value) or bytes_text(value), path=path)
         case bytes():
@@ -171,14 +173,3 @@ def _property(message: MessageProperties, name: str, value: Any, path: str, opti
         case int():
             return Node(name, *call_number_text(name, value, None, options.zone), path=path)
     return Node(name, str(value), path=path)
-
-
-def _body(message: MessageProperties, value: bytes, path: str) -> Node:
-    size = count_text(len(value), "byte")
-    if message.body_length is not None and len(value) < message.body_length:
-        size = f"{len(value)} of {count_text(message.body_length, 'byte')}"
-    encrypted = bool(message.body_encrypted)
-    content = open_body(b"" if encrypted else value, message.body_type or 0)
-    note = "encrypted" if encrypted else caption(content)
-    text = None if content.scalar else content.text
-    return Node("body", size, note, path=path, block=Block(value, 0, text))

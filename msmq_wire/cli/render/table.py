@@ -7,6 +7,7 @@ of seconds; in a pipe nothing is cut.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any
@@ -14,8 +15,10 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len, set_cell_size
 
+from msmq_wire.cli.message_body import MessageBody
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import rfc3339_text
+from msmq_wire.records.bodies import preview
 from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = ["Column", "Table", "call_table", "message_table"]
@@ -23,6 +26,9 @@ __all__ = ["Column", "Table", "call_table", "message_table"]
 _SAMPLE = 100
 _GAP = 2
 _WHOLE_SECONDS = 19
+_PREVIEW = 60
+_PREVIEW_SHARE = 5
+_DECLARATION = re.compile(r"\s*<\?xml[^>]{0,200}\?>")
 
 Row = Mapping[str, Any]
 
@@ -114,17 +120,21 @@ class Table:
 
 
 def message_table(screen: Screen, zone: tzinfo | None = UTC) -> Table:
-    """The table of ``messages``, for rows of `message_view`; zone None is local time."""
+    """The table of ``messages``; zone None is local time.
+
+    Its rows are those of `message_view` with a `MessageBody`, or None, as ``body``.
+    """
     columns = (
         Column("id", _cell("id"), number=True, style="strong"),
         Column("time", _time(screen, zone)),
-        Column("src", _cell("src"), 110, 8),
-        Column("dst", _cell("dst"), 110, 8),
+        Column("src", _cell("src"), 150, 8),
+        Column("dst", _cell("dst"), 150, 8),
         Column("queue", _cell("queue"), 0, 8, style="name"),
         Column("label", _cell("label"), 0, 8, style="note"),
         Column("class", lambda row: _class_text(row.get("message_class")), 0, 8),
         Column("size", _cell("body_size"), number=True),
-        Column("via", _cell("via"), 110, style="dim"),
+        Column("via", _cell("via"), 150, style="dim"),
+        Column("body", _body(screen), 100, 8, last=True),
     )
     return Table(screen, columns)
 
@@ -165,6 +175,27 @@ def _time(screen: Screen, zone: tzinfo | None, *, start: int = 0) -> Callable[[R
         time = row.get("time")
         shown = rfc3339_text(time, zone) if isinstance(time, str) else ""
         return shown if screen.width is None else shown[start:_WHOLE_SECONDS]
+
+    return text
+
+
+def _body(screen: Screen) -> Callable[[Row], str]:
+    """The kind of a body and how it begins, as long as a share of the screen; bodies are opened for it."""
+    width = _PREVIEW if screen.width is None else min(_PREVIEW, screen.width // _PREVIEW_SHARE)
+
+    def text(row: Row) -> str:
+        body = row.get("body")
+        if not isinstance(body, MessageBody):
+            return ""
+        content = body.content
+        if content.kind == "xml" and content.text is not None:
+            # What every document begins with says nothing about this one.
+            declared = _DECLARATION.match(content.text)
+            content = msgspec.structs.replace(content, text=content.text[declared.end() if declared else 0 :])
+        begins = preview(content, width)
+        named = preview(msgspec.structs.replace(content, text=None), width)
+        # The text of a body where a preview is that, else what it is.
+        return f"{content.kind}: {begins}" if begins not in ("", named) else named or content.kind
 
     return text
 

@@ -16,10 +16,12 @@ from rich.cells import cell_len
 from msmq_wire.cli.render.nodes import Block, Node, NodeOptions, packet_nodes
 from msmq_wire.cli.render.rpc_nodes import is_rpc_packet, rpc_nodes
 from msmq_wire.cli.render.screen import Screen, Segment, fold
+from msmq_wire.cli.render.srmp_nodes import shortened, srmp_nodes, status_words
 from msmq_wire.cli.render.values import count_text, timestamp_text
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
+from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -65,12 +67,19 @@ def print_packet(
     anomalies: Sequence[Anomaly] = (),
     error: DecodeError | None = None,
     remainder: bytes = b"",
+    parent: int | None = None,
 ) -> None:
-    """Print a packet below its heading, with its anomalies, its error and what follows it."""
+    """Print a packet below its heading, with its anomalies, its error and what follows it.
+
+    ``parent`` is the id of the record that carried it, where there is one.
+    """
     _Tree(screen, options).heading(heading, packet)
     node_options = NodeOptions(everything=options.hex, zone=options.zone)
-    make = rpc_nodes if is_rpc_packet(packet) else packet_nodes
-    nodes = make(packet, node_options, anomalies=anomalies, error=error)
+    if isinstance(packet, SrmpMessage):
+        nodes = srmp_nodes(packet, node_options, anomalies=anomalies, error=error, parent=parent)
+    else:
+        make = rpc_nodes if is_rpc_packet(packet) else packet_nodes
+        nodes = make(packet, node_options, anomalies=anomalies, error=error)
     if remainder:
         end = max((n.span.offset + n.span.length for n in nodes if n.span is not None), default=0)
         what = "were not decoded" if error is not None else "follow the packet"
@@ -88,6 +97,8 @@ def print_record(screen: Screen, record: Record, options: TreeOptions, *, via: s
     words.append(record.reason or "")
     if isinstance(record.packet, RpcCall):
         words += _call_words(record.packet)
+    if isinstance(record.packet, SrmpMessage):
+        words += _exchange_words(record.packet, record.parent)
     has_packet = record.packet is not None or record.error is not None
     heading = Heading(
         type=record.type,
@@ -111,6 +122,7 @@ def print_record(screen: Screen, record: Record, options: TreeOptions, *, via: s
         anomalies=record.anomalies,
         error=record.error,
         remainder=record.remainder,
+        parent=record.parent,
     )
     screen.line(())
 
@@ -156,9 +168,18 @@ def _call_words(call: RpcCall) -> Iterator[str]:
         yield "no answer"
 
 
+def _exchange_words(message: SrmpMessage, parent: int | None) -> Iterator[str]:
+    """What a message over HTTP is, and how it was answered or where it was found."""
+    if message.kind != "message":
+        yield message.kind.replace("_", " ")
+    yield status_words(message) if parent is None else f"stored in #{parent}"
+
+
 def _queue_and_label(packet: Any) -> tuple[str, str]:
     if isinstance(packet, RpcCall):
         return packet.queue or "", ""
+    if isinstance(packet, SrmpMessage):
+        return shortened(packet.queue or ""), shortened(packet.label or "")
     if isinstance(packet, TransferBuffer):
         message = packet.properties
         queue = message.destination_queue_format_name or packet.queue

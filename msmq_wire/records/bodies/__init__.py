@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from msmq_wire.records.bodies.body import Body
-from msmq_wire.records.bodies.encrypted import EncryptedBody, encrypted_body
+from msmq_wire.records.bodies.encrypted import EncryptedBody, encrypted_body, encrypted_transfer
 from msmq_wire.records.bodies.opening import open_body
 from msmq_wire.records.bodies.showing import caption, layout, preview
 
-__all__ = ["Body", "EncryptedBody", "caption", "encrypted_body", "layout", "open_body", "preview"]
+__all__ = [
+    "Body",
+    "EncryptedBody",
+    "caption",
+    "encrypted_body",
+    "encrypted_transfer",
+    "layout",
+    "open_body",
+    "preview",
+]

@@ -122,7 +122,7 @@ class _HeaderInfos:
         self.parts: dict[str, list[str]] = {}
 
     def doctype(self, *_: object) -> None:
-        raise DecodeError("document type", "a document type is not read")
+        raise DecodeError("document-type", "a document type is not read")
 
     def start(self, name: str, _: object) -> None:
         if len(self.path) >= 3 or (not self.path and name != "ArrayOfHeaderInfo"):

@@ -10,23 +10,30 @@ from typing import Any
 import msgspec
 
 from msmq_wire.records.bodies.body import Body
+from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, PrivacyLevel
 
-__all__ = ["EncryptedBody", "encrypted_as", "encrypted_body"]
+__all__ = ["EncryptedBody", "encrypted_as", "encrypted_body", "encrypted_transfer"]
 
 # [MS-MQQB] 2.4.2: type SIMPLEBLOB, version 2, two reserved bytes, then the algorithm of the key.
 _SIMPLE_BLOB = bytes.fromhex("01020000")
+
+# [MS-MQQB] 3.1.5.8.3: what decrypts a body goes by its privacy level. ProviderInfo is about the signature.
+_PROVIDERS = {
+    int(PrivacyLevel.BITS_40): "Microsoft Base Cryptographic Provider v1.0",
+    int(PrivacyLevel.BITS_128): "Microsoft Enhanced Cryptographic Provider v1.0",
+    int(PrivacyLevel.AES): "Microsoft Enhanced RSA and AES Cryptographic Provider",
+}
 
 
 class EncryptedBody(msgspec.Struct, frozen=True, kw_only=True):
     """How a body is encrypted ([MS-MQMQ] 2.2.19.3, 2.2.20.6); what the headers do not say is None.
 
     ``privacy_level`` and ``algorithm`` are numbers as on the wire, ``key`` the encrypted symmetric key,
-    ``provider`` the name of the cryptographic provider, empty
-    for the default one. ``declared`` is false where only the privacy level speaks of encryption, not the EB
-    bit.
+    ``provider`` and ``provider_type`` those of ProviderInfo, the provider of the signature, empty for the
+    default one. ``declared`` is false where only the privacy level speaks of encryption, not the EB bit.
     """
 
     declared: bool = True
@@ -43,14 +50,20 @@ class EncryptedBody(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return int.from_bytes(self.key[4:8], "little")
 
+    @property
+    def cipher_provider(self) -> str:
+        """The provider that decrypts the body, by the privacy level; empty for a level without one."""
+        return "" if self.privacy_level is None else _PROVIDERS.get(self.privacy_level, "")
+
 
 def encrypted_body(packet: Any) -> EncryptedBody | None:
     """How the body of a packet is encrypted; None when it is not.
 
-    The packet may be a part of one; EB of SecurityHeader or PrivacyLevel of MessagePropertiesHeader count.
+    The packet may be a part of one, or a MessagePropertiesHeader alone; EB of SecurityHeader or PrivacyLevel
+    of MessagePropertiesHeader count.
     """
     security = getattr(packet, "security_header", None)
-    properties = getattr(packet, "message_properties_header", None)
+    properties = getattr(packet, "message_properties_header", packet)
     level = algorithm = None
     if isinstance(properties, MessagePropertiesHeader):
         level, algorithm = _integer(properties.privacy_level), _integer(properties.encryption_algorithm)
@@ -76,6 +89,24 @@ def encrypted_body(packet: Any) -> EncryptedBody | None:
     )
 
 
+def encrypted_transfer(message: MessageProperties) -> EncryptedBody | None:
+    """How the body in a transfer buffer is encrypted ([MS-MQMP] 2.2.3.2); None when it is not.
+
+    bEncrypted counts, which says that the application encrypted the body. A privacy level alone asks the
+    server to do so, or tells that it did: the body in the buffer is in the clear.
+    """
+    if not message.body_encrypted:
+        return None
+    name = message.authentication_provider_name
+    return EncryptedBody(
+        privacy_level=message.privacy_level,
+        algorithm=message.encryption_algorithm,
+        key=message.symmetric_key or b"",
+        provider="" if name is None else name.text,
+        provider_type=message.authentication_provider_type,
+    )
+
+
 def encrypted_as(encryption: EncryptedBody, size: int) -> Body:
     """The body of ``size`` bytes that was encrypted like that."""
     rows = [("size", f"{size} bytes")]
@@ -85,9 +116,10 @@ def encrypted_as(encryption: EncryptedBody, size: int) -> Body:
     if encryption.algorithm is not None:
         cipher = _named(EncryptionAlgorithm, encryption.algorithm)
         rows.append(("encryption_algorithm", cipher))
-    rows.append(("provider", encryption.provider or "default"))
-    if encryption.provider_type is not None:
-        rows.append(("provider_type", str(encryption.provider_type)))
+    rows.append(("provider", encryption.cipher_provider or "not known"))
+    if encryption.provider or encryption.provider_type is not None:
+        type_ = "" if encryption.provider_type is None else f", type {encryption.provider_type}"
+        rows.append(("signature_provider", f"{encryption.provider or 'default'}{type_}"))
     rows.append(("encryption_key", f"{len(encryption.key)} bytes"))
     if encryption.key_algorithm is not None:
         rows.append(("key_algorithm", _named(EncryptionAlgorithm, encryption.key_algorithm)))

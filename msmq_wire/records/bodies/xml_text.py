@@ -14,18 +14,18 @@ from msmq_wire.errors import DecodeError
 
 __all__ = ["LARGEST_XML", "XmlForm", "pretty_xml", "xml_form"]
 
-XmlForm = Literal["well-formed", "cut", "malformed", "document type", "too deep", "too large"]
+XmlForm = Literal["well-formed", "cut", "malformed", "document-type", "too-deep", "too-large"]
 
 LARGEST_XML = 1 << 20
 _DEEPEST = 256
 _LONGEST_LAYOUT = 1 << 22
-_REFUSED: tuple[XmlForm, ...] = ("document type", "too deep", "too large")
+_REFUSED: tuple[XmlForm, ...] = ("document-type", "too-deep", "too-large")
 
 
 def xml_form(text: str) -> tuple[XmlForm, str]:
     """Whether text is XML, and the name of its root element, empty when there is none."""
     if len(text) > LARGEST_XML:
-        return "too large", ""
+        return "too-large", ""
     reader = _Reader()
     return reader.read(text), reader.root
 
@@ -70,13 +70,13 @@ class _Reader:
         self.root = self.root or name
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise DecodeError("too deep", f"elements are nested deeper than {_DEEPEST}")
+            raise DecodeError("too-deep", f"elements are nested deeper than {_DEEPEST}")
 
     def end(self, name: str) -> None:
         self.depth -= 1
 
     def doctype(self, *_: object) -> None:
-        raise DecodeError("document type", "a document type is not read")
+        raise DecodeError("document-type", "a document type is not read")
 
     def characters(self, text: str) -> None:
         pass
@@ -166,7 +166,7 @@ class _Layout(_Reader):
     def put(self, text: str) -> None:
         self.size += len(text)
         if self.size > _LONGEST_LAYOUT:
-            raise DecodeError("too large", f"laid out, it is longer than {_LONGEST_LAYOUT} characters")
+            raise DecodeError("too-large", f"laid out, it is longer than {_LONGEST_LAYOUT} characters")
         self.lines.append(text)
 
 

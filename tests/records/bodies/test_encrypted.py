@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
-from msmq_wire.records.bodies import EncryptedBody, encrypted_body, open_body, preview
+from msmq_wire.records.bodies import (
+    EncryptedBody,
+    encrypted_body,
+    encrypted_transfer,
+    open_body,
+    preview,
+)
+from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.security_header import ProviderInfo, SecurityData, SecurityHeader
 from msmq_wire.wire.types.wchar_text import WcharText
@@ -36,8 +44,8 @@ def test_an_encrypted_body_says_how_and_not_what() -> None:
         ("size", "4 bytes"),
         ("privacy_level", "AES (0x5)"),
         ("encryption_algorithm", "AES_256 (0x6610)"),
-        ("provider", "Strong"),
-        ("provider_type", "24"),
+        ("provider", "Microsoft Enhanced RSA and AES Cryptographic Provider"),
+        ("signature_provider", "Strong, type 24"),
         ("encryption_key", "140 bytes"),
         ("key_algorithm", "AES_256 (0x6610)"),
     )
@@ -74,3 +82,44 @@ def test_an_unknown_algorithm_stays_a_number() -> None:
     body = open_body(b"x", 0, encrypted=EncryptedBody(algorithm=0x9999, privacy_level=2))
     assert dict(body.details)["encryption_algorithm"] == "0x9999"
     assert dict(body.details)["privacy_level"] == "0x2"
+
+
+@pytest.mark.parametrize(
+    ("level", "provider"),
+    [
+        (1, "Microsoft Base Cryptographic Provider v1.0"),
+        (3, "Microsoft Enhanced Cryptographic Provider v1.0"),
+        (5, "Microsoft Enhanced RSA and AES Cryptographic Provider"),
+        (2, "not known"),
+        (None, "not known"),
+    ],
+)
+def test_the_provider_goes_by_the_privacy_level(level: int | None, provider: str) -> None:
+    # [MS-MQQB] 3.1.5.8.3; 2 is no level of a packet.
+    details = dict(open_body(b"x", 0, encrypted=EncryptedBody(privacy_level=level)).details)
+    assert details["provider"] == provider
+
+
+def test_a_header_alone_tells_its_privacy_level() -> None:
+    assert encrypted_body(PROPERTIES) == EncryptedBody(declared=False, privacy_level=5, algorithm=0x6610)
+
+
+def test_a_body_that_an_application_encrypted_says_so_in_its_transfer_buffer() -> None:
+    message = MessageProperties(
+        body=b"<a/>",
+        body_encrypted=True,
+        privacy_level=3,
+        encryption_algorithm=0x6801,
+        symmetric_key=KEY,
+        authentication_provider_name=PROVIDER,
+        authentication_provider_type=1,
+    )
+    assert encrypted_transfer(message) == EncryptedBody(
+        privacy_level=3, algorithm=0x6801, key=KEY, provider="Strong", provider_type=1
+    )
+
+
+@pytest.mark.parametrize("encrypted", [False, None])
+def test_a_privacy_level_alone_leaves_a_transferred_body_in_the_clear(encrypted: bool | None) -> None:
+    message = MessageProperties(body=b"<a/>", body_encrypted=encrypted, privacy_level=3, symmetric_key=KEY)
+    assert encrypted_transfer(message) is None

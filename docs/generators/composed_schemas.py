@@ -1,4 +1,4 @@
-"""JSON Schemas of what the rows of calls hold: their own fields, and the parameters of every method.
+"""JSON Schemas of what the rows of calls and SRMP hold: fields, parameters of every method, elements.
 
 The rule kept here: a member that was not reached is left out, and what a pointer points at is reached last;
 so no member is required, and no other member is allowed.
@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import msgspec
 
 from docs.generators.structures import documentation
-from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
+from msmq_wire.records.composed import COMPOSED
 from msmq_wire.rpc.events import SkippedBytes
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.ndr import Conformant, ConformantVarying, Fields, Union, members
@@ -23,23 +23,20 @@ from msmq_wire.rpc.ndr.syntax import NDR, NDR64
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.section_array import SectionArray
 from msmq_wire.spec import snake_case
+from msmq_wire.srmp.http_message import HoleReason
+from msmq_wire.srmp.xml_fields import IsoDate, XmlStruct, xml_fields
+from msmq_wire.srmp.xml_tree import Element
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.registry import STRUCTURES
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["CALL_PACKETS", "GAP_REASONS", "call_definitions"]
+__all__ = ["GAP_REASONS", "composed_definitions"]
 
 Json = dict[str, Any]
 
-CALL_PACKETS: dict[str, type[msgspec.Struct]] = {
-    "rpc_bind": RpcBind,
-    "rpc_call": RpcCall,
-    "rpc_fault": RpcFault,
-    "transfer_buffer": TransferBuffer,
-}
-GAP_REASONS: tuple[str, ...] = get_args(get_type_hints(SkippedBytes)["reason"])
-"""Why bytes between PDUs are missing or skipped."""
+GAP_REASONS: tuple[str, ...] = (*get_args(get_type_hints(SkippedBytes)["reason"]), *get_args(HoleReason))
+"""Why bytes between PDUs, or between HTTP messages, are missing or skipped."""
 
 _NULL: Json = {"type": "null"}
 _STRING: Json = {"type": "string"}
@@ -62,10 +59,10 @@ def _any(*schemas: Json) -> Json:
     return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
 
-def call_definitions() -> Json:
+def composed_definitions() -> Json:
     """The definitions by name: the types of rows, the structures in them, and the parameters of methods."""
     definitions: Json = {}
-    for stem, cls in CALL_PACKETS.items():
+    for stem, cls in COMPOSED.items():
         _plain(stem, cls, definitions)
     rules: list[Json] = []
     for interface in INTERFACES.values():
@@ -88,6 +85,8 @@ def _plain(name: str, cls: type[msgspec.Struct], definitions: Json) -> Json:
         optional: list[str] = []
         hints = get_type_hints(cls)
         for field in cls.__struct_fields__:
+            if cls is Element and field in ("offset", "length"):
+                continue
             hint = hints[field]
             properties[field] = _hinted(hint, definitions)
             if WcharText in (hint, *get_args(hint)):
@@ -114,8 +113,12 @@ def _hinted(hint: Any, definitions: Json) -> Json:
         return _NULL
     if issubclass(hint, WireStruct):
         return _structure(hint, definitions)
+    if issubclass(hint, XmlStruct):
+        return _element(hint, definitions)
+    if hint is IsoDate:
+        return _STRING
     if issubclass(hint, msgspec.Struct):
-        return _plain(f"call_{snake_case(hint.__name__)}", hint, definitions)
+        return _plain(f"part_{snake_case(hint.__name__)}", hint, definitions)
     if issubclass(hint, GUID):
         return _ref("guid_text")
     if issubclass(hint, WcharText | str):
@@ -123,6 +126,31 @@ def _hinted(hint: Any, definitions: Json) -> Json:
     if issubclass(hint, bytes):
         return _ref("base64")
     return {"type": "boolean"} if hint is bool else {"type": "integer"}
+
+
+def _element(cls: type[XmlStruct], definitions: Json) -> Json:
+    """Define an element of an envelope: its fields, and what no field names where there is some."""
+    name = f"srmp_{cls.stem()}"
+    if name not in definitions:
+        definitions[name] = {}
+        hints = get_type_hints(cls)
+        properties: Json = {}
+        for field, declared in xml_fields(cls).items():
+            described = {"description": declared.doc} if declared.doc else {}
+            properties[field.rstrip("_")] = described | _hinted(hints[field], definitions)
+        required = list(properties)
+        properties |= {"mixed_text": _STRING, "written_as": _STRING}
+        properties["order"] = {"type": "array", "items": _STRING}
+        for field in ("other_elements", "other_attributes"):
+            properties[field] = _hinted(hints[field], definitions)
+        definitions[name] = {
+            "description": f"{documentation(cls)} {cls.SPEC}",
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": False,
+        }
+    return _ref(name)
 
 
 def _structure(cls: type[WireStruct], definitions: Json) -> Json:

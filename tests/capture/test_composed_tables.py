@@ -1,4 +1,4 @@
-"""Calls in Arrow tables: they hold what the records of `read_capture` hold, however the capture is read."""
+"""Calls and messages over HTTP in Arrow tables: they hold what the records of `read_capture` hold, however the capture is read."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire.capture import batches, chunks
+from msmq_wire.capture.composed_tables import composed_arrays, composed_fields
 from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.reader import CaptureReader, read_capture
-from msmq_wire.capture.rpc_tables import RPC_PACKETS, rpc_arrays, rpc_fields
 from msmq_wire.capture.tables import OTHER, TABLES, read_tables, schema
 from msmq_wire.errors import DecodeError
+from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.view import anomaly_view, error_view, view
@@ -36,6 +37,7 @@ from msmq_wire.wire.types.wchar_text import WcharText
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _CAPTURES = sorted(_FIXTURES.glob("*captures/rpc_*.pcap*"))
+_SRMP = sorted(_FIXTURES.glob("captures/path_*srmp*.pcap*"))
 _SMALL = [path for path in _CAPTURES if path.stat().st_size < 100_000 and path.suffix != ".gz"]
 _HEADERS = 16 + 14 + 20 + 20
 """Bytes of a record before the payload: those of pcap, Ethernet, IP and TCP."""
@@ -87,14 +89,18 @@ def _check(source: Callable[[], Any], **options: Any) -> dict[str, int]:
         counts[table] = counts.get(table, 0) + 1
         assert tuple(row["frames"]) == record.frames
         assert [row[name] for name in _WHERE] == [getattr(record, name) for name in _WHERE]
-        assert table == (OTHER if record.type == "gap" else record.type)
+        assert table == (OTHER if record.type in ("gap", "tcp_stream") else record.type)
         if table == OTHER:
             continue
         assert row["anomalies"] == [anomaly_view(anomaly) for anomaly in record.anomalies]
         assert row["error"] == error_view(record.error)
         assert (row["consumed"], row["remainder"]) == (record.consumed, record.remainder)
-        if table == "rpc_call":
-            row |= {name: row[name] and json.loads(row[name]) for name in ("request", "response")}
+        texts = {
+            "rpc_call": ("request", "response"),
+            "srmp_message": ("envelope",),
+            "srmp_receipt": ("envelope",),
+        }
+        row |= {name: row[name] and json.loads(row[name]) for name in texts.get(table, ())}
         assert _shows(row, view(record.packet)), (table, number)
     return counts
 
@@ -120,9 +126,16 @@ def chunked(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
     return set_sizes
 
 
-def test_there_are_captures_of_calls() -> None:
+def test_there_are_captures_of_calls_and_of_messages_over_http() -> None:
     assert len(_CAPTURES) >= 6
     assert _SMALL
+    assert len(_SRMP) >= 20
+
+
+@pytest.mark.parametrize("path", _SRMP, ids=lambda path: path.name)
+def test_the_tables_of_messages_over_http_hold_the_records(path: Path) -> None:
+    counts = _check(lambda: path)
+    assert counts.get("srmp_message", 0) + counts.get("srmp_receipt", 0)
 
 
 @pytest.mark.parametrize("path", _CAPTURES, ids=lambda path: path.name)
@@ -132,14 +145,14 @@ def test_the_tables_of_calls_hold_the_records(path: Path) -> None:
     assert counts["rpc_call"]
 
 
-@pytest.mark.parametrize("path", _SMALL, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*_SMALL, *_SRMP], ids=lambda path: path.name)
 def test_calls_that_cross_chunks_are_the_same(path: Path, chunked: Callable[[int, int], None]) -> None:
     for size, few in ((100, 0), (700, 3), (3000, 64)):
         chunked(size, few)
         _check(lambda: path)
 
 
-@pytest.mark.parametrize("path", _CAPTURES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*_CAPTURES, *_SRMP], ids=lambda path: path.name)
 def test_calls_give_the_same_records_by_column(path: Path, chunked: Callable[[int, int], None]) -> None:
     def read(columns: bool) -> list[Any]:
         with CaptureReader(path, columns=columns) as capture:
@@ -150,7 +163,7 @@ def test_calls_give_the_same_records_by_column(path: Path, chunked: Callable[[in
         return [found, summary.frames, summary.understood, summary.skipped, summary.notices, summary.packets]
 
     expected = read(columns=False)
-    for size, few in ((700, 0), (1 << 20, 3)) if path in _SMALL else ((1 << 16, 3),):
+    for size, few in ((700, 0), (1 << 20, 3)) if path in (*_SMALL, *_SRMP) else ((1 << 16, 3),):
         chunked(size, few)
         assert read(columns=True) == expected
 
@@ -158,7 +171,7 @@ def test_calls_give_the_same_records_by_column(path: Path, chunked: Callable[[in
 @settings(max_examples=40)
 @given(st.data())
 def test_calls_with_changed_bytes_give_the_same_in_tables(data: st.DataObject) -> None:
-    path = data.draw(st.sampled_from(_SMALL))
+    path = data.draw(st.sampled_from([*_SMALL, *_SRMP]))
     records = [bytearray(record) for record in _records(path)]
     carrying = [record for record in records if len(record) > _HEADERS]
     for _ in range(data.draw(st.integers(1, 6))):
@@ -170,8 +183,8 @@ def test_calls_with_changed_bytes_give_the_same_in_tables(data: st.DataObject) -
 
 
 def test_every_kind_of_call_record_is_seen() -> None:
-    kinds = {record.type for path in _SMALL for record in read_capture(path)}
-    assert kinds >= {*RPC_PACKETS, "message_packet"}
+    kinds = {record.type for path in (*_SMALL, *_SRMP) for record in read_capture(path)}
+    assert kinds >= {*COMPOSED, "message_packet"}
 
 
 def test_calls_and_packets_of_one_capture_stand_in_tables_of_one_reading(
@@ -213,11 +226,11 @@ def test_sealed_calls_are_opened_on_the_way_into_tables() -> None:
     assert all(row["verified"] and not row["sealed"] for row in opened if row["auth_level"] == 6)
 
 
-@pytest.mark.parametrize("table", [*RPC_PACKETS])
+@pytest.mark.parametrize("table", [*COMPOSED])
 def test_the_columns_of_a_table_are_the_fields_of_its_declaration(table: str) -> None:
     names = [name for name in schema(table).names if not name.endswith("_raw")]
     where = ["id", "parent", "frames", "time", "src", "dst", "stream", "offset", "length"]
-    own = list(RPC_PACKETS[table].__struct_fields__)
+    own = list(COMPOSED[table].__struct_fields__)
     assert names == [*where, *own, "anomalies", "consumed", "remainder", "error"]
 
 
@@ -231,16 +244,16 @@ def _all_fields(fields: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("table", [*RPC_PACKETS])
+@pytest.mark.parametrize("table", [*COMPOSED])
 def test_every_column_says_what_it_means_and_where_that_is_written(table: str) -> None:
-    for field in _all_fields(rpc_fields(table)):
+    for field in _all_fields(composed_fields(table)):
         about = {key.decode(): value.decode() for key, value in field.metadata.items()}
         assert about["doc"].endswith(".")
-        assert about["spec"].startswith("[MS-")
+        assert about["spec"].startswith(("[MS-", "[MC-"))
 
 
 def test_a_column_may_be_null_where_its_field_may_be_none() -> None:
-    call = {field.name: field for field in rpc_fields("rpc_call")}
+    call = {field.name: field for field in composed_fields("rpc_call")}
     assert [name for name in ("interface", "call_id", "sealed", "note") if call[name].nullable] == []
     nullable = ("opnum", "method", "status", "queue", "verified", "request")
     assert [name for name in nullable if not call[name].nullable] == []
@@ -261,7 +274,7 @@ def test_a_transfer_buffer_shows_texts_identifiers_and_bytes() -> None:
     record = Record(
         id=1, type="transfer_buffer", packet=TransferBuffer(queue="DIRECT=OS:h\\q", properties=properties)
     )
-    queue, cells = (array.to_pylist()[0] for array in rpc_arrays("transfer_buffer", [record]))
+    queue, cells = (array.to_pylist()[0] for array in composed_arrays("transfer_buffer", [record]))
     assert queue == "DIRECT=OS:h\\q"
     assert cells["identifier"] == {"lineage": "5c1f0e67-2d3b-4a58-9e01-7f8091a2b304", "uniquifier": 81}
     assert (cells["label"], cells["label_raw"]) == ("grün", None)

@@ -1,7 +1,7 @@
-"""The tables of calls: Arrow schemas and cells of what `msmq_wire.records.rpc_packets` declares.
+"""The tables of calls and of SRMP: Arrow schemas and cells of what `msmq_wire.records.composed` lists.
 
 The rule kept here: a column is a field of a declaration, its type and whether it may be null come from there.
-Requests and responses are JSON texts, those of the JSON view: every method has a shape of its own.
+Requests, responses and envelopes are JSON texts, those of the JSON view: every one has a shape of its own.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
+from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import Record
-from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import view
 from msmq_wire.rpc.ndr import members
 from msmq_wire.rpc.transfer_properties import TRANSLATIONS
@@ -25,30 +27,24 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["RPC_PACKETS", "rpc_arrays", "rpc_fields"]
+__all__ = ["composed_arrays", "composed_fields"]
 
-RPC_PACKETS: Mapping[str, type[msgspec.Struct]] = {
-    "rpc_bind": RpcBind,
-    "rpc_call": RpcCall,
-    "rpc_fault": RpcFault,
-    "transfer_buffer": TransferBuffer,
-}
-"""What ``packet`` is, by the type of the record."""
-_TEXTS = ("request", "response")
+_TEXTS: Mapping[type, tuple[str, ...]] = {RpcCall: ("request", "response"), SrmpMessage: ("envelope",)}
+"""Fields that are JSON texts."""
 
 
-def rpc_fields(type_: str) -> list[Any]:
+def composed_fields(type_: str) -> list[Any]:
     """The pyarrow fields of a record's ``packet``; the metadata of each are ``doc`` and ``spec``.
 
     A text that does not show all its bytes has them beside it, as ``<field>_raw``. KeyError for other types.
     """
-    return _fields(RPC_PACKETS[type_])
+    return _fields(COMPOSED[type_])
 
 
-def rpc_arrays(type_: str, records: Sequence[Record]) -> list[Any]:
-    """The columns of records of one type, an array for each of `rpc_fields`."""
+def composed_arrays(type_: str, records: Sequence[Record]) -> list[Any]:
+    """The columns of records of one type, an array for each of `composed_fields`."""
     rows = [_cells(record.packet) for record in records]
-    return [pa.array([row[field.name] for row in rows], field.type) for field in rpc_fields(type_)]
+    return [pa.array([row[field.name] for row in rows], field.type) for field in composed_fields(type_)]
 
 
 @cache
@@ -73,10 +69,9 @@ def _fields(cls: type[msgspec.Struct]) -> list[Any]:
     spec = str(cls.SPEC)  # type: ignore[attr-defined]  # all that come here have one
     found = []
     for name in cls.__struct_fields__:
-        kind, nullable = _type(hints[name])
+        text = name in _TEXTS.get(cls, ())
+        kind, nullable = (pa.string(), True) if text else _type(hints[name])
         about = {"doc": _doc(cls, name, declared[name]), "spec": spec}
-        if cls is RpcCall and name in _TEXTS:
-            kind, nullable = pa.string(), True
         found.append(pa.field(name, kind, nullable=nullable, metadata=about))
         if WcharText in (hints[name], *get_args(hints[name])):
             about = {"doc": "The bytes, where the text does not show them all.", "spec": spec}
@@ -109,7 +104,7 @@ def _cells(value: msgspec.Struct) -> dict[str, Any]:
         if name.endswith("_raw"):
             text = getattr(value, name.removesuffix("_raw"))
             cells[name] = None if text is None or text.exact else bytes(text)
-        elif type(value) is RpcCall and name in _TEXTS:
+        elif name in _TEXTS.get(type(value), ()):
             stub = getattr(value, name)
             cells[name] = None if stub is None else json.dumps(view(stub))
         else:

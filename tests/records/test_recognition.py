@@ -1,0 +1,71 @@
+"""What a connection carries is told by one segment."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from msmq_wire.records.recognition import FIRST_BYTES, LOOKED_AT, content_of, recognise
+
+_BIND = struct.pack("<BBBB4sHHI", 5, 0, 11, 3, b"\x10\0\0\0", 72, 0, 1) + bytes(56)
+_PACKET = bytes((0x10, 0, 3, 0)) + b"LIOR" + (200).to_bytes(4, "little") + b"\xff\xff\xff\xff" + bytes(184)
+_TO_MSMQ = b"POST /msmq/private$/orders HTTP/1.1\r\nHost: h\r\n\r\n"
+_ELSEWHERE = b"POST /orders HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
+
+
+@pytest.mark.parametrize(
+    ("payload", "port", "content"),
+    [
+        (_BIND, 2103, "calls"),
+        (_PACKET, 5555, "packets"),
+        (_TO_MSMQ, 80, "http"),
+        (_TO_MSMQ, 5555, "http"),
+        (b'POST /other HTTP/1.1\r\nSOAPAction: "MSMQMessage"\r\n\r\n', 5555, "http"),
+        (_ELSEWHERE, 80, None),
+        (_ELSEWHERE[:20], 5555, None),
+        (b"GET /msmq/private$/orders HTTP/1.1\r\n\r\n", 80, None),
+        (b"HTTP/1.1 202 Accepted\r\n\r\n", 49152, None),
+        (b"", 80, None),
+        (b"PUT / HTTP/1.1\r\n", 80, None),
+        (b"\5\0", 135, None),
+    ],
+)
+def test_a_segment_decides(payload: bytes, port: int, content: str | None) -> None:
+    assert recognise(payload, port) == content
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 12, 30])
+def test_on_the_ports_of_http_a_request_too_short_to_judge_is_believed(size: int) -> None:
+    assert recognise(_ELSEWHERE[:size], 80) == "http"
+    assert recognise(_ELSEWHERE[:size], 8080) == "http"
+    assert recognise(_ELSEWHERE[:size], 81) is None
+
+
+def test_only_the_beginning_of_a_segment_is_looked_at() -> None:
+    head = b"POST /other HTTP/1.1\r\nX: " + b"a" * LOOKED_AT
+    late = head + b'\r\nSOAPAction: "MSMQMessage"\r\n\r\n'
+    assert recognise(late, 5555) is None
+    assert recognise(late[:LOOKED_AT], 5555) is None
+
+
+def test_what_is_no_packet_begins_with_one_of_the_first_bytes() -> None:
+    for payload in (_BIND, _TO_MSMQ):
+        assert payload[0] in FIRST_BYTES
+
+
+@pytest.mark.parametrize(
+    ("data", "believed", "content"),
+    [
+        (b"PO", "http", "http"),
+        (b"\5\0", "calls", "calls"),
+        (_BIND, "packets", "calls"),
+        (_TO_MSMQ, "packets", "http"),
+        (b"HTTP/1.1 202 Accepted\r\n\r\n", "packets", "http"),
+        (_PACKET, "http", "packets"),
+    ],
+)
+def test_the_first_bytes_of_a_stream_outweigh_the_segment_that_it_was_believed_for(
+    data: bytes, believed: str, content: str
+) -> None:
+    assert content_of(data, believed) == content  # type: ignore[arg-type]  # parameters are plain texts
