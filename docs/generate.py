@@ -1,8 +1,8 @@
 """Writes the generated parts of the documentation; with ``--check`` says what is out of date.
 
-Structure pages, methods of calls, elements of SRMP, enumerations, anomaly codes, the coverage table, Arrow tables, generated
-code, the command reference and the JSON Schemas are made from the declarations and the program itself. Text
-outside the markers is written by hand and kept.
+Structure pages, methods of calls, elements of SRMP, enumerations, anomaly codes, the coverage table,
+Arrow tables, generated code, the command reference and the JSON Schemas are made from the declarations
+and the program itself. Text outside the markers is written by hand and kept.
 """
 
 from __future__ import annotations

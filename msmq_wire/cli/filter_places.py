@@ -29,7 +29,7 @@ from msmq_wire.srmp.xml_tree import Element
 from msmq_wire.wire.types.enumerations import BodyType, HashAlgorithm, MessageClass
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
-__all__ = ["Place", "numbers_of", "rpc_paths"]
+__all__ = ["Place", "composed_paths", "numbers_of"]
 
 _DEEPEST = 6
 _NOT_KEPT = ("offset", "length")
@@ -67,7 +67,7 @@ _NAMED: Mapping[str, type[IntEnum]] = {
 }
 
 
-def rpc_paths() -> Mapping[str, Place]:
+def composed_paths() -> Mapping[str, Place]:
     """The paths in the JSON views of records of DCE/RPC and SRMP; one place for all that have the path."""
     found: dict[str, Place] = {}
     for cls in (RpcBind, RpcCall, RpcFault, TransferBuffer):

@@ -10,8 +10,9 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
 from typing import Any, get_args
 
-from msmq_wire.cli.filter_places import Place, numbers_of, rpc_paths
+from msmq_wire.cli.filter_places import Place, composed_paths, numbers_of
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.wire import registry
 from msmq_wire.wire.fields import WireStruct, fields
@@ -30,10 +31,9 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _NUMBERS = ("id", "stream", "length", "anomalies")
-_FOLDED = ("queue", "type", "error", "delivery", "method", "interface", "syntax", "account")
+_FOLDED = ("queue", "type", "error", "delivery", "kind", "method", "interface", "syntax", "account")
 _DELIVERIES = ("express", "recoverable", "transactional")
-_RPC = ("rpc_bind", "rpc_call", "rpc_fault", "transfer_buffer")
-_TYPES = frozenset((*registry.PACKETS, *_RPC, UNKNOWN_PACKET, "gap", "error", "tcp_stream"))
+_TYPES = frozenset((*registry.PACKETS, *COMPOSED, UNKNOWN_PACKET, "gap", "error", "tcp_stream"))
 _LISTED = 30
 _QUEUES = ("destination_queue", "admin_queue", "response_queue")
 _INDEX = re.compile(r"\[\d+\]")
@@ -58,7 +58,7 @@ def place_of(path: str) -> Place:
 
 @cache
 def _paths() -> Mapping[str, Place]:
-    found = dict(rpc_paths())
+    found = dict(composed_paths())
     for cls in registry.PACKETS.values():
         found.update(_paths_of(cls, ""))
     return found

@@ -388,6 +388,9 @@ class PacketFinder:
         records: list[Item] = []
         if event.kind == "fin":
             records += self._end((event.stream, event.direction))
+            reader = self._readers.get(event.stream)
+            if reader is not None:
+                records += reader.end_side(event.stream, event.direction)
         elif event.kind in ("closed", "evicted"):
             records += self._end((event.stream, 0)) + self._end((event.stream, 1))
             reader = self._readers.pop(event.stream, None)

@@ -16,7 +16,7 @@ from msmq_wire.reassembly.sections import join_sections
 from msmq_wire.records.open_queues import Links, read_descriptor
 from msmq_wire.records.record import NewRecord, Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
-from msmq_wire.records.srmp_records import stored_message
+from msmq_wire.records.stored_srmp import stored_message
 from msmq_wire.rpc.decoding import DecodedCall, syntax_name
 from msmq_wire.rpc.events import BindEvent, CallEvent, FaultEvent, SkippedBytes, Stub
 from msmq_wire.rpc.interfaces import interface_name

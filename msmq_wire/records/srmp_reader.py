@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from msmq_wire.reassembly.tcp_events import Direction
 from msmq_wire.records.record import Record
-from msmq_wire.records.srmp_records import SrmpPlace, is_srmp
+from msmq_wire.records.srmp_content import is_srmp
+from msmq_wire.records.srmp_records import SrmpPlace
 from msmq_wire.records.stream_reader import Conversation, StreamReader
 from msmq_wire.srmp.http import HttpConnection, HttpExchange, HttpHole, is_credible
 
@@ -25,10 +27,11 @@ _KEPT = 16
 class _Connection(Conversation):
     """One HTTP connection; ``srmp`` says that one of its requests is a message."""
 
-    __slots__ = ("holes", "srmp")
+    __slots__ = ("holes", "http", "srmp")
 
     def __init__(self) -> None:
-        super().__init__(HttpConnection())
+        self.http = HttpConnection()
+        super().__init__(self.http)
         self.srmp = False
         self.holes: list[HttpHole] = []
 
@@ -44,6 +47,12 @@ class SrmpReader(StreamReader[_Connection]):
     def _close(self, connection: _Connection) -> None:
         if connection.holes:
             self._notice(_HOLES)
+
+    def end_side(self, stream: int, direction: Direction) -> list[Record]:
+        connection = self._connections.get(stream)
+        if connection is None:
+            return []
+        return self._after(stream, connection, connection.http.end(direction == 0))
 
     def _records(self, stream: int, connection: _Connection, events: list[Any]) -> list[Record]:
         place = SrmpPlace(self._record, self._frames, self._names, stream)

@@ -96,6 +96,10 @@ class StreamReader(ABC, Generic[C]):
         events = connection.follower.gap(direction == 0, length, reason, frame, time)
         return self._after(stream, connection, events)
 
+    def end_side(self, stream: int, direction: Direction) -> list[Record]:
+        """Return what the end of a direction completes."""
+        return []
+
     def end(self, stream: int) -> list[Record]:
         """Return what a connection left open."""
         connection = self._connections.pop(stream, None)

@@ -124,6 +124,11 @@ class HttpFramer:
         return self._state == "lost"
 
     @property
+    def begun(self) -> bool:
+        """Whether any bytes of this side came, or are known to be missing."""
+        return self._offset > 0
+
+    @property
     def request_method(self) -> str:
         """The method of the request that is being received; empty when there is none."""
         return "" if self._head is None else self._head.method
@@ -194,6 +199,7 @@ class HttpFramer:
         """Return what is left: nothing more comes, so a body without a length ends here."""
         items: list[FramerItem] = [self._message(complete=True)] if self._state == "close" else self._cut()
         self._lose()
+        self._marks.clear()
         return items
 
     def _step_head(self, data: bytes, at: int) -> tuple[int, FramerItem | None]:

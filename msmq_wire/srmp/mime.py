@@ -166,6 +166,7 @@ class _Splitter:
         while not closes and len(self.parts) < MAX_PARTS:
             at, after, closes = self._take_part(after)
             if at < 0:
+                self.end = after
                 self._note("mime.no-close", "the last part has no delimiter behind it", "body", len(body), 0)
                 return
         self.end = after
@@ -191,7 +192,12 @@ class _Splitter:
         claimed = _field(headers, b"content-length")
         length = int(claimed) if claimed is not None and _DIGITS.fullmatch(claimed) else None
         following = None if length is None else self._delimiter_behind(data_at + length)
-        if following is None:
+        if following is None and first[0] < 0 and length is not None and data_at + length <= len(body):
+            # No delimiter says otherwise: what is left behind the part may be one that was cut.
+            end_at, following = data_at + length, (-1, data_at + length, False)
+            message = f"Content-Length counts {length} of the {stop - data_at} bytes up to the end"
+            self._note("mime.content-length", message, path, data_at, stop - data_at)
+        elif following is None:
             # A line end before a delimiter belongs to it, unless Content-Length says otherwise.
             end_at, following = self._line_end_before(data_at, stop) if first[0] >= 0 else stop, first
             if claimed is not None:

@@ -1,4 +1,4 @@
-"""Calls and messages over HTTP in Arrow tables: they hold what the records of `read_capture` hold, however the capture is read."""
+"""Calls and messages over HTTP in Arrow tables: what `read_capture` gives, however the capture is read."""
 
 from __future__ import annotations
 

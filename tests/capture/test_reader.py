@@ -115,17 +115,10 @@ def test_the_summary_counts_frames_and_records() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "what"),
-    [
-        ("path_tls_on_443.pcap", "TLS on port 443: may carry SRMP, cannot be read"),
-        ("path_http_post_msmq.pcap", "SRMP over HTTP on port 80: not decoded"),
-    ],
-)
-def test_what_may_be_msmq_and_cannot_be_read_is_counted_apart(name: str, what: str) -> None:
-    with CaptureReader(CAPTURES / name) as reader:
+def test_what_may_be_msmq_and_cannot_be_read_is_counted_apart() -> None:
+    with CaptureReader(CAPTURES / "path_tls_on_443.pcap") as reader:
         assert list(reader) == []
-    assert reader.summary.notices == {what: 1}
+    assert reader.summary.notices == {"TLS on port 443: may carry SRMP, cannot be read": 1}
 
 
 def test_fragments_are_counted_once_as_what_they_carry() -> None:

@@ -196,7 +196,7 @@ def test_messages_of_calls_are_messages(run: Run, tmp_path: Path) -> None:
     assert found[1]["message_id"] == "5c1f0e67-2d3b-4a58-9e01-7f8091a2b304\\81"
     assert found[1]["delivery"] == "transactional"
     assert (found[0]["delivery"], found[0]["priority"], found[0]["body_size"]) == ("recoverable", 5, 16)
-    assert (folder / f"{found[0]['id']}-order_17.xml").read_bytes() == b"<order id='17'/>"
+    assert (folder / f"{found[0]['id']}-order_17.bin").read_bytes() == b"<order id='17'/>"
     assert "6 files written" in err
 
 

@@ -23,7 +23,7 @@ from msmq_wire.reassembly.tcp_events import ACK, FIN, PSH, SYN, TcpSegment
 from msmq_wire.records.decoder import RecordDecoder
 from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.records.srmp_records import stored_message
+from msmq_wire.records.stored_srmp import stored_message
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _EXAMPLES = sorted(
@@ -66,7 +66,9 @@ def captured(request: bytes, response: bytes = b"") -> Record:
 def printed(record: Record, **options: Any) -> list[str]:
     """What a record looks like, runs of blanks as one and without the guides."""
     out = io.StringIO()
-    print_record(Screen(out, "never"), record, TreeOptions(**options), via="http")
+    screen = Screen(out, "never")
+    screen.width = None
+    print_record(screen, record, TreeOptions(**options), via="http")
     return [re.sub(r" +", " ", re.sub("[│├└─]", " ", line)).strip() for line in out.getvalue().splitlines()]
 
 

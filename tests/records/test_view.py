@@ -75,6 +75,8 @@ PACKET_TYPES = {
     "user_message",
     "order_ack",
     "final_ack",
+    "srmp_message",
+    "srmp_receipt",
 }
 TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z")
 
@@ -149,17 +151,17 @@ def test_packets_anomalies_and_errors_have_their_form(capture: Path) -> None:
             assert list(anomaly) == ["code", "message", "path", "offset", "length", "spec"]
             assert is_count(anomaly["offset"])
             assert is_count(anomaly["length"])
-            assert anomaly["spec"].startswith("[MS-")
+            assert anomaly["spec"].startswith(("[MS-", "[MC-"))
         if row["error"] is not None:
             assert list(row["error"]) == ["code", "message", "path", "offset", "spec"]
             assert is_count(row["error"]["offset"])
-            assert row["error"]["spec"] is None or row["error"]["spec"].startswith("[MS-")
+            assert row["error"]["spec"] is None or row["error"]["spec"].startswith(("[MS-", "[MC-"))
 
 
 def test_messages_rows_have_their_keys_in_their_order(capture: Path) -> None:
     shown = messages(capture.name, acknowledgments=True)
     assert [list(row) for row in shown] == [MESSAGE_KEYS] * len(shown)
-    types = {"user_message", "order_ack", "final_ack"}
+    types = {"user_message", "order_ack", "final_ack", "srmp_message", "srmp_receipt"}
     assert [row["id"] for row in shown] == [
         r["id"] for r in rows(capture, streams=False) if r["type"] in types
     ]

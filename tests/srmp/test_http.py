@@ -331,18 +331,55 @@ def test_a_gap_inside_a_head_cuts_it() -> None:
     assert codes(request) == ["http.cut"]
 
 
-def test_requests_whose_responses_may_be_lost_come_alone() -> None:
+def test_behind_a_loss_of_responses_the_next_one_is_for_the_last_request_before_it() -> None:
     connection = HttpConnection()
     assert connection.feed(CLIENT, REQUEST, 1, 1) == []
-    hole, exchange = connection.gap(SERVER, None, "loss", 2, 2)
+    (hole,) = connection.gap(SERVER, None, "loss", 2, 2)
     assert isinstance(hole, HttpHole)
-    assert isinstance(exchange, HttpExchange)
-    assert exchange.request is not None
-    assert exchange.response is None
-    connection.feed(CLIENT, REQUEST, 3, 3)
-    (after,) = connection.feed(SERVER, b"xx" + OK, 4, 4)[1:]
-    assert isinstance(after, HttpExchange)
-    assert after.response is not None
+    assert connection.feed(CLIENT, REQUEST, 3, 3) == []
+    assert connection.feed(CLIENT, REQUEST, 5, 5) == []
+    _, first, second = connection.feed(SERVER, b"xx" + OK, 4, 4)
+    for event, frame, answered in ((first, 1, False), (second, 3, True)):
+        assert isinstance(event, HttpExchange)
+        assert event.request is not None
+        assert (event.request.frames, event.response is not None) == ((frame,), answered)
+        assert not event.certain
+
+
+def test_responses_that_come_before_their_requests_wait_for_them() -> None:
+    connection = HttpConnection()
+    assert connection.feed(CLIENT, REQUEST[:10], 1, 1) == []
+    answers = [OK.replace(b"200 OK", b"%d X" % status) for status in (201, 500, 202)]
+    assert connection.feed(SERVER, b"".join(answers), 2, 2) == []
+    events = exchanges(connection.feed(CLIENT, REQUEST[10:] + REQUEST * 2, 3, 3))
+    statuses = [event.response.status for event in events if event.response is not None]
+    assert statuses == [201, 500, 202]
+    assert all(event.certain for event in events)
+
+
+def test_a_response_that_was_complete_before_a_request_began_is_not_for_it() -> None:
+    connection = HttpConnection()
+    connection.feed(CLIENT, REQUEST[:-30], 1, 1)
+    connection.feed(SERVER, OK.replace(b"200", b"201"), 2, 2)
+    connection.feed(SERVER, OK.replace(b"200", b"202"), 4, 4)
+    events = exchanges(connection.gap(CLIENT, 2 * len(REQUEST), "loss", 5, 5))
+    events += exchanges(connection.feed(CLIENT, REQUEST, 5, 5) + connection.feed(SERVER, OK, 6, 6))
+    found = [
+        (None if one.request is None else one.request.frames, one.response and one.response.status)
+        for one in events
+    ]
+    assert found == [((1,), 201), (None, 202), ((5,), 200)]
+
+
+def test_the_end_of_a_side_completes_a_body_that_goes_up_to_it() -> None:
+    connection = HttpConnection()
+    connection.feed(CLIENT, REQUEST, 1, 1)
+    assert connection.feed(SERVER, b"HTTP/1.0 200 OK\r\n\r\nuntil the end", 2, 2) == []
+    (event,) = connection.end(SERVER)
+    assert isinstance(event, HttpExchange)
+    assert event.response is not None
+    assert (event.response.body, event.response.complete) == (b"until the end", True)
+    assert connection.finish() == []
 
 
 def test_a_gap_in_a_chunked_body_cuts_it() -> None:

@@ -60,11 +60,11 @@ def open_body(
     read beyond its beginning.
     """
     declared = 0 if body_type is None else body_type
-    if encrypted is not None:
+    body = _by_type(data, declared) or _by_content(data)
+    body = _with_type(body, declared, len(data))
+    # A privacy level is asked for before anything is encrypted: what can be read counts more.
+    if encrypted is not None and (encrypted.declared or body.kind == "binary"):
         body = encrypted_as(encrypted, len(data))
-    else:
-        body = _by_type(data, declared) or _by_content(data)
-        body = _with_type(body, declared, len(data))
     convention, headers = extension_headers(extension)
     if body.kind == "json" and body.text is not None:
         envelope = envelope_members(body.text)

@@ -63,7 +63,13 @@ def test_a_body_in_the_clear_is_not_encrypted() -> None:
 def test_a_privacy_level_alone_makes_it_likely() -> None:
     encryption = encrypted_body(Packet(None, PROPERTIES))
     assert encryption is not None
-    assert open_body(b"x", 0, encrypted=encryption).confidence == "likely"
+    assert open_body(bytes.fromhex("9f03c2e871aa05d1"), 0, encrypted=encryption).confidence == "likely"
+
+
+def test_what_can_be_read_is_not_encrypted_because_of_a_privacy_level() -> None:
+    encryption = encrypted_body(Packet(None, PROPERTIES))
+    assert encryption is not None
+    assert open_body(b"<order/>", 0, encrypted=encryption).kind == "xml"
 
 
 def test_a_packet_that_is_cut_says_what_it_has() -> None:

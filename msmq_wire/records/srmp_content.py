@@ -1,0 +1,244 @@
+"""What is in an SRMP request: its parts by what they are, its envelope, and everything that is wrong.
+
+The rule kept here: offsets of anomalies count from the start of the request, chunk sizes taken out. Bytes
+behind a hole are not put together with those before it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from msmq_wire.engines.reference import MAX_ANOMALIES
+from msmq_wire.errors import DecodeError
+from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart
+from msmq_wire.spec import SpecRef
+from msmq_wire.srmp.envelope import ParsedEnvelope, parse_envelope
+from msmq_wire.srmp.http import HttpMessage
+from msmq_wire.srmp.http_message import HeaderFields
+from msmq_wire.srmp.mime import MimePart, Multipart, parse_multipart
+from msmq_wire.srmp.rules import LABEL_PREFIX, MESSAGE_ID, judge_receipt_parts
+from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.types.guid import NULL_GUID
+
+__all__ = [
+    "SrmpRequest",
+    "error_of",
+    "http_fields",
+    "is_srmp",
+    "judge_request",
+    "packet_of",
+    "roles",
+    "take_apart",
+    "under",
+]
+
+_PARTS = SpecRef("MC-MQSRM", "2.2.2")
+_SIGNED = SpecRef("MC-MQSRM", "2.2.7.1.2")
+_MULTICAST = "MSMQ:MULTICAST="
+_WEB = ("http://", "https://")
+_ROLES = ("body", "extension")
+
+
+class SrmpRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request taken apart; ``behind`` is what follows the first hole in its body."""
+
+    http: HttpMessage
+    multipart: Multipart
+    parsed: ParsedEnvelope
+    behind: bytes = b""
+
+    @property
+    def captured(self) -> int:
+        """How many of its bytes were captured."""
+        return self.http.length - sum(length for _, length in self.http.missing)
+
+    @property
+    def remainder(self) -> bytes:
+        """What is in no part; the line end behind the last delimiter belongs to that."""
+        epilogue = self.multipart.epilogue
+        return (b"" if epilogue in (b"\r\n", b"\n") else epilogue) + self.behind
+
+
+def take_apart(http: HttpMessage) -> SrmpRequest:
+    """The parts of a request and its envelope; never raises."""
+    hole = http.missing[0][0] if http.missing else len(http.body)
+    multipart = parse_multipart(http.header("content-type") or "", http.body[:hole])
+    root = multipart.root
+    parsed = parse_envelope(b"" if root is None else root.data)
+    return SrmpRequest(http=http, multipart=multipart, parsed=parsed, behind=http.body[hole:])
+
+
+def is_srmp(http: HttpMessage) -> bool:
+    """Whether a request that names no queue of MSMQ has an envelope of SRMP all the same."""
+    media = (http.header("content-type") or "").lower()
+    if http.method != "POST" or ("xml" not in media and "multipart/" not in media):
+        return False
+    value = take_apart(http).parsed.value
+    return value is not None and value.header is not None and value.header.path is not None
+
+
+def roles(request: SrmpRequest) -> list[tuple[MimePart, str]]:
+    """The parts with what they are, by their Content-Id; a second one of a kind has no role."""
+    root, found, free = request.multipart.root, [], set(_ROLES)
+    for part in request.multipart.parts:
+        role = part.content_id.partition("@")[0].lower()
+        if part is root:
+            role = "envelope"
+        elif role in free:
+            free.remove(role)
+        else:
+            role = ""
+        found.append((part, role))
+    unnamed = [place for place, (part, role) in enumerate(found) if not role and not part.content_id]
+    if "body" in free and len(unnamed) == 1:
+        # The only part beside the envelope that says nothing of itself can be nothing else.
+        found[unnamed[0]] = (found[unnamed[0]][0], "body")
+    return found
+
+
+def packet_of(request: SrmpRequest) -> SrmpMessage:
+    """The message in a request, without a response."""
+    http, value = request.http, request.parsed.value
+    header = None if value is None else value.header
+    path = None if header is None else header.path
+    action = None if path is None else path.action
+    found = roles(request)
+    data = {role: part.data for part, role in found}
+    return SrmpMessage(
+        kind=request.parsed.kind,
+        queue=None if path is None else _queue(path.to),
+        label=None if action is None else action.removeprefix(LABEL_PREFIX),
+        message_id=None if header is None or path is None else _message_id(header.msmq is not None, path.id),
+        method=http.method,
+        target=http.target,
+        http_version=http.http_version,
+        headers=http_fields(http.headers),
+        envelope=value,
+        body=data.get("body"),
+        extension=data.get("extension"),
+        parts=tuple(
+            SrmpPart(
+                role=role,
+                content_type=part.content_type,
+                content_id=part.content_id,
+                content_length=part.content_length,
+                offset=part.offset,
+                length=len(part.data),
+                data=part.data if not role or (role == "envelope" and value is None) else b"",
+            )
+            for part, role in found
+        ),
+        preamble=request.multipart.preamble,
+        complete=http.complete,
+    )
+
+
+def _queue(to: str | None) -> str | None:
+    """The format name of a destination, [MC-MQSRM] 2.2.4.2."""
+    if to is None:
+        return None
+    if to.lower().startswith(_WEB):
+        return f"DIRECT={to}"
+    return to.removeprefix("MSMQ:") if to.startswith(_MULTICAST) else None
+
+
+def _message_id(is_msmq: bool, id_: str | None) -> str | None:
+    """Queue manager and number as ``messages`` shows them, [MC-MQSRM] 2.2.4.3 and 3.1.5.1.1."""
+    if not is_msmq:
+        # The id of other senders is ignored; every message of theirs gets this one.
+        return f"{NULL_GUID}\\1"
+    found = None if id_ is None else MESSAGE_ID.fullmatch(id_)
+    return None if found is None else f"{found[2].lower()}\\{int(found[1])}"
+
+
+def http_fields(fields: HeaderFields) -> tuple[SrmpField, ...]:
+    """Headers as text."""
+    return tuple(
+        SrmpField(name=name.decode("latin-1"), value=value.decode("latin-1")) for name, value in fields
+    )
+
+
+def judge_request(request: SrmpRequest) -> tuple[Anomaly, ...]:
+    """What is wrong with a request, at most 100 anomalies."""
+    http, parsed = request.http, request.parsed
+    head = len(http.head)
+    root = request.multipart.root
+    mime, envelope = request.multipart.problems, parsed.anomalies
+    if not http.complete:
+        # What was not captured makes no delimiter and no element lack and no length lie.
+        mime = tuple(one for one in mime if one.code not in ("mime.content-length", "mime.no-close"))
+        if parsed.error is not None:
+            envelope = tuple(one for one in envelope if not one.code.endswith(".missing"))
+    beside = len(request.multipart.parts) - (root is not None)
+    found = (
+        *http.problems,
+        *under("", mime, head),
+        *under("envelope", judge_receipt_parts(parsed.kind, beside), head),
+        *_judge_parts(request, head),
+        *under("envelope", envelope, head + (0 if root is None else root.offset)),
+    )
+    return found[:MAX_ANOMALIES]
+
+
+def under(prefix: str, anomalies: Sequence[Anomaly], base: int) -> Iterator[Anomaly]:
+    """Anomalies of a part, as those of the whole."""
+    for one in anomalies:
+        path = f"{prefix}.{one.path}" if prefix and one.path else prefix or one.path
+        yield msgspec.structs.replace(one, path=path, offset=one.offset + base)
+
+
+def _judge_parts(request: SrmpRequest, head: int) -> Iterator[Anomaly]:
+    """Whether the parts are those that a message has, and those that its signature names."""
+    found = roles(request)
+    for place, (part, role) in enumerate(found):
+        if role == "envelope" or (role and part.content_id):
+            continue
+        if not part.content_id:
+            message = "a part without Content-Id"
+        elif part.content_id.partition("@")[0].lower() in _ROLES:
+            message = "a second part of its kind"
+        else:
+            message = "the Content-Id is neither body@ nor extension@ with an identifier"
+        yield Anomaly(
+            code="srmp_message.part",
+            message=message,
+            path=f"parts[{place}]",
+            offset=head + part.offset,
+            length=len(part.data),
+            spec=_PARTS,
+        )
+    value = request.parsed.value
+    signature = None if value is None or value.header is None else value.header.signature
+    if signature is None or signature.signed_info is None:
+        return
+    named = Counter(one.uri for one in signature.signed_info.references)
+    there = {f"cid:{part.content_id}" for part, role in found if role in _ROLES}
+    for uri in named:
+        if uri not in there:
+            message = "the signature covers a part that is not there"
+            yield _signed("srmp_message.reference", message)
+    for uri in there - set(named):
+        yield _signed("srmp_message.unsigned-part", f"the signature does not cover {uri[4:20]}")
+
+
+def _signed(code: str, message: str) -> Anomaly:
+    path = "envelope.header.signature"
+    return Anomaly(code=code, message=message, path=path, offset=0, length=0, spec=_SIGNED)
+
+
+def error_of(request: SrmpRequest) -> DecodeError | None:
+    """Why a request cannot be read to its end; None when it can."""
+    http, error = request.http, request.parsed.error
+    if not http.complete:
+        return DecodeError(
+            "missing-bytes", "the request is not complete", offset=len(http.head) + len(http.body)
+        )
+    if error is None:
+        return None
+    root = request.multipart.root
+    offset = (error.offset or 0) + len(http.head) + (0 if root is None else root.offset)
+    path = f"envelope.{error.path}" if error.path else "envelope"
+    return DecodeError(error.code, error.message, path=path, offset=offset, spec=error.spec)
