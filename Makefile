@@ -34,6 +34,7 @@ bench: $(DEV)
 
 docs: $(DEV)
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python dissectors/generate.py --check
 	$(BIN)/python docs/pictures.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 

@@ -1,6 +1,6 @@
-"""Draws docs/img: what commands print on the demo capture, as SVG; ``--check`` compares instead of writing.
+"""Draws docs/img: what commands and scapy print on the demo capture, as SVG; ``--check`` compares only.
 
-A picture is the real output of the command, with the colours of a terminal, and loads nothing from a network.
+A picture is the real output, with the colours of a terminal, and loads nothing from a network.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ PICTURES = {
     "messages.svg": (f"msmq-wire messages {CAPTURE}", 24, 132),
 }
 
+SHOWN = "packets[MSMQUserMessage][0][MSMQUserMessage].show()"
+"""The expression whose output scapy.svg shows; packets are those of the demo capture."""
+
 _FONT_FACE = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 
 
@@ -46,19 +49,45 @@ def printed(command: str, width: int) -> str:
     return output.getvalue()
 
 
-def drawn(command: str, lines: int, width: int) -> str:
+def shown_by_scapy() -> str:
+    """What scapy shows of the first message of the demo capture."""
+    from scapy.utils import rdpcap
+
+    import msmq_scapy
+
+    output = io.StringIO()
+    msmq_scapy.register()
+    try:
+        packets = rdpcap(str(ROOT / CAPTURE))
+        names = {"packets": packets, "MSMQUserMessage": msmq_scapy.MSMQUserMessage}
+        with contextlib.redirect_stdout(output):
+            eval(SHOWN, names)
+    finally:
+        msmq_scapy.unregister()
+    return output.getvalue()
+
+
+def drawn(title: str, prompt: str, command: str, output: list[str], lines: int, width: int) -> str:
     """The picture of a command and the first ``lines`` lines of its output."""
-    output = printed(command, width).splitlines()
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, legacy_windows=False)
-    console.print(Text.assemble(("$ ", "dim"), (command, "bold")), highlight=False)
+    console.print(Text.assemble((prompt, "dim"), (command, "bold")), highlight=False)
     for line in output[:lines]:
         console.print(Text.from_ansi(line), highlight=False, soft_wrap=True)
     if len(output) > lines:
         console.print(Text("...", "dim"), highlight=False)
-    name = command.split()[1]
-    svg = console.export_svg(title=f"msmq-wire {name}", unique_id=f"msmq-wire-{name}")
+    svg = console.export_svg(title=title, unique_id=title.replace(" ", "-"))
     svg = _FONT_FACE.sub("", svg).replace("Fira Code", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono")
     return "\n".join(line.rstrip() for line in svg.strip().splitlines()) + "\n"
+
+
+def pictures() -> dict[str, str]:
+    """The pictures by the name of their file."""
+    found = {}
+    for name, (command, lines, width) in PICTURES.items():
+        title = " ".join(command.split()[:2])
+        found[name] = drawn(title, "$ ", command, printed(command, width).splitlines(), lines, width)
+    found["scapy.svg"] = drawn("scapy", ">>> ", SHOWN, shown_by_scapy().splitlines(), 60, 100)
+    return found
 
 
 def main(arguments: list[str]) -> int:
@@ -67,8 +96,8 @@ def main(arguments: list[str]) -> int:
         print("usage: python docs/pictures.py [--check]", file=sys.stderr)
         return 2
     status = 0
-    for name, (command, lines, width) in PICTURES.items():
-        path, svg = IMAGES / name, drawn(command, lines, width)
+    for name, svg in pictures().items():
+        path = IMAGES / name
         if path.exists() and path.read_text(encoding="utf-8") == svg:
             continue
         if arguments:

@@ -14,7 +14,18 @@ from msmq_wire.wire.expressions import UNDETERMINED, Undetermined
 from msmq_wire.wire.fields import known
 from msmq_wire.wire.stream import WireReader
 
-__all__ = ["Left", "Reading", "Scope", "here", "limit", "peek", "take", "text_length"]
+__all__ = [
+    "Left",
+    "ReachedFields",
+    "Reading",
+    "Scope",
+    "determined",
+    "here",
+    "limit",
+    "peek",
+    "take",
+    "text_length",
+]
 
 Left = bytes | memoryview
 """The bytes that are left, as fields hand them on."""
@@ -69,6 +80,11 @@ def peek(pkt: Any, left: Left, at: int, length: int, *, strict: bool = True) -> 
     return -1 if data is None else int.from_bytes(data, "little")
 
 
+def determined(value: Any) -> bool:
+    """Whether a value of an expression is known."""
+    return not isinstance(value, Undetermined)
+
+
 def limit(pkt: Any, left: Left, end: int | None) -> int:
     """Let nothing be read past packet offset ``end``, or everything again."""
     reader = _reader(pkt, left)
@@ -91,6 +107,17 @@ def text_length(pkt: Any, left: Left) -> int:
             offset=reader.tell(),
         )
     return distance + 2
+
+
+class ReachedFields:
+    """``fields_desc``: all fields of a class; of a packet that was cut, those that its bytes reach."""
+
+    def __init__(self, found: list[Any]) -> None:
+        self._all = found
+
+    def __get__(self, pkt: Any, owner: Any = None) -> list[Any]:
+        reached = None if pkt is None else pkt.reached
+        return self._all if reached is None else [field for field in self._all if field.name in reached]
 
 
 class Scope:

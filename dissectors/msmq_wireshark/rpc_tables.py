@@ -7,12 +7,12 @@ run as a program this module writes it beside itself, or with ``--check`` says w
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum, IntFlag
+from operator import and_, eq, ge, gt, le, lt, ne, or_
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from msmq_wire.rpc.interfaces import INTERFACES, NAMED_ONLY
 from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
@@ -32,17 +32,12 @@ from msmq_wire.wire.musts import Must
 
 __all__ = ["files"]
 
+_Names: TypeAlias = type[Enum] | None
+_Around: TypeAlias = Mapping[int, str]
 _FILE = "msmq_rpc_tables.lua"
 _STATUS = "Status"
-_COMPARISONS = {
-    operator.eq: "==",
-    operator.ne: "~=",
-    operator.lt: "<",
-    operator.le: "<=",
-    operator.gt: ">",
-    operator.ge: ">=",
-}
-_CONNECTIVES = {operator.and_: "and", operator.or_: "or"}
+_COMPARISONS = {eq: "==", ne: "~=", lt: "<", le: "<=", gt: ">", ge: ">="}
+_CONNECTIVES = {and_: "and", or_: "or"}
 
 
 def files() -> dict[str, str]:
@@ -139,7 +134,7 @@ class _Tables:
         match type_:
             case Number():
                 letter = type_.letter(NDR)
-                row = {
+                row: dict[str, Any] = {
                     "kind": "wchar" if type_ is WCHAR else "number",
                     "size": type_.size(NDR),
                     "wide": type_.size(NDR64),
@@ -222,7 +217,7 @@ class _Tables:
         if status:
             self._fields[f"{path}.status"].enumerations.add(_STATUS)
 
-    def _members(self, type_: Fields, path: str, around: Mapping[int, str]) -> None:
+    def _members(self, type_: Fields, path: str, around: _Around) -> None:
         enumerations = _enumerations(type_.cls)
         docs = _docs(type_.cls)
         within = {**around, id(type_): path}
@@ -236,14 +231,7 @@ class _Tables:
         if issubclass(type_.cls, QueueFormat):
             self._take(f"{path}.format_name", "string", "The name as text.", None)
 
-    def _leaf(
-        self,
-        type_: NdrType,
-        path: str,
-        doc: str,
-        enumeration: type[Enum] | None,
-        around: Mapping[int, str],
-    ) -> None:
+    def _leaf(self, type_: NdrType, path: str, doc: str, enumeration: _Names, around: _Around) -> None:
         match type_:
             case Fields():
                 # A structure inside itself has the filter names of the outer one.
@@ -268,7 +256,7 @@ class _Tables:
             case _:
                 raise TypeError(f"{type(type_).__name__} has no rule")
 
-    def _take(self, path: str, kind: str, doc: str, enumeration: type[Enum] | None) -> None:
+    def _take(self, path: str, kind: str, doc: str, enumeration: _Names) -> None:
         field = self._fields.setdefault(path, _Field())
         field.kinds.add(kind)
         field.doc = field.doc or doc

@@ -1,0 +1,94 @@
+"""The Lua scripts reach the folder where Wireshark looks for them, and Wireshark runs them from there."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from msmq_wire import MsmqWireError
+from msmq_wireshark import install as module
+from msmq_wireshark.install import check, install, plugin_folder, script, scripts
+
+_DEMO = Path(__file__).parents[3] / "fixtures" / "captures" / "demo.pcap"
+_DIRECT = "msmq.user_header.flags.dq == 7"
+_LABEL = "msmq.message_properties_header.label"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder that is not that of whoever runs the tests."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return tmp_path
+
+
+def test_the_script_is_among_the_files_of_the_package() -> None:
+    assert script() in scripts()
+    assert {path.suffix for path in scripts()} == {".lua"}
+
+
+def test_what_is_installed_is_current(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "plugins"
+    assert set(check(folder).values()) == {"not installed"}
+    assert install(folder) == [folder / path.name for path in scripts()]
+    assert check(folder) == {}
+    assert install(folder) == []
+    assert sorted(path.name for path in folder.iterdir()) == [path.name for path in scripts()]
+
+
+def test_another_version_is_replaced(tmp_path: Path) -> None:
+    install(tmp_path)
+    target = tmp_path / "msmq.lua"
+    target.write_bytes(target.read_bytes() + b"\n-- older\n")
+    assert check(tmp_path) == {"msmq.lua": "another version"}
+    assert install(tmp_path) == [target]
+    assert check(tmp_path) == {}
+
+
+def test_a_file_of_somebody_else_is_never_overwritten(tmp_path: Path) -> None:
+    foreign = tmp_path / "msmq_tables.lua"
+    foreign.write_text("print('mine')\n", encoding="utf-8")
+    assert check(tmp_path)["msmq_tables.lua"] == "another file"
+    with pytest.raises(MsmqWireError, match=r"msmq_tables\.lua is another file"):
+        install(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["msmq_tables.lua"]
+    assert foreign.read_text(encoding="utf-8") == "print('mine')\n"
+
+
+def test_a_folder_that_cannot_be_made_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(MsmqWireError, match="cannot write to"):
+        install(tmp_path / "file" / "plugins")
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "parts"),
+    [
+        ("linux", {}, (".local", "lib", "wireshark", "plugins")),
+        ("darwin", {}, (".local", "lib", "wireshark", "plugins")),
+        ("win32", {"APPDATA": "roaming"}, ("roaming", "Wireshark", "plugins")),
+        ("win32", {}, ("AppData", "Roaming", "Wireshark", "plugins")),
+    ],
+)
+def test_without_tshark_the_documented_folder_counts(
+    platform: str, environment: dict[str, str], parts: tuple[str, ...]
+) -> None:
+    assert module._default_folder(environment, platform).parts[-len(parts) :] == parts
+
+
+def test_a_missing_tshark_is_no_failure(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(home))
+    assert plugin_folder().is_relative_to(home)
+
+
+@pytest.mark.tshark
+def test_wireshark_runs_what_is_installed_and_filters_by_our_names(home: Path) -> None:
+    assert plugin_folder().is_relative_to(home)
+    install()
+    command = ["tshark", "-r", str(_DEMO), "-Y", _DIRECT, "-T", "fields", "-e", _LABEL]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["order 4711", "payment 93", "catalogue 2026-11-20"]
+    assert "Lua" not in done.stderr
+    assert done.returncode == 0
