@@ -1,4 +1,4 @@
-"""The command line: ``msmq-wire packet | decode | messages | calls | export``.
+"""The command line: ``msmq-wire packet | decode | messages | calls | export | wireshark``.
 
 The rule kept here: every end is a status (0 done, 1 a file failed or held nothing, 2 bad usage) and at most
 one clear line, never a traceback.

@@ -11,6 +11,7 @@ from msmq_wire.cli.commands.decode import decode
 from msmq_wire.cli.commands.export import export
 from msmq_wire.cli.commands.messages import messages
 from msmq_wire.cli.commands.packet import packet
+from msmq_wire.cli.commands.wireshark import wireshark
 from msmq_wire.cli.reporting import PROGRAM, version_text
 from msmq_wire.engines.codec import default_engine
 
@@ -26,7 +27,7 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_program)
-    for command in (packet, decode, messages, calls, export):
+    for command in (packet, decode, messages, calls, export, wireshark):
         app.command()(command)
     return app
 

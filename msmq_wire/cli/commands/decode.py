@@ -1,16 +1,17 @@
-"""``msmq-wire decode``: everything MSMQ in captures, as trees or JSON lines."""
+"""``msmq-wire decode``: everything MSMQ in captures, or on an interface, as trees or JSON lines."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from msmq_wire.cli.live import LiveReading
 from msmq_wire.cli.options import (
     BodyLimit,
-    CaptureFiles,
     Color,
     ColorOption,
     Filters,
@@ -46,7 +47,14 @@ class DecodeFormat(StrEnum):
 
 
 def decode(
-    files: CaptureFiles,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE...",
+            help="pcap or pcapng, plain or compressed with gzip or zstd; - is standard input.",
+            show_default=False,
+        ),
+    ] = None,
     format_: Annotated[DecodeFormat, typer.Option("--format", help="How to print it.")] = DecodeFormat.TREE,
     filters: Filters = None,
     ids: Ids = None,
@@ -55,6 +63,25 @@ def decode(
     nt_passwords: NtPasswords = None,
     nt_hashes: NtHashes = None,
     keytabs: Keytabs = None,
+    live: Annotated[
+        str | None,
+        typer.Option(
+            "--live",
+            metavar="IFACE",
+            help="Instead of FILE: capture on an interface through Wireshark, until Ctrl-C. Also a named "
+            "pipe, or - for a pipe on standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    capture_filter: Annotated[
+        str | None,
+        typer.Option(
+            "--capture-filter",
+            metavar="EXPR",
+            help="What --live captures, as in 'tcp port 1801 or udp port 3527'.",
+            show_default=False,
+        ),
+    ] = None,
     streams: Annotated[bool, typer.Option("--streams", help="Show how TCP streams begin and end.")] = False,
     redact: Redactions = None,
     body_limit: BodyLimit = None,
@@ -68,7 +95,11 @@ def decode(
 
     Several FILEs are read one after the other; ids run on. A summary goes to standard error.
 
-    Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage.
+    With --live packets are shown as they come, and Ctrl-C ends the capture; it needs Wireshark and the extra
+    wireshark.
+
+    Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic, or an interface did
+    so; 2 bad usage.
 
     A filter compares what a row shows, or a field by its path, with == != < <= > >= or ~ (contains), joined
     by and, or, not and parentheses. Names: type, id, capture, src, dst, host, time, stream, length, queue,
@@ -86,7 +117,10 @@ def decode(
         msmq-wire decode capture.pcap --filter 'host == 192.0.2.0/24 and user_header.flags.dq == DIRECT'
 
         tcpdump -w - port 1801 | msmq-wire decode -
+
+        msmq-wire decode --live eth0 --capture-filter 'host 192.0.2.10'
     """
+    _check_sources(files, ids, live, capture_filter)
     zone = zone_for(utc, local, timezone)
     if format_ is DecodeFormat.JSONL:
         # A zone still says what the times of a filter mean.
@@ -104,28 +138,46 @@ def decode(
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     redactor = redactor_for(redact)
     screen = screen_for(color)
-    live = "-" in files
-    reading = Reading(
-        files,
-        ports=ports or (),
-        streams=streams,
-        quiet=quiet,
-        negotiator=negotiator_for(nt_passwords, nt_hashes, keytabs),
-        anonymous=redactor.hides_hosts,
-    )
+    given: dict[str, Any] = {
+        "ports": ports or (),
+        "streams": streams,
+        "quiet": quiet,
+        "negotiator": negotiator_for(nt_passwords, nt_hashes, keytabs),
+        "anonymous": redactor.hides_hosts,
+    }
+    reading = Reading(files or (), **given) if live is None else LiveReading(live, capture_filter, **given)
+    as_it_comes = live is not None or "-" in reading.files
     items = matching = 0
-    for record in reading:
-        items += 1
-        if record not in selection:
-            continue
-        matching += 1
-        shown = redactor.record(record)
-        if format_ is DecodeFormat.JSONL:
-            sys.stdout.write(json_line(record_view(shown)) + "\n")
-        else:
-            row = message_view(shown, acknowledgments=True)
-            print_record(screen, shown, options, via="" if row is None else str(row.get("via") or ""))
-        if live:
-            sys.stdout.flush()
+    # Closed at once if the output is closed: a live capture must not go on.
+    records: Any = iter(reading)
+    with contextlib.closing(records):
+        for record in records:
+            items += 1
+            if record not in selection:
+                continue
+            matching += 1
+            shown = redactor.record(record)
+            if format_ is DecodeFormat.JSONL:
+                sys.stdout.write(json_line(record_view(shown)) + "\n")
+            else:
+                row = message_view(shown, acknowledgments=True)
+                print_record(screen, shown, options, via="" if row is None else str(row.get("via") or ""))
+            if as_it_comes:
+                sys.stdout.flush()
     reading.tell_summary(*selection.told(matching, items, "item"))
     raise typer.Exit(reading.status)
+
+
+def _check_sources(
+    files: list[str] | None, ids: list[int] | None, live: str | None, capture_filter: str | None
+) -> None:
+    """Raise typer.BadParameter for sources that contradict each other, or options that cannot apply."""
+    if live is None:
+        if not files:
+            raise typer.BadParameter("give a FILE, or --live with an interface")
+        if capture_filter is not None:
+            raise typer.BadParameter("--capture-filter needs --live; for a FILE there is --filter")
+    elif files:
+        raise typer.BadParameter("--live is instead of a FILE")
+    elif ids:
+        raise typer.BadParameter("--id cannot be used with --live: ids are not known before")

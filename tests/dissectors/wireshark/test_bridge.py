@@ -292,6 +292,17 @@ def test_no_permission_is_said_in_one_line(program: Callable[[str, str], None]) 
         list(read_with_tshark(interface="lo"))
 
 
+@needs_tshark
+def test_frames_that_the_capture_dropped_are_counted(program: Callable[[str, str], None]) -> None:
+    program(
+        "dumpcap",
+        f"cat '{_DEMO}'\necho \"Packets received/dropped on interface 'lo': 25/7 (pcap:7/dumpcap:0)\" >&2",
+    )
+    reader = TsharkReader(interface="lo")
+    assert len(list(reader)) == 13
+    assert reader.summary.notices == {"frames dropped: the capture was too slow": 7}
+
+
 def test_an_old_tshark_is_refused(program: Callable[[str, str], None]) -> None:
     program("tshark", "echo 'TShark (Wireshark) 3.6.2 (Git v3.6.2)'")
     with pytest.raises(CaptureError, match=r"tshark 3\.6\.2 is too old: 4\.0 or newer is needed"):

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The Lua scripts of this package in the folder where Wireshark looks for those of the user.
+
+The rule kept here: a file that is not ours is never overwritten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from msmq_wire.errors import MsmqWireError
+
+__all__ = ["check", "install", "plugin_folder", "script", "scripts"]
+
+_OURS = b"SPDX-License-Identifier: GPL-2.0-or-later"
+_NAME = b"msmq"
+_FOLDER = "Personal Lua Plugins:"
+
+
+def script() -> Path:
+    """The script that Wireshark is given: ``msmq.lua`` of this package, which loads the others beside it."""
+    return Path(__file__).resolve().parent / "msmq.lua"
+
+
+def scripts() -> list[Path]:
+    """All Lua files of this package, by name."""
+    return sorted(script().parent.glob("*.lua"))
+
+
+def plugin_folder() -> Path:
+    """Where Wireshark looks for Lua scripts of this user: as tshark says, else where it is documented."""
+    try:
+        told = subprocess.run(
+            ["tshark", "-G", "folders"], capture_output=True, check=False, stdin=subprocess.DEVNULL
+        ).stdout.decode(errors="replace")
+    except OSError:
+        told = ""
+    for line in told.splitlines():
+        if line.startswith(_FOLDER):
+            return Path(line[len(_FOLDER) :].strip())
+    return _default_folder(os.environ, sys.platform)
+
+
+def _default_folder(environment: Mapping[str, str], platform: str) -> Path:
+    """The folder that Wireshark's user guide names for a platform as in `sys.platform`."""
+    if platform == "win32":
+        return (
+            Path(environment.get("APPDATA") or Path.home() / "AppData" / "Roaming") / "Wireshark" / "plugins"
+        )
+    return Path.home() / ".local" / "lib" / "wireshark" / "plugins"
+
+
+def check(folder: Path | None = None) -> dict[str, str]:
+    """What is wrong with the scripts in a folder, by file name; nothing if all are there and current."""
+    target = plugin_folder() if folder is None else folder
+    found = {path.name: _difference(path, target / path.name) for path in scripts()}
+    return {name: difference for name, difference in found.items() if difference}
+
+
+def install(folder: Path | None = None) -> list[Path]:
+    """Write the scripts into a folder, which is made if it is missing; return the files that changed.
+
+    Raises MsmqWireError, in one line, when a file that is not ours has the name of one of the scripts, and
+    when it cannot be written; then nothing, or not everything, is changed.
+    """
+    target = plugin_folder() if folder is None else folder
+    changed = [path for path in scripts() if _difference(path, target / path.name)]
+    for path in changed:
+        if _is_foreign(target / path.name):
+            raise MsmqWireError(f"{target / path.name} is another file: move it away first")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for path in changed:
+            # Written beside it and moved: Wireshark may be starting.
+            draft = target / f".{path.name}.new"
+            draft.write_bytes(path.read_bytes())
+            draft.replace(target / path.name)
+    except OSError as error:
+        for path in changed:
+            with contextlib.suppress(OSError):
+                (target / f".{path.name}.new").unlink()
+        raise MsmqWireError(f"cannot write to {target}: {error.strerror or error}") from None
+    return [target / path.name for path in changed]
+
+
+def _difference(ours: Path, installed: Path) -> str:
+    try:
+        content = installed.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return "not installed"
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+    if content == ours.read_bytes():
+        return ""
+    return "another file" if _is_foreign(installed) else "another version"
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether something is there that no version of this package wrote."""
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    head = content[:4096]
+    return _OURS not in head or _NAME not in head.lower()

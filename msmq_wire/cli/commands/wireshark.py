@@ -1,0 +1,79 @@
+"""``msmq-wire wireshark``: the dissector for Wireshark, put where Wireshark looks for it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from msmq_wire.cli.live import wireshark_part
+from msmq_wire.cli.reporting import complain
+from msmq_wire.errors import MsmqWireError
+
+__all__ = ["WiresharkAction", "wireshark"]
+
+
+class WiresharkAction(StrEnum):
+    """What to do with the dissector."""
+
+    INSTALL = "install"
+    PATH = "path"
+    CHECK = "check"
+
+
+def wireshark(
+    action: Annotated[WiresharkAction, typer.Argument(help="What to do.", show_default=False)],
+    directory: Annotated[
+        Path | None,
+        typer.Option(
+            "--dir",
+            metavar="DIR",
+            help="Another folder than the one for Lua plugins that Wireshark names for this user.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Put the MSMQ dissector into Wireshark: install it, print its path, or check what is installed.
+
+    install copies the Lua files into the folder of your Wireshark and names those that changed; it overwrites
+    nothing that is not its own. path prints where msmq.lua is, for tshark -X lua_script:FILE. check names the
+    files that are missing or of another version.
+
+    Exit status: 0 done, and for check: all is current; 1 not installed, different, or a file could not be
+    written; 2 bad usage.
+
+    Examples:
+
+        msmq-wire wireshark install
+
+        tshark -X lua_script:$(msmq-wire wireshark path) -r capture.pcap -Y msmq
+    """
+    part = wireshark_part("install")
+    if action is WiresharkAction.PATH:
+        if directory is not None:
+            raise typer.BadParameter("--dir changes nothing in the path of the package")
+        typer.echo(part.script())
+        return
+    folder: Path = part.plugin_folder() if directory is None else directory
+    if action is WiresharkAction.CHECK:
+        _check(part.check(folder), folder)
+        return
+    try:
+        changed: list[Path] = part.install(folder)
+    except MsmqWireError as error:
+        complain(str(error))
+        raise typer.Exit(1) from None
+    for path in changed:
+        typer.echo(f"{path}: installed")
+    if not changed:
+        typer.echo(f"{folder}: current")
+
+
+def _check(differences: dict[str, str], folder: Path) -> None:
+    for name, difference in differences.items():
+        typer.echo(f"{folder / name}: {difference}")
+    if differences:
+        raise typer.Exit(1)
+    typer.echo(f"{folder}: current")

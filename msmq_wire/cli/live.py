@@ -1,0 +1,97 @@
+"""What the command line does with Wireshark: the package beside this one that talks to it, and live captures.
+
+The rule kept here: that package has another licence and is not imported but looked up, by the entry points of
+the group ``msmq_wire.wireshark``: ``reader`` (makes what has the methods of `CaptureReader` and ``stop``) and
+``install`` (the module that brings the dissector to Wireshark).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from types import FrameType
+from typing import Any
+
+import typer
+
+from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.reporting import complain
+from msmq_wire.errors import CaptureError
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall
+
+__all__ = ["WIRESHARK_GROUP", "LiveReading", "wireshark_part"]
+
+WIRESHARK_GROUP = "msmq_wire.wireshark"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def wireshark_part(name: str) -> Any:
+    """A part of the package for Wireshark. Raises typer.Exit(1) after one line where it is not installed."""
+    for entry_point in entry_points(group=WIRESHARK_GROUP, name=name):
+        with contextlib.suppress(ImportError):
+            return entry_point.load()
+    complain("this needs the package for Wireshark: pip install 'msmq-wire[wireshark]'")
+    raise typer.Exit(1)
+
+
+class LiveReading(Reading):
+    """Reads what comes through an interface, until Ctrl-C; options as for `Reading`."""
+
+    def __init__(self, interface: str, capture_filter: str | None, **options: Any) -> None:
+        super().__init__((interface,), **options)
+        self._capture_filter = capture_filter
+        self._reader: Any = wireshark_part("reader")
+
+    def _file(self, file: str) -> Iterator[Record]:
+        found = False
+        with (
+            self._reader(
+                interface=file,
+                capture_filter=self._capture_filter,
+                ports=self.ports,
+                streams=self.streams,
+                negotiator=self.negotiator,
+            ) as reader,
+            _stopped_by_signals(reader),
+        ):
+            try:
+                for record in reader:
+                    if record.type == "error" and record.stream is None and record.error is None:
+                        raise CaptureError(record.reason or "the capture failed")
+                    found = True
+                    if isinstance(record.packet, RpcCall) and record.packet.sealed:
+                        self.sealed += 1
+                    yield record
+            finally:
+                self._count(reader)
+            if not found:
+                self._fail(f"{'standard input' if file == '-' else file}: {self._nothing_in(reader)}")
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(reader: Any) -> Iterator[None]:
+    """Let Ctrl-C end the capture, and what was captured still be shown; the second one ends the program."""
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread may say what signals do.
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        restore()
+        reader.stop()
+
+    for number in _SIGNALS:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        restore()
