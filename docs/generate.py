@@ -1,6 +1,6 @@
 """Writes the generated parts of the documentation; with ``--check`` says what is out of date.
 
-Structure pages, methods of calls, elements of SRMP, enumerations, anomaly codes, the coverage table,
+Structure pages, methods of calls, elements of SRMP, enumerations, anomaly codes, rules, the coverage table,
 Arrow tables, generated code, the command reference and the JSON Schemas are made from the declarations
 and the program itself. Text outside the markers is written by hand and kept.
 """
@@ -23,6 +23,7 @@ from docs.generators import (
     coverage,
     engines,
     enumerations,
+    findings,
     schemas,
     srmp,
     structures,
@@ -54,6 +55,9 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "rpc-methods.md", "Methods of calls", blocks)
     fill(DOCS / "srmp.md", "SRMP: messages over HTTP", {"elements": srmp.elements_block()})
     fill(DOCS / "anomalies.md", "Anomaly codes", {"anomalies": anomalies.block()})
+    fill(DOCS / "findings.md", "Findings", {"index": findings.index()})
+    for stem, (title, block) in findings.pages().items():
+        fill(DOCS / "findings" / f"{stem}.md", title, {"rule": block})
     fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block()})
     fill(DOCS / "arrow.md", "Columns and Arrow tables", {"tables": arrow_tables.block()})
     fill(DOCS / "engines.md", "Engines", engines.blocks())
@@ -69,7 +73,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python docs/generate.py [--check]", file=sys.stderr)
         return 2
     files = generated()
-    folders = (DOCS / "structures", DOCS / "schema")
+    folders = (DOCS / "structures", DOCS / "findings", DOCS / "schema")
     stray = [path for folder in folders for path in sorted(folder.glob("*.*")) if path not in files]
     stale = [
         path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text

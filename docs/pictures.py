@@ -10,6 +10,7 @@ import io
 import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -50,21 +51,21 @@ def printed(command: str, width: int) -> str:
 
 
 def shown_by_scapy() -> str:
-    """What scapy shows of the first message of the demo capture."""
-    from scapy.utils import rdpcap
-
-    import msmq_scapy
-
-    output = io.StringIO()
-    msmq_scapy.register()
-    try:
-        packets = rdpcap(str(ROOT / CAPTURE))
-        names = {"packets": packets, "MSMQUserMessage": msmq_scapy.MSMQUserMessage}
-        with contextlib.redirect_stdout(output):
-            eval(SHOWN, names)
-    finally:
-        msmq_scapy.unregister()
-    return output.getvalue()
+    """What scapy shows of the first message of the demo capture; scapy runs in a process of its own."""
+    program = f"""\
+import sys
+sys.path[:0] = ["dissectors", "."]
+import msmq_scapy
+from msmq_scapy import MSMQUserMessage
+from scapy.utils import rdpcap
+msmq_scapy.register()
+packets = rdpcap({CAPTURE!r})
+{SHOWN}
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return result.stdout
 
 
 def drawn(title: str, prompt: str, command: str, output: list[str], lines: int, width: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import construct
 
 from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
+from docs.generators.finding_schema import finding_object
 from docs.generators.structures import documentation
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
@@ -243,6 +244,10 @@ def _closed(schema: Json) -> Json:
     return schema | {"$defs": {name: available[name] for name in sorted(needed)}}
 
 
+def _document(name: str, title: str, schema: Json) -> Json:
+    return _closed({"$schema": _DRAFT, "$id": f"urn:msmq-wire:schema:{name}", "title": title, **schema})
+
+
 def _by_type(stems: list[str]) -> list[Json]:
     """What ``packet`` is under each ``type``, and that nothing is left out where there is no error."""
     rules: list[Json] = []
@@ -279,15 +284,8 @@ def _packet() -> Json:
         "type": {"description": "Stem, null when it is no packet.", "enum": [*STRUCTURES, None]},
         "packet": {"description": "The value; null when nothing was decoded."},
     } | _result(100)
-    return _closed(
-        {
-            "$schema": _DRAFT,
-            "$id": "urn:msmq-wire:schema:packet",
-            "title": "What packet --format json prints",
-            **_object(properties),
-            "allOf": _by_type(list(STRUCTURES)),
-        }
-    )
+    whole = {**_object(properties), "allOf": _by_type(list(STRUCTURES))}
+    return _document("packet", "What packet --format json prints", whole)
 
 
 def _place() -> Json:
@@ -348,14 +346,9 @@ def _record() -> Json:
             for stem in COMPOSED
         ),
     ]
-    return _closed(
-        {
-            "$schema": _DRAFT,
-            "$id": "urn:msmq-wire:schema:record",
-            "title": "A row of decode --format jsonl",
-            **_object(properties, optional=("missing", "reason", "event")),
-            "allOf": [*rules, *_by_type(list(PACKETS))],
-        }
+    row = _object(properties, optional=("missing", "reason", "event"))
+    return _document(
+        "record", "A row of decode --format jsonl", {**row, "allOf": [*rules, *_by_type(list(PACKETS))]}
     )
 
 
@@ -379,19 +372,16 @@ def _message() -> Json:
         "via": {"enum": ["tcp", "rpc", "http"]},
         "frames": _place()["frames"],
     }
-    return _closed(
-        {
-            "$schema": _DRAFT,
-            "$id": "urn:msmq-wire:schema:message",
-            "title": "A row of messages --format jsonl",
-            **_object(properties),
-        }
-    )
+    return _document("message", "A row of messages --format jsonl", _object(properties))
+
+
+def _finding() -> Json:
+    return _document("finding", "A row of findings --format jsonl", finding_object(_place()))
 
 
 def files() -> dict[str, str]:
     """The schema files by name."""
-    schemas = {"packet": _packet(), "record": _record(), "message": _message()}
+    schemas = {"packet": _packet(), "record": _record(), "message": _message(), "finding": _finding()}
     return {
         f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         for name, schema in schemas.items()

@@ -1,7 +1,7 @@
-"""The command line: ``msmq-wire packet | decode | messages | calls | export | wireshark``.
+"""The command line: ``msmq-wire packet``, ``decode``, ``messages``, ``findings`` and the other commands.
 
-The rule kept here: every end is a status (0 done, 1 a file failed or held nothing, 2 bad usage) and at most
-one clear line, never a traceback.
+The rule kept here: every end is a status (0 done, 1 a file failed or held nothing, 2 bad usage, 3 findings
+at or above the level that was named) and at most one clear line, never a traceback.
 """
 
 from __future__ import annotations

@@ -8,9 +8,14 @@ import typer
 
 from msmq_wire.cli.commands.calls import calls
 from msmq_wire.cli.commands.decode import decode
+from msmq_wire.cli.commands.diagnose import diagnose
+from msmq_wire.cli.commands.explain import explain
 from msmq_wire.cli.commands.export import export
+from msmq_wire.cli.commands.findings import findings
 from msmq_wire.cli.commands.messages import messages
 from msmq_wire.cli.commands.packet import packet
+from msmq_wire.cli.commands.report import report
+from msmq_wire.cli.commands.timeline import timeline
 from msmq_wire.cli.commands.wireshark import wireshark
 from msmq_wire.cli.reporting import PROGRAM, version_text
 from msmq_wire.engines.codec import default_engine
@@ -27,7 +32,19 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_program)
-    for command in (packet, decode, messages, calls, export, wireshark):
+    for command in (
+        packet,
+        decode,
+        messages,
+        calls,
+        diagnose,
+        timeline,
+        findings,
+        explain,
+        report,
+        export,
+        wireshark,
+    ):
         app.command()(command)
     return app
 
@@ -47,7 +64,7 @@ def _program(
     """Read Microsoft Message Queuing (MSMQ) traffic: single packets, captures, messages, remote read calls.
 
     Start with: msmq-wire messages FILE to see what was sent, msmq-wire calls FILE to see who read it,
-    msmq-wire decode FILE to see all of it.
+    msmq-wire decode FILE to see all of it, msmq-wire findings FILE to see what is odd.
     """
     try:
         default_engine()

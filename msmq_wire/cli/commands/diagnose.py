@@ -1,0 +1,139 @@
+"""``msmq-wire diagnose``: the thirteen questions about captures, answered in plain words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from msmq_wire.cli.finding_redaction import RedactingJudge
+from msmq_wire.cli.options import (
+    CaptureFiles,
+    Color,
+    ColorOption,
+    LocalTime,
+    Ports,
+    Quiet,
+    Redactions,
+    TimeZone,
+    UtcTime,
+    redactor_for,
+    screen_for,
+    zone_for,
+)
+from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.redaction import Redaction, Redactor
+from msmq_wire.cli.render.answer_text import AnswerText
+from msmq_wire.cli.render.safe_text import json_line
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.findings import RULES, Judge
+from msmq_wire.findings.diagnosis import QUESTIONS, Diagnosis
+from msmq_wire.findings.diagnosis_view import answer_view
+from msmq_wire.sessions import Follower, Story
+
+__all__ = ["DiagnoseFormat", "diagnose"]
+
+
+class DiagnoseFormat(StrEnum):
+    """How answers are printed."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+
+
+def diagnose(
+    files: CaptureFiles,
+    format_: Annotated[
+        DiagnoseFormat, typer.Option("--format", help="How to print them.")
+    ] = DiagnoseFormat.TEXT,
+    questions: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--question",
+            metavar="N",
+            min=min(QUESTIONS),
+            max=max(QUESTIONS),
+            help="Answer only this question. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    ports: Ports = None,
+    nt_passwords: NtPasswords = None,
+    nt_hashes: NtHashes = None,
+    keytabs: Keytabs = None,
+    redact: Redactions = None,
+    utc: UtcTime = False,
+    local: LocalTime = False,
+    timezone: TimeZone = None,
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """Answer thirteen questions about captures in plain words, with the frames that show it.
+
+    1 pings; 2 connections without an answer; 3 what was sent; 4 what was acknowledged and stored; 5 what
+    vanished; 6 queue managers that share an identifier; 7 addresses; 8 ports; 9 remote reads; 10 encryption
+    and signatures; 11 what wrote the bodies; 12 transactional streams; 13 peers, scans and exploits. Several
+    files are one capture: frames are named with their file. What is missing from a capture stands beside the
+    answer that it touches. One message or one session step by step: msmq-wire timeline.
+
+    Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage.
+
+    Examples:
+
+        msmq-wire diagnose capture.pcapng
+
+        msmq-wire diagnose capture.pcapng --question 4 --question 5
+
+        msmq-wire diagnose *.pcap --redact hosts,labels --format jsonl > answers.jsonl
+    """
+    zone = zone_for(utc, local, timezone)
+    redactor = redactor_for(redact)
+    reading = Reading(
+        files,
+        ports=ports or (),
+        streams=True,
+        quiet=quiet,
+        negotiator=negotiator_for(nt_passwords, nt_hashes, keytabs),
+        anonymous=redactor.hides_hosts,
+    )
+    numbers = sorted(set(questions or QUESTIONS))
+    diagnosis = Diagnosis()
+    story = _follow(reading, diagnosis, redactor, judged=13 in numbers)
+    looked = 0
+    if reading.frames or not reading.status:
+        text = AnswerText(screen_for(color))
+        for answer in diagnosis.answers(story, numbers=numbers, zone=zone):
+            looked += answer.attention in ("medium", "high")
+            if format_ is DiagnoseFormat.JSONL:
+                print(json_line(answer_view(answer)))
+            else:
+                text.add(answer)
+    reading.tell_summary(f"{count_text(looked, 'answer')} to look at" if looked else "nothing stands out")
+    raise typer.Exit(reading.status)
+
+
+def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judged: bool) -> Story:
+    """Feed a diagnosis with all records as they may be shown; return their story.
+
+    Rules see what was captured, and take most of the time: they are asked only where question 13 is.
+    """
+    rules = RULES if judged else {}
+    if not redactor.what:
+        judge = Judge(rules)
+        for record in reading:
+            diagnosis.feed(record, judge.feed(record))
+        diagnosis.found(judge.finish())
+        return judge.story or Follower().finish()
+    # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
+    names = Redactor(redactor.what - {Redaction.BODIES})
+    bodies = Redactor(redactor.what & {Redaction.BODIES})
+    redacting, follower = RedactingJudge(rules, names), Follower()
+    for record in reading:
+        found = redacting.feed(record)
+        shown = names.record(record)
+        follower.feed(shown)
+        diagnosis.feed(bodies.record(shown), found)
+    diagnosis.found(redacting.finish())
+    return follower.finish()

@@ -1,0 +1,101 @@
+"""``msmq-wire explain``: what a rule looks for, what it means and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from msmq_wire.cli.options import Color, ColorOption, screen_for
+from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
+from msmq_wire.cli.render.screen import Screen, Segment, fold
+from msmq_wire.cli.render.table import Column, Table
+from msmq_wire.cli.rule_names import rules_named
+from msmq_wire.findings import RULES
+from msmq_wire.findings.rule import Rule
+
+__all__ = ["explain"]
+
+_INDENT = 2
+_WIDEST = 100
+"""Columns of running text: longer lines are hard to read."""
+_PIPE = 80
+
+Lines = Iterator[list[Segment]]
+
+
+def explain(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID...", help="Ids of rules, as FRM-SIG.", show_default=False),
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List every rule with its severity and title.")
+    ] = False,
+    color: ColorOption = Color.AUTO,
+) -> None:
+    """Explain rules of msmq-wire findings: what they look for, what it means, what to do.
+
+    Exit status: 0 done; 2 no rule has that id, or bad usage.
+
+    Examples:
+
+        msmq-wire explain --list
+
+        msmq-wire explain FLG-AH-WIRE
+    """
+    if list_ == bool(ids):
+        raise typer.BadParameter("either ids of rules or --list")
+    screen = screen_for(color)
+    if list_:
+        _list(screen)
+        return
+    for number, rule in enumerate(rules_named(ids or (), "ID").values()):
+        if number:
+            screen.line([])
+        for line in _explained(rule, min(screen.width or _PIPE, _WIDEST)):
+            screen.line(line)
+
+
+def _list(screen: Screen) -> None:
+    columns = (
+        Column("id", lambda row: row["id"], style="strong"),
+        Column("severity", lambda row: row["severity"]),
+        Column("title", lambda row: row["title"], smallest=20),
+    )
+    table = Table(screen, columns)
+    for rule in RULES.values():
+        table.add({"id": rule.id, "severity": rule.severity, "title": rule.title})
+    table.finish()
+
+
+def _explained(rule: Rule, width: int) -> Lines:
+    yield [
+        (rule.id, "title"),
+        ("  ", ""),
+        (rule.severity, SEVERITY_STYLES[rule.severity]),
+        (f", {rule.confidence}", "dim"),
+    ]
+    yield from _paragraph("", rule.title + ".", width, "strong")
+    yield from _paragraph("", rule.meaning, width)
+    yield from _paragraph("What to do: ", rule.action, width)
+    if rule.harmless:
+        yield from _paragraph("Harmless explanations: ", rule.harmless, width)
+    yield []
+    yield from _paragraph("Sections: ", ", ".join(map(str, rule.spec)), width, blank=False)
+    if rule.cves:
+        yield from _paragraph("Published condition of: ", ", ".join(rule.cves), width, blank=False)
+    yield from _paragraph("More: ", f"docs/findings/{rule.stem}.md", width, blank=False)
+
+
+def _paragraph(label: str, text: str, width: int, style: str = "", *, blank: bool = True) -> Lines:
+    if blank:
+        yield []
+    for number, line in enumerate(fold(label + text, width - _INDENT)):
+        segments: list[Segment] = [(" " * _INDENT, "")]
+        if label and number == 0:
+            segments += [(label, "name"), (line.removeprefix(label), style)]
+        else:
+            segments.append((line, style))
+        yield segments

@@ -1,0 +1,224 @@
+"""``msmq-wire findings``: what is odd in captures, as a table, JSON lines or a SARIF log."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from datetime import tzinfo
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+import msmq_wire
+from msmq_wire.cli.finding_redaction import RedactingJudge
+from msmq_wire.cli.options import (
+    CaptureFiles,
+    Color,
+    ColorOption,
+    Filters,
+    LocalTime,
+    Ports,
+    Quiet,
+    Redactions,
+    TimeZone,
+    UtcTime,
+    filter_for,
+    redactor_for,
+    refuse_without_effect,
+    screen_for,
+    zone_for,
+)
+from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.render.finding_table import FindingTable
+from msmq_wire.cli.render.safe_text import json_line
+from msmq_wire.cli.render.sarif import sarif_log
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.rule_names import rules_named
+from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.findings import RULES, SEVERITIES, Finding
+from msmq_wire.findings.rule import Rule
+from msmq_wire.findings.view import finding_view
+
+__all__ = ["FindingsFormat", "Level", "findings"]
+
+_FOUND = 3
+
+
+class FindingsFormat(StrEnum):
+    """How findings are printed."""
+
+    TABLE = "table"
+    JSONL = "jsonl"
+    SARIF = "sarif"
+
+
+class Level(StrEnum):
+    """The severities, from the least to the most."""
+
+    INFO = "info"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+    @property
+    def rank(self) -> int:
+        """As that of a `Finding`."""
+        return SEVERITIES.index(self.value)
+
+
+def findings(
+    files: CaptureFiles,
+    format_: Annotated[
+        FindingsFormat, typer.Option("--format", help="How to print them.")
+    ] = FindingsFormat.TABLE,
+    level: Annotated[
+        Level, typer.Option("--level", metavar="LEVEL", help="Show findings from this severity on.")
+    ] = Level.INFO,
+    fail_on: Annotated[
+        Level | None,
+        typer.Option(
+            "--fail-on",
+            metavar="LEVEL",
+            help="End with status 3 if there is a finding of this severity or above.",
+            show_default=False,
+        ),
+    ] = None,
+    rules: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rule",
+            metavar="ID",
+            help="Ask only this rule, as FRM-SIG. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    filters: Filters = None,
+    ports: Ports = None,
+    nt_passwords: NtPasswords = None,
+    nt_hashes: NtHashes = None,
+    keytabs: Keytabs = None,
+    redact: Redactions = None,
+    utc: UtcTime = False,
+    local: LocalTime = False,
+    timezone: TimeZone = None,
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """Say what is odd in captures: broken rules, attack shapes, known scanners, lost messages.
+
+    A finding says what was observed and in which frames; msmq-wire explain ID says what it means. Severities
+    are info, low, medium and high. A filter keeps the findings that have evidence in a matching item
+    (see decode --help); every item is judged all the same. With --redact the rules judge what was captured,
+    and a message that may quote what is redacted gives way to the title of its rule.
+
+    Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage;
+    3 a finding that matches is at or above --fail-on, whether it is shown or not and whatever else happened.
+
+    Examples:
+
+        msmq-wire findings capture.pcapng
+
+        msmq-wire findings capture.pcapng --level medium --filter 'src ~ 192.0.2.7'
+
+        msmq-wire findings *.pcap --format sarif --fail-on high > findings.sarif
+    """
+    zone = zone_for(utc, local, timezone)
+    if format_ is not FindingsFormat.TABLE and not filters:
+        # With a filter a zone says what its times mean.
+        refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
+    asked: Mapping[str, Rule] = rules_named(rules, "--rule") if rules else RULES
+    selection = Selection(filter_for(filters, zone))
+    redactor = redactor_for(redact)
+    negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
+    reading = Reading(
+        files,
+        ports=ports or (),
+        streams=True,
+        quiet=quiet,
+        negotiator=negotiator,
+        anonymous=redactor.hides_hosts,
+    )
+    kept: list[Finding] = []
+    write = _writer(format_, asked, color, zone, kept)
+    judge = RedactingJudge(asked, redactor)
+    counts: Counter[str] = Counter()
+    matching = _Numbers()
+    judged = 0
+
+    def take(found: Iterable[Finding]) -> None:
+        nonlocal judged
+        for finding in found:
+            judged += 1
+            if selection.filter is not None and not matching.any_of(finding):
+                continue
+            counts[finding.severity] += 1
+            if finding.rank >= level.rank:
+                write(finding)
+
+    for record in reading:
+        if selection.filter is not None and record in selection:
+            matching.add(record.id)
+        take(judge.feed(record))
+        if "-" in files:
+            sys.stdout.flush()
+    take(judge.finish())
+    more = [f"{count} more of {id_}" for id_, count in judge.more.items()]
+    if format_ is FindingsFormat.SARIF:
+        log = sarif_log(
+            kept,
+            asked,
+            version=msmq_wire.__version__,
+            folder=os.getcwd(),
+            complete=reading.status == 0,
+            notes=more,
+        )
+        print(json_line(log, indent=2))
+    reading.tell_summary(_told(counts, judged, level), *more)
+    found_bad = fail_on is not None and any(counts[name] for name in SEVERITIES[fail_on.rank :])
+    raise typer.Exit(_FOUND if found_bad else reading.status)
+
+
+def _writer(
+    format_: FindingsFormat, rules: Mapping[str, Rule], color: Color, zone: tzinfo | None, kept: list[Finding]
+) -> Callable[[Finding], None]:
+    match format_:
+        case FindingsFormat.JSONL:
+            return lambda finding: print(json_line(finding_view(finding)))
+        case FindingsFormat.SARIF:
+            return kept.append
+    return FindingTable(screen_for(color), max(map(len, rules)), zone).add
+
+
+def _told(counts: Counter[str], judged: int, level: Level) -> str:
+    """How many findings there are, by severity, and how many of them are not shown."""
+    matching = counts.total()
+    parts = [f"{counts[name]} {name}" for name in reversed(SEVERITIES) if counts[name]]
+    text = count_text(matching, "finding") if matching else "no findings"
+    text += f": {', '.join(parts)}" if parts else ""
+    shown = sum(counts[name] for name in SEVERITIES[level.rank :])
+    return text if shown == judged else f"{text}; {shown} of {count_text(judged, 'finding')} shown"
+
+
+class _Numbers:
+    """Ids of records, a bit each: a capture may have millions."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray()
+
+    def add(self, number: int) -> None:
+        missing = (number >> 3) + 1 - len(self._bits)
+        if missing > 0:
+            self._bits.extend(bytes(max(missing, len(self._bits))))
+        self._bits[number >> 3] |= 1 << (number & 7)
+
+    def any_of(self, finding: Finding) -> bool:
+        """Whether one of them is the record of some evidence."""
+        return any(
+            one.record is not None
+            and one.record >> 3 < len(self._bits)
+            and self._bits[one.record >> 3] >> (one.record & 7) & 1
+            for one in finding.evidence
+        )

@@ -1,0 +1,272 @@
+"""``msmq-wire timeline``: every step of one message, or of one session as a sequence diagram."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import tzinfo
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.cli.options import (
+    Color,
+    ColorOption,
+    LocalTime,
+    Ports,
+    Quiet,
+    Redactions,
+    TimeZone,
+    UtcTime,
+    redactor_for,
+    screen_for,
+    zone_for,
+)
+from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.redaction import Redaction, Redactor
+from msmq_wire.cli.render.safe_text import escaped, json_line
+from msmq_wire.cli.render.step_text import StepText
+from msmq_wire.cli.render.values import count_text, timestamp_text
+from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.errors import CaptureError
+from msmq_wire.findings.diagnosis_timeline import SessionSteps, Step, matching, message_steps
+from msmq_wire.records.view import time_text
+from msmq_wire.sessions import Follower, MessageLife, Session, Story
+
+__all__ = ["TimelineFormat", "timeline"]
+
+_MOST = 10
+
+
+class TimelineFormat(StrEnum):
+    """How steps are printed."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+
+
+def timeline(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.", show_default=False)],
+    message: Annotated[
+        str | None,
+        typer.Option(
+            "--message",
+            metavar="ID",
+            help="A message: GUID\\NUMBER, the first digits of its GUID with \\NUMBER, or NUMBER alone.",
+            show_default=False,
+        ),
+    ] = None,
+    session: Annotated[
+        int | None,
+        typer.Option(
+            "--session",
+            metavar="N",
+            min=0,
+            help="A session by order of appearance, from 0.",
+            show_default=False,
+        ),
+    ] = None,
+    format_: Annotated[
+        TimelineFormat, typer.Option("--format", help="How to print it.")
+    ] = TimelineFormat.TEXT,
+    ports: Ports = None,
+    nt_passwords: NtPasswords = None,
+    nt_hashes: NtHashes = None,
+    keytabs: Keytabs = None,
+    redact: Redactions = None,
+    utc: UtcTime = False,
+    local: LocalTime = False,
+    timezone: TimeZone = None,
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """Tell one message or one session step by step, with times, frames and who sent what.
+
+    A message: where it was sent, sent again and sent on, what acknowledged it, who read it. A session: a
+    sequence diagram of its packets, client on the left; the capture is read twice, so it cannot be standard
+    input. With neither, the sessions are listed with their numbers.
+
+    Exit status: 0 done; 1 FILE could not be read, was damaged, held no MSMQ traffic, or holds no such message
+    or session; 2 bad usage, or several messages fit ID.
+
+    Examples:
+
+        msmq-wire timeline capture.pcapng --session 0
+
+        msmq-wire timeline capture.pcapng --message 4162
+
+        msmq-wire timeline capture.pcapng --message 'a1d30c5b\\4162' --local
+    """
+    zone = zone_for(utc, local, timezone)
+    if message is not None and session is not None:
+        raise typer.BadParameter("only one of --message and --session can be used")
+    if session is not None and file == "-":
+        raise typer.BadParameter("standard input cannot be read twice, as --session needs")
+    # An acknowledgment has its numbers in its body, and no step shows a body: they need no redaction.
+    redactor = Redactor(redactor_for(redact).what - {Redaction.BODIES})
+    negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
+    reading = Reading(
+        [file],
+        ports=ports or (),
+        streams=True,
+        quiet=quiet,
+        negotiator=negotiator,
+        anonymous=redactor.hides_hosts,
+    )
+    follower = Follower()
+    for record in reading:
+        follower.feed(redactor.record(record))
+    story = follower.finish()
+    show = _Shown(format_, StepText(screen_for(color), zone), zone)
+    status = 0
+    if reading.frames or not reading.status:
+        if message is not None:
+            status = show.message(story, message)
+        elif session is not None:
+            status = show.session(story, session, file, tuple(ports or ()), redactor)
+        else:
+            show.sessions(story)
+    reading.tell_summary()
+    raise typer.Exit(status or reading.status)
+
+
+class _Shown:
+    """Prints what was asked for; each of its methods returns an exit status."""
+
+    def __init__(self, format_: TimelineFormat, text: StepText, zone: tzinfo | None) -> None:
+        self._json = format_ is TimelineFormat.JSONL
+        self._text = text
+        self._zone = zone
+
+    def message(self, story: Story, wanted: str) -> int:
+        """The steps of a message."""
+        names = matching(story, wanted)
+        if not names:
+            complain(f"no message {escaped(wanted)} in the capture")
+            return 1
+        if len(names) > 1:
+            shown = ", ".join(names[:_MOST]) + (" and others" if len(names) > _MOST else "")
+            complain(f"several messages fit {escaped(wanted)}: {escaped(shown)}")
+            return 2
+        life = story.lives.by_id(names[0])
+        if life is None:
+            return 1
+        steps = message_steps(life, story)
+        if self._json:
+            self._rows(steps)
+            return 0
+        for line in _life_lines(life):
+            self._text.line(line)
+        self._text.steps(steps)
+        self._text.line(f"Outcome: {life.outcome}, since {life.reason}.", "strong")
+        return 0
+
+    def session(
+        self, story: Story, number: int, file: str, ports: tuple[int, ...], redactor: Redactor
+    ) -> int:
+        """The steps of a session."""
+        found = story.session(number)
+        if found is None:
+            count = len(story.sessions)
+            what = f"they are 0 to {count - 1}" if count else "there is none"
+            complain(f"no session {number} in the capture: {what}")
+            return 1
+        steps = _read_again(found, file, ports, redactor)
+        if self._json:
+            self._rows(steps.steps)
+            return 0
+        self._text.line(_session_line(found), "strong")
+        self._text.line(_when(found, self._zone), "dim")
+        self._text.diagram(steps.steps, found.client, found.server)
+        if steps.more:
+            self._text.line(f"{count_text(steps.more, 'more step')} not shown.")
+        self._text.line(_end(found))
+        return 0
+
+    def sessions(self, story: Story) -> None:
+        """A line for each session."""
+        for one in story.sessions:
+            if self._json:
+                print(json_line(_session_row(one)))
+            else:
+                self._text.line(_session_line(one))
+        if not story.sessions and not self._json:
+            self._text.line("No session in the capture; with --message a message is told.")
+
+    def _rows(self, steps: list[Step]) -> None:
+        for step in steps:
+            row = {
+                "record": step.at.record,
+                "frame": step.at.frame,
+                "time": time_text(step.at.time),
+                "src": step.src or None,
+                "dst": step.dst or None,
+                "what": step.what,
+                "detail": step.detail,
+            }
+            print(json_line(row))
+
+
+def _read_again(session: Session, file: str, ports: tuple[int, ...], redactor: Redactor) -> SessionSteps:
+    """The steps of a session from a second reading; what is wrong with the file was told by the first."""
+    steps: SessionSteps | None = None
+    with contextlib.suppress(CaptureError), CaptureReader(file, ports=ports, streams=True) as reader:
+        for record in reader:
+            shown = redactor.record(record)
+            if steps is None and (record.stream, record.id) == (session.stream, session.first.record):
+                steps = SessionSteps(shown.capture, session.stream)
+            if steps is not None:
+                steps.feed(shown)
+    return steps or SessionSteps(session.capture, session.stream)
+
+
+def _life_lines(life: MessageLife) -> list[str]:
+    label = f' "{life.label}"' if life.label else ""
+    return [
+        f"Message {life.message_id}{label}",
+        f"to {life.queue or 'a queue that is not known'}",
+    ]
+
+
+def _session_line(session: Session) -> str:
+    sent, back = (direction.messages for direction in session.directions)
+    text = f"session {session.number}: {session.client} to {session.server}, {session.state}"
+    counts = f"{count_text(sent, 'message')} there, {back} back"
+    return f"{text.replace('_', ' ')}, {counts}"
+
+
+def _when(session: Session, zone: tzinfo | None) -> str:
+    begun = "" if session.first.time is None else f"begins {timestamp_text(session.first.time, zone)}"
+    guids = [str(guid) for guid in (session.client_queue_manager, session.server_queue_manager) if guid]
+    named = f"queue managers {', '.join(guids)}" if guids else ""
+    return "; ".join(part for part in (begun, named) if part)
+
+
+def _end(session: Session) -> str:
+    by = f" by the {session.closer}" if session.closer else ""
+    how = {
+        "fin": f"closed{by}",
+        "reset": f"reset{by}",
+        "unreachable": "ended by ICMP",
+        "silent": "no answer any more",
+        "capture_end": "still there when the capture ended",
+    }[session.closed_by]
+    reason = f", as for {session.reason.replace('_', ' ')}" if session.reason else ""
+    waiting = [direction.unacknowledged for direction in session.directions]
+    left = f"; without acknowledgment: {waiting[0]} there, {waiting[1]} back" if any(waiting) else ""
+    return f"End: {how}{reason}{left}."
+
+
+def _session_row(session: Session) -> dict[str, Any]:
+    return {
+        "session": session.number,
+        "client": session.client,
+        "server": session.server,
+        "state": session.state,
+        "reached": session.reached,
+        "first": {"frame": session.first.frame, "time": time_text(session.first.time)},
+        "messages": [direction.messages for direction in session.directions],
+        "unacknowledged": [direction.unacknowledged for direction in session.directions],
+    }

@@ -1,0 +1,81 @@
+"""Findings without what must not leave the house: judged on what was captured, told from what is redacted.
+
+The rule kept here: the rules judge the captured records, so redaction finds neither more nor less. What is
+printed was made of redacted records alone, by a second judge that sees nothing else; where that one does not
+come to the same finding at the same places, the title of the rule stands for the message.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from msmq_wire.cli.redaction import Redactor
+from msmq_wire.findings import Evidence, Finding, Judge
+from msmq_wire.findings.rule import Rule
+from msmq_wire.records.record import Record
+
+__all__ = ["NOT_TOLD", "RedactingJudge"]
+
+NOT_TOLD = "what was observed is not told: it may quote what is redacted"
+"""The caveat of a finding whose message is the title of its rule."""
+
+_Places: TypeAlias = tuple[tuple[int | None, tuple[int, ...], str, int, int], ...]
+_Key: TypeAlias = tuple[str, str, str, _Places]
+
+
+class RedactingJudge:
+    """A `Judge` whose findings are redacted as ``redactor`` redacts records; ``more`` is that of a judge."""
+
+    def __init__(self, rules: Mapping[str, Rule], redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._judge = Judge(rules)
+        self._teller = Judge(rules) if redactor.what else None
+        self.more = self._judge.more
+
+    def feed(self, record: Record) -> list[Finding]:
+        """Judge a record as it was captured."""
+        found = self._judge.feed(record)
+        if self._teller is None:
+            return found
+        return self._told(found, self._teller.feed(self._redactor.record(record)))
+
+    def finish(self) -> list[Finding]:
+        """Judge sessions, messages and the whole story."""
+        found = self._judge.finish()
+        return found if self._teller is None else self._told(found, self._teller.finish())
+
+    def _told(self, found: Iterable[Finding], tellable: Iterable[Finding]) -> list[Finding]:
+        same: defaultdict[_Key, list[Finding]] = defaultdict(list)
+        for finding in tellable:
+            same[_key(finding)].append(finding)
+        told = []
+        for finding in found:
+            partners = same[_key(finding)]
+            told.append(partners.pop(0) if partners else self._silenced(finding))
+        return told
+
+    def _silenced(self, finding: Finding) -> Finding:
+        return msgspec.structs.replace(
+            finding,
+            message=finding.title,
+            evidence=tuple(map(self._place, finding.evidence)),
+            caveats=(NOT_TOLD,),
+        )
+
+    def _place(self, place: Evidence) -> Evidence:
+        # A record with nothing but its ends: the stand-ins are those of the other records.
+        ends = self._redactor.record(
+            Record(id=0, type="", capture=place.capture, src=place.src, dst=place.dst)
+        )
+        return msgspec.structs.replace(
+            place, capture=ends.capture, src=ends.src, dst=ends.dst, data=bytes(len(place.data))
+        )
+
+
+def _key(finding: Finding) -> _Key:
+    places = tuple((one.record, one.frames, one.path, one.offset, one.length) for one in finding.evidence)
+    return finding.id, finding.severity, finding.confidence, places

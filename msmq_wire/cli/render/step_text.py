@@ -1,0 +1,105 @@
+"""Steps of a message as a list, steps of a session as a sequence diagram in ASCII.
+
+The rule kept here: a diagram fits the width of the terminal, at least 60 and at most 110 columns; what does
+not fit in its arrow goes on below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, tzinfo
+
+from rich.cells import cell_len
+
+from msmq_wire.cli.render.answer_text import plain_dots
+from msmq_wire.cli.render.screen import Screen, fold
+from msmq_wire.cli.render.values import timestamp_text
+from msmq_wire.findings.diagnosis_timeline import Step
+
+__all__ = ["StepText"]
+
+_SECOND = 1_000_000_000
+_PIPE_WIDTH = 100
+_LEAST, _WIDEST = 60, 110
+_LEFT = 18
+"""Cells of time and frame before the diagram."""
+
+
+class StepText:
+    """Prints steps; times are relative to the first one. ``zone`` None is local time."""
+
+    def __init__(self, screen: Screen, zone: tzinfo | None = UTC) -> None:
+        self.screen = screen
+        self._zone = zone
+
+    def line(self, text: str, style: str = "") -> None:
+        """Print a line of text, folded where it must be."""
+        safe = plain_dots(self.screen, text)
+        for piece in fold(safe, self.screen.width) if self.screen.width else (safe,):
+            self.screen.line([(piece, style)])
+
+    def steps(self, steps: Sequence[Step]) -> None:
+        """One step a line: absolute time, time since the first, frame, what, who."""
+        start = next((step.at.time for step in steps if step.at.time is not None), None)
+        arrow = self.screen.choose("→", "->")
+        wide = self.screen.width is None or self.screen.width >= 110
+        what = max((cell_len(step.what) for step in steps), default=0)
+        for step in steps:
+            clock = "" if step.at.time is None else timestamp_text(step.at.time, self._zone)
+            if not wide:
+                clock = clock[11:26].rstrip("Z")
+            head = f"{clock}  {_since(step, start)}  {_frame(step)}  "
+            ends = f"{step.src} {arrow} {step.dst}" if step.src or step.dst else ""
+            text = f"{plain_dots(self.screen, step.what):<{what}}"
+            rest = "  ".join(part for part in (plain_dots(self.screen, step.detail), ends) if part)
+            self._hung(head, text, f"  {rest}" if rest else "")
+
+    def _hung(self, head: str, what: str, rest: str) -> None:
+        width = self.screen.width
+        if width is None or cell_len(head + what + rest) <= width:
+            self.screen.line([(head, "dim"), (what, "strong"), (rest, "")])
+            return
+        self.screen.line([(head, "dim"), (what, "strong")])
+        indent = " " * min(len(head), width // 3)
+        for piece in fold(self.screen.safe(rest.strip()), width - len(indent)):
+            self.screen.line([(indent, ""), (piece, "")])
+
+    def diagram(self, steps: Sequence[Step], client: str, server: str) -> None:
+        """Client on the left, server on the right, an arrow for each step."""
+        width = min(max(self.screen.width or _PIPE_WIDTH, _LEAST), _WIDEST)
+        lane = width - _LEFT - 2
+        start = next((step.at.time for step in steps if step.at.time is not None), None)
+        names = self.screen.safe(client), self.screen.safe(server)
+        space = max(lane + 2 - cell_len(names[0]) - cell_len(names[1]), 2)
+        head = f"{'seconds':>9} {'frame':>7} "
+        self.screen.line([(head, "dim"), (f"{names[0]}{' ' * space}{names[1]}", "strong")])
+        before: int | None = None
+        for step in steps:
+            if before is not None and step.at.time is not None and step.at.time - before >= _SECOND:
+                wait = f"... {(step.at.time - before) / _SECOND:,.1f} s ..."
+                self.screen.line([(f"{'':{_LEFT}}|{wait:^{lane}}|", "dim")])
+            before = step.at.time if step.at.time is not None else before
+            self._arrow(step, step.src != server, lane, start)
+
+    def _arrow(self, step: Step, rightward: bool, lane: int, start: int | None) -> None:
+        room = lane - 8
+        text = plain_dots(self.screen, f"{step.what}  {step.detail}" if step.detail else step.what)
+        first, *others = fold(text, room)
+        dashes = lane - cell_len(first) - 6
+        line = "-" * dashes
+        arrow = f"|-- {first} {line}>|" if rightward else f"|<{line} {first} --|"
+        self.screen.line([(f"{_since(step, start)} {_frame(step)} ", "dim"), (arrow, "")])
+        for other in others:
+            space = lane - cell_len(other) - 4
+            line = f"|    {other}{' ' * space}|" if rightward else f"|{' ' * space}{other}    |"
+            self.screen.line([(" " * _LEFT, ""), (line, "")])
+
+
+def _since(step: Step, start: int | None) -> str:
+    if start is None or step.at.time is None:
+        return f"{'':>9}"
+    return f"{(step.at.time - start) / _SECOND:>9.3f}"
+
+
+def _frame(step: Step) -> str:
+    return f"{'' if step.at.frame is None else step.at.frame:>7}"

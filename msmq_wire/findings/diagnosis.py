@@ -1,0 +1,144 @@
+"""The thirteen questions about a capture, answered: `Diagnosis` takes records and findings, `answers` tells.
+
+The rule kept here: an answer is an observation with its frames; a question that the capture does not pose is
+answered in one line; what the capture does not hold stands beside the answers that it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import UTC, tzinfo
+from typing import NamedTuple
+
+from msmq_wire.findings.diagnosis_answer import Answer, Statement, Telling
+from msmq_wire.findings.diagnosis_content import bodies, security
+from msmq_wire.findings.diagnosis_facts import Facts
+from msmq_wire.findings.diagnosis_messages import MessageSums, acknowledged, lost, sent
+from msmq_wire.findings.diagnosis_network import addresses, connections, identities, pings, ports
+from msmq_wire.findings.diagnosis_order import streams
+from msmq_wire.findings.diagnosis_peers import FindingSums, peers
+from msmq_wire.findings.diagnosis_reading import reads
+from msmq_wire.findings.diagnosis_words import Words, count
+from msmq_wire.findings.finding import Finding
+from msmq_wire.records.record import Record
+from msmq_wire.sessions import Story
+
+__all__ = ["QUESTIONS", "Answer", "Diagnosis", "Question", "Statement"]
+
+
+class Question(NamedTuple):
+    """A question, and what is said where the capture does not pose it."""
+
+    text: str
+    nothing: str
+
+
+QUESTIONS: dict[int, Question] = {
+    1: Question("What are the pings on UDP 3527?", "No ping in the capture."),
+    2: Question("Did every connection to port 1801 get its answer?", "No connection to port 1801."),
+    3: Question("What was sent, to which queues?", "No message in the capture."),
+    4: Question("Which messages were acknowledged and stored?", "No message was sent over TCP or HTTP."),
+    5: Question("What became of messages that vanished?", "No message in the capture."),
+    6: Question("Do two hosts share a queue manager?", "No queue manager named itself."),
+    7: Question("Which addresses did MSMQ use?", "No connection to port 1801, and no message names one."),
+    8: Question("Which ports were used?", "No MSMQ port was used."),
+    9: Question("Who read which queue remotely?", "No remote read in the capture."),
+    10: Question("Are bodies in clear, and who signed?", "No message in the capture."),
+    11: Question("What wrote the bodies?", "No body in the capture."),
+    12: Question("Are transactional streams complete and in order?", "No transactional message."),
+    13: Question("A peer, a scan or an exploit?", "Nobody connected, and no rule at medium or above speaks."),
+}
+"""By number, as they are asked."""
+
+_LOSSY = frozenset((2, 3, 4, 5, 9, 12, 13))
+_LATE = frozenset((2, 4, 5, 6, 12, 13))
+_SEALED = frozenset((3, 10, 11))
+_CUT = frozenset((3, 5, 10, 11))
+_LIMITED = frozenset((2, 3, 4, 5, 6, 7, 9, 12, 13))
+
+
+class Diagnosis:
+    """Feed it all records in the order of their ids and the findings about them, then ask for `answers`.
+
+    Records should come with the steps of connections (``streams=True``). Memory is bounded. The `Story` is
+    followed by whoever calls, who may need it for more.
+    """
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self._findings = FindingSums()
+
+    def feed(self, record: Record, findings: Iterable[Finding] = ()) -> None:
+        """Take a record, and what rules said of it."""
+        self.facts.feed(record)
+        self._findings.feed(findings)
+
+    def found(self, findings: Iterable[Finding]) -> None:
+        """Take findings about sessions, messages or all of it."""
+        self._findings.feed(findings)
+
+    def answers(
+        self, story: Story, *, numbers: Collection[int] = tuple(QUESTIONS), zone: tzinfo | None = UTC
+    ) -> tuple[Answer, ...]:
+        """The answers to these questions; ``zone`` (None: of this machine) is that of times."""
+        facts = self.facts
+        words = Words(facts.captures, zone)
+        sums = MessageSums()
+        if {3, 4, 5} & set(numbers):
+            for life in story.lives:
+                sums.feed(life)
+        told = []
+        for number in sorted(set(numbers) & set(QUESTIONS)):
+            telling = Telling()
+            match number:
+                case 1:
+                    pings(story, facts, words, telling)
+                case 2:
+                    connections(story, facts, words, telling)
+                case 3:
+                    sent(sums, words, telling)
+                case 4:
+                    acknowledged(sums, words, telling)
+                case 5:
+                    lost(sums, story, words, telling)
+                case 6:
+                    identities(story, facts, words, telling)
+                case 7:
+                    addresses(story, facts, words, telling)
+                case 8:
+                    ports(story, facts, words, telling)
+                case 9:
+                    reads(story, facts, words, telling)
+                case 10:
+                    security(facts, words, telling)
+                case 11:
+                    bodies(facts, words, telling)
+                case 12:
+                    streams(story, words, telling)
+                case 13:
+                    peers(story, self._findings, words, telling)
+            telling.but(*self._missing(number, story, words))
+            told.append(telling.answer(number, *QUESTIONS[number]))
+        return tuple(told)
+
+    def _missing(self, number: int, story: Story, words: Words) -> Iterable[str]:
+        """What the capture does not hold, as far as it touches a question."""
+        facts = self.facts
+        if number in _LOSSY and facts.gaps:
+            where = words.frame(facts.first_gap)
+            size = f", {count(facts.missing, 'byte')} or more" if facts.missing else ""
+            places = count(facts.gaps, "place")
+            yield f"bytes are missing from the capture in {places}{size}; the first before {where}"
+        late = [one for one in story.sessions if not one.started]
+        if number in _LATE and late:
+            verb = "connection" if len(late) == 1 else "connections"
+            yield f"{len(late):,} {verb} began before the capture; first {words.frame(late[0].first)}"
+        if number in _SEALED and facts.sealed:
+            yield f"{count(facts.sealed, 'call')} sealed: messages in them are not known without a key"
+        if number in _CUT and facts.cut:
+            yield f"{count(facts.cut, 'packet')} cut short: what follows the cut is not known"
+        if number in _LIMITED:
+            left = story.left_out
+            dropped = left.sessions + left.streams + left.reads + left.lives + left.pings
+            if dropped:
+                yield f"{count(dropped, 'oldest item')} were too many to keep and are not part of this"

@@ -1,0 +1,92 @@
+"""What a diagnosis says: `Answer`s of `Statement`s, and the `Telling` that collects one.
+
+The rule kept here: a statement is an observation with the frames that show it; what is missing from the
+capture stands beside it as a caveat, and the facts behind it are data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from msmq_wire.findings.finding import SEVERITIES, Severity
+from msmq_wire.sessions import Moment
+
+__all__ = ["MOST", "Answer", "Statement", "Telling"]
+
+MOST = 10
+"""Items that a list in an answer shows."""
+_MOST_FRAMES = 64
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """A sentence or a few; ``frames`` (1-based) and ``records`` (ids) show what it says, at most 64 each."""
+
+    text: str
+    frames: tuple[int, ...] = ()
+    records: tuple[int, ...] = ()
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to one of the thirteen questions.
+
+    ``posed`` is False where nothing in the capture raises the question; then one statement says so.
+    ``attention`` is how much of it calls for somebody to look, None for nothing. ``caveats`` tell what the
+    capture does not hold. ``facts`` are numbers and texts that JSON can hold.
+    """
+
+    number: int
+    question: str
+    posed: bool
+    attention: Severity | None = None
+    statements: tuple[Statement, ...] = ()
+    caveats: tuple[str, ...] = ()
+    facts: dict[str, Any] = {}
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The texts of the statements."""
+        return tuple(statement.text for statement in self.statements)
+
+
+class Telling:
+    """Collects an answer."""
+
+    def __init__(self) -> None:
+        self.statements: list[Statement] = []
+        self.caveats: list[str] = []
+        self.facts: dict[str, Any] = {}
+        self.attention: Severity | None = None
+
+    def say(self, text: str, *moments: Moment | None, attention: Severity | None = None) -> None:
+        """Add a statement that ``moments`` show; ``attention`` raises that of the answer."""
+        shown = [one for one in moments[:_MOST_FRAMES] if one is not None]
+        frames = dict.fromkeys(one.frame for one in shown if one.frame is not None)
+        records = dict.fromkeys(one.record for one in shown)
+        self.statements.append(Statement(text=text, frames=tuple(frames), records=tuple(records)))
+        self.heed(attention)
+
+    def heed(self, attention: Severity | None) -> None:
+        """Raise the attention that the answer asks for."""
+        if attention is None:
+            return
+        if self.attention is None or SEVERITIES.index(attention) > SEVERITIES.index(self.attention):
+            self.attention = attention
+
+    def but(self, *caveats: str) -> None:
+        """Add what is missing, if anything is."""
+        self.caveats += [caveat for caveat in caveats if caveat and caveat not in self.caveats]
+
+    def answer(self, number: int, question: str, nothing: str) -> Answer:
+        """The answer; ``nothing`` is what is said where there is no statement."""
+        posed = bool(self.statements)
+        return Answer(
+            number=number,
+            question=question,
+            posed=posed,
+            attention=self.attention if posed else None,
+            statements=tuple(self.statements) if posed else (Statement(text=nothing),),
+            caveats=tuple(self.caveats),
+            facts=self.facts,
+        )

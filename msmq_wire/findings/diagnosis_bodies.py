@@ -1,0 +1,109 @@
+"""What wrote the bodies: kinds of bodies by queue, with a limit on how many are opened.
+
+The rule kept here: a body is opened where its queue, its type or its first bytes are new; others are counted
+with the one that they look like. Time and memory are bounded, whatever the bodies hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from msmq_wire.findings.message_bodies import body_of
+from msmq_wire.records.bodies import caption, open_body
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import TransferBuffer
+from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.sessions import Moment
+from msmq_wire.sessions.message import MessageReader
+
+__all__ = ["Bodies", "BodyKind"]
+
+_MOST_KINDS = 256
+_MOST_LOOKS = 4096
+_MOST_BYTES = 16 << 20
+_FIRST = 8
+
+Looks = tuple[str | None, int | None, bytes]
+
+
+class BodyKind(msgspec.Struct):
+    """Bodies of one kind in one queue: ``opened`` is what was found, ``cut`` how many are not whole."""
+
+    queue: str | None
+    kind: str
+    opened: str
+    convention: str
+    confidence: str
+    body_type: int | None
+    first: Moment
+    count: int = 0
+    bytes: int = 0
+    cut: int = 0
+
+
+class Bodies:
+    """Takes messages; ``kinds`` are the kinds of bodies, ``empty`` counts messages without one.
+
+    ``unlooked`` counts bodies that were not looked at because a limit was reached.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: dict[tuple[str | None, str, str], BodyKind] = {}
+        self.empty = 0
+        self.total = 0
+        self.unlooked = 0
+        self._looks: dict[Looks, BodyKind] = {}
+        self._bytes = 0
+        self._reader = MessageReader()
+
+    def feed(self, record: Record) -> None:
+        """Take a message in whatever carries it."""
+        if record.type == "srmp_message" and record.parent is not None:
+            return
+        body = body_of(record)
+        if body is None:
+            self.empty += 1
+            return
+        self.total += 1
+        queue = self._queue(record.packet)
+        looks = (queue, body.body_type, b"" if body.encrypted else body.data[:_FIRST])
+        kind = self._looks.get(looks)
+        if kind is None:
+            kind = self._open(record, looks, body.data, body.encrypted)
+        if kind is None:
+            self.unlooked += 1
+            return
+        kind.count += 1
+        kind.bytes += len(body.data)
+        kind.cut += body.cut
+
+    def _open(self, record: Record, looks: Looks, data: bytes, encrypted: bool) -> BodyKind | None:
+        queue, body_type, _ = looks
+        if encrypted:
+            kind, opened, convention, sure = "encrypted", "encrypted", "", "declared"
+        else:
+            self._bytes += len(data)
+            if len(self._looks) >= _MOST_LOOKS or self._bytes > _MOST_BYTES:
+                return None
+            body = open_body(data, body_type or 0)
+            kind, convention, sure = body.kind, body.convention, body.confidence
+            opened = f"a {body.kind}" if body.scalar else caption(body) or "bytes of no known form"
+        key = (queue, kind, opened)
+        known = self.kinds.get(key)
+        if known is None:
+            if len(self.kinds) >= _MOST_KINDS:
+                return None
+            moment = Moment(record.id, record.frames[-1] if record.frames else None, record.time)
+            known = self.kinds[key] = BodyKind(queue, kind, opened, convention, sure, body_type, moment)
+        self._looks[looks] = known
+        return known
+
+    def _queue(self, packet: Any) -> str | None:
+        if isinstance(packet, TransferBuffer | SrmpMessage):
+            return packet.queue
+        user = getattr(packet, "user_header", None)
+        if user is None or user is msgspec.UNSET:
+            return None
+        return self._reader.queue(user, "destination_queue")

@@ -1,0 +1,103 @@
+"""Questions 10 and 11: whether bodies are clear, who signed, what wrote the bodies.
+
+The rule kept here: signatures are not verified, and encrypted bodies are not opened.
+"""
+
+from __future__ import annotations
+
+from msmq_wire.findings.diagnosis_answer import MOST, Telling
+from msmq_wire.findings.diagnosis_facts import Facts
+from msmq_wire.findings.diagnosis_security import Tally
+from msmq_wire.findings.diagnosis_words import Words, count, listed, part
+from msmq_wire.sessions import Moment
+
+__all__ = ["bodies", "security"]
+
+def security(facts: Facts, words: Words, telling: Telling) -> None:
+    """Question 10, [MS-MQMQ] 2.2.20.6 and 2.2.19.3."""
+    found = facts.security
+    with_body = found.clear.count + found.encrypted.count
+    if not found.messages:
+        return
+    if found.clear.count:
+        of = part(found.clear.count, with_body, "body", "bodies")
+        verb = "is" if found.clear.count == 1 else "are"
+        text = f"{of} {verb} in clear: whoever sees the network can read them; "
+        telling.say(f"{text}first {words.frame(found.clear.first)}.", found.clear.first, attention="info")
+    if found.encrypted.count:
+        of = part(found.encrypted.count, with_body, "body", "bodies")
+        verb = "is" if found.encrypted.count == 1 else "are"
+        text = f"{of} {verb} encrypted with {_names(found.encryption)}; "
+        telling.say(f"{text}first {words.frame(found.encrypted.first)}.", found.encrypted.first)
+    if found.signed.count:
+        sizes = listed([str(size) for size in sorted(found.signature_sizes)])
+        verb = "is" if found.signed.count == 1 else "are"
+        text = f"{part(found.signed.count, found.messages, 'message')} {verb} signed with "
+        text += f"{_names(found.hashes)}, signatures of {sizes} bytes; first "
+        text += f"{words.frame(found.signed.first)}. No signature was verified here."
+        telling.say(text, found.signed.first)
+    else:
+        telling.say("No message is signed." if found.messages > 1 else "The message is not signed.")
+    if found.subjects:
+        telling.say(f"Certificates: {_names(found.subjects)}.", *_firsts(found.subjects))
+    if found.senders:
+        telling.say(f"Senders named: {_names(found.senders)}.", *_firsts(found.senders))
+    telling.facts = {
+        "messages": found.messages,
+        "clear": found.clear.count,
+        "encrypted": found.encrypted.count,
+        "signed": found.signed.count,
+        "encryption": _counts(found.encryption),
+        "hashes": _counts(found.hashes),
+        "senders": _counts(found.senders),
+        "certificates": _counts(found.subjects),
+    }
+
+
+def _names(tallies: dict[str, Tally]) -> str:
+    ranked = sorted(tallies.items(), key=lambda one: -one[1].count)
+    return listed([f"{name} ({tally.count:,})" if len(ranked) > 1 else name for name, tally in ranked])
+
+
+def _firsts(tallies: dict[str, Tally]) -> list[Moment | None]:
+    return [tally.first for tally in tallies.values()]
+
+
+def _counts(tallies: dict[str, Tally]) -> dict[str, int]:
+    return {name: tally.count for name, tally in list(tallies.items())[:64]}
+
+
+def bodies(facts: Facts, words: Words, telling: Telling) -> None:
+    """Question 11, [MS-MQMQ] 2.2.12."""
+    found = facts.bodies
+    kinds = sorted(found.kinds.values(), key=lambda kind: -kind.count)
+    for kind in kinds[:MOST]:
+        size = count(kind.bytes, "byte")
+        where = f" for {kind.queue}" if kind.queue else ""
+        text = f"{count(kind.count, 'body', 'bodies')}{where}: {kind.opened}"
+        text += f", as {kind.convention} writes it" if kind.convention else ""
+        text += f", {size} in all; first {words.frame(kind.first)}"
+        text += f"; {kind.cut:,} not whole" if kind.cut else ""
+        telling.say(f"{text}.", kind.first)
+    if len(kinds) > MOST or found.unlooked:
+        rest = sum(kind.count for kind in kinds[MOST:]) + found.unlooked
+        telling.say(f"And {count(rest, 'more body', 'more bodies')}.")
+    if found.total:
+        telling.say("messages FILE --bodies DIR writes each body to a file.")
+    telling.facts = {
+        "bodies": found.total,
+        "without_body": found.empty,
+        "kinds": [
+            {
+                "queue": kind.queue,
+                "kind": kind.kind,
+                "opened": kind.opened,
+                "convention": kind.convention,
+                "body_type": kind.body_type,
+                "count": kind.count,
+                "bytes": kind.bytes,
+                "cut": kind.cut,
+            }
+            for kind in kinds[:64]
+        ],
+    }

@@ -1,0 +1,161 @@
+"""What a diagnosis has to know of records beyond sessions and lives: `Facts`, fed record by record.
+
+The rule kept here: counters and lists with a limit, never records; what was not kept is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from msmq_wire.findings.diagnosis_bodies import Bodies
+from msmq_wire.findings.diagnosis_security import Security
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcBind, RpcCall
+from msmq_wire.sessions import Moment
+from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
+from msmq_wire.wire.headers.user_header import AddressOverlay, address_text
+
+__all__ = ["Facts", "PortUse"]
+
+_MOST_PORTS = 256
+_MOST_PAIRS = 256
+_MOST_ADDRESSES = 256
+_MESSAGES = frozenset(("user_message", "message_packet", "transfer_buffer", "srmp_message"))
+_CUT = "missing-bytes"
+
+
+class PortUse(msgspec.Struct):
+    """A port that servers were spoken to on: for what, by whom, and where that was seen first."""
+
+    first: Moment
+    count: int = 0
+    pairs: dict[tuple[str, str], int] = {}
+
+
+class Facts:
+    """Takes all records of a run, in order of their ids.
+
+    ``captures`` are the first record ids and the names of the files. ``gaps`` counts the places where bytes
+    are missing from the capture, ``missing`` how many are known to be, ``cut`` packets that end early.
+    ``calls`` and ``sealed`` count calls and those that no key opens. ``ports`` are those of calls and HTTP by
+    (port, role); ``tried`` the ports whose SYN was seen. ``addresses`` are the hosts that
+    ExtendedAddressHeader and QueueManagerAddress name. ``levels`` counts binds by authentication level.
+    """
+
+    def __init__(self) -> None:
+        self.captures: list[tuple[int, str]] = []
+        self.gaps = 0
+        self.missing = 0
+        self.first_gap: Moment | None = None
+        self.cut = 0
+        self.unknown = 0
+        self.damaged: list[str] = []
+        self.calls = self.sealed = 0
+        self.first_sealed: Moment | None = None
+        self.ports: dict[tuple[int, str], PortUse] = {}
+        self.tried: dict[int, PortUse] = {}
+        self.named_ports: dict[tuple[str, int], Moment] = {}
+        self.addresses: dict[tuple[str, str], Moment] = {}
+        self.levels: Counter[int] = Counter()
+        self.bodies = Bodies()
+        self.security = Security()
+
+    def feed(self, record: Record) -> None:
+        """Take the next record."""
+        if not self.captures or self.captures[-1][1] != record.capture:
+            self.captures.append((record.id, record.capture))
+        type_ = record.type
+        if record.error is not None and record.error.code == _CUT:
+            self.cut += 1
+        if type_ in _MESSAGES:
+            self._message(record)
+        elif type_ == "gap":
+            if record.missing != 0:
+                self.gaps += 1
+                self.missing += record.missing or 0
+                self.first_gap = self.first_gap or _moment(record)
+        elif type_ == "tcp_stream":
+            if record.event == "syn":
+                self._use(self.tried, _port(record.dst), record)
+        elif type_ == "rpc_call":
+            self._call(record)
+        elif type_ == "rpc_bind":
+            self._bind(record)
+        elif type_ == "unknown_packet":
+            self.unknown += 1
+        elif type_ == "error" and record.error is None and record.reason:
+            self.damaged.append(record.reason)
+
+    def _message(self, record: Record) -> None:
+        self.bodies.feed(record)
+        self.security.feed(record)
+        if record.type == "srmp_message":
+            if record.parent is None:
+                self._use(self.ports, (_port(record.dst), "messages over HTTP (SRMP)"), record)
+            return
+        if record.type == "message_packet":
+            header = getattr(record.packet, "extended_address_header", None)
+            if isinstance(header, ExtendedAddressHeader):
+                self._address("ExtendedAddressHeader", header, record)
+            user = getattr(record.packet, "user_header", None)
+            overlay = getattr(user, "queue_manager_address", None)
+            if isinstance(overlay, AddressOverlay):
+                self._address("QueueManagerAddress", overlay, record)
+
+    def _address(self, header: str, holder: AddressOverlay | ExtendedAddressHeader, record: Record) -> None:
+        if not isinstance(holder.address, bytes) or not any(holder.address):
+            return
+        text = address_text(holder.address_type, holder.address)
+        if text and len(self.addresses) < _MOST_ADDRESSES:
+            self.addresses.setdefault((header, text), _moment(record))
+
+    def _call(self, record: Record) -> None:
+        call = record.packet
+        if not isinstance(call, RpcCall):
+            return
+        self.calls += 1
+        if call.sealed:
+            self.sealed += 1
+            self.first_sealed = self.first_sealed or _moment(record)
+        number = _port(record.dst)
+        self._use(self.ports, (number, f"calls of {call.interface}"), record)
+        named = getattr(call.response, "return_value", None)
+        if call.method not in _PORT_GETTERS or not isinstance(named, int) or not 0 < named < 0x10000:
+            return
+        if len(self.named_ports) < _MOST_PORTS:
+            self.named_ports.setdefault((call.method or "", named), _moment(record))
+
+    def _bind(self, record: Record) -> None:
+        bind = record.packet
+        if not isinstance(bind, RpcBind):
+            return
+        self.levels[bind.auth_level] += 1
+        for context in bind.contexts[:16]:
+            self._use(self.ports, (_port(record.dst), f"calls of {context.interface}"), record, 0)
+
+    @staticmethod
+    def _use(uses: dict[Any, PortUse], key: Any, record: Record, times: int = 1) -> None:
+        use = uses.get(key)
+        if use is None:
+            if len(uses) >= _MOST_PORTS:
+                return
+            use = uses[key] = PortUse(first=_moment(record))
+        use.count += times
+        pair = ((record.src or "").rpartition(":")[0], (record.dst or "").rpartition(":")[0])
+        if pair in use.pairs or len(use.pairs) < _MOST_PAIRS:
+            use.pairs[pair] = use.pairs.get(pair, 0) + times
+
+
+_PORT_GETTERS = frozenset(("R_GetServerPort", "R_QMGetRTQMServerPort", "RemoteQMGetQMQMServerPort"))
+
+
+def _moment(record: Record) -> Moment:
+    return Moment(record.id, record.frames[-1] if record.frames else None, record.time)
+
+
+def _port(endpoint: str | None) -> int:
+    digits = (endpoint or "").rpartition(":")[2]
+    return int(digits) if digits.isdecimal() and len(digits) <= 5 else 0

@@ -1,0 +1,385 @@
+"""Questions 3, 4 and 5: what was sent, what was acknowledged, and what vanished.
+
+The rule kept here: all messages are looked at once, and counters and the first few of each kind are kept. An
+acknowledgment by the protocol says what the next host has, not what an application did.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TypeVar
+
+import msgspec
+
+from msmq_wire.findings.diagnosis_answer import MOST, Telling
+from msmq_wire.findings.diagnosis_words import Words, count, host, listed, part, short, span
+from msmq_wire.sessions import MessageLife, Moment, Story, class_words
+
+__all__ = ["MessageSums", "acknowledged", "lost", "sent"]
+
+Name = TypeVar("Name", str, int)
+
+_MOST_GROUPS = 1024
+_MOST_NAMES = 16
+_INFINITE = 0xFFFFFFFF
+_PERIODS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
+_DIRECT = {
+    "OS": "computer name",
+    "TCP": "IP address",
+    "SPX": "SPX address",
+    "HTTP": "URL",
+    "HTTPS": "URL",
+}
+
+
+class _Group(msgspec.Struct):
+    """Messages of one way to one queue."""
+
+    first: Moment
+    last: Moment
+    count: int = 0
+    resends: int = 0
+    sizes: tuple[int, int] | None = None
+    sent: tuple[int, int] | None = None
+    senders: dict[str, None] = {}
+    receivers: dict[str, None] = {}
+    labels: dict[str, None] = {}
+    priorities: dict[int, None] = {}
+    reach: dict[int, None] = {}
+    receive: dict[int, None] = {}
+    asked: int = 0
+
+
+GroupKey = tuple[str | None, str, str | None]
+
+
+class MessageSums:
+    """Takes lives; keeps what the three answers need.
+
+    ``groups`` are messages by queue, carrier and delivery; ``never`` are the first messages that nothing
+    acknowledged, ``bad`` those that were refused or expired, ``few`` the first of all.
+    """
+
+    def __init__(self) -> None:
+        self.groups: dict[GroupKey, _Group] = {}
+        self.ungrouped = 0
+        self.total = self.carried = self.acknowledgments = 0
+        self.resends = self.duplicates = self.uncertain = 0
+        self.outcomes: Counter[str] = Counter()
+        self.acknowledged = self.recoverable = self.stored = self.delivered = self.received = 0
+        self.few: list[MessageLife] = []
+        self.never: list[MessageLife] = []
+        self.never_count = 0
+        self.bad: list[MessageLife] = []
+        self.bad_classes: Counter[str] = Counter()
+
+    def feed(self, life: MessageLife) -> None:
+        """Take a message; acknowledgments, which are messages too, are only counted."""
+        if life.acknowledges is not None:
+            self.acknowledgments += 1
+            return
+        self.total += 1
+        self._group(life)
+        self.outcomes[life.outcome] += 1
+        self.resends += life.resends
+        self.duplicates += life.duplicates
+        if len(self.few) <= MOST:
+            self.few.append(life)
+        if life.outcome in ("refused", "expired"):
+            self.bad_classes[_why(life)] += 1
+            if len(self.bad) < MOST:
+                self.bad.append(life)
+        self.received += life.outcome == "received"
+        self.delivered += life.outcome == "delivered"
+        if life.via == "rpc":
+            return
+        self.carried += 1
+        self.uncertain += not life.certain
+        is_acknowledged = is_taken(life)
+        self.acknowledged += is_acknowledged
+        if life.delivery in ("recoverable", "transactional") and life.via == "tcp":
+            self.recoverable += 1
+            self.stored += life.stored is not None
+        if not is_acknowledged:
+            self.never_count += 1
+            if len(self.never) < MOST:
+                self.never.append(life)
+
+    def _group(self, life: MessageLife) -> None:
+        key = (life.queue, life.via, life.delivery)
+        group = self.groups.get(key)
+        if group is None:
+            if len(self.groups) >= _MOST_GROUPS:
+                self.ungrouped += 1
+                return
+            group = self.groups[key] = _Group(first=life.first, last=life.first)
+        group.count += 1
+        group.last = life.first
+        group.resends += life.resends
+        group.sizes = _reach(group.sizes, life.size)
+        group.sent = _reach(group.sent, life.sent_time or None)
+        _keep(group.senders, host(life.src))
+        _keep(group.receivers, host(life.dst))
+        if life.label:
+            _keep(group.labels, life.label)
+        if life.priority is not None:
+            _keep(group.priorities, life.priority)
+        if life.time_to_reach_queue is not None:
+            _keep(group.reach, life.time_to_reach_queue)
+        if life.time_to_be_received is not None:
+            _keep(group.receive, life.time_to_be_received)
+        group.asked += life.admin_queue is not None
+
+
+def is_taken(life: MessageLife) -> bool:
+    """Whether anything says that the next host, or the one behind it, has the message."""
+    return any(
+        one is not None for one in (life.acknowledged, life.stored, life.order_ack, life.accepted)
+    ) or any(one.message_class for one in life.acknowledgments)
+
+
+def _keep(names: dict[Name, None], name: Name) -> None:
+    if name not in names and len(names) < _MOST_NAMES:
+        names[name] = None
+
+
+def _reach(span_: tuple[int, int] | None, value: int | None) -> tuple[int, int] | None:
+    if value is None:
+        return span_
+    return (value, value) if span_ is None else (min(span_[0], value), max(span_[1], value))
+
+
+def sent(sums: MessageSums, words: Words, telling: Telling) -> None:
+    """Question 3, [MS-MQMQ] 2.2.19.1 to 2.2.19.3."""
+    groups = sorted(sums.groups.items(), key=lambda one: -one[1].count)
+    for (queue, via, delivery), group in groups[:MOST]:
+        telling.say(_group_text(queue, via, delivery, group, words), group.first, group.last)
+    if len(groups) > MOST or sums.ungrouped:
+        rest = sum(group.count for _, group in groups[MOST:]) + sums.ungrouped
+        telling.say(f"And {count(rest, 'message')} to other queues: messages lists them.")
+    telling.facts = {
+        "messages": sums.total,
+        "acknowledgments": sums.acknowledgments,
+        "queues": [
+            {"queue": queue, "via": via, "delivery": delivery, "messages": group.count, "sizes": group.sizes}
+            for (queue, via, delivery), group in groups[:64]
+        ],
+    }
+
+
+_CARRIED = {"tcp": "", "rpc": " (read or sent by a call)", "http": " over HTTP"}
+
+
+def _group_text(queue: str | None, via: str, delivery: str | None, group: _Group, words: Words) -> str:
+    to = queue or "a queue that the packet does not name"
+    ends = "" if via == "rpc" else f" from {listed(list(group.senders))} to {listed(list(group.receivers))}"
+    parts = [f"{count(group.count, 'message')} for {to}{_CARRIED.get(via, '')}{ends}", delivery or ""]
+    if group.priorities:
+        noun = "priority" if len(group.priorities) == 1 else "priorities"
+        parts.append(f"{noun} {listed([str(one) for one in sorted(group.priorities)])}")
+    if group.sizes is not None:
+        low, high = group.sizes
+        parts.append(count(low, "byte") if low == high else f"{low:,} to {count(high, 'byte')}")
+    text = ", ".join(part for part in parts if part)
+    if group.labels:
+        labels = [f'"{label if len(label) <= 40 else label[:39] + "…"}"' for label in group.labels]
+        most = 3
+        more = "" if len(labels) <= most else " and others"
+        shown = ", ".join(labels[:most]) + more
+        text += f"; {'label' if len(labels) == 1 else 'labels'} {shown}"
+    else:
+        text += "; no label"
+    limits = [
+        part
+        for part in (
+            _limit("to reach the queue", group.reach),
+            _limit("to be received", group.receive),
+        )
+        if part
+    ]
+    text += f"; {' and '.join(limits)}" if limits else "; no limit of time"
+    if group.sent is not None:
+        low, high = group.sent
+        until = "" if low == high else f" to {words.clock(high)}"
+        text += f"; sent {words.clock(low)}{until} by the sender's clock"
+    first, last = words.frame(group.first), words.frame(group.last)
+    text += f"; {first}." if group.count == 1 else f"; first {first}, last {last}."
+    return text + _direct(queue)
+
+
+def _limit(what: str, limits: dict[int, None]) -> str:
+    finite = sorted(limit for limit in limits if limit != _INFINITE)
+    if not finite:
+        return ""
+    shown = listed([_seconds(limit) for limit in finite])
+    return f"{shown} {what}"
+
+
+def _seconds(seconds: int) -> str:
+    parts = []
+    for size, one, many in _PERIODS:
+        number, seconds = divmod(seconds, size)
+        if number:
+            parts.append(f"{number} {one if number == 1 else many}")
+    return " ".join(parts) or "0 s"
+
+
+def _direct(queue: str | None) -> str:
+    kind, equals, rest = (queue or "").partition("=")
+    if kind != "DIRECT" or not equals:
+        return ""
+    protocol = rest.partition(":")[0].upper()
+    return f" The sender named the host by {_DIRECT[protocol]}." if protocol in _DIRECT else ""
+
+
+def acknowledged(sums: MessageSums, words: Words, telling: Telling) -> None:
+    """Question 4, [MS-MQMQ] 2.2.20.4, [MS-MQQB] 3.1.5.5 and 3.1.5.6."""
+    total = sums.carried
+    telling.facts = {
+        "messages": total,
+        "acknowledged": sums.acknowledged,
+        "recoverable": sums.recoverable,
+        "stored": sums.stored,
+        "never_acknowledged": sums.never_count,
+        "never_acknowledged_ids": [life.message_id for life in sums.never],
+        "resends": sums.resends,
+        "duplicates": sums.duplicates,
+    }
+    if not total:
+        return
+    if total <= MOST:
+        for life in sums.few:
+            if life.via != "rpc" and is_taken(life):
+                text, moments = _taken(life, words)
+                telling.say(text, life.first, *moments)
+    else:
+        stored = f", {sums.stored:,} of {sums.recoverable:,} recoverable ones as stored"
+        stored = stored if sums.recoverable else ""
+        telling.say(f"{part(sums.acknowledged, total, 'message')} were acknowledged{stored}.")
+    if sums.never_count:
+        ids = [f"{short(life.message_id)} ({words.frame(life.first)})" for life in sums.never]
+        was = "were" if sums.never_count > 1 or total > 1 else "was"
+        rest = "sessions and the acknowledgments in them: decode"
+        text = f"{part(sums.never_count, total, 'message')} {was} never acknowledged: "
+        text += f"{listed(ids, sums.never_count, rest=rest)}."
+        telling.say(text, *(life.first for life in sums.never), attention="medium")
+    elif total > MOST:
+        telling.say("No message was left without an acknowledgment.")
+    if sums.resends:
+        again = f"Messages were sent again {count(sums.resends, 'time')}"
+        after = f", {sums.duplicates:,} of them after an acknowledgment" if sums.duplicates else ""
+        telling.say(f"{again}{after}.", attention="info")
+    if sums.uncertain:
+        telling.but(f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing")
+
+
+def _taken(life: MessageLife, words: Words) -> tuple[str, list[Moment | None]]:
+    """What acknowledges a message, the first of each kind."""
+    steps: list[tuple[str, Moment]] = []
+    if life.acknowledged is not None:
+        steps.append(("acknowledged", life.acknowledged))
+    if life.stored is not None:
+        steps.append(("stored", life.stored))
+    if life.accepted is not None:
+        steps.append((f"accepted by HTTP {life.http_status}", life.accepted))
+    if life.order_ack is not None:
+        steps.append(("covered by an OrderAck", life.order_ack))
+    for ack in life.acknowledgments:
+        steps.append((_class_text(ack.message_class), ack.at))
+    if len(steps) > 1 and steps[0][1] == steps[1][1] and steps[1][0] == "stored":
+        steps[:2] = [("acknowledged and stored", steps[0][1])]
+    at = [_step(what, moment, life.first, words) for what, moment in steps]
+    queue = life.queue or "a queue that is not known"
+    text = f"Message {short(life.message_id)} to {queue} was {listed(at)}."
+    if life.delivery in ("recoverable", "transactional") and life.stored is None and life.via == "tcp":
+        text += " Nothing says that it was stored."
+    return text, [moment for _, moment in steps]
+
+
+def _class_text(message_class: int) -> str:
+    if message_class == 0x0002:
+        return "told to have reached its queue"
+    if message_class == 0x4000:
+        return "told to have been received"
+    return f"refused ({class_words(message_class)})"
+
+
+def _step(what: str, moment: Moment, first: Moment, words: Words) -> str:
+    later = ""
+    if moment.time is not None and first.time is not None:
+        later = f" ({span(moment.time - first.time)} later)"
+    return f"{what} in {words.frame(moment)}{later}"
+
+
+_SILENT = (
+    "Nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on current Windows: that one "
+    "did not come proves nothing."
+)
+
+
+def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
+    """Question 5, [MS-MQMQ] 2.2.18.1.6 and 2.2.19.1."""
+    bad = sums.bad_classes.total()
+    for life in sums.bad:
+        told = f"Message {short(life.message_id)} to {life.queue or 'a queue that is not known'}"
+        verb = "expired" if life.outcome == "expired" else "was refused"
+        acks = [one.at for one in life.acknowledgments if one.message_class == life.nack_class]
+        where = f", {words.frame(acks[0] if acks else life.rejected)}" if acks or life.rejected else ""
+        why = life.reason
+        if life.nack_class:
+            why = f"{class_words(life.nack_class)} (class 0x{life.nack_class:04x}{where})"
+        text = f"{told} {verb}: {why}; sent in {words.frame(life.first)}."
+        telling.say(text + _asked(life), life.first, *acks, attention="medium")
+    if bad > len(sums.bad):
+        kinds = listed([f"{number:,} {why}" for why, number in sums.bad_classes.most_common()])
+        telling.say(f"{bad:,} messages in all were refused or expired: {kinds}.")
+    purged = [queue for queue in story.queues if queue.purged is not None]
+    for queue in purged[:MOST]:
+        name = queue.queue or "A queue"
+        text = f"{name} was purged by {host(queue.client)} in {words.frame(queue.purged)}."
+        telling.say(text, queue.purged, attention="medium")
+    unknown = [life for life in sums.never if life.outcome == "unknown"]
+    number = sums.never_count - sum(life.outcome != "unknown" for life in sums.never)
+    for life in unknown[:3]:
+        text = f"Nothing tells what became of message {short(life.message_id)} to {life.queue or '?'}"
+        text += f", sent in {words.frame(life.first)}{_session_end(life, story, words)}."
+        telling.say(text + _asked(life), life.first, attention="medium")
+    if number > min(len(unknown), 3) > 0:
+        telling.say(f"The same of {count(number - min(len(unknown), 3), 'more message')}; see question 4.")
+    if telling.statements:
+        telling.but(_SILENT)
+    elif sums.total:
+        text = "Nothing did: no message was refused, expired, purged or left without an acknowledgment"
+        text += " in this capture."
+        if sums.outcomes["received"] < sums.total:
+            text += " What an application did with messages that arrived, the network does not show."
+        telling.say(text)
+    telling.facts = {
+        "outcomes": dict(sums.outcomes),
+        "refused_or_expired": dict(sums.bad_classes),
+        "purged_queues": [queue.queue for queue in purged[:64]],
+    }
+
+
+def _why(life: MessageLife) -> str:
+    return class_words(life.nack_class) if life.nack_class else life.reason
+
+
+def _session_end(life: MessageLife, story: Story, words: Words) -> str:
+    session = None if life.session is None else story.session(life.session)
+    if session is None or session.close is None:
+        return "; the capture ends before an acknowledgment" if life.via == "tcp" else ""
+    how = "reset" if session.closed_by == "reset" else "closed"
+    return f"; its connection was {how} in {words.frame(session.close)} without one"
+
+
+def _asked(life: MessageLife) -> str:
+    """What the sender asked for that tells more elsewhere."""
+    notes = []
+    if life.dead_letter:
+        notes.append("It asked for dead-lettering: look into the dead-letter queue of its sender.")
+    if life.journal:
+        notes.append("It asked for journaling: a copy of what was sent is in the journal of its sender.")
+    if life.admin_queue is None and life.via == "tcp":
+        notes.append("It names no administration queue, so nobody is told.")
+    return "".join(f" {note}" for note in notes)

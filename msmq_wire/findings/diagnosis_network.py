@@ -1,0 +1,342 @@
+"""Questions 1, 2, 6, 7 and 8: pings, connections, identities, addresses and ports.
+
+The rule kept here: what answered and what did not is told as the frames show it; why is not known, so what it
+may mean stands as what a reset or a silence can mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.diagnosis_answer import MOST, Telling
+from msmq_wire.findings.diagnosis_facts import Facts, PortUse
+from msmq_wire.findings.diagnosis_words import Words, count, host, listed, part, port, short, span
+from msmq_wire.sessions import Moment, PingExchange, Session, Story
+from msmq_wire.wire.types.guid import NULL_GUID
+
+__all__ = ["addresses", "connections", "identities", "pings", "ports"]
+
+_MOST_GROUPS = 4096
+_MOST_HOSTS = 64
+
+
+def pings(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
+    """Question 1, [MS-MQQB] 2.1.2 and 2.2.7."""
+    followers: dict[tuple[str, str, int], Session] = {}
+    for session in story.sessions:
+        if session.ping is not None and session.syn is not None:
+            followers.setdefault((session.ping.client, session.ping.server, session.ping.cookie), session)
+    answered = sum(ping.response is not None for ping in story.pings)
+    asked = sum(ping.request is not None for ping in story.pings)
+    for ping in story.pings[:MOST]:
+        follower = followers.get((ping.client, ping.server, ping.cookie))
+        telling.say(
+            _ping(ping, words) + _delay(ping, follower, words),
+            ping.request,
+            ping.response,
+            ping.unreachable,
+            None if follower is None else follower.syn,
+            attention="low" if ping.refused else "info",
+        )
+    if len(story.pings) > MOST:
+        telling.say(f"And {len(story.pings) - MOST:,} more pings: decode --filter 'type == ping' lists them.")
+    if asked > answered:
+        telling.say(
+            "A ping without an answer is usual: Windows from Vista and Server 2008 on does not answer pings "
+            "unless EnablePingService is set, and messages do not need them."
+        )
+    telling.facts = {"pings": len(story.pings), "answered": answered, "requests": asked}
+
+
+def _ping(ping: PingExchange, words: Words) -> str:
+    if ping.request is None:
+        return (
+            f"{host(ping.server)} answered {host(ping.client)} in {words.frame(ping.response)}, "
+            "and the request was not captured."
+        )
+    text = f"{host(ping.client)} pinged {host(ping.server)} in {words.frame(ping.request)}"
+    if ping.requests > 1:
+        text += f" and {ping.requests - 1} times more"
+    if ping.response is not None:
+        says = "refuses a connection (RF is set)" if ping.refused else "accepts connections"
+        after = _after(ping.request, ping.response)
+        return f"{text}; the answer in {words.frame(ping.response)}{after} says that it {says}."
+    if ping.unreachable is not None:
+        return f"{text}; ICMP in {words.frame(ping.unreachable)} says that the port cannot be reached."
+    return f"{text}; no answer was captured."
+
+
+def _after(since: Moment | None, until: Moment | None) -> str:
+    if since is None or until is None or since.time is None or until.time is None:
+        return ""
+    return f" ({span(until.time - since.time)} later)"
+
+
+def _delay(ping: PingExchange, session: Session | None, words: Words) -> str:
+    if session is None:
+        return " No connection followed it."
+    end = ping.response or ping.request
+    if session.syn is None or end is None or session.syn.time is None or end.time is None:
+        return ""
+    what = "answer" if ping.response is not None else "request"
+    return (
+        f" The connection to port 1801 began in {words.frame(session.syn)}, "
+        f"{span(session.syn.time - end.time)} after the {what}."
+    )
+
+
+_MEANS = {
+    "reset": "A reset to a SYN comes from a host where nothing listens on the port, or from a firewall.",
+    "icmp": "ICMP comes from a firewall or from a host where nothing listens on the port.",
+    "silence": "Silence to a SYN comes from a firewall that drops it, or from a host that is off.",
+    "accepted": "TCP was answered, so the port is open; the queue manager behind it said nothing.",
+    "refused": "CS is the refusal of the queue manager: a wrong ServerGuid or a limit on sessions.",
+}
+
+
+def connections(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
+    """Question 2, [MS-MQQB] 3.1.5.2, 3.1.5.3 and 3.1.5.4."""
+    failures: dict[tuple[str, str, str], list[Session]] = {}
+    counts: dict[tuple[str, str, str], int] = {}
+    opened = 0
+    for session in story.sessions:
+        kind = _failure(session)
+        if kind is None:
+            opened += session.reached == "open"
+            continue
+        key = (kind, host(session.client), session.server)
+        if key not in counts and len(counts) >= _MOST_GROUPS:
+            continue
+        counts[key] = counts.get(key, 0) + 1
+        kept = failures.setdefault(key, [])
+        if len(kept) < MOST:
+            kept.append(session)
+    total = len(story.sessions)
+    if not total:
+        return
+    if opened:
+        telling.say(f"{part(opened, total, 'connection')} to port 1801 could carry messages.")
+    for (kind, client, server), number in list(counts.items())[:MOST]:
+        kept = failures[kind, client, server]
+        text = f"{client} to {server}: {_told(kept[0], words)}"
+        if number > 1:
+            others = words.frames((one.first for one in kept[1:]), number - 1)
+            text += f" The same of {count(number - 1, 'more connection')}, begun in {others}."
+        telling.say(text, *_moments(kept), attention="medium")
+    if len(counts) > MOST:
+        telling.say(f"And {len(counts) - MOST:,} more pairs of hosts whose connections failed.")
+    for meaning in dict.fromkeys(_meaning(kept[0]) for kept in failures.values()):
+        if meaning:
+            telling.say(_MEANS[meaning])
+    _ends(story, words, telling)
+    telling.facts = {"connections": total, "opened": opened, "failed": sum(counts.values())}
+
+
+def _failure(session: Session) -> str | None:
+    if session.state in ("refused_tcp", "refused"):
+        return session.state
+    if session.reached == "open" or not session.started:
+        return None
+    if session.reached == "tcp_only":
+        return "silence" if session.syn_ack is None else "tcp_only"
+    return session.reached
+
+
+def _meaning(session: Session) -> str:
+    kind = _failure(session)
+    if kind == "refused_tcp":
+        return "icmp" if session.closed_by == "unreachable" else "reset"
+    if kind == "silence":
+        return "silence"
+    return "refused" if kind == "refused" else "accepted" if kind == "establishing" else ""
+
+
+def _told(session: Session, words: Words) -> str:
+    end = _end(session, words)
+    match _failure(session):
+        case "refused_tcp":
+            what = "ICMP" if session.closed_by == "unreachable" else "a reset"
+            return f"{what} in {words.frame(session.close)} answered the SYN in {words.frame(session.syn)}."
+        case "silence":
+            again = f", sent {count(session.syn_retransmissions, 'time')} more"
+            again = again if session.syn_retransmissions else ""
+            return f"nothing answered the SYN in {words.frame(session.syn)}{again}."
+        case "tcp_only":
+            accepted = f"TCP was accepted in {words.frame(session.syn_ack)}"
+            return f"{accepted}, and no EstablishConnection was sent; {end}."
+        case "refused":
+            at = session.establish_response or session.parameters_response or session.last
+            who = "the queue manager" if session.refused_by == "server" else "the client"
+            return f"{who} refused the session in {words.frame(at)} (CS is set); {end}."
+        case "establishing":
+            asked = words.frame(session.establish_request)
+            return f"nothing answered EstablishConnection in {asked}; {end}."
+    asked = words.frame(session.parameters_request or session.establish_response)
+    return f"ConnectionParameters were not exchanged after {asked}; {end}."
+
+
+def _end(session: Session, words: Words) -> str:
+    if session.close is None or session.closed_by in ("silent", "capture_end"):
+        return "it was still so when the capture ended"
+    since = session.establish_request or session.syn_ack or session.first
+    who = f"the {session.closer}" if session.closer else "one side"
+    how = {"fin": "closed it", "reset": "reset it"}.get(session.closed_by, "ended it")
+    return f"{who} {how} in {words.frame(session.close)}{_after(since, session.close)}"
+
+
+def _ends(story: Story, words: Words, telling: Telling) -> None:
+    reset = [one for one in story.sessions if one.reached == "open" and one.closed_by == "reset"]
+    if reset:
+        frames = words.frames((one.close for one in reset[:MOST]), len(reset))
+        text = f"{count(len(reset), 'connection')} that could carry messages ended with a reset: {frames}."
+        telling.say(text, *(one.close for one in reset), attention="low")
+    late = [one for one in story.sessions if one.reason == "ack_timeout"]
+    if late:
+        frames = words.frames((one.close for one in late[:MOST]), len(late))
+        text = f"{count(len(late), 'connection')} ended after acknowledgments had not come in time: {frames}."
+        telling.say(text, *(one.close for one in late), attention="medium")
+
+
+def _moments(sessions: Iterable[Session]) -> list[Moment | None]:
+    return [moment for one in sessions for moment in (one.syn, one.establish_request, one.close)]
+
+
+def identities(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
+    """Question 6: the identifier of a queue manager is unique, [MS-MQQB] note 34."""
+    seen: dict[str, dict[str, Moment]] = {}
+
+    def take(guid: bytes | None, endpoint: str, moment: Moment | None) -> None:
+        if guid is None or guid == NULL_GUID or moment is None:
+            return
+        hosts = seen.setdefault(str(guid), {}) if len(seen) < _MOST_GROUPS else seen.get(str(guid))
+        if hosts is not None and len(hosts) < _MOST_HOSTS:
+            hosts.setdefault(host(endpoint), moment)
+
+    for session in story.sessions:
+        take(session.client_queue_manager, session.client, session.establish_request)
+        take(session.server_queue_manager, session.server, session.establish_response)
+    for ping in story.pings:
+        take(ping.client_queue_manager, ping.client, ping.request)
+        take(ping.server_queue_manager, ping.server, ping.response)
+    shared = {guid: hosts for guid, hosts in seen.items() if len(hosts) > 1}
+    for guid, hosts in list(shared.items())[:MOST]:
+        places = [f"{name} ({words.frame(moment)})" for name, moment in hosts.items()]
+        text = f"Queue manager {guid} speaks from {listed(places)}."
+        telling.say(text, *hosts.values(), attention="medium")
+    if len(shared) > MOST:
+        telling.say(f"And {len(shared) - MOST:,} more queue managers speak from several addresses.")
+    if shared:
+        telling.say(
+            "A cloned installation does this; so do a cluster, address translation, a new lease, and a host "
+            "with several addresses."
+        )
+    elif seen:
+        hosts_ = len({name for hosts in seen.values() for name in hosts})
+        told = f"{count(len(seen), 'queue manager')} at {count(hosts_, 'address', 'addresses')}"
+        first = [next(iter(hosts.values())) for hosts in list(seen.values())[:MOST]]
+        telling.say(f"No: {told}, none of them at two.", *first)
+    shown = dict(list(shared.items())[:_MOST_HOSTS])
+    telling.facts = {
+        "queue_managers": len(seen),
+        "shared": {guid: list(hosts) for guid, hosts in shown.items()},
+    }
+
+
+def addresses(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
+    """Question 7: the addresses of connections, and those that messages name."""
+    ways: dict[tuple[str, str], list[Session]] = {}
+    for session in story.sessions:
+        key = (host(session.client), session.server)
+        if key in ways or len(ways) < _MOST_GROUPS:
+            ways.setdefault(key, []).append(session)
+    for (client, server), sessions in list(ways.items())[:MOST]:
+        names = [
+            next((short(str(guid)) for guid in guids if guid), "")
+            for guids in (
+                [one.client_queue_manager for one in sessions],
+                [one.server_queue_manager for one in sessions],
+            )
+        ]
+        told = [f"queue manager {name}" if name else "queue manager not named" for name in names]
+        from_ = listed(list(dict.fromkeys(str(port(one.client)) for one in sessions)))
+        text = f"{client} ({told[0]}) connected to {server} ({told[1]})"
+        number = len(sessions)
+        text += f" from port {from_}" if number == 1 else f" {number:,} times, from ports {from_}"
+        telling.say(f"{text}; first in {words.frame(sessions[0].first)}.", sessions[0].first)
+    if len(ways) > MOST:
+        telling.say(f"And {len(ways) - MOST:,} more pairs of hosts.")
+    for (header, text), moment in list(facts.addresses.items())[:MOST]:
+        said = f"{header} of a stored message in {words.frame(moment)} names {text} as where it came from."
+        telling.say(said, moment)
+    telling.facts = {
+        "ways": [
+            {"client": client, "server": server, "connections": len(sessions)}
+            for (client, server), sessions in list(ways.items())[:_MOST_HOSTS]
+        ],
+        "addresses": [{"header": one, "address": text} for one, text in list(facts.addresses)[:_MOST_HOSTS]],
+    }
+
+
+_ROLES = {
+    1801: "messages",
+    2101: "RPC: the directory service of MSMQ",
+    2103: "RPC: qmcomm, qmcomm2, RemoteRead",
+    2105: "RPC: qm2qm",
+}
+
+
+def ports(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
+    """Question 8: the ports that servers were spoken to on."""
+    used: dict[tuple[str, int], dict[str, PortUse]] = {}
+    for session in story.sessions:
+        number = port(session.server)
+        if number is not None and session.reached != "tcp_only":
+            _add(used, ("TCP", number), "messages", session.first, session.client, session.server)
+    for ping in story.pings:
+        moment, number = ping.request or ping.response, port(ping.server)
+        if moment is not None and number is not None:
+            _add(used, ("UDP", number), "pings", moment, ping.client, ping.server)
+    for (number, role), use in facts.ports.items():
+        used.setdefault(("TCP", number), {})[role] = use
+    for (transport, number), roles in sorted(used.items(), key=lambda one: (one[0][1], one[0][0]))[:64]:
+        uses = list(roles.values())
+        pairs = dict.fromkeys(pair for use in uses for pair in use.pairs)
+        ways = listed([f"{client} to {server}" for client, server in pairs])
+        first = min((use.first for use in uses), key=lambda one: one.record)
+        text = f"{transport} {number}: {listed(list(roles))}; {ways}; first in {words.frame(first)}."
+        telling.say(text, first)
+    known = {number for _, number in used}
+    for number, use in sorted(facts.tried.items()):
+        if number not in known and (number in _ROLES or number - 11 in _ROLES):
+            ways = listed([f"{client} to {server}" for client, server in use.pairs])
+            role = _ROLES.get(number) or _ROLES[number - 11]
+            text = f"TCP {number}: a connection was tried ({role}); {ways}; {words.frame(use.first)}."
+            telling.say(text, use.first)
+    for (method, number), moment in list(facts.named_ports.items())[:MOST]:
+        telling.say(f"{method} in {words.frame(moment)} answered: use port {number}.", moment)
+    if telling.statements:
+        telling.but(
+            "only ports that carried MSMQ in this capture are listed; port 135 (RPC endpoint mapper) and HTTPS "
+            "are not looked at"
+        )
+    telling.facts = {
+        "ports": [
+            {"transport": transport, "port": number, "roles": list(roles)}
+            for (transport, number), roles in sorted(used.items(), key=lambda one: (one[0][1], one[0][0]))
+        ]
+    }
+
+
+def _add(
+    used: dict[tuple[str, int], dict[str, PortUse]],
+    key: tuple[str, int],
+    role: str,
+    first: Moment,
+    client: str,
+    server: str,
+) -> None:
+    use = used.setdefault(key, {}).setdefault(role, PortUse(first=first, pairs={}))
+    use.count += 1
+    pair = (host(client), host(server))
+    if len(use.pairs) < _MOST_HOSTS:
+        use.pairs[pair] = use.pairs.get(pair, 0) + 1

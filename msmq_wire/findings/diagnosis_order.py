@@ -1,0 +1,105 @@
+"""Question 12: whether transactional streams are complete and in order.
+
+The rule kept here: a receiver asks for nothing; what it did not acknowledge, the sender sends again.
+"""
+
+from __future__ import annotations
+
+from msmq_wire.findings.diagnosis_answer import MOST, Telling
+from msmq_wire.findings.diagnosis_words import Words, count, host, listed, short
+from msmq_wire.findings.finding import Severity
+from msmq_wire.sessions import Story, TransactionalStream
+
+__all__ = ["streams"]
+
+
+def streams(story: Story, words: Words, telling: Telling) -> None:
+    """Question 12, [MS-MQQB] 3.1.1.6.2, 3.1.5.8.6 and 2.2.4."""
+    odd = sorted(story.streams, key=lambda one: not _is_odd(one))
+    for stream in odd[:MOST]:
+        attention: Severity | None = "low" if _is_odd(stream) else None
+        if any(gap.filled is None for gap in stream.gaps):
+            attention = "medium"
+        moments = [moment for gap in stream.gaps[:MOST] for moment in (gap.at, gap.filled)]
+        shown = stream.first, stream.last, *moments, stream.last_order_ack
+        telling.say(_stream_text(stream, words), *shown, attention=attention)
+    if len(story.streams) > MOST:
+        whole = sum(not _is_odd(one) for one in story.streams)
+        text = f"{len(story.streams):,} streams in all, {whole:,} of them complete and acknowledged."
+        telling.say(text)
+    if any(stream.repeats or stream.gaps for stream in story.streams):
+        telling.say(
+            "A receiver never asks for a resend: it leaves out the OrderAck, and the sender sends again what "
+            "was not covered."
+        )
+    telling.facts = {
+        "streams": [
+            {
+                "source_queue_manager": str(stream.source_queue_manager),
+                "tx_sequence_id": stream.tx_sequence_id,
+                "queue": stream.queue,
+                "messages": stream.messages,
+                "first_number": stream.first_number,
+                "last_number": stream.last_number,
+                "acknowledged": stream.acknowledged,
+                "awaiting": stream.awaiting,
+                "gaps": len(stream.gaps) + stream.gaps_left_out,
+                "repeats": stream.repeats,
+                "certain": stream.certain,
+            }
+            for stream in odd[:64]
+        ]
+    }
+
+
+def _is_odd(stream: TransactionalStream) -> bool:
+    open_gap = any(gap.filled is None for gap in stream.gaps)
+    return bool(open_gap or stream.repeats or stream.gaps or stream.awaiting or stream.acknowledged_ahead)
+
+
+def _stream_text(stream: TransactionalStream, words: Words) -> str:
+    first, last = stream.first_number, stream.last_number
+    numbers = f"number {first}" if first == last else f"numbers {first} to {last}"
+    source = short(str(stream.source_queue_manager))
+    text = f"Stream {stream.tx_sequence_id:#x} of {source} ({host(stream.src)}) to "
+    text += f"{stream.queue or 'a queue that is not known'}: {count(stream.messages, 'message')}, {numbers}"
+    notes = []
+    if first > 1:
+        notes.append("it began before this capture")
+    for gap in stream.gaps[:3]:
+        notes.append(_gap_text(gap.after, gap.number, words.frame(gap.at), gap.certain))
+        if gap.filled is not None:
+            notes[-1] += f" and was filled from {words.frame(gap.filled)} on"
+    more = len(stream.gaps) - 3 + stream.gaps_left_out
+    if more > 0:
+        notes.append(f"and {count(more, 'more gap')}")
+    if not stream.gaps:
+        notes.append("in order, none is missing")
+    if stream.bridges:
+        left_out = [str(bridge.number) for bridge in stream.bridges]
+        total = len(left_out) + stream.bridges_left_out
+        notes.append(f"numbers before {listed(left_out, total)} were left out by the sender, not lost")
+    if stream.repeats:
+        notes.append(f"{count(stream.repeats, 'number')} came again")
+    if stream.order_acks:
+        notes.append(
+            f"OrderAcks cover all up to {stream.acknowledged}, last in {words.frame(stream.last_order_ack)}"
+        )
+    else:
+        notes.append("no OrderAck was captured")
+    if stream.awaiting:
+        waiting = [str(number) for number in stream.awaiting_numbers]
+        notes.append(f"not covered: {listed(waiting, stream.awaiting)}")
+    if stream.acknowledged_ahead is not None:
+        at = words.frame(stream.acknowledged_ahead)
+        notes.append(f"the OrderAck in {at} covers numbers that were not captured")
+    for class_, number in stream.final_acks:
+        what = "received" if class_ == 0x4000 else f"class 0x{class_:04x}"
+        notes.append(f"{count(number, 'FinalAck')} ({what})")
+    return f"{text}; {'; '.join(notes)}."
+
+
+def _gap_text(after: int, number: int, frame: str, certain: bool) -> str:
+    missing = str(after + 1) if number - after == 2 else f"{after + 1} to {number - 1}"
+    doubt = "" if certain else ", or lost by the capture"
+    return f"{missing} missing before {number} in {frame}{doubt}"

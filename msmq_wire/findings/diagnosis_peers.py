@@ -1,0 +1,143 @@
+"""Question 13: whether a host behaves as a peer, or sends what scanners and exploits send.
+
+The rule kept here: what was observed is said, and which rules it breaks; intent is for the analyst.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from msmq_wire.findings.diagnosis_answer import MOST, Telling
+from msmq_wire.findings.diagnosis_words import Words, count, host, listed, part
+from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding, Severity
+from msmq_wire.sessions import Moment, Story
+
+__all__ = ["FindingSums", "peers"]
+
+_MOST_HOSTS = 4096
+_MOST_IDS = 64
+_FROM = SEVERITIES.index("medium")
+
+
+class _Marks(msgspec.Struct):
+    """Findings about what one host sent."""
+
+    severity: Severity
+    first: Moment
+    ids: Counter[str]
+    titles: dict[str, str]
+    cves: dict[str, None]
+
+
+class FindingSums:
+    """Takes findings; counts those at medium and above by the host that sent what they are about."""
+
+    def __init__(self) -> None:
+        self.hosts: dict[str, _Marks] = {}
+        self.severities: Counter[str] = Counter()
+
+    def feed(self, findings: Iterable[Finding]) -> None:
+        """Take some findings."""
+        for finding in findings:
+            self.severities[finding.severity] += 1
+            if finding.rank < _FROM:
+                continue
+            place = finding.evidence[0] if finding.evidence else Evidence()
+            name = host(place.src or "")
+            marks = self.hosts.get(name)
+            if marks is None:
+                if len(self.hosts) >= _MOST_HOSTS:
+                    continue
+                moment = Moment(place.record or 0, place.frames[-1] if place.frames else None, place.time)
+                marks = self.hosts[name] = _Marks(finding.severity, moment, Counter(), {}, {})
+            if SEVERITIES.index(finding.severity) > SEVERITIES.index(marks.severity):
+                marks.severity = finding.severity
+            if finding.id in marks.ids or len(marks.ids) < _MOST_IDS:
+                marks.ids[finding.id] += 1
+                marks.titles[finding.id] = finding.title
+                marks.cves |= dict.fromkeys(finding.cves)
+
+
+class _Conduct(msgspec.Struct):
+    """What a client did in its sessions."""
+
+    first: Moment
+    connections: int = 0
+    opened: int = 0
+    messages: int = 0
+    taken: int = 0
+    empty: int = 0
+    naked: int = 0
+
+
+def peers(story: Story, sums: FindingSums, words: Words, telling: Telling) -> None:
+    """Question 13."""
+    clients: dict[str, _Conduct] = {}
+    for session in story.sessions:
+        name = host(session.client)
+        conduct = clients.get(name)
+        if conduct is None:
+            if len(clients) >= _MOST_HOSTS:
+                continue
+            conduct = clients[name] = _Conduct(first=session.first)
+        there = session.directions[0]
+        conduct.connections += 1
+        conduct.opened += session.opened is not None and session.parameters_response is not None
+        conduct.messages += there.messages
+        conduct.taken += there.messages - there.unacknowledged
+        conduct.empty += not there.messages
+        conduct.naked += any(note.kind == "message_before_open" and note.certain for note in session.notes)
+    ranked = sorted(sums.hosts.items(), key=lambda one: -SEVERITIES.index(one[1].severity))
+    for name, marks in ranked[:MOST]:
+        told = [f"{id_} ({marks.titles[id_]}{_times(number)})" for id_, number in sorted(marks.ids.items())]
+        text = f"What {name or 'an unknown host'} sent shows {listed(told)}; first in "
+        text += f"{words.frame(marks.first)}. {_conduct(name, clients.get(name))}"
+        if marks.cves:
+            text += f" It matches the published condition of {listed(list(marks.cves))}."
+        telling.say(text.rstrip(), marks.first, attention=marks.severity)
+    quiet = [(name, conduct) for name, conduct in clients.items() if name not in sums.hosts]
+    for name, conduct in quiet[:MOST]:
+        text = f"{_conduct(name, conduct)} No rule at medium or above speaks of it."
+        telling.say(text, conduct.first, attention="medium" if conduct.naked else None)
+    if len(ranked) > MOST or len(quiet) > MOST:
+        rest = max(len(ranked) - MOST, 0) + max(len(quiet) - MOST, 0)
+        telling.say(f"And {count(rest, 'more host')}: findings lists what was observed.")
+    telling.facts = {
+        "findings": dict(sums.severities),
+        "hosts": {name: dict(marks.ids) for name, marks in ranked[:64]},
+        "clients": {
+            name: {
+                "connections": conduct.connections,
+                "opened": conduct.opened,
+                "messages": conduct.messages,
+                "acknowledged": conduct.taken,
+            }
+            for name, conduct in list(clients.items())[:64]
+        },
+    }
+
+
+def _times(number: int) -> str:
+    return "" if number == 1 else f", {number:,} times"
+
+
+def _conduct(name: str, conduct: _Conduct | None) -> str:
+    """What a host did in its sessions."""
+    if conduct is None:
+        return ""
+    if conduct.naked:
+        return f"{name} sent a message before a session was open."
+    if not conduct.opened:
+        sent = f"{count(conduct.messages, 'message')} sent" if conduct.messages else "no message sent"
+        return f"{name}: {count(conduct.connections, 'connection')}, no session completed, {sent}."
+    text = f"{name} completed {count(conduct.opened, 'session')}"
+    if conduct.taken:
+        verb = "was" if conduct.messages == 1 else "were"
+        taken = part(conduct.taken, conduct.messages, "message")
+        taken = taken[:1].lower() + taken[1:]
+        return f"{text} and {taken} {verb} acknowledged: what a peer does."
+    sent = f"{count(conduct.messages, 'message')}, none acknowledged" if conduct.messages else "no message"
+    return f"{text} and sent {sent}."

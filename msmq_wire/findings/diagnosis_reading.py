@@ -1,0 +1,143 @@
+"""Question 9: who read which queue remotely, peek or receive, and how that ended.
+
+The rule kept here: a client is who the calls say it is; what a sealed call does is not guessed.
+"""
+
+from __future__ import annotations
+
+from msmq_wire.findings.diagnosis_answer import MOST, Telling
+from msmq_wire.findings.diagnosis_facts import Facts
+from msmq_wire.findings.diagnosis_words import Words, count, host, short, span
+from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.rpc.hresults import describe
+from msmq_wire.sessions import RemoteQueue, RemoteRead, Story
+
+__all__ = ["reads"]
+
+_SECOND = 1_000_000_000
+_IO_TIMEOUT = 0xC00E001B
+_INFINITE = 0xFFFFFFFF
+
+
+def reads(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
+    """Question 9, [MS-MQRR] 3.1.4, [MS-MQMP] 3.1.4 and [MS-MQQP] 3.1.4."""
+    for queue in story.queues[:MOST]:
+        moments = queue.opened, queue.closed, queue.purged
+        bad = bool(queue.status) or queue.fault
+        telling.say(_queue_text(queue, words), *moments, attention="low" if bad else None)
+    if len(story.queues) > MOST:
+        telling.say(f"And {len(story.queues) - MOST:,} more times a queue was opened: calls lists them.")
+    shown = _of_interest(story.reads)
+    for read in shown:
+        bad = read.pending or (bool(read.status) and read.status != _IO_TIMEOUT) or read.fault
+        telling.say(_read_text(read, words), read.at, read.ended, attention="low" if bad else None)
+    if len(story.reads) > len(shown):
+        telling.say(f"And {count(len(story.reads) - len(shown), 'more read')}: calls lists them.")
+    if facts.sealed:
+        text = f"{facts.sealed:,} of {count(facts.calls, 'call')} are sealed, the first in "
+        text += f"{words.frame(facts.first_sealed)}: what they do is not known without a key."
+        telling.say(text, facts.first_sealed, attention="info")
+    telling.facts = {
+        "queues_opened": len(story.queues),
+        "receives": sum(read.removes is True for read in story.reads),
+        "peeks": sum(read.removes is False for read in story.reads),
+        "messages": sum(read.message is not None for read in story.reads),
+        "pending": sum(read.pending for read in story.reads),
+        "failed": sum(bool(read.status) or read.fault for read in story.reads),
+        "calls": facts.calls,
+        "sealed": facts.sealed,
+    }
+
+
+def _of_interest(found: tuple[RemoteRead, ...]) -> list[RemoteRead]:
+    """All reads of a few; of many first those that failed, waited or are not over, in order."""
+    if len(found) <= MOST:
+        return list(found)
+    odd = [read for read in found if read.pending or read.status or read.fault or not read.answered][:MOST]
+    chosen = {read.number for read in odd}
+    others = (read for read in found if read.number not in chosen)
+    while len(odd) < MOST:
+        odd.append(next(others))
+    return sorted(odd, key=lambda read: read.number)
+
+
+def _who(client: str, account: str) -> str:
+    return f"{host(client)} ({account})" if account else host(client)
+
+
+def _queue_text(queue: RemoteQueue, words: Words) -> str:
+    name = queue.queue or "a queue that is not named"
+    text = f"{_who(queue.client, queue.account)} opened {name} at {host(queue.server)} in "
+    text += words.frame(queue.opened)
+    if queue.sealed:
+        return f"{text}; the call is sealed."
+    if queue.status or queue.fault:
+        return f"{text}: {_status(queue.status)}."
+    done = [
+        count(number, noun)
+        for number, noun in (
+            (queue.receives, "receive"),
+            (queue.peeks, "peek"),
+            (queue.moves, "move"),
+            (queue.purges, "purge"),
+        )
+        if number
+    ]
+    text += f": {', '.join(done) or 'nothing was read'}"
+    closed = f"closed in {words.frame(queue.closed)}" if queue.closed else "not closed in this capture"
+    return f"{text}; {closed}."
+
+
+def _status(status: int | None) -> str:
+    if status is None:
+        return "no status"
+    told = describe(status)
+    meaning = told.meaning.rstrip(".")
+    return f"{told.symbol} ({meaning[:1].lower()}{meaning[1:]})" if meaning else told.symbol
+
+
+def _read_text(read: RemoteRead, words: Words) -> str:
+    verb = "read" if read.removes is None else "received" if read.removes else "peeked at"
+    asked = " by lookup id" if read.action is not None and read.action & 0x40000000 else ""
+    which = f" {read.lookup_id}" if asked and read.lookup_id is not None else ""
+    where = f"{read.queue or 'a queue that is not named'} at {host(read.server)}"
+    text = f"{_who(read.client, read.account)} in {words.frame(read.at)}: "
+    if read.sealed and read.action is None:
+        return f"{text}a sealed read of {where}."
+    if read.message is not None or read.message_id is not None or (read.answered and not read.status):
+        named = f" {short(read.message_id)}" if read.message_id else ""
+        label = f' "{read.label}"' if read.label else ""
+        found = f" (lookup id {read.found_lookup_id})" if read.found_lookup_id else ""
+        text += f"{verb} message{named}{label}{found}{asked}{which} from {where}"
+        text += " in a transaction" if read.transactional else ""
+        return f"{text}{_waited(read)}{_ended(read, words)}."
+    wanted = "receive" if read.removes else "peek" if read.removes is False else "read"
+    text += f"a {wanted}{asked}{which} of {where}"
+    if not read.answered:
+        return f"{text} had no answer in this capture{_limit(read)}."
+    if read.status == _IO_TIMEOUT:
+        return f"{text} found no message{_waited(read)}{_limit(read)}."
+    if read.end == "cancelled":
+        return f"{text} was cancelled{_waited(read)}{_limit(read)}."
+    return f"{text} failed: {_status(read.status)}{_waited(read)}."
+
+
+def _waited(read: RemoteRead) -> str:
+    waited = read.waited or 0
+    return f" after waiting {span(waited)}" if waited >= _SECOND // 10 else ""
+
+
+def _limit(read: RemoteRead) -> str:
+    if read.action is not None and read.action in set(ReceiveAction) and ReceiveAction(read.action).lookup:
+        return ""
+    if read.timeout is None:
+        return ""
+    return ", without limit of time" if read.timeout == _INFINITE else f", time-out {read.timeout:,} ms"
+
+
+def _ended(read: RemoteRead, words: Words) -> str:
+    if read.end is not None:
+        told = {"ack": "taken off the queue", "nack": "put back", "cancelled": "cancelled"}[read.end]
+        failed = f", which failed: {_status(read.end_status)}" if read.end_status else ""
+        return f"; {told} in {words.frame(read.ended)}{failed}"
+    return "; nothing ended it: after five minutes the server puts it back" if read.pending else ""

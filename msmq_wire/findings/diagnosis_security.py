@@ -1,0 +1,124 @@
+"""Who signed and who encrypted: counts over the messages of a capture.
+
+The rule kept here: what a packet declares is counted, nothing is verified.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from msmq_wire.findings.diagnosis_certificate import subject_text
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import TransferBuffer
+from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.sessions import Moment
+from msmq_wire.wire.headers.security_header import SecurityHeader, security_id_text
+from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, HashAlgorithm
+
+__all__ = ["Security", "Tally"]
+
+_MOST = 256
+_EB = 1 << 5
+
+
+class Tally(msgspec.Struct):
+    """How often something was seen, where first."""
+
+    count: int = 0
+    first: Moment | None = None
+
+    def add(self, moment: Moment) -> None:
+        """Count one more."""
+        self.count += 1
+        self.first = self.first or moment
+
+
+class Security:
+    """Counts messages with a body by what protects it.
+
+    ``encryption`` and ``hashes`` are names of algorithms in use, ``senders`` SIDs and GUIDs, ``subjects``
+    those of certificates, each with its `Tally`; ``verified`` counts what the receiving queue manager says
+    of a signature (AS of a stored message). At most 256 of each are kept.
+    """
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.clear, self.encrypted, self.signed = Tally(), Tally(), Tally()
+        self.encryption: dict[str, Tally] = {}
+        self.hashes: dict[str, Tally] = {}
+        self.senders: dict[str, Tally] = {}
+        self.subjects: dict[str, Tally] = {}
+        self.signature_sizes: Counter[int] = Counter()
+        self.verified: Counter[int] = Counter()
+
+    def feed(self, record: Record) -> None:
+        """Take a message in whatever carries it."""
+        moment = Moment(record.id, record.frames[-1] if record.frames else None, record.time)
+        packet = record.packet
+        if isinstance(packet, SrmpMessage):
+            if record.parent is None:
+                self._body(moment, b"", packet.body or b"", 0, None)
+            return
+        if isinstance(packet, TransferBuffer):
+            properties = packet.properties
+            level = properties.privacy_level or int(bool(properties.body_encrypted))
+            self._body(moment, b"", properties.body or b"", level, properties.encryption_algorithm)
+            return
+        header = _reached(packet, "message_properties_header")
+        if _reached(header, "message_size") is None:
+            return
+        security = _reached(packet, "security_header")
+        level = _reached(header, "privacy_level") or 0
+        algorithm = _reached(header, "encryption_algorithm")
+        if not isinstance(security, SecurityHeader):
+            self._body(moment, b"", b"x" * bool(header.message_size), level, algorithm)
+            return
+        data = _reached(security, "security_data")
+        level = level or int(bool((_reached(security, "flags") or 0) & _EB))
+        signature = _reached(data, "signature") or b""
+        self._body(moment, signature, b"x" * bool(header.message_size), level, algorithm)
+        if signature:
+            self._keep(self.hashes, _name(HashAlgorithm, _reached(header, "hash_algorithm")), moment)
+        sender = security_id_text(security) if data is not None else None
+        if sender:
+            self._keep(self.senders, sender, moment)
+        certificate = _reached(data, "sender_cert") or b""
+        if certificate:
+            self._keep(self.subjects, subject_text(certificate) or "a certificate without a subject", moment)
+        self.verified[(_reached(security, "flags") or 0) >> 8 & 0xF] += 1
+
+    def _body(self, moment: Moment, signature: bytes, body: bytes, level: int, algorithm: Any) -> None:
+        self.messages += 1
+        if body and level:
+            self.encrypted.add(moment)
+            self._keep(self.encryption, _name(EncryptionAlgorithm, algorithm), moment)
+        elif body:
+            self.clear.add(moment)
+        if signature:
+            self.signed.add(moment)
+            if len(self.signature_sizes) < _MOST:
+                self.signature_sizes[len(signature)] += 1
+
+    @staticmethod
+    def _keep(tallies: dict[str, Tally], name: str, moment: Moment) -> None:
+        tally = tallies.get(name)
+        if tally is None:
+            if len(tallies) >= _MOST:
+                return
+            tally = tallies[name] = Tally()
+        tally.add(moment)
+
+
+def _reached(part: Any, name: str) -> Any:
+    value = getattr(part, name, None)
+    return None if value is msgspec.UNSET else value
+
+
+def _name(kind: type[HashAlgorithm] | type[EncryptionAlgorithm], value: Any) -> str:
+    try:
+        return kind(value).name.replace("_", "-")
+    except ValueError:
+        return f"algorithm 0x{value:04x}" if isinstance(value, int) else "an algorithm that is not known"

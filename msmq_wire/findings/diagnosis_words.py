@@ -1,0 +1,124 @@
+"""Words for what a diagnosis says: frames, times, lengths of time, hosts, messages, lists.
+
+The rule kept here: a list is shortened and says by how much; a frame names its file where there are several.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, tzinfo
+
+from msmq_wire.findings.diagnosis_answer import MOST
+from msmq_wire.sessions import Moment
+
+__all__ = ["Words", "count", "host", "listed", "part", "port", "short", "span"]
+
+_SECOND = 1_000_000_000
+_PERIODS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
+_GUID = 36
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def part(number: int, total: int, noun: str, plural: str = "") -> str:
+    """``2 of 5 messages``, or None of the, All, Both, The one."""
+    if number == total:
+        if total > 2:
+            return f"All {count(total, noun, plural)}"
+        return f"The one {noun}" if total == 1 else f"Both {plural or noun + 's'}"
+    if not number:
+        return f"None of the {count(total, noun, plural)}"
+    return f"{number:,} of {count(total, noun, plural)}"
+
+
+def span(nanoseconds: int) -> str:
+    """A length of time: ``2.6 ms``, ``0.05 s``, ``4 min 10 s``."""
+    if nanoseconds < 0:
+        return f"-{span(-nanoseconds)}"
+    if nanoseconds < _SECOND // 100:
+        return f"{nanoseconds / 1_000_000:.1f} ms"
+    if nanoseconds < 60 * _SECOND:
+        return f"{nanoseconds / _SECOND:.2f} s"
+    seconds = nanoseconds // _SECOND
+    parts = []
+    for size, one, many in _PERIODS:
+        number, seconds = divmod(seconds, size)
+        if number:
+            parts.append(f"{number} {one if number == 1 else many}")
+    return " ".join(parts[:2])
+
+
+def host(endpoint: str) -> str:
+    """The host of ``address:port``."""
+    return endpoint.rpartition(":")[0] or endpoint
+
+
+def port(endpoint: str) -> int | None:
+    """The port of ``address:port``."""
+    digits = endpoint.rpartition(":")[2]
+    return int(digits) if digits.isdecimal() and len(digits) <= 5 else None
+
+
+def short(name: str) -> str:
+    """A GUID, or the name of a message, with the first 8 digits of its GUID."""
+    guid, slash, number = name.partition("\\")
+    if len(guid) == _GUID and guid.count("-") == 4:
+        return f"{guid[:8]}…{slash}{number}"
+    return name if len(name) <= 64 else f"{name[:63]}…"
+
+
+def listed(items: Sequence[str], total: int | None = None, *, rest: str = "") -> str:
+    """``a, b and c``, or the first ten ``and 37 more``; ``rest`` says where the others are found."""
+    total = len(items) if total is None else total
+    shown = list(items[:MOST])
+    if total > len(shown):
+        more = f" and {total - len(shown):,} more"
+        return ", ".join(shown) + more + (f" ({rest})" if rest else "")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else ""
+
+
+class Words:
+    """Words that depend on the captures (first record id and name of each) and on a time zone.
+
+    ``zone`` None is the zone of this machine.
+    """
+
+    def __init__(self, captures: Sequence[tuple[int, str]] = (), zone: tzinfo | None = UTC) -> None:
+        self._starts = [start for start, _ in captures]
+        names = [name for _, name in captures]
+        last = [name.replace("\\", "/").rpartition("/")[2] for name in names]
+        self._names = last if len(set(last)) == len(set(names)) else names
+        self._zone = zone
+
+    def frame(self, moment: Moment | None) -> str:
+        """``frame 19``, with its file where there are several."""
+        if moment is None or moment.frame is None:
+            return "a frame that is not known"
+        return f"frame {moment.frame}{self._file(moment)}"
+
+    def frames(self, moments: Iterable[Moment | None], total: int | None = None) -> str:
+        """``frames 8, 9 and 12``; of more than ten the first ones."""
+        known = [one for one in moments if one is not None and one.frame is not None]
+        distinct = {(self._file(one), one.frame): one for one in known}
+        if not distinct:
+            return "frames that are not known"
+        numbers = [f"{frame}{file}" for file, frame in distinct]
+        total = None if total is None else total - len(known) + len(numbers)
+        text = listed(numbers, max(total or 0, len(numbers)))
+        return f"{'frame' if text == numbers[0] else 'frames'} {text}"
+
+    def clock(self, seconds: int) -> str:
+        """Seconds since 1970 as a date and time."""
+        moment = datetime.fromtimestamp(min(max(seconds, 0), 0xFFFFFFFF), UTC).astimezone(self._zone)
+        offset = "Z" if self._zone is UTC else moment.strftime("%z")
+        return f"{moment:%Y-%m-%d %H:%M:%S}{offset}"
+
+    def _file(self, moment: Moment) -> str:
+        if len(self._names) < 2:
+            return ""
+        at = bisect_right(self._starts, moment.record) - 1
+        return f" of {self._names[max(at, 0)]}"

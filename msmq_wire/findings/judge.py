@@ -1,0 +1,144 @@
+"""Records in, findings out: runs every rule over what it judges.
+
+The rule kept here: findings come in the order of the records they are about, those of sessions, messages and
+the whole story at the end; a rule that sees the same again and again is told so many times and then counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from msmq_wire.findings.finding import Finding
+from msmq_wire.findings.registry import RULES
+from msmq_wire.findings.rule import Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.sessions import Follower, Story
+
+__all__ = ["MOST_OF_A_RULE", "Judge", "judge"]
+
+MOST_OF_A_RULE = 1000
+"""Findings of one rule that are given; `Judge.more` counts the others."""
+_WIRE_TYPES = frozenset(
+    (
+        "establish_connection",
+        "connection_parameters",
+        "session_ack",
+        "user_message",
+        "order_ack",
+        "final_ack",
+        "unknown_packet",
+    )
+)
+
+
+class Judge:
+    """Feed records in the order of their ids, then call `finish`.
+
+    ``rules`` are those to run, all by default. ``more`` counts findings that were not given, by rule; a rule
+    of severity info is not asked again. ``story`` are the sessions and messages, once finished.
+    """
+
+    def __init__(self, rules: Mapping[str, Rule] = RULES) -> None:
+        self._rules = list(rules.values())
+        over_records = [rule for rule in self._rules if rule.over == "record"]
+        self._of_any = [rule for rule in over_records if not rule.types and not rule.codes]
+        self._by_type: dict[str, list[Rule]] = {}
+        self._by_code: dict[str, list[Rule]] = {}
+        for rule in over_records:
+            for code in rule.codes:
+                self._by_code.setdefault(code, []).append(rule)
+            for type_ in () if rule.codes else rule.types:
+                self._by_type.setdefault(type_, []).append(rule)
+        self._follower = Follower()
+        self._given: Counter[str] = Counter()
+        self.more: Counter[str] = Counter()
+        self._started: set[int] = set()
+        self._lossy: set[int] = set()
+        self._held: Record | None = None
+        self.story: Story | None = None
+
+    # What checks over records may ask.
+
+    def started(self, stream: int | None) -> bool:
+        return stream is not None and stream in self._started
+
+    def lossy(self, stream: int | None) -> bool:
+        return stream is not None and stream in self._lossy
+
+    def on_wire(self, record: Record) -> bool:
+        return record.parent is None and record.type in _WIRE_TYPES
+
+    def feed(self, record: Record) -> list[Finding]:
+        """Take a record; return what is found in the one before it, of which a gap may tell."""
+        self._follower.feed(record)
+        if record.stream is not None:
+            if record.type == "tcp_stream" and record.event == "syn":
+                self._started.add(record.stream)
+            elif record.type == "gap" and record.missing != 0:
+                self._lossy.add(record.stream)
+        before, self._held = self._held, record
+        return [] if before is None else self._judge(before)
+
+    def finish(self) -> list[Finding]:
+        """Judge the last record, then sessions, messages and the whole story."""
+        found = [] if self._held is None else self._judge(self._held)
+        self._held = None
+        self.story = self._follower.finish()
+        for rule in self._rules:
+            if rule.over == "story":
+                for one in rule.check(self.story, self):
+                    self._give(rule, one, found)
+            elif rule.over != "record":
+                for item in self.story.sessions if rule.over == "session" else self.story.lives:
+                    for one in rule.check(item, self):
+                        self._give(rule, one, found)
+        return found
+
+    def _judge(self, record: Record) -> list[Finding]:
+        rules = [*self._of_any, *self._by_type.get(record.type, ())]
+        codes = [anomaly.code for anomaly in record.anomalies]
+        if record.error is not None:
+            codes.append(record.error.code)
+        if codes:
+            asked = {rule.id: rule for code in codes for rule in self._by_code.get(code, ())}
+            rules += (rule for rule in asked.values() if not rule.types or record.type in rule.types)
+        found: list[Finding] = []
+        for rule in rules:
+            for one in rule.check(record, self):
+                self._give(rule, one, found)
+        return found
+
+    def _retire(self, rule: Rule) -> None:
+        for rules in (self._of_any, *self._by_type.values(), *self._by_code.values()):
+            if rule in rules:
+                rules.remove(rule)
+
+    def _give(self, rule: Rule, one: Seen, found: list[Finding]) -> None:
+        if self._given[rule.id] >= MOST_OF_A_RULE:
+            self.more[rule.id] += 1
+            if rule.severity == "info":
+                self._retire(rule)
+            return
+        self._given[rule.id] += 1
+        found.append(
+            Finding(
+                id=rule.id,
+                title=rule.title,
+                severity=one.severity or rule.severity,
+                confidence=one.confidence or rule.confidence,
+                message=one.message,
+                evidence=one.evidence,
+                caveats=one.caveats,
+                cves=rule.cves if one.cves is None else one.cves,
+                spec=", ".join(map(str, rule.spec)),
+            )
+        )
+
+
+def judge(records: Iterable[Record], rules: Mapping[str, Rule] = RULES) -> Iterator[Finding]:
+    """The findings of records, which should come with the steps of connections (``streams=True``)."""
+    judging = Judge(rules)
+    for record in records:
+        yield from judging.feed(record)
+    yield from judging.finish()

@@ -1,0 +1,110 @@
+"""What the rules about lengths share: fields that reach past their packet, and what makes that doubtful.
+
+The rule kept here: a packet gives at most one observation of a rule, with a place for each field. What is
+missing from the capture lowers it one step and is said beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from msmq_wire.engines.places import span
+from msmq_wire.findings.finding import SEVERITIES, Evidence, Severity
+from msmq_wire.findings.packet_fields import reached
+from msmq_wire.findings.rule import Context, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.wire.musts import Anomaly
+
+__all__ = ["UNREADABLE", "Explain", "Measures", "doubts", "lying_lengths", "place_of", "reached"]
+
+UNREADABLE = ("past-packet-size", "negative-length")
+"""Codes of the errors that a length causes, and not the end of what was captured."""
+_MAY_BE_ELSE = "what was read here may be something else"
+
+Measures = Mapping[str, str]
+"""The path that an error names, or how it begins (up to a dot), and the path of the field with the length."""
+Explain = Callable[[Record, Anomaly], tuple[str, Severity | None]]
+"""What to say of an anomaly, and how severe it is; None for as severe as the rule."""
+
+
+def lying_lengths(
+    record: Record,
+    context: Context,
+    *,
+    codes: tuple[str, ...],
+    measures: Measures,
+    severity: Severity,
+    of_errors: Severity | None = None,
+    explain: Explain | None = None,
+) -> Iterable[Seen]:
+    """Anomalies with one of ``codes`` and an error behind one of ``measures``, as one observation or none.
+
+    ``severity`` is that of an anomaly that ``explain`` does not weigh, ``of_errors`` that of an error (the
+    same by default); the highest counts.
+    """
+    if record.error is None and not record.anomalies:
+        return ()
+    said: dict[str, Severity] = {}
+    places: list[Evidence] = []
+    for anomaly in record.anomalies:
+        if anomaly.code in codes:
+            text, own = (explain or _plainly)(record, anomaly)
+            said.setdefault(text, own or severity)
+            data = _bytes_of(reached(record.packet, anomaly.path), anomaly.length)
+            places.append(evidence_of(record, anomaly.path, anomaly.offset, anomaly.length, data))
+    found = _past_end(record, measures)
+    if found is not None:
+        said.setdefault(found[0], of_errors or severity)
+        places.append(found[1])
+    if not places:
+        return ()
+    caveats = doubts(record, context)
+    worst = max(SEVERITIES.index(one) for one in said.values())
+    level = SEVERITIES[max(0, worst - bool(caveats))]
+    return (Seen(message="; ".join(said), evidence=tuple(places), severity=level, caveats=caveats),)
+
+
+def doubts(record: Record, context: Context) -> tuple[str, ...]:
+    """What is missing before a record, as caveats; a finding that has one is lowered a step."""
+    if record.stream is None:
+        return ()
+    if context.lossy(record.stream):
+        return (f"bytes of this connection are missing from the capture: {_MAY_BE_ELSE}",)
+    if not context.started(record.stream):
+        return (f"the beginning of this connection was not captured: {_MAY_BE_ELSE}",)
+    return ()
+
+
+def place_of(record: Record, path: str) -> Evidence:
+    """A field of the record's packet that was decoded, without elements of lists, as evidence."""
+    offset, length = span(record.packet, path)
+    return evidence_of(record, path, offset, length, _bytes_of(reached(record.packet, path), length))
+
+
+def _plainly(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
+    value = reached(record.packet, anomaly.path)
+    said = f" is {value}" if isinstance(value, int) else ""
+    return f"{anomaly.path}{said}: {anomaly.message}", None
+
+
+def _past_end(record: Record, measures: Measures) -> tuple[str, Evidence] | None:
+    error = record.error
+    if error is None or error.code not in UNREADABLE:
+        return None
+    for start, path in measures.items():
+        if error.path == start or (start.endswith(".") and error.path.startswith(start)):
+            value = reached(record.packet, path)
+            if value is None:
+                break
+            return f"{path} is {value}: {error.message}", place_of(record, path)
+    else:
+        return None
+    return error.message, evidence_of(record, error.path, error.offset)
+
+
+def _bytes_of(value: Any, length: int) -> bytes:
+    if isinstance(value, bytes):
+        return bytes(value)
+    # Every number of these packets but those of a SID's authority is little-endian, and none is negative.
+    return value.to_bytes(length, "little") if isinstance(value, int) and 0 < length <= 8 else b""

@@ -1,0 +1,107 @@
+"""Fields of a packet that may be cut, and where they lie: what several rules ask.
+
+The rule kept here: nothing is read from a packet that was not reached; such a field is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, Literal
+
+import msgspec
+
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.rule import evidence_of
+from msmq_wire.records.record import UNKNOWN_PACKET, Record
+
+__all__ = [
+    "MESSAGES",
+    "PACKETS",
+    "USER_PACKETS",
+    "field",
+    "flags_place",
+    "least_size",
+    "queue_type",
+    "reached",
+    "size_place",
+]
+
+USER_PACKETS = ("user_message", "order_ack", "final_ack")
+"""Packets with a UserHeader that go over TCP."""
+MESSAGES = (*USER_PACKETS, "message_packet")
+"""Packets with a UserHeader, those that remote read returns too."""
+PACKETS = (*MESSAGES, "establish_connection", "connection_parameters", "session_ack", UNKNOWN_PACKET)
+"""Packets that begin with a BaseHeader."""
+
+_LEAST = dict.fromkeys(MESSAGES, 120) | {
+    "establish_connection": 572,
+    "connection_parameters": 32,
+    "session_ack": 36,
+    UNKNOWN_PACKET: 20,
+}
+_FLAGS = {"base_header": (2, 2), "user_header": (60, 4)}
+_PACKET_SIZE = (8, 4)
+
+
+def field(record: Record, path: str) -> Any:
+    """A field of the packet by its dotted path; None when it is absent or was not reached."""
+    return reached(record.packet, path)
+
+
+def reached(value: Any, path: str) -> Any:
+    """The value at a dotted path, elements as ``name[0]``; None where it is absent or was not reached."""
+    getter = _getter(path)
+    if getter is not None:
+        try:
+            found = getter(value)
+        except AttributeError:
+            return None
+        return None if found is msgspec.UNSET else found
+    for name, place in _steps(path):
+        value = getattr(value, name, None)
+        if place is not None and isinstance(value, tuple):
+            value = value[place] if place < len(value) else None
+        if value is None or value is msgspec.UNSET:
+            return None
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _getter(path: str) -> Callable[[Any], Any] | None:
+    return None if "[" in path else attrgetter(path)
+
+
+@lru_cache(maxsize=1024)
+def _steps(path: str) -> tuple[tuple[str, int | None], ...]:
+    parts = (part.partition("[") for part in path.split("."))
+    return tuple((name, int(number[:-1]) if number else None) for name, _, number in parts)
+
+
+def least_size(record: Record) -> int:
+    """The size of the headers that every packet of this type has.
+
+    A user packet: BaseHeader, UserHeader without queues, MessagePropertiesHeader ([MS-MQMQ] 2.2.19, 2.2.20);
+    the others are [MS-MQQB] 2.2.2, 2.2.3 and 2.2.6.
+    """
+    return _LEAST[record.type]
+
+
+def flags_place(record: Record, header: Literal["base_header", "user_header"]) -> Evidence:
+    """The flags of one of the two headers whose place is fixed, with their bytes."""
+    path = f"{header}.flags"
+    offset, length = _FLAGS[header]
+    word: int = field(record, path)
+    return evidence_of(record, path, offset, length, word.to_bytes(length, "little"))
+
+
+def size_place(record: Record) -> Evidence:
+    """PacketSize with its bytes."""
+    size: int = field(record, "base_header.packet_size")
+    return evidence_of(record, "base_header.packet_size", *_PACKET_SIZE, size.to_bytes(4, "little"))
+
+
+def queue_type(word: int, queue: Literal["destination_queue", "admin_queue"]) -> int:
+    """DQ or AQ in UserHeader.Flags."""
+    return word >> (10 if queue == "destination_queue" else 13) & 7

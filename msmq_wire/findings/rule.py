@@ -1,0 +1,108 @@
+"""`Rule`: what is looked for, why it matters and what to do; its check yields what it saw.
+
+The rule kept here: a check reads and remembers nothing. What must be known of earlier records it asks of the
+`Context`, or it judges sessions, lives of messages or the whole story at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from msmq_wire.findings.finding import Confidence, Evidence, Severity
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.musts import Anomaly
+
+__all__ = ["Check", "Context", "Over", "Rule", "Seen", "broken", "evidence_of"]
+
+Over = Literal["record", "session", "life", "story"]
+"""What a check takes: every record as it comes; every session, every message or everything at the end."""
+_SHOWN = 64
+
+
+class Context(Protocol):
+    """What a check over records may ask about what came before."""
+
+    def started(self, stream: int | None) -> bool:
+        """Whether the beginning of a connection was captured."""
+
+    def lossy(self, stream: int | None) -> bool:
+        """Whether bytes of a connection are missing so far."""
+
+    def on_wire(self, record: Record) -> bool:
+        """Whether a packet was sent over the binary protocol, and not read from a queue by a call."""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What one check saw once; ``severity``, ``confidence`` and ``cves`` override those of the rule."""
+
+    message: str
+    evidence: tuple[Evidence, ...]
+    severity: Severity | None = None
+    confidence: Confidence | None = None
+    caveats: tuple[str, ...] = ()
+    cves: tuple[str, ...] | None = None
+
+
+Check = Callable[[Any, Context], Iterable[Seen]]
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule.
+
+    ``meaning`` says what the observation means, ``action`` what to do, ``harmless`` what else it may be.
+
+    ``id`` never changes. ``spec`` are the sections that it rests on. ``cves`` are named only where the public
+    description gives the field. A check over records is asked about those whose type is one of ``types``
+    (empty: any) and, where there are ``codes``, that have an anomaly or an error with one of these.
+    """
+
+    id: str
+    title: str
+    severity: Severity
+    confidence: Confidence = "certain"
+    spec: tuple[SpecRef, ...] = ()
+    meaning: str
+    action: str
+    harmless: str = ""
+    cves: tuple[str, ...] = ()
+    over: Over = "record"
+    types: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    check: Check
+
+    def __repr__(self) -> str:
+        return f"Rule({self.id})"
+
+    @property
+    def stem(self) -> str:
+        """The name of its module, fixtures and page: ``frm_sig`` for FRM-SIG."""
+        return self.id.lower().replace("-", "_")
+
+
+def evidence_of(
+    record: Record, path: str = "", offset: int = 0, length: int = 0, data: bytes = b""
+) -> Evidence:
+    """A place in a record; without a path the record itself."""
+    return Evidence(
+        capture=record.capture,
+        record=record.id,
+        frames=record.frames,
+        time=record.time,
+        src=record.src,
+        dst=record.dst,
+        path=path,
+        offset=offset,
+        length=length if path else record.length,
+        data=data[:_SHOWN],
+    )
+
+
+def broken(record: Record, codes: tuple[str, ...]) -> Iterator[tuple[Anomaly, Evidence]]:
+    """The anomalies of a record that have one of the codes, each with its place."""
+    for anomaly in record.anomalies:
+        if anomaly.code in codes:
+            yield anomaly, evidence_of(record, anomaly.path, anomaly.offset, anomaly.length)

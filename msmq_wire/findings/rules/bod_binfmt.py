@@ -1,0 +1,58 @@
+"""BOD-BINFMT: a body is a stream of the .NET BinaryFormatter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
+from msmq_wire.findings.networks import host_of, is_outside
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_VERSION = bytes.fromhex("0100000000000000")
+"""MajorVersion 1 and MinorVersion 0 of SerializationHeaderRecord, behind its two ids."""
+_HEADER = 17
+_CVES = ("CVE-2024-8068", "CVE-2024-8069")
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    body = body_of(record)
+    if body is None or body.data[9:_HEADER] != _VERSION or body.data[0] != 0:
+        return
+    place = place_of(record, body, _HEADER)
+    outside = is_outside(record.src, record.dst)
+    source = f" from {host_of(record.src)}" if outside else ""
+    message = f"a body of {len(body.data)} bytes{source} is a BinaryFormatter stream"
+    # A stored message was posted somewhere else.
+    posted = record.type == "srmp_message" and record.parent is None
+    if posted:
+        message += (
+            ", posted over HTTP: matches the published condition of CVE-2024-8068 and CVE-2024-8069 if the "
+            "receiver is Citrix Session Recording"
+        )
+    yield Seen(
+        message=message,
+        evidence=(place,),
+        severity="high" if outside else None,
+        caveats=("that the sender is outside is told from its address alone",) if outside else (),
+        cves=_CVES if posted else (),
+    )
+
+
+RULE = Rule(
+    id="BOD-BINFMT",
+    title="A .NET BinaryFormatter stream in a body",
+    severity="low",
+    confidence="likely",
+    spec=(SpecRef("MS-NRBF", "2.6.1"),),
+    meaning="Who reads such a stream makes the objects that it names: a sender that is not trusted can run "
+    "code in a reader that does not limit the types. From another network that is grave, inside less.",
+    action="Find the application that reads the queue, and let it use another formatter or limit the types.",
+    harmless="BinaryMessageFormatter of old .NET applications writes these streams by default.",
+    cves=_CVES,
+    types=BODY_TYPES,
+    check=_check,
+)

@@ -1,0 +1,70 @@
+"""BOD-ENC: a body looks encrypted or packed, and its headers do not say so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from math import log2
+
+from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.bodies.compressed import inflate
+from msmq_wire.records.bodies.magic import marked_body
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_SHORTEST = 512
+_FIRST = 256
+_DISTINCT = 140
+"""Different bytes among the first 256: even bytes give 162, text and records far less."""
+_LOOKED_AT = 4096
+_SPARE = 0.75
+"""Bits below what even bytes of this number reach; text and records are two and more below."""
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    body = body_of(record)
+    if body is None or body.encrypted or len(body.data) < _SHORTEST:
+        return
+    if len(set(body.data[:_FIRST])) < _DISTINCT:
+        return
+    head = body.data[:_LOOKED_AT]
+    entropy = _entropy(head)
+    # With few bytes even chance does not reach 8 bits.
+    if entropy < min(8.0, log2(len(head))) - _SPARE or not _chance(head):
+        return
+    if marked_body(body.data) is not None or inflate(body.data[:_LOOKED_AT]) is not None:
+        return
+    yield Seen(
+        message=f"the first {len(head)} bytes have {entropy:.1f} bits of entropy each, and EB is 0",
+        evidence=(place_of(record, body, 64),),
+    )
+
+
+def _entropy(data: bytes) -> float:
+    """Bits that a byte tells, 0 to 8."""
+    size = len(data)
+    return -sum(n / size * log2(n / size) for n in Counter(data).values())
+
+
+def _chance(data: bytes) -> bool:
+    """Whether bytes do not just count up or repeat: neighbours differ by amounts as various as they are."""
+    steps = {(after - before) & 0xFF for before, after in pairwise(data[:_FIRST])}
+    return len(steps) >= _DISTINCT
+
+
+RULE = Rule(
+    id="BOD-ENC",
+    title="A body that looks encrypted",
+    severity="info",
+    confidence="guess",
+    spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
+    meaning="The bytes are as even as those of a cipher, but MSMQ did not encrypt them: EB is 0.",
+    action="Ask what the application does with its messages.",
+    harmless="Compressed data without a mark of its own, media, and encryption by the application.",
+    types=BODY_TYPES,
+    check=_check,
+)

@@ -1,0 +1,66 @@
+"""BOD-EXEC: a body is a program, a script or an archive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.bodies.magic import marked_body
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_FIRST = frozenset(b"MP7Rs\x1fM\xfd\x28\x7fB\x1f")
+_KINDS = ("program", "archive")
+_GZIP = b"\x1f\x8b\x08"
+_SCRIPTS = (
+    (b"#!/", "script with an interpreter line"),
+    (b"#! /", "script with an interpreter line"),
+    (b"@echo off", "batch file"),
+    (b"<?php", "PHP script"),
+    (b"<script", "script element"),
+    (b"<%@", "server page"),
+)
+_SCRIPT_STARTS = frozenset(b"#@<")
+_LOOKED_AT = 16
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    body = body_of(record)
+    if body is None:
+        return
+    what = _kind(body.data)
+    if what:
+        yield Seen(
+            message=f"the body of {len(body.data)} bytes begins like: {what}",
+            evidence=(place_of(record, body, _LOOKED_AT),),
+        )
+
+
+def _kind(data: bytes) -> str:
+    """What the first bytes say, empty where they say nothing."""
+    if data[0] in _SCRIPT_STARTS:
+        head = data[:_LOOKED_AT].lower()
+        return next((title for mark, title in _SCRIPTS if head.startswith(mark)), "")
+    if data[0] not in _FIRST:
+        return ""
+    if data.startswith(_GZIP):
+        return "gzip data"
+    found = marked_body(data)
+    return found.title if found is not None and found.kind in _KINDS else ""
+
+
+RULE = Rule(
+    id="BOD-EXEC",
+    title="A program, script or archive in a body",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
+    meaning="The first bytes of the body are those of a file that can be run or unpacked.",
+    action="Save the body and look at it as at any other file that came over the network.",
+    harmless="Applications that move files or compressed data through queues.",
+    types=BODY_TYPES,
+    check=_check,
+)

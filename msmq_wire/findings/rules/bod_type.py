@@ -1,0 +1,67 @@
+"""BOD-TYPE: the body type says text, and the bytes are none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.enumerations import BodyType
+
+__all__ = ["RULE"]
+
+_NARROW = 30
+_WIDE = (int(BodyType.VT_LPWSTR), int(BodyType.VT_BSTR))
+_LOOKED_AT = 4096
+_SAMPLE = 256
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f]")
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    body = body_of(record)
+    if body is None or (body.body_type != _NARROW and body.body_type not in _WIDE) or body.encrypted:
+        return
+    head = body.data[:_LOOKED_AT]
+    goes_on = body.cut or len(body.data) > _LOOKED_AT
+    # UTF-8 under a wide type and UTF-16 under the narrow one are common mistakes, and text.
+    encodings = ("utf-8", "utf-16-le", "latin-1") if body.body_type == _NARROW else ("utf-8", "utf-16-le")
+    if any(_is_text(head, encoding, goes_on) for encoding in encodings):
+        return
+    yield Seen(
+        message=f"BodyType is {body.body_type}, text; the {len(body.data)} bytes are no text",
+        evidence=(place_of(record, body, 64),),
+    )
+
+
+def _is_text(data: bytes, encoding: str, goes_on: bool) -> bool:
+    """Whether bytes, which may end inside a character if they go on, are text without control characters."""
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if not goes_on or error.start < len(data) - 3:
+            return False
+        text = data[: error.start].decode(encoding)
+    text = text.rstrip("\0")
+    return _CONTROL.search(text) is None and (text.isascii() or not _strange(text[:_SAMPLE]))
+
+
+def _strange(text: str) -> bool:
+    """Whether more than an eighth are characters that nothing prints: chance gives many in UTF-16."""
+    return 8 * sum(not char.isprintable() and not char.isspace() for char in text) > len(text)
+
+
+RULE = Rule(
+    id="BOD-TYPE",
+    title="A body that is not the text it is said to be",
+    severity="low",
+    confidence="likely",
+    spec=(SpecRef("MS-MQMQ", "2.2.12"),),
+    meaning="A reader that believes the type shows rubbish or stops; a filter that believes it sees no text.",
+    action="Look at the bytes and at what the application expects.",
+    harmless="Formatters of an application's own that leave the type as it was.",
+    types=BODY_TYPES,
+    check=_check,
+)

@@ -1,0 +1,36 @@
+"""BOD-WCF: a body is framed by the WCF binding net.msmq."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_PREAMBLES = tuple(bytes((0, 1, 0, 1, mode)) for mode in range(1, 5))
+"""Version record 1.0 and a mode record."""
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    body = body_of(record)
+    if body is not None and body.data.startswith(_PREAMBLES):
+        place = place_of(record, body, 5)
+        yield Seen(message="the body begins with the preamble of .NET message framing", evidence=(place,))
+
+
+RULE = Rule(
+    id="BOD-WCF",
+    title="WCF message framing in a body",
+    severity="info",
+    confidence="likely",
+    spec=(SpecRef("MC-NMF", "2.2.3"),),
+    meaning="The sender is a WCF client with netMsmqBinding: the body holds SOAP envelopes.",
+    action="Nothing; it tells which kind of application to look for.",
+    harmless="This is what net.msmq looks like.",
+    types=BODY_TYPES,
+    check=_check,
+)

@@ -1,0 +1,46 @@
+"""CNT-ALG: an algorithm or privacy level that is not in the tables of the specification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.lengths import reached
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_PRIVACY = "message_properties_header.privacy-level"
+_CODES = (
+    "message_properties_header.hash-algorithm",
+    "message_properties_header.encryption-algorithm",
+    _PRIVACY,
+)
+_EB = 0x20
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for anomaly, place in broken(record, _CODES):
+        text = f"{anomaly.path.rpartition('.')[2]} is {reached(record.packet, anomaly.path):#x}"
+        encrypted = (reached(record.packet, "security_header.flags") or 0) & _EB
+        if anomaly.code == _PRIVACY and not encrypted:
+            caveats = ("EB is clear, so nothing is encrypted and the value has no effect",)
+            yield Seen(message=text, evidence=(place,), severity="info", caveats=caveats)
+        else:
+            yield Seen(message=text, evidence=(place,))
+
+
+RULE = Rule(
+    id="CNT-ALG",
+    title="Algorithm that is not in the tables",
+    severity="low",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
+    meaning="Hash, cipher or privacy level of a signed or encrypted message is none of the published ones, "
+    "or cipher and privacy level do not belong together. A receiver cannot verify or decrypt it.",
+    action="Look for a negative acknowledgment of class 0x8006, 0x8007 or 0x800B; find out what the sender "
+    "is.",
+    harmless="Values in a message that is neither signed nor encrypted are never read.",
+    codes=_CODES,
+    check=_check,
+)

@@ -1,0 +1,33 @@
+"""CNT-BODYTYPE: BodyType is none of the published property types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = ("message_properties_header.body-type",)
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for _, place in broken(record, _CODES):
+        value = record.packet.message_properties_header.body_type
+        yield Seen(message=f"BodyType is {value:#x}", evidence=(place,))
+
+
+RULE = Rule(
+    id="CNT-BODYTYPE",
+    title="Body type that is not published",
+    severity="info",
+    spec=(SpecRef("MS-MQMQ", "2.2.12"),),
+    meaning="BodyType tells the application how to read the body. This one is no published type.",
+    action="If the receiving application fails, ask its maker whether it knows this number.",
+    harmless="Applications use numbers of their own; queue managers do not look at them. Type 8 (BSTR) is "
+    "in ordinary traffic and not judged.",
+    codes=_CODES,
+    check=_check,
+)

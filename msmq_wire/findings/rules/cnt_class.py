@@ -1,0 +1,33 @@
+"""CNT-CLASS: a message class that is neither defined nor made of the bits of custom classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = ("message_properties_header.message-class",)
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for _, place in broken(record, _CODES):
+        value = record.packet.message_properties_header.message_class
+        yield Seen(message=f"MessageClass is {value:#06x}, which has bits outside 0xE1FF", evidence=(place,))
+
+
+RULE = Rule(
+    id="CNT-CLASS",
+    title="Message class that is not defined",
+    severity="low",
+    spec=(SpecRef("MS-MQMQ", "2.2.18.1.6"),),
+    meaning="A message class is one of the published values, or a custom one made of the bits of 0xE1FF.",
+    action="Ask what the receiving application makes of the class; find out what the sender is.",
+    harmless="Custom classes inside the mask are legal and not judged. A class outside it is most likely a "
+    "mistake of an application or bridge.",
+    codes=_CODES,
+    check=_check,
+)

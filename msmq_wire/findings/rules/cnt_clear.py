@@ -1,0 +1,62 @@
+"""CNT-CLEAR: the body of a message crosses the network in clear text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.enumerations import BodyType, MessageClass
+
+__all__ = ["RULE"]
+
+_EB = 0x20
+_LEAST = 16
+"""Bytes below which a body is too short to be told as content."""
+_TEXT_TYPES = (BodyType.VT_BSTR, BodyType.VT_LPWSTR)
+_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_OPENINGS = frozenset(b"<{[")
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    header = reached(record.packet, "message_properties_header")
+    body = reached(header, "message_body")
+    if body is None or len(body) < _LEAST or header.message_class != MessageClass.MQMSG_CLASS_NORMAL:
+        return ()
+    if (reached(record.packet, "security_header.flags") or 0) & _EB or not context.on_wire(record):
+        return ()
+    kind = _kind(header.body_type, body)
+    if not kind:
+        return ()
+    # The place only: what a body says is not for a list of findings.
+    place = place_of(record, "message_properties_header.message_body")
+    place = evidence_of(record, place.path, place.offset, place.length)
+    return (Seen(message=f"{len(body)} bytes of {kind} are sent in clear", evidence=(place,)),)
+
+
+def _kind(body_type: int, body: bytes) -> str:
+    if body_type in _TEXT_TYPES:
+        return "text"
+    start = body[:_LEAST]
+    for mark in _MARKS:
+        start = start.removeprefix(mark)
+    # Text of 16 bits has a zero byte before or behind each of these characters.
+    start = start.strip(b"\0 \t\r\n")
+    return "XML or JSON" if start and start[0] in _OPENINGS else ""
+
+
+RULE = Rule(
+    id="CNT-CLEAR",
+    title="Body in clear text",
+    severity="info",
+    confidence="likely",
+    spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
+    meaning="The body is readable text and EB is clear: who sees the traffic can read it.",
+    action="Where the content is worth protecting, ask for encrypted bodies (privacy level of queue and "
+    "message) or a protected network.",
+    harmless="It is the default of MSMQ.",
+    types=("user_message",),
+    check=_check,
+)

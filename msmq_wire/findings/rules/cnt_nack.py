@@ -1,0 +1,85 @@
+"""CNT-NACK: a negative acknowledgment says that a message did not arrive or was not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.enumerations import MessageClass
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = ["RULE"]
+
+_NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
+_REASONS = {
+    MessageClass.MQMSG_CLASS_NACK_BAD_DST_Q: "the destination queue is not there",
+    MessageClass.MQMSG_CLASS_NACK_DELETED: "it was deleted by an administrator before it arrived",
+    MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT: "its time was over before it arrived",
+    MessageClass.MQMSG_CLASS_NACK_Q_EXCEED_QUOTA: "the destination queue is full",
+    MessageClass.MQMSG_CLASS_NACK_ACCESS_DENIED: "the sender may not write to the queue",
+    MessageClass.MQMSG_CLASS_NACK_HOP_COUNT_EXCEEDED: "it passed too many routing servers",
+    MessageClass.MQMSG_CLASS_NACK_BAD_SIGNATURE: "its signature is not valid",
+    MessageClass.MQMSG_CLASS_NACK_BAD_ENCRYPTION: "it could not be decrypted",
+    MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_Q: "it is transactional and the queue is not",
+    MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_MSG: "the queue is transactional and it is not",
+    MessageClass.MQMSG_CLASS_NACK_UNSUPPORTED_CRYPTO_PROVIDER: "its cryptographic provider is unknown there",
+    MessageClass.MQMSG_CLASS_NACK_Q_DELETED: "its queue was deleted before it was read",
+    MessageClass.MQMSG_CLASS_NACK_Q_PURGED: "its queue was purged before it was read",
+    MessageClass.MQMSG_CLASS_NACK_RECEIVE_TIMEOUT: "nobody read it before its time was over",
+    MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED: "the receiving application rejected it",
+}
+_PROPERTIES = "message_properties_header"
+_SRMP = "envelope.header.msmq"
+_OFF = (
+    "classes 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on modern hosts: "
+    "no acknowledgment proves nothing",
+)
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    srmp = record.type == "srmp_message"
+    part = reached(record.packet, _SRMP if srmp else _PROPERTIES)
+    value = reached(part, "class_" if srmp else "message_class")
+    # The text of an element that is no number is kept as text.
+    if not isinstance(value, int) or not _NEGATIVE <= value <= 0xFFFF:
+        return ()
+    original = _original(record, reached(part, "correlation" if srmp else "correlation_id"))
+    reason = _REASONS.get(value, "for a reason that is not published")  # type: ignore[call-overload]  # any int
+    state = "arrived and was not read" if value & _AFTER_ARRIVAL else "did not arrive"
+    if srmp:
+        places: tuple[Any, ...] = (evidence_of(record, f"{_SRMP}.class"),)
+    else:
+        # What was not read to its end may lack the identifier.
+        fields = ("message_class", "correlation_id")
+        paths = [f"{_PROPERTIES}.{name}" for name in fields if reached(part, name) is not None]
+        places = tuple(place_of(record, path) for path in paths)
+    text = f"class {value:#06x}: {original} {state}: {reason}"
+    return (Seen(message=text, evidence=places, caveats=_OFF),)
+
+
+def _original(record: Record, identifier: object) -> str:
+    body = reached(record.packet, "final_ack_body")
+    if body is not None:
+        return f"message {body.source_guid}\\{body.message_id}"
+    if isinstance(identifier, bytes) and len(identifier) == 20 and any(identifier):
+        return f"message {GUID(identifier[:16])}\\{int.from_bytes(identifier[16:], 'little')}"
+    return "a message"
+
+
+RULE = Rule(
+    id="CNT-NACK",
+    title="Negative acknowledgment",
+    severity="info",
+    spec=(SpecRef("MS-MQMQ", "2.2.18.1.6"), SpecRef("MS-MQQB", "2.2.5")),
+    meaning="A queue manager tells the sender that a message did not reach its queue, or that nobody read "
+    "it there. The class says why, the identifier which message.",
+    action="Look for the message by its identifier, and in the dead-letter queue of its sender; mend what "
+    "the reason names.",
+    harmless="Short limits of time and purged queues give such acknowledgments by intent.",
+    types=("user_message", "final_ack", "message_packet", "srmp_message"),
+    check=_check,
+)

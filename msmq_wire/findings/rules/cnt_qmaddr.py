@@ -1,0 +1,41 @@
+"""CNT-QMADDR: a packet to a direct queue names a destination queue manager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = (
+    "user_message.queue-manager-address",
+    "order_ack.queue-manager-address",
+    "final_ack.queue-manager-address",
+)
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    if context.on_wire(record):
+        for anomaly, _ in broken(record, _CODES):
+            value = record.packet.user_header.queue_manager_address
+            text = f"QueueManagerAddress is {value}, the destination is a direct name"
+            yield Seen(message=text, evidence=(place_of(record, anomaly.path),))
+
+
+RULE = Rule(
+    id="CNT-QMADDR",
+    title="Queue manager named beside a direct queue",
+    severity="low",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
+    meaning="In a packet that is sent to a direct queue QueueManagerAddress must be zeros: the name alone "
+    "says where it goes.",
+    action="Find out what the sender is: queue managers leave the field empty.",
+    harmless="In messages that are read remotely the same bytes hold the address of the sender: those are "
+    "not judged. A message that was copied out of a queue and sent again has them as well.",
+    codes=_CODES,
+    check=_check,
+)

@@ -1,0 +1,59 @@
+"""CNT-SIGN: signature, certificate and key of a message do not belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_NO_KEY = ("security_header.encryption-key",)
+_HEADER = "security_header"
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    header = reached(record.packet, _HEADER)
+    certificate = reached(header, "sender_cert_size")
+    # Where the packet could not be read to its end, a signature may stand behind what was read.
+    if certificate is None or record.error is not None:
+        return ()
+    found = dict(_lacking(record, header, certificate))
+    return (Seen(message="; ".join(found), evidence=tuple(found.values())),) if found else ()
+
+
+def _lacking(record: Record, header: object, certificate: int) -> Iterator[tuple[str, Evidence]]:
+    # In a message for many queues the signature is in MultiQueueFormatHeader, the certificate stays here.
+    elsewhere = reached(record.packet, "multi_queue_format_header.signature.size") or 0
+    signature = reached(header, "signature_size") or 0
+    if certificate and not signature and not elsewhere:
+        told = f"a certificate of {certificate} bytes and no signature"
+        yield told, place_of(record, f"{_HEADER}.sender_cert_size")
+    if not certificate and signature and not reached(header, "encryption_key_size"):
+        told = f"a signature of {signature} bytes and neither certificate nor key"
+        yield told, place_of(record, f"{_HEADER}.signature_size")
+    if not certificate and elsewhere:
+        told = f"a signature of {elsewhere} bytes for many queues and no certificate"
+        yield told, place_of(record, "multi_queue_format_header.signature.size")
+    for _, place in broken(record, _NO_KEY):
+        yield "the body is said to be encrypted and there is no key", place
+
+
+RULE = Rule(
+    id="CNT-SIGN",
+    title="Signature without certificate, or the reverse",
+    severity="low",
+    confidence="likely",
+    spec=(SpecRef("MS-MQMQ", "2.2.20.6"), SpecRef("MS-MQQB", "3.1.5.8.3")),
+    meaning="A receiver verifies a signature with the certificate beside it, and decrypts a body with the "
+    "key beside it. One without the other proves nothing and may be refused.",
+    action="Do not take the sender in the packet for proven; ask what the receiving queue demands.",
+    harmless="An application that attaches its certificate to every message. The signature of a message for "
+    "many queues stands in MultiQueueFormatHeader, which is looked at.",
+    types=("user_message", "message_packet"),
+    check=_check,
+)

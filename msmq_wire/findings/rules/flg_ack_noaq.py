@@ -1,0 +1,36 @@
+"""FLG-ACK-NOAQ: acknowledgments are asked for, and there is no queue for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = (
+    "user_message.admin-queue-missing",
+    "message_packet.admin-queue-missing",
+)
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for _, place in broken(record, _CODES):
+        asked = record.packet.message_properties_header.flags & 0x0F
+        yield Seen(message=f"acknowledgments are asked for (0x{asked:X}), and AQ is 0", evidence=(place,))
+
+
+RULE = Rule(
+    id="FLG-ACK-NOAQ",
+    title="Acknowledgments without an administration queue",
+    severity="info",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
+    meaning="The message asks for administration acknowledgments, but names no queue for them: none will be "
+    "sent.",
+    action="If somebody waits for acknowledgments of this message, name an administration queue.",
+    harmless="Common: the example of the specification does it.",
+    codes=_CODES,
+    check=_check,
+)

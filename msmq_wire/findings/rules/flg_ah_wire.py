@@ -1,0 +1,34 @@
+"""FLG-AH-WIRE: a message over TCP 1801 announces the headers of SRMP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = ("user_message.over-http", "order_ack.over-http", "final_ack.over-http")
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    if context.on_wire(record):
+        for _, place in broken(record, _CODES):
+            yield Seen(message="AH is set in a packet that was sent over TCP", evidence=(place,))
+
+
+RULE = Rule(
+    id="FLG-AH-WIRE",
+    title="SRMP headers in a packet that is sent",
+    severity="high",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
+    meaning="AH must not be set when a packet is sent: the headers it announces exist in stored messages "
+    "only. A receiver that reads them takes their lengths from the network.",
+    action="Find out what the sender is; check that the receiver has the fixes of April 2023.",
+    harmless="Scanners set it to test for that fix.",
+    cves=("CVE-2023-21554",),
+    codes=_CODES,
+    check=_check,
+)

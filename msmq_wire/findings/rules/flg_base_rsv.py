@@ -1,0 +1,36 @@
+"""FLG-BASE-RSV: reserved bits of BaseHeader.Flags are set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.packet_fields import PACKETS, field, flags_place
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_RESERVED = 0xFEC0
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    flags = field(record, "base_header.flags")
+    if flags is not None and flags & _RESERVED:
+        yield Seen(
+            message=f"BaseHeader.Flags is 0x{flags:04X}: the reserved bits 0x{flags & _RESERVED:04X} are set",
+            evidence=(flags_place(record, "base_header"),),
+        )
+
+
+RULE = Rule(
+    id="FLG-BASE-RSV",
+    title="Reserved bits in BaseHeader.Flags",
+    severity="low",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
+    meaning="These bits should not be set when a packet is sent; a receiver ignores them.",
+    action="Look at what the sender is.",
+    harmless="They have no effect. A program that writes the protocol itself may set them.",
+    types=PACKETS,
+    check=_check,
+)

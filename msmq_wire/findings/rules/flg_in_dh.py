@@ -1,0 +1,38 @@
+"""FLG-IN-DH: bits of BaseHeader.Flags that exclude or need each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = (
+    "base_header.tracing",
+    "establish_connection.no-debug-header",
+    "connection_parameters.no-debug-header",
+    "session_ack.no-debug-header",
+)
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for anomaly, place in broken(record, _CODES):
+        flags = record.packet.base_header.flags
+        yield Seen(message=f"BaseHeader.Flags is 0x{flags:04X}: {anomaly.message}", evidence=(place,))
+
+
+RULE = Rule(
+    id="FLG-IN-DH",
+    title="Contradiction in BaseHeader.Flags",
+    severity="low",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
+    meaning="DH announces a DebugHeader, which internal packets (IN) never have; TR asks for tracing, which "
+    "needs it.",
+    action="Look at what the sender is.",
+    harmless="A program that writes the protocol itself, with a mistake.",
+    codes=_CODES,
+    check=_check,
+)

@@ -1,0 +1,31 @@
+"""FLG-MP: a message without MessagePropertiesHeader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = ("user_header.message-properties",)
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for _, place in broken(record, _CODES):
+        yield Seen(message="MP is clear: the packet has no MessagePropertiesHeader", evidence=(place,))
+
+
+RULE = Rule(
+    id="FLG-MP",
+    title="No MessagePropertiesHeader",
+    severity="medium",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
+    meaning="MP must always be set. A packet without this header has no body, label or class.",
+    action="Look at what the sender is: no queue manager sends this.",
+    harmless="A program that writes the protocol itself, with a mistake.",
+    codes=_CODES,
+    check=_check,
+)

@@ -1,0 +1,44 @@
+"""FLG-QTYPE: a queue type that is not defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place, queue_type
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_UNDEFINED = {
+    "user_header.destination_queue": "DQ",
+    "user_header.admin_queue": "AQ",
+}
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    error = record.error
+    if error is None or error.code != "unknown-selector" or error.path not in _UNDEFINED:
+        return
+    flags = field(record, "user_header.flags")
+    name = _UNDEFINED[error.path]
+    value = queue_type(flags, "destination_queue" if name == "DQ" else "admin_queue")
+    yield Seen(
+        message=f"{name} is {value}, which is no type of queue there",
+        evidence=(flags_place(record, "user_header"),),
+    )
+
+
+RULE = Rule(
+    id="FLG-QTYPE",
+    title="Undefined type of queue",
+    severity="medium",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
+    meaning="The type says how the name of the queue is written. Without one the rest of the packet cannot "
+    "be read: a receiver must close the session.",
+    action="Look at what the sender is: no queue manager writes these values.",
+    harmless="A program that writes the protocol itself, with a mistake.",
+    types=MESSAGES,
+    check=_check,
+)

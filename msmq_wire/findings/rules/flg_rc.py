@@ -1,0 +1,48 @@
+"""FLG-RC: the count of routing servers is too high, or there should have been none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place, queue_type
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.enumerations import QueueType
+
+__all__ = ["RULE"]
+
+_MOST = 0x1D
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    flags = field(record, "user_header.flags")
+    if flags is None or not flags & 0x1F:
+        return
+    hops = flags & 0x1F
+    if hops > _MOST:
+        yield Seen(
+            message=f"RC is {hops}, the most is {_MOST}", evidence=(flags_place(record, "user_header"),)
+        )
+    elif queue_type(flags, "destination_queue") == QueueType.DIRECT and context.on_wire(record):
+        yield Seen(
+            message=f"RC is {hops} in a message with a direct name, which no routing server needs to touch",
+            evidence=(flags_place(record, "user_header"),),
+            severity="info",
+            confidence="likely",
+            caveats=("the packet does not tell whether this is its first hop; routing servers raise RC",),
+        )
+
+
+RULE = Rule(
+    id="FLG-RC",
+    title="Count of routing servers",
+    severity="low",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.2"), SpecRef("MS-MQQB", "3.1.5.8.2")),
+    meaning="RC counts the routing servers that a message passed, at most 29. A message with a direct name "
+    "goes straight to its host, so its first sender writes 0.",
+    action="Look at whether the sender is a routing server.",
+    harmless="Routing servers raise the count on every message that they pass on.",
+    types=MESSAGES,
+    check=_check,
+)

@@ -1,0 +1,36 @@
+"""FLG-USER-RSV: reserved bits of UserHeader.Flags are set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_RESERVED = 1 << 7 | 1 << 24 | 0b111 << 29
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    flags = field(record, "user_header.flags")
+    if flags is not None and flags & _RESERVED:
+        yield Seen(
+            message=f"UserHeader.Flags is 0x{flags:08X}: the reserved bits 0x{flags & _RESERVED:08X} are set",
+            evidence=(flags_place(record, "user_header"),),
+        )
+
+
+RULE = Rule(
+    id="FLG-USER-RSV",
+    title="Reserved bits in UserHeader.Flags",
+    severity="low",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
+    meaning="Bits 7, 24 and 29 to 31 should not be set when a packet is sent; a receiver must ignore them.",
+    action="Look at what the sender is.",
+    harmless="They have no effect. A program that writes the protocol itself may set them.",
+    types=MESSAGES,
+    check=_check,
+)

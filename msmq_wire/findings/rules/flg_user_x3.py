@@ -1,0 +1,39 @@
+"""FLG-USER-X3: bit 26 or 27 of UserHeader.Flags is set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_X3 = 0x0C000000
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    flags = field(record, "user_header.flags")
+    if flags is not None and flags & _X3:
+        bits = " and ".join(str(bit) for bit in (26, 27) if flags >> bit & 1)
+        yield Seen(
+            message=f"UserHeader.Flags is 0x{flags:08X}: reserved bit {bits} set",
+            evidence=(flags_place(record, "user_header"),),
+        )
+
+
+RULE = Rule(
+    id="FLG-USER-X3",
+    title="Reserved bits 26 and 27 in UserHeader.Flags",
+    severity="high",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
+    meaning="These bits are reserved: receivers must ignore them. Two hostile packets that are public set "
+    "bit 26 and put bytes behind the last header; it seems that queue managers read one more header there.",
+    action="Find out what the sender is; check that the receiver has its updates. Look for FRM-LEFTOVER "
+    "beside this.",
+    harmless="No harmless packet with these bits is known.",
+    types=MESSAGES,
+    check=_check,
+)

@@ -1,0 +1,57 @@
+"""FPR-NUCLEI: a connection that carries the published EstablishConnection request and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import doubts_of, place_in
+from msmq_wire.sessions import Session
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_HEADER = "establish_connection_header"
+_OPEN = "the capture ends before the connection does: more may have come"
+
+
+def _check(session: Session, context: Context) -> Iterator[Seen]:
+    request = session.establish_request
+    if (
+        request is None
+        or session.client_queue_manager != SAMPLE_CLIENT
+        or session.requested_queue_manager != SAMPLE_SERVER
+        or session.parameters_request is not None
+        or session.directions[0].messages
+    ):
+        return
+    caveats = doubts_of(session, context)
+    if session.closed_by == "capture_end":
+        caveats = (*caveats, _OPEN)
+    answered = "answered" if session.establish_response else "not answered"
+    guids = (("client_guid", 20, SAMPLE_CLIENT), ("server_guid", 36, SAMPLE_SERVER))
+    yield Seen(
+        message=f"the request has both GUIDs of the published example, nothing follows it; it is {answered}",
+        evidence=tuple(
+            place_in(session, request, 0, path=f"{_HEADER}.{name}", offset=offset, length=16, data=guid)
+            for name, offset, guid in guids
+        ),
+        severity="low" if caveats else None,
+        caveats=caveats,
+    )
+
+
+RULE = Rule(
+    id="FPR-NUCLEI",
+    title="Like the nuclei template for MSMQ",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MS-MQQB", "4.1.3"),),
+    meaning="A public template for the scanner nuclei sends this request to learn whether MSMQ is there, and "
+    "sends nothing else. An answer tells the scanner yes.",
+    action="Find out who scans. Where it comes from outside, close port 1801 to it.",
+    harmless="A scan of one's own.",
+    over="session",
+    check=_check,
+)

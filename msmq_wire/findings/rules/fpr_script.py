@@ -1,0 +1,62 @@
+"""FPR-SCRIPT: a message as a small public detection script sends it."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+from msmq_wire.findings.lengths import reached
+from msmq_wire.findings.marks import Mark, marked
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_PACKET_SIZE = 233
+_NAME = "user_header.destination_queue.direct_format_name"
+_BODY = "message_properties_header.message_body"
+_OS, _QUEUE = "OS:", "\\private$\\queue\0"
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    # Without the byte that nothing claims, what is left is a message like others.
+    if context.on_wire(record) and len(reached(record.packet, "undeclared") or b"") == 1:
+        yield from marked(record, _marks(record))
+
+
+def _marks(record: Record) -> Iterator[Mark]:
+    yield "undeclared", "one byte behind the last header"
+    if reached(record.packet, "base_header.packet_size") == _PACKET_SIZE:
+        yield "base_header.packet_size", f"PacketSize is {_PACKET_SIZE}"
+    if _is_address(reached(record.packet, _NAME) or b""):
+        yield _NAME, "OS: with an address, and a private queue named queue"
+    if (reached(record.packet, _BODY) or b"").startswith(b"<?xml"):
+        yield _BODY, "the body is a string of XML"
+
+
+def _is_address(name: bytes) -> bool:
+    text = name.decode("utf-16-le", "replace")
+    if not text.startswith(_OS) or not text.endswith(_QUEUE):
+        return False
+    try:
+        ipaddress.ip_address(text[len(_OS) : -len(_QUEUE)])
+    except ValueError:
+        return False
+    return True
+
+
+RULE = Rule(
+    id="FPR-SCRIPT",
+    title="Like a small detection script",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.19.3")),
+    meaning="A small public script sends one prepared message to a port to see whether MSMQ takes it. It "
+    "counts one byte too many into PacketSize.",
+    action="Find out who sent it. Look whether a session was opened first: the script opens none.",
+    harmless="A hand-made client with the same mistake.",
+    types=("user_message",),
+    codes=("user_message.undeclared",),
+    check=_check,
+)

@@ -1,0 +1,79 @@
+"""FPR-SENSOR: a message like the anonymised sample that a sensor caught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.lengths import reached
+from msmq_wire.findings.marks import Mark, marked
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.packets.user_message import UserMessage
+
+__all__ = ["RULE"]
+
+_BIT_26 = 1 << 26
+_PACKET_SIZE = 226
+_AQ, _RQ = 2, 6
+_TYPES = 7 << 13 | 7 << 16
+_REPEATED = 0x01010101
+"""What divides a number whose four bytes are one."""
+_NUMBERS = ("time_to_be_received", "sent_time", "message_id")
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    if record.error is not None or _is_like(record.packet):
+        yield from marked(record, _marks(record))
+
+
+def _is_like(packet: UserMessage) -> bool:
+    """Whether a whole message has one of the marks."""
+    header = packet.user_header
+    return (
+        header.flags & _TYPES == _AQ << 13 | _RQ << 16
+        or bool(header.flags & _BIT_26)
+        or packet.base_header.packet_size == _PACKET_SIZE
+        or header.sent_time % _REPEATED == 0
+        or header.message_id % _REPEATED == 0
+        or header.source_queue_manager[:8] == header.source_queue_manager[8:]
+    )
+
+
+def _marks(record: Record) -> Iterator[Mark]:
+    header = reached(record.packet, "user_header")
+    flags = reached(header, "flags")
+    if flags is None:
+        return
+    if flags & _BIT_26:
+        yield "user_header.flags", "bit 26 is set"
+    if flags & _TYPES == _AQ << 13 | _RQ << 16:
+        yield "user_header.flags", f"AQ is {_AQ} and RQ is {_RQ}"
+    if reached(record.packet, "base_header.packet_size") == _PACKET_SIZE:
+        yield "base_header.packet_size", f"PacketSize is {_PACKET_SIZE}"
+    if _is_repeated(header.source_queue_manager):
+        yield "user_header.source_queue_manager", "SourceQueueManager is one letter"
+    for name in _NUMBERS:
+        if _is_repeated(getattr(header, name).to_bytes(4, "little")):
+            yield f"user_header.{name}", f"{name} is one letter"
+
+
+def _is_repeated(data: bytes) -> bool:
+    """Whether bytes are one ASCII letter again and again."""
+    return data[:1].isalpha() and data == data[:1] * len(data)
+
+
+RULE = Rule(
+    id="FPR-SENSOR",
+    title="Like a hostile sample caught by a sensor",
+    severity="high",
+    confidence="likely",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
+    meaning="A sensor that listens on port 1801 published a hostile packet, its fields overwritten with "
+    "letters. Its layout is unusual: bit 26, AQ 2 with RQ 6, and a PacketSize that is no multiple of 4.",
+    action="Find out what the sender is; check that the receiver has its updates. Look for FLG-USER-X3 and "
+    "FRM-LEFTOVER beside this.",
+    harmless="A replay of the published sample.",
+    types=("user_message",),
+    check=_check,
+)

@@ -1,0 +1,51 @@
+"""FPR-ZGRAB: an EstablishConnection request as the scanner zgrab2 sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.lengths import reached
+from msmq_wire.findings.marks import Mark, marked
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import is_from_server
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.guid import NULL_GUID
+
+__all__ = ["RULE"]
+
+_HEADER = "establish_connection_header"
+_SWAPPED = 0x1080
+"""OperatingSystem of the bytes 80 10."""
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    # A response repeats what was asked.
+    if not is_from_server(record):
+        yield from marked(record, _marks(record))
+
+
+def _marks(record: Record) -> Iterator[Mark]:
+    # That ServerGuid and padding are zero is usual in requests.
+    header = reached(record.packet, _HEADER)
+    if reached(header, "client_guid") == NULL_GUID:
+        yield f"{_HEADER}.client_guid", "ClientGuid is zero"
+    if reached(header, "time_stamp") == 0:
+        yield f"{_HEADER}.time_stamp", "TimeStamp is 0"
+    if reached(header, "operating_system") == _SWAPPED:
+        yield f"{_HEADER}.operating_system", "OperatingSystem is 80 10, its bytes swapped"
+
+
+RULE = Rule(
+    id="FPR-ZGRAB",
+    title="Like the MSMQ module of zgrab2",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MS-MQQB", "2.2.3.1"),),
+    meaning="The scanner zgrab2 sends a request with zeros for GUIDs and TimeStamp, and with the two bytes "
+    "of OperatingSystem swapped. Services that map the Internet use it.",
+    action="Find out who scans. Where it comes from outside, close port 1801 to it.",
+    harmless="A scan of one's own, or another program that leaves these fields zero.",
+    types=("establish_connection",),
+    check=_check,
+)

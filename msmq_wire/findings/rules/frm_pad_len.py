@@ -1,0 +1,46 @@
+"""FRM-PAD-LEN: the headers of a packet are not padded to multiples of 4 bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.packet_fields import USER_PACKETS, field, size_place
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_UNALIGNED = ("soap_header", "multi_queue_format_header", "compound_message_header")
+"""Headers of which no text says that they are padded."""
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    size = field(record, "base_header.packet_size")
+    if size is None or size & 3 == 0:
+        return
+    error = record.error
+    if error is not None:
+        wrong = error.code == "past-packet-size" and error.path.endswith("padding")
+    else:
+        wrong = bool(record.packet.undeclared) or all(field(record, name) is None for name in _UNALIGNED)
+    if wrong:
+        yield Seen(
+            message=f"PacketSize is {size}, no multiple of 4: a byte too many or padding left out",
+            evidence=(size_place(record),),
+        )
+
+
+RULE = Rule(
+    id="FRM-PAD-LEN",
+    title="Headers that are not padded to 4 bytes",
+    severity="medium",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.19.3")),
+    meaning="Each header is a multiple of 4 bytes, padding counted, and so is their sum. Queue managers "
+    "keep to it; packets made by hand often do not.",
+    action="Look at what the sender is.",
+    harmless="A program that writes the protocol itself. One public probe sends a byte too many, PacketSize "
+    "233.",
+    types=USER_PACKETS,
+    check=_check,
+)

@@ -1,0 +1,65 @@
+"""FRM-SIG: a packet must start here, and its signature or version is another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.packet_fields import PACKETS
+from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, VERSION_NUMBER
+from msmq_wire.wire.stream import counted
+
+__all__ = ["RULE"]
+
+_VERSION = ("base_header.version-number",)
+_BASE_HEADER = 16
+LATE = "the beginning of the connection was not captured: what looks like a packet may be none"
+
+
+def starts_like_a_packet(data: bytes) -> bool:
+    """Whether bytes without the signature are a BaseHeader otherwise: version and a possible PacketSize."""
+    size = int.from_bytes(data[8:12], "little")
+    return data[:1] == bytes([VERSION_NUMBER]) and len(data) >= _BASE_HEADER <= size <= MAX_PACKET_SIZE
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    if record.type != "gap":
+        if record.anomalies:
+            for _, place in broken(record, _VERSION):
+                version = record.packet.base_header.version_number
+                yield Seen(message=f"VersionNumber is 0x{version:02X}, it must be 0x10", evidence=(place,))
+    elif record.reason == "no-signature" and not context.lossy(record.stream):
+        shown = evidence_of(record, data=record.remainder)
+        started = context.started(record.stream)
+        if record.offset and starts_like_a_packet(record.remainder):
+            signature = record.remainder[4:8].hex(" ")
+            yield Seen(
+                message=f"behind a packet stands a BaseHeader whose signature is {signature}",
+                evidence=(shown,),
+                severity=None if started else "low",
+                caveats=() if started else (LATE,),
+            )
+        elif started and not record.offset:
+            yield Seen(
+                message=f"this side begins with {counted(record.length)}, no packet of MSMQ",
+                evidence=(shown,),
+                severity="low",
+                caveats=("nothing before them shows that this side speaks MSMQ",),
+            )
+
+
+RULE = Rule(
+    id="FRM-SIG",
+    title="No packet where one must start",
+    severity="medium",
+    spec=(SpecRef("MS-MQQB", "3.1.5.1.2"), SpecRef("MS-MQMQ", "2.2.19.1")),
+    meaning="Every packet begins with version 0x10 and the signature LIOR. A queue manager that finds "
+    "something else closes the session.",
+    action="Look at the bytes: another protocol on the port, a scanner, or a sender that builds packets by "
+    "hand.",
+    harmless="Another service uses the port. What follows bytes that were not captured is not judged.",
+    types=("gap", *PACKETS),
+    check=_check,
+)

@@ -1,0 +1,34 @@
+"""FRM-SIZE-MAX: a packet claims more than 4 MiB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = ("base_header.packet-size-maximum",)
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for _, place in broken(record, _CODES):
+        size = record.packet.base_header.packet_size
+        yield Seen(message=f"PacketSize is {size}, the largest allowed is 4194304", evidence=(place,))
+
+
+RULE = Rule(
+    id="FRM-SIZE-MAX",
+    title="PacketSize above the maximum",
+    severity="medium",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
+    meaning="No queue manager sends a packet of more than 4 MiB; one that is asked to read it closes the "
+    "session.",
+    action="Look at what the sender is: a packet like this is made by hand, or the stream lost its place "
+    "before it.",
+    harmless="Bytes of a service that is not MSMQ, if the capture begins in the middle of a connection.",
+    codes=_CODES,
+    check=_check,
+)

@@ -1,0 +1,40 @@
+"""FRM-SIZE-MIN: a packet claims less than its headers take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.packet_fields import PACKETS, field, least_size, size_place
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    # A packet that is too small for its headers does not decode.
+    if record.error is None:
+        return
+    size = field(record, "base_header.packet_size")
+    least = least_size(record)
+    if size is not None and size < least:
+        yield Seen(
+            message=f"PacketSize is {size}, the headers of this packet take at least {least}",
+            evidence=(size_place(record),),
+        )
+
+
+RULE = Rule(
+    id="FRM-SIZE-MIN",
+    title="PacketSize below the size of the headers",
+    severity="medium",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
+    meaning="PacketSize counts all headers of a packet, so it cannot be smaller than those that it must "
+    "have: 120 bytes in a message, 572 in EstablishConnection. A receiver that believes it loses its place "
+    "in the stream.",
+    action="Look at what the sender is: no queue manager writes such a size.",
+    harmless="Bytes that look like a packet, behind a hole in the capture.",
+    types=PACKETS,
+    check=_check,
+)

@@ -1,0 +1,40 @@
+"""FRM-SIZE-STREAM: what follows a packet starts no other one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rules.frm_sig import LATE, starts_like_a_packet
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.stream import counted
+
+__all__ = ["RULE"]
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    behind_a_packet = record.reason == "no-signature" and record.offset and not context.lossy(record.stream)
+    if behind_a_packet and not starts_like_a_packet(record.remainder):
+        started = context.started(record.stream)
+        yield Seen(
+            message=f"{counted(record.length)} behind the end that PacketSize sets start no packet",
+            evidence=(evidence_of(record, data=record.remainder),),
+            severity=None if started else "low",
+            caveats=() if started else (LATE,),
+        )
+
+
+RULE = Rule(
+    id="FRM-SIZE-STREAM",
+    title="Bytes between two packets",
+    severity="medium",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.20.4")),
+    meaning="A packet ends where PacketSize says, or 16 bytes later if it has a SessionHeader; the next one "
+    "starts there. Here it does not, so PacketSize is too small or something was put in between.",
+    action="Look at the packet before these bytes: do they continue its body?",
+    harmless="A program that counts the size of its packets wrongly: one known packet says 226 and sends "
+    "230 bytes.",
+    types=("gap",),
+    check=_check,
+)

@@ -1,0 +1,46 @@
+"""FRM-TRUNC: a stream ends inside a packet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.packet_fields import PACKETS, field
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE
+
+__all__ = ["RULE"]
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    if record.error is None or record.error.code != "missing-bytes" or not context.on_wire(record):
+        return
+    size = field(record, "base_header.packet_size")
+    if size is not None and size > MAX_PACKET_SIZE:
+        return
+    whole = "" if size is None else f" of {size} bytes"
+    lossy = context.lossy(record.stream)
+    yield Seen(
+        message=f"the bytes of a packet{whole} end after {record.length}",
+        evidence=(evidence_of(record, record.error.path, record.error.offset),),
+        severity="info" if lossy else None,
+        confidence="guess" if lossy else None,
+        caveats=("bytes of this connection are missing from the capture",) if lossy else (),
+    )
+
+
+RULE = Rule(
+    id="FRM-TRUNC",
+    title="The stream ends inside a packet",
+    severity="low",
+    confidence="likely",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
+    meaning="The rest of the packet never came. A receiver drops what it has; a sender that keeps to the "
+    "protocol sends the message again in its next session.",
+    action="Look at how the connection ended, and whether the message came again.",
+    harmless="The capture stopped first, or the connection was closed or lost while the packet was on its "
+    "way.",
+    types=PACKETS,
+    check=_check,
+)

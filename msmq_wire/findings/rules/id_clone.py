@@ -1,0 +1,98 @@
+"""ID-CLONE: one queue manager GUID at two addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import msgspec
+
+from msmq_wire.findings.finding import Evidence, Severity
+from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER
+from msmq_wire.findings.networks import host_of
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import place_in
+from msmq_wire.sessions import Session, Story
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+
+__all__ = ["RULE"]
+
+_SHOWN = 8
+_NO_HOST = (NULL_GUID, SAMPLE_CLIENT, SAMPLE_SERVER)
+"""Scanners use these from everywhere; they have findings of their own."""
+_HEADER = "establish_connection_header"
+_GUIDS = (("client_guid", 20), ("server_guid", 36))
+
+
+class _Use(msgspec.Struct):
+    """When an address used a GUID, by numbers of records, and where it did so first."""
+
+    first: int
+    last: int
+    place: Evidence
+
+
+def _check(story: Story, context: Context) -> Iterator[Seen]:
+    uses: dict[GUID, dict[str, _Use]] = {}
+    for session in story.sessions:
+        for direction in (0, 1):
+            _note(uses, session, direction)
+    for guid, of_guid in uses.items():
+        if len(of_guid) > 1:
+            yield _seen(guid, of_guid)
+
+
+def _note(uses: dict[GUID, dict[str, _Use]], session: Session, direction: int) -> None:
+    moment = (session.establish_request, session.establish_response)[direction]
+    guid = (session.client_queue_manager, session.server_queue_manager)[direction]
+    if moment is None or guid is None or guid in _NO_HOST:
+        return
+    of_guid = uses.setdefault(guid, {})
+    host = host_of((session.client, session.server)[direction])
+    known = of_guid.get(host)
+    if known is not None:
+        known.last = max(known.last, session.last.record)
+        return
+    name, offset = _GUIDS[direction]
+    place = place_in(
+        session, moment, direction, path=f"{_HEADER}.{name}", offset=offset, length=16, data=guid
+    )
+    of_guid[host] = _Use(first=moment.record, last=session.last.record, place=place)
+
+
+def _seen(guid: GUID, of_guid: dict[str, _Use]) -> Seen:
+    hosts = list(of_guid)
+    severity, caveats = _weight(of_guid)
+    more = f" and {len(hosts) - _SHOWN} more" if len(hosts) > _SHOWN else ""
+    return Seen(
+        message=f"queue manager {guid} is at {', '.join(hosts[:_SHOWN])}{more}",
+        evidence=tuple(use.place for use in of_guid.values())[:_SHOWN],
+        severity=severity,
+        caveats=caveats,
+    )
+
+
+def _weight(of_guid: dict[str, _Use]) -> tuple[Severity | None, tuple[str, ...]]:
+    if len({":" in host for host in of_guid}) == len(of_guid):
+        return "info", ("one address is IPv4, the other IPv6: it may be one host",)
+    uses = sorted(of_guid.values(), key=lambda use: use.first)
+    if all(one.last < other.first for one, other in pairwise(uses)):
+        return "low", ("one address follows the other: the host may have got a new one",)
+    return None, ()
+
+
+RULE = Rule(
+    id="ID-CLONE",
+    title="One queue manager at two addresses",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MS-MQQB", "2.2.3.1"), SpecRef("MS-MQQB", "3.1.5.3.1")),
+    meaning="Every installation has a GUID of its own. Hosts that were cloned with MSMQ installed share "
+    "one, and acknowledgments and duplicates get mixed up between them.",
+    action="Compare QMId in the registry of both hosts; install MSMQ anew on one of them.",
+    harmless="NAT, a cluster that moved, a host with several addresses, a new lease of DHCP, or a capture "
+    "on both sides of a router that changes addresses.",
+    over="story",
+    check=_check,
+)

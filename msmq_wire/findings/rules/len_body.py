@@ -1,0 +1,65 @@
+"""LEN-BODY: the sizes of body and extension reach past the packet or contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.musts import Anomaly
+
+__all__ = ["RULE"]
+
+_WRAP = "message_properties_header.sizes-wrap"
+_CODES = (
+    "message_properties_header.allocation-body-size",
+    "message_properties_header.allocation-body-size-maximum",
+    _WRAP,
+)
+_MEASURES = {
+    "message_properties_header.extension_data": "message_properties_header.extension_size",
+    "message_properties_header.message_body": "message_properties_header.message_size",
+}
+
+
+def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
+    header = reached(record.packet, "message_properties_header")
+    if anomaly.code == _WRAP:
+        return anomaly.message, "high"
+    if anomaly.code == _CODES[0]:
+        sizes = f"AllocationBodySize {header.allocation_body_size} is below MessageSize {header.message_size}"
+        return sizes, None
+    size = record.packet.base_header.packet_size
+    return f"AllocationBodySize {header.allocation_body_size} is above PacketSize {size}", None
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    return lying_lengths(
+        record,
+        context,
+        codes=_CODES,
+        measures=_MEASURES,
+        severity="medium",
+        of_errors="high",
+        explain=_explain,
+    )
+
+
+RULE = Rule(
+    id="LEN-BODY",
+    title="Sizes of the body contradict the packet",
+    severity="medium",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
+    meaning="MessageSize is what the body takes in the packet, AllocationBodySize what a receiver sets "
+    "aside for it, at least as much. Body and extension that reach past the packet (high) make a careless "
+    "receiver copy what is not of this message.",
+    action="Find out what the sender is, and what the receiver did after this packet.",
+    harmless="A client of another make that leaves AllocationBodySize 0. A body that remote read cut on "
+    "request is not judged.",
+    types=("user_message", "message_packet", "order_ack", "final_ack"),
+    codes=(*_CODES, *UNREADABLE),
+    check=_check,
+)

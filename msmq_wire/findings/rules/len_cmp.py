@@ -1,0 +1,58 @@
+"""LEN-CMP: the sizes in CompoundMessageHeader reach past the packet or past each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.musts import Anomaly
+
+__all__ = ["RULE"]
+
+_OUTSIDE = ("compound_message_header.message-body", "compound_message_header.message-body-wrap")
+# What the HTTP message says of itself is something else: still inside the packet.
+_OTHERWISE = (
+    "compound_message_header.http-body-size",
+    "compound_message_header.msg-body-offset",
+    "compound_message_header.msg-body-size",
+)
+_CODES = (*_OUTSIDE, "compound_message_header.http-body-size-wrap", *_OTHERWISE)
+_MEASURES = {"compound_message_header.data": "compound_message_header.http_body_size"}
+
+
+def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
+    if anomaly.code in _OTHERWISE:
+        return anomaly.message, "medium"
+    header = reached(record.packet, "compound_message_header")
+    if anomaly.code not in _OUTSIDE:
+        return anomaly.message, None
+    return (
+        f"MsgBodyOffset {header.msg_body_offset} and MsgBodySize {header.msg_body_size} end behind "
+        f"HTTPBodySize {header.http_body_size}"
+    ), None
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    return lying_lengths(record, context, codes=_CODES, measures=_MEASURES, severity="high", explain=_explain)
+
+
+RULE = Rule(
+    id="LEN-CMP",
+    title="Sizes in CompoundMessageHeader contradict the packet",
+    severity="high",
+    spec=(SpecRef("MS-MQRR", "2.2.5.1.2.2"),),
+    meaning="HTTPBodySize says how long the HTTP message in a packet is, MsgBodyOffset and MsgBodySize "
+    "where the body lies in it. Numbers that end outside make a reader take bytes that are not of this "
+    "message.",
+    action="Find out who wrote the packet. In a message that was read from a queue, look at the SRMP "
+    "message that came for it.",
+    harmless="A message that a proxy changed on its way; then the sizes disagree with the HTTP message, but "
+    "stay inside the packet (medium).",
+    types=("user_message", "message_packet"),
+    codes=(*_CODES, *UNREADABLE),
+    check=_check,
+)

@@ -1,0 +1,47 @@
+"""LEN-ENV: the length of an SRMP envelope reaches past its packet, or wraps when it is doubled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.musts import Anomaly
+
+__all__ = ["RULE"]
+
+_CODES = ("srmp_envelope_header.data-length-wrap",)
+_MEASURES = {"srmp_envelope_header.data": "srmp_envelope_header.data_length"}
+
+
+def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
+    length = reached(record.packet, anomaly.path)
+    wrapped = f"DataLength is {length:#010x}: twice as much, in bytes, wraps in 32 bits"
+    return f"{wrapped}, which matches the published condition of CVE-2023-21554", None
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    return lying_lengths(record, context, codes=_CODES, measures=_MEASURES, severity="high", explain=_explain)
+
+
+RULE = Rule(
+    id="LEN-ENV",
+    title="Length of an SRMP envelope past its packet",
+    severity="high",
+    confidence="published",
+    spec=(SpecRef("MS-MQRR", "2.2.5.1.2.1"),),
+    meaning="DataLength counts characters of two bytes. A receiver that doubles it in 32 bits takes the "
+    "next header from a wrong place when the number is 0x80000000 or more; a smaller one that reaches past "
+    "the packet breaks the same field without the wrap.",
+    action="Find out what the sender is; check that the receiver has the fixes of April 2023; look at what "
+    "the receiver did after this packet.",
+    harmless="Scanners send such a packet to see whether a host has the fix. Their variants set the top bit "
+    "only, so that the low bits are a right length.",
+    cves=("CVE-2023-21554",),
+    types=("user_message", "message_packet"),
+    codes=(*_CODES, *UNREADABLE),
+    check=_check,
+)

@@ -1,0 +1,46 @@
+"""LEN-EXT: the headers at the end of a stored message have other sizes than they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.lengths import UNREADABLE, lying_lengths
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = (
+    "extension_header.header-size",
+    "message_packet.remaining-headers-size",
+    "subqueue_header.header-size",
+    "dead_letter_header.header-size",
+    "extended_address_header.header-size",
+)
+_MEASURES = {
+    "extension_header.": "extension_header.header_size",
+    "subqueue_header.": "extension_header.remaining_headers_size",
+    "dead_letter_header.": "dead_letter_header.header_size",
+    "extended_address_header.": "extension_header.remaining_headers_size",
+}
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    return lying_lengths(record, context, codes=_CODES, measures=_MEASURES, severity="medium")
+
+
+RULE = Rule(
+    id="LEN-EXT",
+    title="Sizes of trailing headers do not fit",
+    severity="medium",
+    spec=(SpecRef("MS-MQRR", "2.2.5.2"),),
+    meaning="A server adds headers to a message that is read remotely and says their sizes in "
+    "ExtensionHeader and in each of them. Other numbers make a reader take them from a wrong place.",
+    action="Find out what answers remote reads on this host.",
+    harmless="A server of another make. Headers that are left out, and Flags 0 without any, are seen and "
+    "not judged.",
+    types=("message_packet",),
+    codes=(*_CODES, *UNREADABLE),
+    check=_check,
+)

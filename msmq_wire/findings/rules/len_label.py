@@ -1,0 +1,49 @@
+"""LEN-LABEL: a label that is too long, reaches past its packet, or does not end with its only NUL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.musts import Anomaly
+
+__all__ = ["RULE"]
+
+_LENGTH = "message_properties_header.label-length"
+_CODES = (_LENGTH, "message_properties_header.label")
+_MEASURES = {"message_properties_header.label": "message_properties_header.label_length"}
+
+
+def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
+    header = reached(record.packet, "message_properties_header")
+    if anomaly.code == _LENGTH:
+        return f"LabelLength is {header.label_length}, the largest allowed is 250", None
+    if header.label.terminated:
+        return "there is a NUL inside the label", None
+    return "there is no NUL at the end of the label", None
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    return lying_lengths(
+        record, context, codes=_CODES, measures=_MEASURES, severity="medium", explain=_explain
+    )
+
+
+RULE = Rule(
+    id="LEN-LABEL",
+    title="Label without its right end",
+    severity="medium",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
+    meaning="LabelLength counts the characters of the label with the NUL that ends it, at most 250. A "
+    "reader that looks for the NUL, and one that counts, see different labels; one that reaches past the "
+    "packet is refused.",
+    action="Find out what the sender is: queue managers write labels right.",
+    harmless="A client of another make that leaves the NUL out. Lone surrogates are allowed and not judged.",
+    types=("user_message", "message_packet", "order_ack", "final_ack"),
+    codes=(*_CODES, *UNREADABLE),
+    check=_check,
+)

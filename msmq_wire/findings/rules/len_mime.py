@@ -1,0 +1,35 @@
+"""LEN-MIME: the Content-Length of a part of an SRMP message is not what its delimiters enclose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.lengths import lying_lengths
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = ("mime.content-length", "mime.delimiter-inside")
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    return lying_lengths(record, context, codes=_CODES, measures={}, severity="medium")
+
+
+RULE = Rule(
+    id="LEN-MIME",
+    title="Content-Length of a MIME part is not its size",
+    severity="medium",
+    spec=(SpecRef("MC-MQSRM", "2.2.2"),),
+    meaning="Every part of an SRMP message says its size, and delimiters enclose it. Where the two differ, "
+    "two readers may take another body from the same message.",
+    action="Compare what the receiving application got with the parts shown here; find out what the sender "
+    "is.",
+    harmless="A proxy that rewrites line ends changes the bytes and not the numbers. Hand-made test "
+    "requests often have wrong numbers.",
+    types=("srmp_message", "srmp_receipt"),
+    codes=_CODES,
+    check=_check,
+)

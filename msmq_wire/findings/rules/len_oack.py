@@ -1,0 +1,53 @@
+"""LEN-OACK: an order acknowledgment or final acknowledgment whose body is not 36 bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.lengths import doubts, place_of, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.packets.acknowledgment import is_order_queue
+from msmq_wire.wire.types.enumerations import MessageClass
+
+__all__ = ["RULE"]
+
+_SIZE = 36
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    properties = reached(record.packet, "message_properties_header")
+    size = reached(properties, "message_size")
+    if size is None or size == _SIZE:
+        return ()
+    # By [MS-MQQB] 3.1.5.1.1 an OrderAck of another size is a user message.
+    if record.type == "user_message" and not (
+        properties.message_class == MessageClass.MQMSG_CLASS_ORDER_ACK
+        and is_order_queue(record.packet.user_header)
+    ):
+        return ()
+    caveats = doubts(record, context)
+    seen = Seen(
+        message=f"MessageSize is {size}, it must be {_SIZE}",
+        evidence=(place_of(record, "message_properties_header.message_size"),),
+        severity="low" if caveats else None,
+        caveats=caveats,
+    )
+    return (seen,)
+
+
+RULE = Rule(
+    id="LEN-OACK",
+    title="Acknowledgment whose body is not 36 bytes",
+    severity="medium",
+    spec=(SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5")),
+    meaning="OrderAck and FinalAck name a place in a transactional stream in 36 bytes. Another size leaves "
+    "the sender without that place: it goes on waiting, or reads what is not there.",
+    action="Find out what sends acknowledgments for this host; look for transactional messages that stay "
+    "unconfirmed.",
+    harmless="An ordinary message that was sent to order_queue$ by mistake with the class of an "
+    "acknowledgment.",
+    types=("user_message", "final_ack"),
+    check=_check,
+)

@@ -1,0 +1,37 @@
+"""LEN-SOAP: a length in SoapHeader reaches past the packet, or wraps when it is doubled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.lengths import UNREADABLE, lying_lengths
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = ("soap_header.header-size-wrap", "soap_header.body-size-wrap")
+_MEASURES = {
+    "soap_header.header": "soap_header.header_data_length",
+    "soap_header.body": "soap_header.body_data_length",
+}
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    return lying_lengths(record, context, codes=_CODES, measures=_MEASURES, severity="high")
+
+
+RULE = Rule(
+    id="LEN-SOAP",
+    title="Length in SoapHeader past its packet",
+    severity="high",
+    spec=(SpecRef("MS-MQMQ", "2.2.20.7"),),
+    meaning="HeaderDataLength and BodyDataLength count characters of two bytes. One that reaches past the "
+    "packet, or wraps in 32 bits when it is doubled, leads a careless receiver out of the packet.",
+    action="Find out what the sender is and whether it is meant to send SOAP headers at all.",
+    harmless="An application or a bridge that counts bytes where characters are counted.",
+    types=("user_message", "message_packet"),
+    codes=(*_CODES, *UNREADABLE),
+    check=_check,
+)

@@ -1,0 +1,54 @@
+"""PNG-COOKIE: an answer to a ping that nobody sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.sessions import Story
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_EARLY = 10 * 1_000_000_000
+"""Nanoseconds at the start of a capture in which an answer may be to a request before it."""
+
+
+def _check(story: Story, context: Context) -> Iterator[Seen]:
+    for ping in story.pings:
+        answer = ping.response
+        if answer is None or ping.request is not None:
+            continue
+        early = answer.time is None or story.first is None or answer.time - story.first < _EARLY
+        place = Evidence(
+            record=answer.record,
+            frames=() if answer.frame is None else (answer.frame,),
+            time=answer.time,
+            src=ping.server,
+            dst=ping.client,
+            path="cookie",
+            offset=4,
+            length=4,
+        )
+        yield Seen(
+            message=f"{ping.server} answers {ping.client} with cookie {ping.cookie}, which was never asked",
+            evidence=(place,),
+            severity="low" if early else None,
+            caveats=("the request may have been sent before the capture began",) if early else (),
+        )
+
+
+RULE = Rule(
+    id="PNG-COOKIE",
+    title="An answer to a ping that nobody sent",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MS-MQQB", "2.2.7"),),
+    meaning="The cookie ties an answer to its request. An answer without one belongs to no exchange of "
+    "the client, or its request was not captured.",
+    action="Look whether the capture sees both directions; else find out what sends the answer.",
+    harmless="A capture that began late, or that sees one direction only.",
+    over="story",
+    check=_check,
+)

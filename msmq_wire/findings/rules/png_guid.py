@@ -1,0 +1,61 @@
+"""PNG-GUID: the queue manager that answers the ping is not the one that answers the connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.sessions import Moment, Session
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.guid import NULL_GUID
+
+__all__ = ["RULE"]
+
+_SERVER_GUID = "establish_connection_header.server_guid"
+
+
+def _check(session: Session, context: Context) -> Iterator[Seen]:
+    ping, found = session.ping, session.server_queue_manager
+    if ping is None or ping.response is None or session.establish_response is None:
+        return
+    told = ping.server_queue_manager
+    if told is None or found is None or NULL_GUID in (told, found) or told == found:
+        return
+    if told == session.requested_queue_manager:
+        # That the answer differs from the request is said by SES-GUID.
+        return
+    yield Seen(
+        message=f"the ping is answered by {told}, the connection by {found}",
+        evidence=(
+            _place(session, ping.response, ping.server, "qm_guid", 8),
+            _place(session, session.establish_response, session.server, _SERVER_GUID, 36),
+        ),
+    )
+
+
+def _place(session: Session, moment: Moment, server: str, path: str, offset: int) -> Evidence:
+    return Evidence(
+        capture=session.capture,
+        record=moment.record,
+        frames=() if moment.frame is None else (moment.frame,),
+        time=moment.time,
+        src=server,
+        dst=session.client,
+        path=path,
+        offset=offset,
+        length=16,
+    )
+
+
+RULE = Rule(
+    id="PNG-GUID",
+    title="Ping and connection are answered by different queue managers",
+    severity="low",
+    spec=(SpecRef("MS-MQQB", "2.2.7"), SpecRef("MS-MQQB", "3.1.5.3.2")),
+    meaning="The GUIDs of one host should be one. Two queue managers answer for the address.",
+    action="Find out which host has which GUID; a cloned installation is one reason.",
+    harmless="Several hosts behind one address: NAT, clusters, load balancers.",
+    over="session",
+    check=_check,
+)

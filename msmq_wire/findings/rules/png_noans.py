@@ -1,0 +1,46 @@
+"""PNG-NOANS: a ping that nobody answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.sessions import Story
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(story: Story, context: Context) -> Iterator[Seen]:
+    for ping in story.pings:
+        if ping.request is None or ping.response is not None:
+            continue
+        asked = ping.request
+        message = f"{ping.client} asks {ping.server} {ping.requests} times, cookie {ping.cookie}: no answer"
+        if ping.unreachable is not None:
+            message += ", but ICMP says that the port is not reached"
+        place = Evidence(
+            record=asked.record,
+            frames=() if asked.frame is None else (asked.frame,),
+            time=asked.time,
+            src=ping.client,
+            dst=ping.server,
+            path="cookie",
+            offset=4,
+            length=4,
+        )
+        yield Seen(message=message, evidence=(place,))
+
+
+RULE = Rule(
+    id="PNG-NOANS",
+    title="A ping without an answer",
+    severity="info",
+    spec=(SpecRef("MS-MQQB", "2.2.7"), SpecRef("MS-MQQB", "3.1.5.2.2")),
+    meaning="The sender waits for the answer before it connects: each ping costs it time.",
+    action="Look whether TCP 1801 is reached; the answer to the ping is not needed for that.",
+    harmless="Windows Vista and later do not answer pings unless they are told to.",
+    over="story",
+    check=_check,
+)

@@ -1,0 +1,40 @@
+"""PNG-RF: a queue manager refuses a connection in its answer to a ping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
+
+__all__ = ["RULE"]
+
+_PORT = ":3527"
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    ping = record.packet
+    if not isinstance(ping, Ping) or ping.signature != PING_SIGNATURE:
+        return
+    if not str(record.src).endswith(_PORT) or str(record.dst).endswith(_PORT):
+        return
+    if ping.bit("rf"):
+        yield Seen(
+            message=f"{record.src} answers that it refuses connections",
+            evidence=(evidence_of(record, "flags", 0, 2, ping.flags.to_bytes(2, "little")),),
+        )
+
+
+RULE = Rule(
+    id="PNG-RF",
+    title="A ping is answered with a refusal",
+    severity="info",
+    spec=(SpecRef("MS-MQQB", "2.2.7"),),
+    meaning="The queue manager is there and does not want this client: messages wait until it does.",
+    action="Look at the number of sessions and licences on the server.",
+    harmless="A limit that was reached for a while.",
+    types=("ping",),
+    check=_check,
+)

@@ -1,0 +1,39 @@
+"""PNG-SIG: a datagram on the port of pings that is not a right one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = ("ping.signature",)
+_SIZE = 24
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for _, place in broken(record, _CODES):
+        signature = record.packet.signature
+        yield Seen(message=f"Signature is 0x{signature:04x}, not 0x5548", evidence=(place,))
+    if record.length != _SIZE:
+        yield Seen(
+            message=f"the datagram has {record.length} bytes, a ping has {_SIZE}",
+            evidence=(evidence_of(record),),
+            caveats=("the capture may have cut it",) if record.length < _SIZE else (),
+        )
+
+
+RULE = Rule(
+    id="PNG-SIG",
+    title="A datagram on UDP 3527 that is no right ping",
+    severity="low",
+    spec=(SpecRef("MS-MQQB", "2.2.7"),),
+    meaning="A ping is 24 bytes with 0x5548 in the third and fourth.",
+    action="Look at what else uses the port; scanners send the bytes of the signature the other way round.",
+    harmless="Another service on this port.",
+    types=("ping",),
+    check=_check,
+)

@@ -1,0 +1,52 @@
+"""RPC-ANON: calls without authentication from another network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.networks import host_of, is_outside
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.rpc.security import AuthenticationLevel
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_INTERFACES = ("qmcomm", "qmcomm2", "qm2qm")
+_ALWAYS_OPEN = ("R_QMGetRTQMServerPort", "RemoteQMGetQMQMServerPort", "RemoteQmGetVersion")
+"""Methods that anybody may call: ports and versions."""
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    call = record.packet
+    if call.interface not in _INTERFACES or call.auth_level > AuthenticationLevel.NONE:
+        return
+    if call.method is None or call.method in _ALWAYS_OPEN or call.opened_frame is not None:
+        return
+    if not is_outside(record.src, record.dst):
+        return
+    refused = call.fault or bool(call.status)
+    caveats = ["that the client is outside is told from its address alone"]
+    if refused:
+        caveats.append("the server refused the call")
+    yield Seen(
+        message=f"{host_of(record.src)} calls {call.method} without authentication",
+        evidence=(evidence_of(record, "auth_level"),),
+        severity="low" if refused else None,
+        caveats=tuple(caveats),
+    )
+
+
+RULE = Rule(
+    id="RPC-ANON",
+    title="Queue calls without authentication from another network",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MS-MQMP", "5.1"), SpecRef("MS-MQQP", "5.1")),
+    meaning="The interfaces for dependent clients may be called by anybody; what protects a queue then is "
+    "its access list and the firewall. A client of a public address passed the firewall.",
+    action="Close ports 135, 2101, 2103 and 2105 to other networks; look at the access lists of the queues.",
+    harmless="The protocol allows it; sites with public addresses of their own have such clients.",
+    types=("rpc_call",),
+    check=_check,
+)

@@ -1,0 +1,64 @@
+"""RPC-FMTLEN: a call names a queue with a longer name than a queue can have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.call_queues import path_names, split_path
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_QUEUE, _COMPUTER = 124, 256
+_FIRST, _LONG_PATH = 128, 4096
+_DELETE_OBJECT, _CREATE_OBJECT = 9, 6
+"""Opnums of qmcomm that the published conditions name."""
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for path, text in path_names(record):
+        if len(text) <= 2 * _FIRST:
+            continue
+        computer, queue = split_path(text.text)
+        if len(computer) <= _COMPUTER and len(queue) <= _QUEUE:
+            continue
+        part = f"the queue name has {len(queue)} characters, the limit is {_QUEUE}"
+        if len(computer) > _COMPUTER:
+            part = f"the computer name has {len(computer)} characters, the limit is {_COMPUTER}"
+        cve = _published(record, path, len(text) // 2)
+        yield Seen(
+            message=f"{part}: matches the published condition of {cve}" if cve else part,
+            evidence=(evidence_of(record, path, 0, len(text), text),),
+            confidence="published" if cve else None,
+            cves=(cve,) if cve else (),
+        )
+
+
+def _published(record: Record, path: str, characters: int) -> str:
+    """The CVE whose published condition a name that is too long matches, empty where it is none."""
+    call = record.packet
+    if call.interface != "qmcomm" or not path.startswith("request."):
+        return ""
+    if call.opnum == _DELETE_OBJECT and path.endswith(".m_p_direct_id"):
+        return "CVE-2005-0059"
+    if call.opnum == _CREATE_OBJECT and path.endswith(".lpwcs_path_name") and characters > _LONG_PATH:
+        return "CVE-2007-3039"
+    return ""
+
+
+RULE = Rule(
+    id="RPC-FMTLEN",
+    title="Name of a queue too long",
+    severity="high",
+    spec=(SpecRef("MS-MQMQ", "2.1.1"), SpecRef("MS-MQMQ", "2.1.2")),
+    meaning="A queue name has at most 124 characters, a computer name at most 256. Two old public bugs are "
+    "reached by longer names in qmcomm: opnum 9 with a direct format name, opnum 6 with a path name.",
+    action="Look at the client and at the text; check that the server has the fixes of MS05-017 "
+    "and MS07-065.",
+    harmless="A program that builds names from unchecked input.",
+    cves=("CVE-2005-0059", "CVE-2007-3039"),
+    types=("rpc_call",),
+    check=_check,
+)

@@ -1,0 +1,55 @@
+"""RPC-FRAG: fragments and calls that do not fit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_HEADLESS = "the first fragment was not captured"
+_UNASKED = "the request was not captured"
+_NO_PDU = "no-pdu"
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    # What was not captured explains all of this.
+    if not context.started(record.stream) or context.lossy(record.stream):
+        return
+    if record.type == "gap":
+        if record.missing == 0 and record.reason == _NO_PDU:
+            yield Seen(
+                message=f"{record.length} bytes between PDUs are in none",
+                evidence=(evidence_of(record, "", record.offset, record.length, record.remainder),),
+            )
+        return
+    note = record.packet.note
+    if not note:
+        return
+    if _HEADLESS in note:
+        yield Seen(
+            message=f"call {record.packet.call_id} has a fragment and no first one before it",
+            evidence=(evidence_of(record, "call_id"),),
+        )
+    elif _UNASKED in note:
+        yield Seen(
+            message=f"call {record.packet.call_id} is answered and was not asked, or was answered before",
+            evidence=(evidence_of(record, "call_id"),),
+        )
+
+
+RULE = Rule(
+    id="RPC-FRAG",
+    title="Fragments of calls that do not fit",
+    severity="medium",
+    spec=(SpecRef("MS-RPCE", "2.2.2.6"),),
+    meaning="In a connection without a byte missing, a fragment continues nothing, an answer has no "
+    "question, or a length leads to bytes that are no PDU.",
+    action="Look at the side that sent it: the RPC runtime of Windows does not.",
+    harmless="A capture that lost frames without a trace, or a middlebox that changes the stream.",
+    types=("rpc_call", "gap"),
+    check=_check,
+)

@@ -1,0 +1,54 @@
+"""RPC-LEVEL: remote read without encryption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.rpc.security import AuthenticationLevel
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_LEVELS = {level.value: level.name for level in AuthenticationLevel}
+_PORT_GETTER = 0
+_OPENS = ("R_OpenQueue", "R_OpenQueueForMove")
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    call = record.packet
+    if call.interface != "RemoteRead" or call.auth_level >= AuthenticationLevel.PKT_PRIVACY:
+        return
+    # One finding for each open queue: the calls on its handle say nothing new.
+    if call.opnum is None or call.opnum == _PORT_GETTER or call.opened_frame is not None:
+        return
+    if call.guessed and call.method not in _OPENS:
+        return
+    level = _LEVELS.get(call.auth_level, str(call.auth_level))
+    method = call.method or f"opnum {call.opnum}"
+    refused = call.fault or bool(call.status)
+    caveats = ["the server refused the call"] if refused else []
+    if call.guessed:
+        caveats.append("the bind was not captured: interface and method are guesses")
+    yield Seen(
+        message=f"{method} is called at level {level}, the minimum is PKT_PRIVACY",
+        evidence=(evidence_of(record, "auth_level"),),
+        severity="low" if caveats else None,
+        confidence="likely" if call.guessed else None,
+        caveats=tuple(caveats),
+    )
+
+
+RULE = Rule(
+    id="RPC-LEVEL",
+    title="Remote read below packet privacy",
+    severity="medium",
+    spec=(SpecRef("MS-MQRR", "3.1.4.2"), SpecRef("MS-MQRR", "5.1")),
+    meaning="Messages and queue names pass in the clear, and below integrity they can be changed on the way. "
+    "A server demands packet privacy unless it was told otherwise.",
+    action="Look for the registry values that relax the RPC level of Message Queuing, and take them back.",
+    harmless="Windows Server 2003, workgroup computers, and hosts whose registry was relaxed on purpose.",
+    types=("rpc_call",),
+    check=_check,
+)

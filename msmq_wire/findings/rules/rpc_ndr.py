@@ -1,0 +1,86 @@
+"""RPC-NDR: parameters that a server with strict checks refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = (
+    "ndr.size-is",
+    "ndr.length-is",
+    "ndr.array-offset",
+    "ndr.past-max-count",
+    "ndr.range",
+    "ndr.string-terminator",
+    "ndr.ref-pointer",
+)
+
+
+_COUNTED = (
+    ("cp", "a_prop"),
+    ("cp", "ap_var"),
+    ("sd_size", "p_security_descriptor"),
+    ("pdw_number_of_sections", "pp_packet_sections"),
+)
+"""A count, and the array behind a pointer that may be NULL."""
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    call = record.packet
+    nulls = [*_nulls("request", call.request), *_nulls("response", call.response)]
+    if not record.anomalies and record.error is None and not nulls:
+        return
+    severity: Severity | None = None
+    caveats: tuple[str, ...] = ()
+    if call.guessed:
+        severity, caveats = "low", ("the bind was not captured: interface and syntax are guesses",)
+    elif not call.complete:
+        severity, caveats = "low", ("not all fragments of the call were captured",)
+    for path, count in nulls:
+        yield Seen(
+            message=f"{path} is NULL, its count is {count}",
+            evidence=(evidence_of(record, path),),
+            severity=severity,
+            caveats=caveats,
+        )
+    for anomaly, place in broken(record, _CODES):
+        message = f"{anomaly.path}: {anomaly.message}"
+        yield Seen(message=message, evidence=(place,), severity=severity, caveats=caveats)
+    error = record.error
+    if error is not None and call.complete:
+        yield Seen(
+            message=f"{error.path}: {error.message}",
+            evidence=(evidence_of(record, error.path or "request", error.offset or 0),),
+            severity=severity,
+            caveats=caveats,
+        )
+
+
+def _nulls(side: str, value: Any) -> Iterator[tuple[str, int]]:
+    """Arrays that are NULL and have elements by their count."""
+    for count, array in _COUNTED if value is not None else ():
+        number = getattr(value, count, None)
+        if isinstance(number, int) and number and getattr(value, array, b"") is None:
+            yield f"{side}.{array}", number
+
+
+RULE = Rule(
+    id="RPC-NDR",
+    title="Parameters that break their own counts",
+    severity="high",
+    spec=(SpecRef("MS-MQRR", "3.1.4"), SpecRef("MS-RPCE", "3.3.1.6")),
+    meaning="A count, a range or a pointer does not fit what follows it. The RPC runtime of Windows never "
+    "writes this, and a server with strict checks refuses it.",
+    action="Look at the client: the parameters were made by hand. See whether the server answered "
+    "with a fault.",
+    harmless="A client that does not use the RPC runtime of Windows and gets a structure wrong.",
+    types=("rpc_call",),
+    check=_check,
+)

@@ -1,0 +1,57 @@
+"""RPC-OLD: the interface of MSMQ 1.0 that no current queue manager offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcBind, RpcCall
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_OLD = "msqueue (old)"
+_UUID = "975201b0-59ca-11d0-a8d5-00a0c90d8051"
+_OPNUM = 4
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    packet = record.packet
+    if isinstance(packet, RpcBind):
+        for number, asked in enumerate(packet.contexts):
+            if asked.interface != _OLD:
+                continue
+            refused = packet.nak_reason is not None or (packet.answered and asked.result != 0)
+            answer = "refused" if refused else "accepted" if packet.answered else "no answer was captured"
+            yield Seen(
+                message=f"the client asks for interface {_UUID}: {answer}",
+                evidence=(evidence_of(record, f"contexts[{number}].interface"),),
+                severity="medium" if refused else None,
+                # The condition needs a call.
+                cves=(),
+                caveats=("the server refused: it does not have the interface",) if refused else (),
+            )
+    elif isinstance(packet, RpcCall) and packet.interface == _OLD and packet.opnum == _OPNUM:
+        yield Seen(
+            message=f"opnum {_OPNUM} of interface {_UUID} is called: interface and method of the published "
+            "condition of CVE-2003-0995",
+            evidence=(evidence_of(record, "opnum"),),
+            confidence="published",
+            caveats=("its parameters are not decoded: the length that the condition is about is not known",),
+        )
+
+
+RULE = Rule(
+    id="RPC-OLD",
+    title="The RPC interface of MSMQ 1.0",
+    severity="high",
+    spec=(SpecRef("MS-RPCE", "2.2.2.4"),),
+    meaning="Public detection rules know this interface by one thing: opnum 4 with a length above 128, which "
+    "overflows a buffer of Windows 2000. Current queue managers do not offer it.",
+    action="Find out what the client is, and whether the server is a Windows 2000 without fixes.",
+    harmless="Inventory tools and scanners ask for every interface that they know.",
+    cves=("CVE-2003-0995",),
+    types=("rpc_bind", "rpc_call"),
+    check=_check,
+)

@@ -1,0 +1,50 @@
+"""RPC-PURGE: a client empties a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_METHODS = ("R_PurgeQueue", "rpc_ACPurgeQueue", "RemoteQMPurgeQueue")
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    call = record.packet
+    if call.method not in _METHODS:
+        return
+    refused = call.fault or bool(call.status)
+    caveats = []
+    if refused:
+        caveats.append(f"the server refused with 0x{call.status or 0:08x}")
+    elif call.status is None:
+        caveats.append("whether it succeeded is not known: the answer is sealed or was not captured")
+    if call.guessed:
+        caveats.append("the bind was not captured: the method is a guess")
+    queue = f" of {call.queue}" if call.queue else ""
+    account = f" as {call.account}" if call.account else ""
+    yield Seen(
+        message=f"{call.method}{queue}{account}",
+        evidence=(evidence_of(record, "opnum"),),
+        severity="low" if refused or call.guessed else None,
+        confidence="likely" if call.guessed else None,
+        caveats=tuple(caveats),
+    )
+
+
+RULE = Rule(
+    id="RPC-PURGE",
+    title="A queue is emptied over the network",
+    severity="medium",
+    spec=(SpecRef("MS-MQRR", "3.1.4.6"), SpecRef("MS-MQMP", "3.1.4.22"), SpecRef("MS-MQQP", "3.1.4.7")),
+    meaning="All messages of the queue are gone at once; those with journaling are not copied to the "
+    "journal.",
+    action="Ask the owners of the queue whether it was them.",
+    harmless="Administration, tests and applications that empty their queue when they start.",
+    types=("rpc_call",),
+    check=_check,
+)

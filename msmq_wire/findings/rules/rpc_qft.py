@@ -1,0 +1,71 @@
+"""RPC-QFT: a QUEUE_FORMAT that contradicts itself or its method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.call_queues import named_queues
+from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.names.queue_format import QueueFormatType
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["RULE"]
+
+_SUFFIX, _UNION = "queue_format.suffix-and-flags", "ndr.union-tag"
+_OPENS = ("R_OpenQueue", "R_OpenQueueForMove")
+_OPENED = (
+    QueueFormatType.PUBLIC,
+    QueueFormatType.PRIVATE,
+    QueueFormatType.DIRECT,
+    QueueFormatType.MACHINE,
+    QueueFormatType.SUBQUEUE,
+)
+_ADDRESSES = ("TCP:", "OS:")
+"""Protocols of direct names in remote read, [MS-MQRR] 2.2.3."""
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    call = record.packet
+    caveats = ("the bind was not captured: interface and syntax are guesses",) if call.guessed else ()
+    if record.anomalies:
+        for anomaly, place in broken(record, (_SUFFIX, _UNION)):
+            if anomaly.code != _UNION or "queue_format" in anomaly.path or "object_format" in anomaly.path:
+                yield Seen(
+                    message=f"{anomaly.path}: {anomaly.message}",
+                    evidence=(place,),
+                    severity="low" if caveats else None,
+                    caveats=caveats,
+                )
+    if call.method not in _OPENS:
+        return
+    for path, queue in named_queues(record):
+        reason = ""
+        if not isinstance(queue.m_qft, int):
+            continue
+        if queue.m_qft not in _OPENED:
+            reason = f"m_qft is {queue.m_qft}, which {call.method} cannot open"
+        elif isinstance(queue.arm, WcharText) and not queue.arm.text.upper().startswith(_ADDRESSES):
+            reason = "the direct name is neither TCP: nor OS:"
+        if reason:
+            yield Seen(
+                message=reason,
+                evidence=(evidence_of(record, f"{path}.m_qft"),),
+                severity="low" if caveats else None,
+                caveats=caveats,
+            )
+
+
+RULE = Rule(
+    id="RPC-QFT",
+    title="A queue name that contradicts itself",
+    severity="medium",
+    spec=(SpecRef("MS-MQMQ", "2.2.7"), SpecRef("MS-MQRR", "2.2.3"), SpecRef("MS-MQRR", "3.1.4.2")),
+    meaning="The kind of the name, its suffix and flags and the member that holds it do not go together, or "
+    "it is a kind that the method cannot open. Clients of Windows never build such a structure.",
+    action="Look at what the client is: the structure was made by hand, or changed on the way.",
+    harmless="A client library of its own with a mistake. m_reserved may hold anything and is not looked at.",
+    types=("rpc_call",),
+    check=_check,
+)

@@ -1,0 +1,72 @@
+"""RPC-READ: a message is taken out of a journal or a dead-letter queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.open_queues import read_descriptor
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_SUFFIXES = (";journal", ";deadletter", ";deadxact")
+_STARTS = (
+    "R_StartReceive",
+    "R_StartTransactionalReceive",
+    "RemoteQMStartReceive",
+    "RemoteQMStartReceive2",
+    "RemoteQMStartReceiveByLookupId",
+    "rpc_ACReceiveMessageEx",
+)
+_REMOVING = frozenset(action.value for action in ReceiveAction if action.removes)
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    call = record.packet
+    if call.method not in _STARTS or call.queue is None or not call.queue.lower().endswith(_SUFFIXES):
+        return
+    path, action = _action(call)
+    if action not in _REMOVING or call.fault or call.status:
+        return
+    unanswered = call.response is None
+    yield Seen(
+        message=f"{call.method} receives a message from {call.queue}",
+        evidence=(evidence_of(record, path),),
+        severity="low" if unanswered else None,
+        caveats=("no answer was captured: whether a message was taken is not known",) if unanswered else (),
+    )
+
+
+def _action(call: RpcCall) -> tuple[str, int | None]:
+    """Where the action is, and what it is."""
+    descriptor = read_descriptor(call.request)
+    if descriptor is not None:
+        return "request.lp_remote_read_desc.ul_action", _number(descriptor.ul_action)
+    if call.method == "rpc_ACReceiveMessageEx":
+        buffer = getattr(getattr(call.request, "ptb", None), "old", None)
+        return "request.ptb.old.receive.action", _number(
+            getattr(buffer.arm if buffer else None, "action", None)
+        )
+    return "request.ul_action", _number(getattr(call.request, "ul_action", None))
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+RULE = Rule(
+    id="RPC-READ",
+    title="A message is taken from a journal or dead-letter queue",
+    severity="medium",
+    spec=(SpecRef("MS-MQMQ", "2.2.7"), SpecRef("MS-MQRR", "3.1.4.7")),
+    meaning="These queues hold copies of messages and messages that failed, of any application. Management "
+    "tools look at them without taking a message out.",
+    action="Ask who reads this queue from that computer; what was taken is in the record of the message.",
+    harmless="Programs that process dead letters or archive the journal do it by design.",
+    types=("rpc_call",),
+    check=_check,
+)

@@ -1,0 +1,47 @@
+"""RPC-SEALED: calls that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_OPENS = (
+    "R_OpenQueue",
+    "R_OpenQueueForMove",
+    "R_QMOpenRemoteQueue",
+    "rpc_QMOpenQueueInternal",
+    "RemoteQMOpenQueue",
+)
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    call = record.packet
+    if not call.sealed:
+        return
+    # Every use of a queue begins with one of these, unless the capture began later.
+    if context.started(record.stream) and call.method not in _OPENS:
+        return
+    account = f" of {call.account}" if call.account else ""
+    yield Seen(
+        message=f"{call.method or 'a call'}{account} is encrypted: its queue and its messages are not seen",
+        evidence=(evidence_of(record),),
+        caveats=(call.note,) if call.note else (),
+    )
+
+
+RULE = Rule(
+    id="RPC-SEALED",
+    title="Calls are encrypted and no key opens them",
+    severity="info",
+    spec=(SpecRef("MS-MQRR", "5.1"),),
+    meaning="Rules over parameters and messages say nothing about these calls: silence is no proof.",
+    action="Give the keys of the accounts, a keytab or NT hashes, if the capture may be opened.",
+    harmless="This is what remote read should look like.",
+    types=("rpc_call",),
+    check=_check,
+)

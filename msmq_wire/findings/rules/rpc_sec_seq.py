@@ -1,0 +1,41 @@
+"""RPC-SEC-SEQ: sections of a message that do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = (
+    "sections.order",
+    "sections.count",
+    "sections.section-size",
+    "sections.kind",
+    "section_buffer.section-buffer-type",
+    "section_buffer.section-size-alloc-whole",
+    "section_buffer.section-size-alloc",
+)
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for anomaly, place in broken(record, _CODES):
+        where = f"{anomaly.path}: " if anomaly.path else ""
+        yield Seen(message=where + anomaly.message, evidence=(place,))
+
+
+RULE = Rule(
+    id="RPC-SEC-SEQ",
+    title="Sections of a message out of order",
+    severity="medium",
+    spec=(SpecRef("MS-MQRR", "2.2.6"), SpecRef("MS-MQRR", "2.2.7")),
+    meaning="A message comes as one full section, or as a first and a second one, and their sizes follow "
+    "from their types. Here they do not.",
+    action="Look at what the server is that answers like this; the client takes the sizes from the network.",
+    types=("message_packet",),
+    codes=_CODES,
+    check=_check,
+)

@@ -1,0 +1,33 @@
+"""RPC-SEC-SIZE: sections that do not add up to their packet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = ("sections.sum", "sections.alloc", "sections.body")
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for anomaly, place in broken(record, _CODES):
+        yield Seen(message=anomaly.message, evidence=(place,))
+
+
+RULE = Rule(
+    id="RPC-SEC-SIZE",
+    title="Sections that do not add up",
+    severity="low",
+    spec=(SpecRef("MS-MQRR", "3.1.4.7"),),
+    meaning="What a split leaves out and what it sends must be PacketSize bytes together. Here bytes are "
+    "left over or lacking, whether the 0 to 3 padding bytes are counted or not.",
+    action="Compare with the same message read with a larger limit, if there is one.",
+    harmless="The text leaves open where padding goes; a server may count it in a way that is not known.",
+    types=("message_packet",),
+    codes=_CODES,
+    check=_check,
+)

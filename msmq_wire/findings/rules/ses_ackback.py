@@ -1,0 +1,35 @@
+"""SES-ACKBACK: AckSequenceNumber goes back, or is higher than what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import note_seen, noted
+from msmq_wire.sessions import Session
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(session: Session, context: Context) -> Iterator[Seen]:
+    for note in noted(session, "ack_back", "ack_ahead"):
+        if note.kind == "ack_back":
+            said = f"AckSequenceNumber is {note.stated}, it was {note.expected} before"
+        else:
+            said = f"AckSequenceNumber is {note.stated}, the last packet sent is number {note.expected}"
+        yield note_seen(session, note, context, said, "low")
+
+
+RULE = Rule(
+    id="SES-ACKBACK",
+    title="An acknowledgment that cannot be",
+    severity="medium",
+    spec=(SpecRef("MS-MQMQ", "2.2.20.4"), SpecRef("MS-MQQB", "3.1.5.5.1")),
+    meaning="AckSequenceNumber counts what was received on this session, modulo 65536. It never goes "
+    "back, and it is never higher than the number of packets sent.",
+    action="Look at the packets before it: was one of them acknowledged that did not arrive?",
+    harmless="Packets are missing from the capture, or were captured in another order.",
+    over="session",
+    check=_check,
+)

@@ -1,0 +1,34 @@
+"""SES-COUNT: a side counts its packets otherwise than they were seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import note_seen, noted
+from msmq_wire.sessions import Session
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_FIELDS = {"sent_count": "UserMsgSequenceNumber", "recoverable_count": "RecoverableMsgSeqNumber"}
+
+
+def _check(session: Session, context: Context) -> Iterator[Seen]:
+    for note in noted(session, *_FIELDS):
+        said = f"{_FIELDS[note.kind]} is {note.stated}, the packets sent count {note.expected}"
+        yield note_seen(session, note, context, said, "info")
+
+
+RULE = Rule(
+    id="SES-COUNT",
+    title="A count of messages that is wrong",
+    severity="low",
+    spec=(SpecRef("MS-MQMQ", "2.2.20.4"), SpecRef("MS-MQQB", "3.1.5.5.5")),
+    meaning="The sender says how many packets it has sent on this session. A receiver that counted "
+    "otherwise closes the session.",
+    action="Look whether the session was closed right after it, and what came again on the next one.",
+    harmless="Some versions of Windows count wrongly. Packets may be missing from the capture.",
+    over="session",
+    check=_check,
+)

@@ -1,0 +1,54 @@
+"""SES-GUID: another queue manager answers than the one that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import doubts_of, noted, place_in
+from msmq_wire.sessions import Session
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_PATH = "establish_connection_header.server_guid"
+_OFFSET, _LENGTH = 36, 16
+
+
+def _check(session: Session, context: Context) -> Iterator[Seen]:
+    for note in noted(session, "server_guid"):
+        places: list[Evidence] = []
+        told = ((note.first, 1, note.stated), (session.establish_request, 0, note.expected))
+        for moment, direction, guid in told:
+            if moment is not None and isinstance(guid, bytes):
+                places.append(
+                    place_in(
+                        session, moment, direction, path=_PATH, offset=_OFFSET, length=_LENGTH, data=guid
+                    )
+                )
+        caveats = doubts_of(session, context)
+        refused = session.refused_by == "server"
+        if refused:
+            caveats = (*caveats, "the response refuses the session, as the protocol asks for")
+        yield Seen(
+            message=f"asked for {note.expected}, answered by {note.stated}",
+            evidence=tuple(places),
+            severity="info" if refused else "low" if caveats else None,
+            caveats=caveats,
+        )
+
+
+RULE = Rule(
+    id="SES-GUID",
+    title="Another queue manager answers",
+    severity="medium",
+    spec=(SpecRef("MS-MQQB", "3.1.5.3.1"), SpecRef("MS-MQQB", "3.1.5.3.2")),
+    meaning="The request names a queue manager, the response comes from another and does not refuse. The "
+    "client must close such a session.",
+    action="Find out which queue manager has the address now; look whether messages went over this session.",
+    harmless="A cluster or load balancer led the connection to another host; frames of different captures "
+    "were put together.",
+    over="session",
+    check=_check,
+)

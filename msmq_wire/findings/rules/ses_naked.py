@@ -1,0 +1,66 @@
+"""SES-NAKED: a message on a connection whose session is not open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import doubts_of, noted, place_in
+from msmq_wire.sessions import Session, SessionNote
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_REORDERED = "the session is opened later in the capture: frames may have been captured in another order"
+
+
+def _check(session: Session, context: Context) -> Iterator[Seen]:
+    for note in noted(session, "message_before_open"):
+        severity, caveats = _weight(session, note, context)
+        yield Seen(
+            message=_said(session, note),
+            evidence=(place_in(session, note.first, note.direction),),
+            severity=severity,
+            confidence=None if severity is None else "guess",
+            caveats=caveats,
+        )
+
+
+def _said(session: Session, note: SessionNote) -> str:
+    message = f"a message of the {('client', 'server')[note.direction]}"
+    if not session.started:
+        return f"{message}, and what opened the session was not captured"
+    return (
+        f"{message} comes before {'the session is open' if _asked(session, note) else 'EstablishConnection'}"
+    )
+
+
+def _asked(session: Session, note: SessionNote) -> bool:
+    request = session.establish_request
+    return request is not None and request.record < note.first.record
+
+
+def _weight(session: Session, note: SessionNote, context: Context) -> tuple[Severity | None, tuple[str, ...]]:
+    if not session.started:
+        return "info", doubts_of(session, context)
+    # Bytes that were captured and are in no packet hide nothing that opens a session.
+    if context.lossy(session.stream):
+        return "low", doubts_of(session, context)
+    if session.parameters_response is not None and _asked(session, note):
+        return "medium", (_REORDERED,)
+    return None, ()
+
+
+RULE = Rule(
+    id="SES-NAKED",
+    title="A message without a session",
+    severity="high",
+    spec=(SpecRef("MS-MQQB", "3.1.5.8"),),
+    meaning="Messages may pass only after EstablishConnection and ConnectionParameters were exchanged. "
+    "No queue manager sends one before; programs that send a prepared packet do.",
+    action="Find out what the sender is, and look at the packet: its flags, lengths and body.",
+    harmless="The capture began after the session did.",
+    over="session",
+    check=_check,
+)

@@ -1,0 +1,44 @@
+"""SES-ORDER: packets that set up a session come in an order that no session has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import note_seen, noted
+from msmq_wire.sessions import Session
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_SAYS = {
+    "ack_before_open": "a SessionAck before the session is open",
+    "establish_again": "EstablishConnection for the second time from one side",
+    "establish_unasked": "EstablishConnection of the server without a request",
+    "establish_after_open": "EstablishConnection after ConnectionParameters",
+    "parameters_before_establish": "ConnectionParameters before both EstablishConnection",
+    "parameters_unasked": "ConnectionParameters of the server without a request",
+    "parameters_again": "ConnectionParameters for the second time from one side",
+}
+_WHATEVER_IS_MISSING = ("establish_again", "establish_after_open", "parameters_again")
+"""Kinds that bytes missing from the capture do not explain."""
+
+
+def _check(session: Session, context: Context) -> Iterator[Seen]:
+    for note in noted(session, *_SAYS):
+        if note.certain or note.kind in _WHATEVER_IS_MISSING:
+            yield note_seen(session, note, context, _SAYS[note.kind], "low")
+
+
+RULE = Rule(
+    id="SES-ORDER",
+    title="Session packets out of order",
+    severity="medium",
+    spec=tuple(SpecRef("MS-MQQB", f"3.1.5.{number}") for number in (3, 4, 5)),
+    meaning="A session is opened by EstablishConnection and its answer, then ConnectionParameters and its "
+    "answer. A queue manager that gets them in another order closes the session.",
+    action="Look at who sent the packet: a program that replays or makes up packets, or a faulty client.",
+    harmless="The two directions were captured in another order than they were sent.",
+    over="session",
+    check=_check,
+)

@@ -1,0 +1,38 @@
+"""SES-OS: the low byte of OperatingSystem is not 0x10."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_PATH = "establish_connection_header.operating_system"
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    value = reached(record.packet, _PATH)
+    if value is not None:
+        yield Seen(
+            message=f"OperatingSystem is 0x{value:04X}: its low byte must be 0x10",
+            evidence=(place_of(record, _PATH),),
+        )
+
+
+RULE = Rule(
+    id="SES-OS",
+    title="OperatingSystem with another low byte",
+    severity="medium",
+    spec=(SpecRef("MS-MQQB", "2.2.3.1"),),
+    meaning="Every queue manager sends 0x10 here. One public scanner writes the two bytes in the wrong "
+    "order.",
+    action="Find out what the sender is; look whether the session was ever opened.",
+    harmless="A client that is not a Windows queue manager.",
+    types=("establish_connection",),
+    codes=("establish_connection_header.operating-system",),
+    check=_check,
+)

@@ -1,0 +1,43 @@
+"""SES-PAD: the padding of an EstablishConnection response is not 0x5A."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.lengths import reached
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.session_places import is_from_server
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_PATH = "establish_connection_header.padding"
+_OFFSET = 60
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    padding = reached(record.packet, _PATH)
+    if padding is None or not is_from_server(record):
+        return
+    others = padding.lstrip(b"\x5a")
+    if others:
+        wrong = len(padding) - padding.count(0x5A)
+        yield Seen(
+            message=f"{wrong} of the {len(padding)} bytes of padding in the response: not 0x5A",
+            evidence=(evidence_of(record, _PATH, _OFFSET + len(padding) - len(others), len(others), others),),
+        )
+
+
+RULE = Rule(
+    id="SES-PAD",
+    title="A response with other padding",
+    severity="low",
+    spec=(SpecRef("MS-MQQB", "2.2.3.1"),),
+    meaning="A queue manager that answers EstablishConnection fills the packet with 0x5A. This one does "
+    "not: it may be no Windows queue manager, or a decoy.",
+    action="Find out what answers at this address.",
+    harmless="Another implementation of the protocol.",
+    types=("establish_connection",),
+    check=_check,
+)

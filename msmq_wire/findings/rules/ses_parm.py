@@ -1,0 +1,78 @@
+"""SES-PARM: time-outs or windows that a session should not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import place_in
+from msmq_wire.sessions import Moment, Parameters, Session
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_HEADER = "connection_parameters_header"
+_TIMEOUTS = (
+    ("recoverable_ack_timeout", "RecoverableAckTimeout", 20, 0x1F4, 0x1D4C0),
+    ("ack_timeout", "AckTimeout", 24, 0x4E20, 0x1D4C0),
+)
+_WINDOW_OFFSET = 30
+
+
+def _check(session: Session, context: Context) -> Iterator[Seen]:
+    moments = (session.parameters_request, session.parameters_response)
+    for direction, (moment, parameters) in enumerate(zip(moments, session.parameters, strict=True)):
+        if moment is not None and parameters is not None:
+            yield from _stated(session, moment, direction, parameters)
+        sent, acks = session.directions[direction], session.directions[1 - direction].last_ack
+        smaller = parameters is None or parameters.window_size != 1
+        if smaller and 1 in sent.announced and acks is not None:
+            yield Seen(
+                message=f"the {('client', 'server')[direction]} announced a window of 1 for a while",
+                evidence=(place_in(session, acks, direction),),
+                severity="info",
+                caveats=("the frame is that of its last SessionHeader",),
+            )
+
+
+def _stated(session: Session, moment: Moment, direction: int, parameters: Parameters) -> Iterator[Seen]:
+    for name, title, offset, least, most in _TIMEOUTS:
+        value = getattr(parameters, name)
+        if not least <= value <= most:
+            place = place_in(
+                session,
+                moment,
+                direction,
+                path=f"{_HEADER}.{name}",
+                offset=offset,
+                length=4,
+                data=value.to_bytes(4, "little"),
+            )
+            text = f"{title} is {value} ms, it must be between {least} and {most}"
+            yield Seen(message=text, evidence=(place,))
+    window = parameters.window_size
+    if window <= 1:
+        place = place_in(
+            session,
+            moment,
+            direction,
+            path=f"{_HEADER}.window_size",
+            offset=_WINDOW_OFFSET,
+            length=2,
+            data=window.to_bytes(2, "little"),
+        )
+        yield Seen(message=f"WindowSize is {window}", evidence=(place,), severity="info" if window else None)
+
+
+RULE = Rule(
+    id="SES-PARM",
+    title="Unusual session parameters",
+    severity="low",
+    spec=(SpecRef("MS-MQQB", "2.2.2.1"),),
+    meaning="Time-outs outside their limits make a session slow, or close it too early; with a window of 0 "
+    "no message could pass. A window of 1 says that the peer is short of memory.",
+    action="Look at the settings of the sender in the registry; with a window of 1, at its memory.",
+    harmless="Limits that an administrator has changed. A window of 1 is no fault.",
+    over="session",
+    check=_check,
+)

@@ -1,0 +1,35 @@
+"""SES-RECACK: recoverable messages are acknowledged that nobody sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import note_seen, noted
+from msmq_wire.sessions import Session
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(session: Session, context: Context) -> Iterator[Seen]:
+    for note in noted(session, "stored_unseen", "stored_ahead"):
+        if note.kind == "stored_unseen":
+            said = "recoverable messages are acknowledged, none was sent"
+        else:
+            said = f"recoverable message {note.stated} is acknowledged, the last one sent is {note.expected}"
+        yield note_seen(session, note, context, said, "info")
+
+
+RULE = Rule(
+    id="SES-RECACK",
+    title="Recoverable messages acknowledged that were not sent",
+    severity="low",
+    spec=(SpecRef("MS-MQMQ", "2.2.20.4"), SpecRef("MS-MQQB", "3.1.5.5.2")),
+    meaning="RecoverableMsgAckFlags says which recoverable messages are written to disk. Here it stands "
+    "for messages that this session did not carry.",
+    action="Look at the receiver's other acknowledgments: can they be relied on?",
+    harmless="Messages are missing from the capture.",
+    over="session",
+    check=_check,
+)

@@ -1,0 +1,38 @@
+"""SES-REFUSED: a queue manager refuses a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_FLAGS = "internal_header.flags"
+_CS = 0x10
+_NAMES = {"establish_connection": "EstablishConnection", "connection_parameters": "ConnectionParameters"}
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    flags = reached(record.packet, _FLAGS)
+    if flags is None or not flags & _CS:
+        return ()
+    message = f"CS is set in {_NAMES[record.type]} from {record.src}"
+    return (Seen(message=message, evidence=(place_of(record, _FLAGS),)),)
+
+
+RULE = Rule(
+    id="SES-REFUSED",
+    title="Session refused",
+    severity="info",
+    spec=(SpecRef("MS-MQQB", "2.2.1"), SpecRef("MS-MQQB", "3.1.5.3.1")),
+    meaning="The other side does not want this session: it is another queue manager than the one asked "
+    "for, or a limit of connections is reached. Messages wait at the sender.",
+    action="Compare the ServerGuid of request and response; look at the limits of the server.",
+    harmless="A server that was installed anew has another GUID; clients find it again by its name.",
+    types=tuple(_NAMES),
+    check=_check,
+)

@@ -1,0 +1,49 @@
+"""SRM-ID: the id of a message over HTTP is nobody's, or another queue manager's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.srmp.rules import MESSAGE_ID
+from msmq_wire.wire.types.guid import NULL_GUID
+
+__all__ = ["RULE"]
+
+_OTHER = "path.id-source"
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    header = getattr(record.packet.envelope, "header", None)
+    id_ = getattr(getattr(header, "path", None), "id", None)
+    found = MESSAGE_ID.fullmatch(id_) if isinstance(id_, str) else None
+    if found is not None and found[2] == str(NULL_GUID):
+        yield Seen(
+            message=f"the id is {id_}: its GUID is zero",
+            evidence=(evidence_of(record, "envelope.header.path.id", 0, len(found[0]), found[0].encode()),),
+        )
+        return
+    for anomaly, place in broken(record, (_OTHER,)):
+        yield Seen(
+            message=f"{id_}: {anomaly.message}",
+            evidence=(place,),
+            severity="low",
+            caveats=("the text only recommends that both are the same",),
+        )
+
+
+RULE = Rule(
+    id="SRM-ID",
+    title="The id of a message over HTTP is not its sender's",
+    severity="medium",
+    spec=(SpecRef("MC-MQSRM", "2.2.4.3"),),
+    meaning="A queue manager puts its own GUID into the id and into SourceQmGuid. A GUID of zeros, or of "
+    "another queue manager, was put there by something else.",
+    action="Look at what the sender is.",
+    harmless="Senders that are no queue manager of Windows make ids of their own; one published check has "
+    "zeros.",
+    types=("srmp_message", "srmp_receipt"),
+    check=_check,
+)

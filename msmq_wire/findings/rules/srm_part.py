@@ -1,0 +1,39 @@
+"""SRM-PART: the parts of a message over HTTP are not those of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = ("srmp_message.part", "srmp_message.reference", "mime.no-part", "mime.part-count")
+_NO_ENVELOPE = "envelope.missing"
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for anomaly, place in broken(record, _CODES):
+        yield Seen(message=f"{anomaly.path}: {anomaly.message}", evidence=(place,))
+    error = record.error
+    if error is not None and error.code == _NO_ENVELOPE and record.packet.complete:
+        yield Seen(
+            message="no part is a SOAP envelope",
+            evidence=(evidence_of(record, "envelope", error.offset or 0),),
+        )
+
+
+RULE = Rule(
+    id="SRM-PART",
+    title="Parts of a message over HTTP that do not belong",
+    severity="medium",
+    spec=(SpecRef("MC-MQSRM", "2.2.2"),),
+    meaning="A message has one envelope, at most one body and one extension, named by their Content-Id. What "
+    "a receiver takes as the body is not certain here.",
+    action="Look at the request; compare what the application got with what an inspecting proxy saw.",
+    harmless="Libraries that build the request themselves and leave out the Content-Id.",
+    types=("srmp_message", "srmp_receipt"),
+    check=_check,
+)

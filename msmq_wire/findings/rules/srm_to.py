@@ -1,0 +1,85 @@
+"""SRM-TO: a message posted to one host and addressed to another."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from msmq_wire.findings.networks import host_of
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_WEB = ("http://", "https://")
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    if record.parent is not None:
+        # A stored message says where it went, not where it is.
+        return
+    message = record.packet
+    header = getattr(message.envelope, "header", None)
+    to = getattr(getattr(header, "path", None), "to", None)
+    if not isinstance(to, str) or not to.lower().startswith(_WEB):
+        return
+    addressed = _host(to)
+    asked = _asked(message.target, message.headers)
+    if not addressed or not asked or _same(addressed, asked) or addressed == host_of(record.dst).lower():
+        return
+    if _is_address(asked) != _is_address(addressed):
+        # A name and a number can be one host.
+        return
+    yield Seen(
+        message=f"the request goes to {asked}, the envelope is for {addressed}",
+        evidence=(evidence_of(record, "envelope.header.path.to", 0, len(to), to.encode("utf-8", "replace")),),
+    )
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _asked(target: str, headers: tuple[object, ...]) -> str:
+    """The host that a request is for: that of its target, else of its Host header."""
+    if target.lower().startswith(_WEB):
+        return _host(target)
+    for field in headers:
+        if getattr(field, "name", "").lower() == "host":
+            return _host(f"http://{getattr(field, 'value', '').strip()}")
+    return ""
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two names can be one host: ``msg01`` and ``msg01.corp.example`` can."""
+    if _is_address(one) or _is_address(other):
+        return one == other
+    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
+
+
+RULE = Rule(
+    id="SRM-TO",
+    title="A message over HTTP for another host",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MC-MQSRM", "2.2.4.2"),),
+    meaning="The URL in the envelope names another host than the request. A queue manager that takes it "
+    "either translates the URL or refuses the message.",
+    action="Look whether the server redirects this URL; if not, find out who sends it.",
+    harmless="Host aliases, load balancers, proxies and the redirection of URLs that MSMQ has.",
+    types=("srmp_message", "srmp_receipt"),
+    check=_check,
+)

@@ -1,0 +1,44 @@
+"""TIM-MAGIC: SentTime is the signature of the packets, as in the sample frame of the specification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.headers.base_header import SIGNATURE
+
+__all__ = ["RULE"]
+
+_NEAR = 4 * 86400
+"""Seconds around that time within which it may be a time after all."""
+_SECOND = 1_000_000_000
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    if reached(record.packet, "user_header.sent_time") != SIGNATURE:
+        return ()
+    if record.time is not None and abs(record.time // _SECOND - SIGNATURE) <= _NEAR:
+        return ()
+    place = place_of(record, "user_header.sent_time")
+    caveats = () if record.time is not None else ("the capture has no times: it may be of October 2013",)
+    return (Seen(message="SentTime is 0x524F494C, the letters LIOR", evidence=(place,), caveats=caveats),)
+
+
+RULE = Rule(
+    id="TIM-MAGIC",
+    title="SentTime of the sample frame",
+    severity="high",
+    confidence="published",
+    spec=(SpecRef("MS-MQQB", "4.1.7"),),
+    meaning="The bytes of frame 7 in the specification have the packet signature in the place of SentTime. "
+    "Test tools, templates for scanners and proofs of concept that began as a copy of that frame have it as "
+    "well.",
+    action="Find out what the sender is and what else it sent; it is not a queue manager at work.",
+    harmless="Test packets of one's own that were made from the published frame. It is also the time "
+    "2013-10-04 23:03:40 UTC; captures of those days are not judged.",
+    types=("user_message", "message_packet", "order_ack", "final_ack"),
+    check=_check,
+)

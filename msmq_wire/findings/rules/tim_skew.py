@@ -1,0 +1,56 @@
+"""TIM-SKEW: SentTime is in the future of the capture, or older than any message waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.headers.base_header import INFINITE, SIGNATURE
+
+__all__ = ["RULE"]
+
+_AHEAD = 300
+"""Seconds that clocks may differ; a domain allows as much."""
+_WAIT = 4 * 86400
+"""Seconds: the time to reach a queue that is the default."""
+_ENDLESS_WAIT = 30 * 86400
+"""Seconds after which a message without a limit of time is told as well."""
+_SECOND = 1_000_000_000
+
+
+def _check(record: Record, context: Context) -> Iterable[Seen]:
+    sent = reached(record.packet, "user_header.sent_time")
+    # A SentTime of "LIOR" is no time: TIM-MAGIC.
+    if sent is None or record.time is None or sent == SIGNATURE or not context.on_wire(record):
+        return ()
+    age = record.time // _SECOND - sent
+    if -_AHEAD <= age <= _WAIT:
+        return ()
+    limit = record.packet.base_header.time_to_reach_queue
+    if 0 < age <= (_ENDLESS_WAIT if limit == INFINITE else max(limit, _WAIT)):
+        return ()
+    text = f"SentTime is {abs(age)} s {'before' if age > 0 else 'after'} the time of the capture"
+    caveats = ("the clock of the sender, of the capturing host, or of both may be wrong",)
+    place = place_of(record, "user_header.sent_time")
+    return (Seen(message=text, evidence=(place,), caveats=caveats),)
+
+
+RULE = Rule(
+    id="TIM-SKEW",
+    title="SentTime far from the time of the capture",
+    severity="low",
+    confidence="likely",
+    spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
+    meaning="SentTime and the capture differ by more than store-and-forward explains: over 5 minutes into "
+    "the future, or longer ago than the message may wait (4 days at least, 30 days if it may wait for "
+    "ever). Receivers compare SentTime with their own clock to decide whether a message has expired.",
+    action="Compare the clocks of the two hosts and of the capturing host: messages may expire on arrival, "
+    "or never.",
+    harmless="A message that waited for weeks in an outgoing queue; a capture with wrong or shifted times; "
+    "a packet with a made-up time.",
+    types=("user_message",),
+    check=_check,
+)

@@ -1,0 +1,84 @@
+"""TXN-ACK: an acknowledgment of a transactional sequence that does not fit what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.networks import host_of
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import SessionIndex, place_at
+from msmq_wire.sessions import Story, StrayAck, TransactionalStream
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_KINDS = {"order_ack": "OrderAck", "final_ack": "FinalAck"}
+_BEFORE = "the messages may have been sent before the capture began"
+_LOST = "bytes of a session that carried the sequence are missing from the capture"
+
+
+def _check(story: Story, context: Context) -> Iterator[Seen]:
+    strays = [stray for stray in story.strays if stray.kind in _KINDS]
+    if strays:
+        yield from _of_strays(story, strays)
+    for stream in story.streams:
+        if stream.acknowledged_ahead is not None:
+            session = story.session(stream.sessions[0]) if stream.sessions else None
+            yield _ahead(stream, "" if session is None else session.capture)
+
+
+def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Seen]:
+    index, known = SessionIndex(story), _known(story)
+    for stray in strays:
+        session = index.at(stray.at, stray.src, stray.dst)
+        since = known.get((host_of(stray.dst), host_of(stray.src)))
+        seen = since is not None and since < stray.at.record
+        sequence = "" if stray.tx_sequence_id is None else f" {stray.tx_sequence_id:#x}"
+        yield Seen(
+            message=f"{_KINDS[stray.kind]} for sequence{sequence}, number {stray.number}: no such sequence "
+            "was seen",
+            evidence=(place_at(stray.at, stray.src, stray.dst, "" if session is None else session.capture),),
+            severity=None if seen else "info",
+            caveats=(_BEFORE,),
+        )
+
+
+def _known(story: Story) -> dict[tuple[str, str], int]:
+    """For every pair of hosts whose sessions are whole: since which record one sent messages to the other."""
+    doubtful: set[frozenset[str]] = set()
+    since: dict[tuple[str, str], int] = {}
+    for session in story.sessions:
+        client, server = host_of(session.client), host_of(session.server)
+        if not session.certain:
+            doubtful.add(frozenset((client, server)))
+        ways = ((client, server), (server, client))
+        for way, sent in zip(ways, session.directions, strict=True):
+            if sent.first_message is not None:
+                since.setdefault(way, sent.first_message.record)
+    return {way: record for way, record in since.items() if frozenset(way) not in doubtful}
+
+
+def _ahead(stream: TransactionalStream, capture: str) -> Seen:
+    assert stream.acknowledged_ahead is not None
+    # An acknowledgment goes the other way.
+    return Seen(
+        message=f"OrderAck for number {stream.acknowledged} of sequence {stream.tx_sequence_id:#x}, "
+        f"{stream.last_number} is the highest that was sent",
+        evidence=(place_at(stream.acknowledged_ahead, stream.dst, stream.src, capture),),
+        severity=None if stream.certain else "info",
+        caveats=() if stream.certain else (_LOST,),
+    )
+
+
+RULE = Rule(
+    id="TXN-ACK",
+    title="An acknowledgment without its messages",
+    severity="low",
+    spec=(SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5")),
+    meaning="OrderAck and FinalAck tell the sender what arrived of a transactional sequence. This one is "
+    "about messages that the capture does not have; a sender that believed it would delete them.",
+    action="Look whether the named queue manager sent such messages, and who sends the acknowledgment.",
+    harmless="The messages were sent before the capture began, or went another way.",
+    over="story",
+    check=_check,
+)

@@ -1,0 +1,62 @@
+"""TXN-GAP: a transactional message names a predecessor that was not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import place_at
+from msmq_wire.sessions import Story, TransactionalStream, TransactionGap
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_RESEND = 30 * 1_000_000_000
+"""Nanoseconds after which a sender first sends again what no OrderAck covers, [MS-MQQB] 3.1.2.6."""
+
+
+def _check(story: Story, context: Context) -> Iterator[Seen]:
+    for stream in story.streams:
+        if stream.gaps:
+            session = story.session(stream.sessions[0]) if stream.sessions else None
+            for gap in stream.gaps:
+                yield _seen(stream, gap, "" if session is None else session.capture, story.last)
+
+
+def _seen(stream: TransactionalStream, gap: TransactionGap, capture: str, last: int | None) -> Seen:
+    severity, caveats = _weight(gap, last)
+    moments = (gap.at,) if gap.filled is None else (gap.at, gap.filled)
+    end = "" if gap.filled is None else "; what was missing came later"
+    return Seen(
+        message=f"in sequence {stream.tx_sequence_id:#x} to {stream.queue or 'a queue'}, "
+        f"message {gap.number} follows {gap.previous}, but {gap.after} is the last before it{end}",
+        evidence=tuple(place_at(moment, stream.src, stream.dst, capture) for moment in moments),
+        severity=severity,
+        caveats=caveats,
+    )
+
+
+def _weight(gap: TransactionGap, last: int | None) -> tuple[Severity | None, tuple[str, ...]]:
+    if gap.filled is not None:
+        return "info", ()
+    if not gap.certain:
+        return "low", ("bytes of a session that carried the sequence are missing from the capture",)
+    if gap.at.time is not None and last is not None and last - gap.at.time < _RESEND:
+        return "low", ("the capture ends less than 30 seconds later: the sender may have sent it after that",)
+    return None, ()
+
+
+RULE = Rule(
+    id="TXN-GAP",
+    title="A gap in a transactional sequence",
+    severity="medium",
+    spec=(SpecRef("MS-MQQB", "3.1.5.8.6"), SpecRef("MS-MQQB", "3.1.1.6.2")),
+    meaning="The receiver does not accept a message whose PreviousTxSequenceNumber is above the last number "
+    "it has: it waits until the sender sends what is missing. Until then the whole sequence stands still.",
+    action="Look for the missing number: was it sent on another session, and does the receiver's OrderAck "
+    "go on?",
+    harmless="The missing message was sent before the capture began or over another way.",
+    over="story",
+    check=_check,
+)

@@ -1,0 +1,121 @@
+"""Places in sessions and in the story: evidence from a moment, and what makes it doubtful.
+
+The rule kept here: a moment names its record and frame; a path and an offset are given only where every
+packet of the kind has the field in one place.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Evidence, Severity
+from msmq_wire.findings.rule import Context, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.sessions import Moment, Session, SessionNote, Story
+
+__all__ = ["SessionIndex", "doubts_of", "is_from_server", "note_seen", "noted", "place_at", "place_in"]
+
+_SERVER = ":1801"
+_LATE = "the beginning of this connection was not captured"
+_LOST = "bytes of this connection are missing from the capture"
+_UNREAD = "bytes of this connection are in no packet: they may have been messages"
+
+
+def place_at(
+    moment: Moment,
+    src: str,
+    dst: str,
+    capture: str = "",
+    *,
+    path: str = "",
+    offset: int = 0,
+    length: int = 0,
+    data: bytes = b"",
+) -> Evidence:
+    """A moment as evidence; without a path the record itself."""
+    return Evidence(
+        capture=capture,
+        record=moment.record,
+        frames=() if moment.frame is None else (moment.frame,),
+        time=moment.time,
+        src=src,
+        dst=dst,
+        path=path,
+        offset=offset,
+        length=length,
+        data=data,
+    )
+
+
+def place_in(
+    session: Session,
+    moment: Moment,
+    direction: int,
+    *,
+    path: str = "",
+    offset: int = 0,
+    length: int = 0,
+    data: bytes = b"",
+) -> Evidence:
+    """A moment of a session; ``direction`` is 0 for a packet of the client, 1 for one of the server."""
+    ends = (session.client, session.server)
+    return place_at(
+        moment,
+        ends[direction],
+        ends[1 - direction],
+        session.capture,
+        path=path,
+        offset=offset,
+        length=length,
+        data=data,
+    )
+
+
+def doubts_of(session: Session, context: Context) -> tuple[str, ...]:
+    """What is missing of a session, as caveats; nothing where all of it was captured and understood."""
+    if not session.started:
+        return (_LATE,)
+    if session.certain:
+        return ()
+    return (_LOST if context.lossy(session.stream) else _UNREAD,)
+
+
+def noted(session: Session, *kinds: str) -> Iterator[SessionNote]:
+    """The notes of these kinds, in order of appearance."""
+    return (note for note in session.notes if note.kind in kinds)
+
+
+def note_seen(
+    session: Session, note: SessionNote, context: Context, message: str, doubtful: Severity
+) -> Seen:
+    """A note as an observation; ``doubtful`` is its severity where bytes of the session are missing."""
+    again = f", {note.count} times in all" if note.count > 1 else ""
+    return Seen(
+        message=f"{message}{again}",
+        evidence=(place_in(session, note.first, note.direction),),
+        severity=None if note.certain else doubtful,
+        confidence=None if note.certain else "guess",
+        caveats=() if note.certain else doubts_of(session, context),
+    )
+
+
+def is_from_server(record: Record) -> bool:
+    """Whether a packet goes from port 1801 to another: EstablishConnection does not say whose it is."""
+    return (record.src or "").endswith(_SERVER) and not (record.dst or "").endswith(_SERVER)
+
+
+class SessionIndex:
+    """Finds the session that carried a record, in time that does not grow with the number of sessions."""
+
+    def __init__(self, story: Story) -> None:
+        self._of: dict[tuple[str, str], list[Session]] = {}
+        for session in story.sessions:
+            self._of.setdefault((session.client, session.server), []).append(session)
+            self._of.setdefault((session.server, session.client), []).append(session)
+
+    def at(self, moment: Moment, src: str, dst: str) -> Session | None:
+        """The latest session between two endpoints that had begun at a moment; None if there is none."""
+        sessions = self._of.get((src, dst), ())
+        place = bisect_right(sessions, moment.record, key=lambda one: one.first.record)
+        return sessions[place - 1] if place else None

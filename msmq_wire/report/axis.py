@@ -1,0 +1,122 @@
+"""A time axis: where a moment stands on a picture, and which times are written under it.
+
+The rule kept here: stretches in which nothing happened may be cut short, and then the cut is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import NamedTuple
+
+from msmq_wire.report.markup import Markup, joined, tag
+from msmq_wire.report.wording import clock_text, duration_text
+
+__all__ = ["TimeAxis"]
+
+_CUT = 22
+"""Pixels of a stretch that is cut short."""
+_MOST_CUTS = 8
+_LABEL = 118
+"""Pixels that a time under the axis needs."""
+
+
+class _Part(NamedTuple):
+    start: int
+    end: int
+    left: float
+    right: float
+
+
+class TimeAxis:
+    """Times from ``left`` to ``right`` (pixels); ``busy`` are the stretches that matter (start, end)."""
+
+    def __init__(self, busy: Iterable[tuple[int, int]], left: float, right: float) -> None:
+        merged = _merged(busy)
+        self.first, self.last = merged[0][0], merged[-1][1]
+        self.span = self.last - self.first
+        quiet = sorted(
+            ((start - end, end, start) for (_, end), (start, _) in pairwise(merged)),
+            reverse=True,
+        )
+        spans = self.span
+        cuts: list[tuple[int, int]] = []
+        for length, end, start in quiet[:_MOST_CUTS]:
+            # Only where it gives the rest notably more room.
+            if length * 3 > spans:
+                cuts.append((end, start))
+                spans -= length
+        self.parts = _parts(self.first, self.last, sorted(cuts), max(spans, 1), left, right)
+        self.cuts = len(cuts)
+
+    def x(self, time: int) -> float:
+        """Where a time stands, in pixels."""
+        for part in self.parts:
+            if time <= part.end or part is self.parts[-1]:
+                length = max(part.end - part.start, 1)
+                share = min(max((time - part.start) / length, 0.0), 1.0)
+                return part.left + share * (part.right - part.left)
+        return self.parts[-1].right
+
+    def drawn(self, top: float, bottom: float) -> Markup:
+        """Times below ``bottom`` with lines up to ``top``, and the cuts."""
+        marks: list[Markup] = []
+        taken = -1000.0
+        for at, part in enumerate(self.parts):
+            span = part.end - part.start
+            steps = max(1, int((part.right - part.left) // _LABEL))
+            for step in range(steps + 1):
+                time = part.start + span * step // steps
+                x = self.x(time) if span else part.left
+                if x - taken < _LABEL or (x > part.right - 1 and at < len(self.parts) - 1):
+                    continue
+                taken = x
+                last = at == len(self.parts) - 1 and step == steps and step > 0
+                marks += (
+                    tag("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=top, y2=bottom, class_="grid"),
+                    tag(
+                        "text",
+                        clock_text(time, max(span, 1) if self.cuts == 0 else self.span // (self.cuts + 1)),
+                        x=f"{x:.1f}",
+                        y=bottom + 16,
+                        class_="tick",
+                        text_anchor="end" if last else "start" if x < part.left + 1 else "middle",
+                    ),
+                )
+            if at < len(self.parts) - 1:
+                after = self.parts[at + 1]
+                marks.append(
+                    tag(
+                        "rect",
+                        tag("title", f"nothing for {duration_text(after.start - part.end)}"),
+                        x=f"{part.right + 4:.1f}",
+                        y=top,
+                        width=_CUT - 8,
+                        height=bottom - top,
+                        class_="cut",
+                    )
+                )
+        return joined(*marks)
+
+
+def _merged(busy: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(busy):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged or [(0, 0)]
+
+
+def _parts(
+    first: int, last: int, cuts: list[tuple[int, int]], spans: int, left: float, right: float
+) -> list[_Part]:
+    scale = (right - left - _CUT * len(cuts)) / spans
+    parts = []
+    start, at = first, left
+    for end, following in [*cuts, (last, last)]:
+        to = at + (end - start) * scale
+        parts.append(_Part(start, end, at, to))
+        start, at = following, to + _CUT
+    return parts

@@ -1,0 +1,278 @@
+"""Who talks to whom: hosts with their roles as a picture, or as a table where they are many."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from msmq_wire.report.markup import Markup, joined, tag
+from msmq_wire.report.tables import table
+from msmq_wire.report.totals import Edge, Totals
+from msmq_wire.report.wording import bytes_text, count_text, host_of
+from msmq_wire.sessions import Story
+
+__all__ = ["Host", "hosts_of", "talk_section"]
+
+_MOST_DRAWN = 50
+_MOST_EDGES_DRAWN = 150
+_MOST_EDGES_LISTED = 200
+_MOST_HOSTS = 1 << 14
+_ROW = 56
+_WIDTH, _LEFT, _RIGHT = 960, 290, 670
+_LABEL = 26
+"""Characters of an address that have room beside its node."""
+
+
+class Host(msgspec.Struct):
+    """A host; ``roles`` in the order in which they were seen."""
+
+    name: str
+    sent: int = 0
+    received: int = 0
+    roles: dict[str, None] = msgspec.field(default_factory=dict)
+
+
+class _Way(msgspec.Struct):
+    messages: int = 0
+    bytes: int = 0
+    sessions: int = 0
+    reads: int = 0
+
+
+_Ways = dict[tuple[str, str], _Way]
+
+
+def hosts_of(totals: Totals, story: Story) -> tuple[dict[str, Host], _Ways]:
+    """The hosts, and what passed from one to another; at most 16,384 of them."""
+    hosts: dict[str, Host] = {}
+    ways: _Ways = {}
+
+    def host(name: str, role: str | None = None) -> Host:
+        known = hosts.get(name)
+        if known is None:
+            known = Host(name)
+            if len(hosts) < _MOST_HOSTS:
+                hosts[name] = known
+        if role is not None:
+            known.roles[role] = None
+        return known
+
+    def way(src: str, dst: str) -> _Way:
+        known = ways.get((src, dst))
+        if known is None:
+            known = _Way()
+            if len(ways) < _MOST_HOSTS:
+                ways[src, dst] = known
+        return known
+
+    for session in story.sessions:
+        client, server = host_of(session.client), host_of(session.server)
+        host(client, "opens sessions")
+        host(server, "accepts sessions" if session.opened else "is asked for sessions")
+        way(client, server).sessions += 1
+    for read in story.reads:
+        client, server = host_of(read.client), host_of(read.server)
+        host(client, "reads remotely")
+        host(server, "is read from")
+        way(client, server).reads += 1
+    for (src, dst), edge in totals.edges.items():
+        host(src).sent += edge.messages
+        host(dst).received += edge.messages
+        _add(way(src, dst), edge)
+    for ping in story.pings:
+        host(host_of(ping.client), "pings")
+        way(host_of(ping.client), host_of(ping.server))
+        host(host_of(ping.server), "answers pings" if ping.response else "is pinged")
+    return hosts, ways
+
+
+def _add(way: _Way, edge: Edge) -> None:
+    way.messages += edge.messages
+    way.bytes += edge.bytes
+
+
+def talk_section(hosts: dict[str, Host], ways: _Ways, left_out: int) -> Markup:
+    """The picture for up to 50 hosts, and a table of the busiest ways."""
+    if not hosts:
+        return tag("p", "No host sent anything that was understood.")
+    picture: Markup | None = None
+    if len(hosts) <= _MOST_DRAWN:
+        picture = tag(
+            "div",
+            _picture(hosts, ways),
+            class_="scroll",
+            tabindex="0",
+            role="region",
+            aria_label="Picture of hosts and messages, scrolls sideways",
+        )
+    else:
+        picture = tag(
+            "p", f"{count_text(len(hosts), 'host')}: too many for a picture, the table has the busiest ways."
+        )
+    busiest = sorted(ways.items(), key=lambda item: (-item[1].messages, -item[1].sessions, item[0]))
+    rows = [
+        (src, _roles(hosts, src), dst, _roles(hosts, dst), *_numbers(way))
+        for (src, dst), way in busiest[:_MOST_EDGES_LISTED]
+    ]
+    listed = table(
+        "Messages from host to host",
+        ("From", "Roles", "To", "Roles", "#Messages", "#Size", "#Sessions", "#Remote reads"),
+        rows,
+        more=len(ways) - len(rows),
+    )
+    if left_out:
+        listed = joined(listed, tag("p", f"Not told apart: {count_text(left_out, 'message')} of more hosts."))
+    return joined(
+        picture, tag("details", tag("summary", "The same as a table"), listed, open=len(hosts) > _MOST_DRAWN)
+    )
+
+
+def _roles(hosts: dict[str, Host], name: str) -> str:
+    host = hosts.get(name)
+    return "" if host is None else ", ".join(host.roles)
+
+
+def _numbers(way: _Way) -> tuple[str, str, str, str]:
+    return f"{way.messages:,}", bytes_text(way.bytes), f"{way.sessions:,}", f"{way.reads:,}"
+
+
+def _columns(hosts: dict[str, Host], ways: _Ways) -> tuple[list[str], list[str]]:
+    """Who starts on the left, who answers on the right; neighbours stand at like heights."""
+    left = [
+        name
+        for name, host in hosts.items()
+        if "opens sessions" in host.roles or "reads remotely" in host.roles
+    ]
+    left = [
+        name
+        for name in left
+        if hosts[name].sent >= hosts[name].received or "accepts sessions" not in hosts[name].roles
+    ]
+    left += [
+        name
+        for name, host in hosts.items()
+        if name not in left and not host.roles and host.sent > host.received
+    ]
+    if not left:
+        left = [max(hosts, key=lambda name: hosts[name].sent)]
+    right = [name for name in hosts if name not in left]
+    if not right and len(left) > 1:
+        left, right = left[: -(-len(left) // 2)], left[-(-len(left) // 2) :]
+    places = {name: at for at, name in enumerate(left)}
+
+    def middle(name: str) -> float:
+        near = [places[src] for src, dst in ways if dst == name and src in places]
+        near += [places[dst] for src, dst in ways if src == name and dst in places]
+        return sum(near) / len(near) if near else math.inf
+
+    return left, sorted(right, key=middle)
+
+
+def _picture(hosts: dict[str, Host], ways: _Ways) -> Markup:
+    left, right = _columns(hosts, ways)
+    rows = max(len(left), len(right))
+    height = rows * _ROW + 24
+    places: dict[str, tuple[float, float]] = {}
+    for column, x in ((left, _LEFT), (right, _RIGHT)):
+        offset = (rows - len(column)) * _ROW / 2
+        places |= {name: (x, 12 + offset + (at + 0.5) * _ROW) for at, name in enumerate(column)}
+    shown = sorted(ways.items(), key=lambda item: -item[1].messages)[:_MOST_EDGES_DRAWN]
+    busiest = max((way.messages for _, way in shown), default=0)
+    lines = [
+        _edge(places[src], places[dst], f"{src} to {dst}", way, busiest, told=len(shown) <= 16)
+        for (src, dst), way in shown
+        if src in places and dst in places
+    ]
+    nodes = [_node(hosts[name], x, y, flip=name in left) for name, (x, y) in places.items()]
+    arrow = tag(
+        "defs",
+        tag(
+            "marker",
+            tag("path", d="M0 0 8 4 0 8z", class_="arrow"),
+            id="arrow",
+            viewBox="0 0 8 8",
+            refX="8",
+            refY="4",
+            markerWidth="9",
+            markerHeight="9",
+            markerUnits="userSpaceOnUse",
+            orient="auto",
+        ),
+    )
+    words = f"{count_text(len(hosts), 'host')}, {count_text(len(ways), 'way')} between them"
+    return tag(
+        "svg",
+        tag("title", words),
+        arrow,
+        *lines,
+        *nodes,
+        viewBox=f"0 0 {_WIDTH} {height}",
+        role="img",
+        aria_label=words,
+        class_="picture",
+    )
+
+
+def _edge(
+    start: tuple[float, float], end: tuple[float, float], name: str, way: _Way, busiest: int, *, told: bool
+) -> Markup:
+    (x1, y1), (x2, y2) = start, end
+    if start == end:
+        path = f"M{x1} {y1 - 6}c40 -28 40 40 0 12"
+        middle = (x1 + 34, y1)
+    elif x1 == x2:
+        inward = 90 if x1 == _LEFT else -90
+        path = f"M{x1 + inward / 9} {y1}C{x1 + inward} {y1} {x2 + inward} {y2} {x2 + inward / 7:.1f} {y2:.1f}"
+        middle = (x1 + inward * 0.78, (y1 + y2) / 2)
+    else:
+        way_right = 1 if x2 > x1 else -1
+        # There and back must not lie on one another.
+        shift = -7 if way_right > 0 else 7
+        reach = (x2 - x1) * 0.4
+        a, b = x1 + 10 * way_right, x2 - 12 * way_right
+        path = f"M{a} {y1 + shift}C{a + reach:.1f} {y1 + shift} {b - reach:.1f} {y2 + shift} {b} {y2 + shift}"
+        # At different places of the two, so that their numbers do not meet.
+        share = 0.36 if way_right > 0 else 0.64
+        middle = ((x1 + x2) / 2, y1 + (y2 - y1) * (0.5 if abs(y1 - y2) < 2 else share) + shift * 1.7)
+    size = 1.2 if not way.messages else 1.4 + 4.6 * math.log1p(way.messages) / max(math.log1p(busiest), 1)
+    parts = [count_text(way.messages, "message")]
+    if way.sessions:
+        parts.append(count_text(way.sessions, "session"))
+    if way.reads:
+        parts.append(count_text(way.reads, "remote read"))
+    kind = "edge" if way.messages else "edge quiet"
+    line = tag(
+        "path",
+        tag("title", f"{name}: {', '.join(parts)}"),
+        d=path,
+        class_=kind,
+        stroke_width=f"{size:.1f}",
+        marker_end="url(#arrow)",
+    )
+    if not told or not way.messages:
+        return line
+    number = tag(
+        "text",
+        f"{way.messages:,}",
+        x=f"{middle[0]:.0f}",
+        y=f"{middle[1] + 4:.0f}",
+        class_="number",
+        text_anchor="middle",
+    )
+    return joined(line, number)
+
+
+def _node(host: Host, x: float, y: float, *, flip: bool) -> Markup:
+    name = host.name if len(host.name) <= _LABEL else f"{host.name[: _LABEL - 1]}…"
+    roles = ", ".join(list(host.roles)[:2])
+    counts = f"{host.sent:,} sent, {host.received:,} received"
+    anchor, at = ("end", x - 16) if flip else ("start", x + 16)
+    return tag(
+        "g",
+        tag("title", f"{host.name}: {', '.join(host.roles)}; {counts}"),
+        tag("circle", cx=x, cy=f"{y:.1f}", r=8, class_="node"),
+        tag("text", name, x=at, y=f"{y - 8:.1f}", class_="host", text_anchor=anchor),
+        tag("text", counts, x=at, y=f"{y + 7:.1f}", class_="tick", text_anchor=anchor),
+        tag("text", roles, x=at, y=f"{y + 21:.1f}", class_="tick", text_anchor=anchor) if roles else None,
+    )

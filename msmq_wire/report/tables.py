@@ -1,0 +1,183 @@
+"""Plain tables of a page, with a caption, heads that have a scope, and room to scroll on a small screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msmq_wire.report.fates import Fates
+from msmq_wire.report.markup import Markup, joined, tag, visible
+from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text
+from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.sessions import Story
+
+__all__ = ["OUTCOMES", "queue_section", "read_section", "table", "when"]
+
+_MOST_LISTED = 200
+OUTCOMES = ("received", "delivered", "stored", "acknowledged", "unknown", "expired", "refused")
+"""From the best to the worst that can become of a message."""
+_FOREVER = 0xFFFFFFFF
+
+
+def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, more: int = 0) -> Markup:
+    """A table; a head that begins with ``#`` is of numbers. ``more`` rows are not in it, and that is said."""
+    numbers = [head.startswith("#") for head in heads]
+    columns = [
+        tag("th", head.lstrip("#"), scope="col", class_="number" if is_number else None)
+        for head, is_number in zip(heads, numbers, strict=True)
+    ]
+    lines = [
+        tag(
+            "tr",
+            *(
+                tag("th", value, scope="row")
+                if at == 0
+                else tag("td", value, class_="number" if numbers[at] else None)
+                for at, value in enumerate(row)
+            ),
+        )
+        for row in rows
+    ]
+    shown = tag(
+        "div",
+        tag("table", tag("caption", caption), tag("thead", tag("tr", *columns)), tag("tbody", *lines)),
+        class_="scroll",
+        tabindex="0",
+        role="region",
+        aria_label=f"{caption}, scrolls sideways",
+    )
+    return joined(shown, tag("p", f"And {more:,} more.", class_="note") if more > 0 else None)
+
+
+def when(nanoseconds: int | None) -> Markup:
+    """A time for a column whose head says that it is in UTC."""
+    return tag("span", date_text(nanoseconds).removesuffix(" UTC"), class_="nowrap")
+
+
+def queue_section(fates: Fates) -> Markup:
+    """The queues that messages went to, the busiest first."""
+    if not fates.queues:
+        return tag("p", "No message named a queue.")
+    busiest = sorted(fates.queues.items(), key=lambda item: (-item[1].messages, item[0]))
+    seen = [name for name in OUTCOMES if fates.outcomes[name]]
+    rows = [
+        (
+            tag("code", visible(name, 200)) if name else "not named",
+            f"{line.messages:,}",
+            bytes_text(line.bytes),
+            f"{line.transactional:,}",
+            f"{line.recoverable:,}",
+            f"{line.resends:,}",
+            *(f"{line.outcomes[outcome]:,}" for outcome in seen),
+        )
+        for name, line in busiest[:_MOST_LISTED]
+    ]
+    heads = ("Queue", "#Messages", "#Bodies", "#Transactional", "#Recoverable", "#Sent again")
+    listed = table(
+        "Queues and what became of their messages",
+        (*heads, *(f"#{name.capitalize()}" for name in seen)),
+        rows,
+        more=len(busiest) - len(rows),
+    )
+    notes = []
+    if fates.every > 1:
+        notes.append(f"One message of {fates.every} was looked at: the counts are of these.")
+    if fates.queues_left_out:
+        notes.append(f"{count_text(fates.queues_left_out, 'message')} to further queues were not told apart.")
+    return joined(listed, *(tag("p", note, class_="note") for note in notes))
+
+
+def read_section(story: Story) -> Markup:
+    """Remote reads, and the queues that were opened for them."""
+    if not story.reads and not story.queues:
+        return tag("p", "No queue was read remotely in what was captured.")
+    parts = []
+    if story.queues:
+        queues = story.queues[:_MOST_LISTED]
+        opened = [
+            (
+                tag("code", visible(one.queue or "not known", 200)),
+                one.client,
+                one.account or "not known",
+                one.server,
+                f"{one.receives:,}",
+                f"{one.peeks:,}",
+                f"{one.purges:,}",
+                when(one.opened.time),
+                one.opened.frame or "-",
+            )
+            for one in queues
+        ]
+        heads = (
+            "Queue",
+            "Client",
+            "Account",
+            "Server",
+            "#Receives",
+            "#Peeks",
+            "#Purges",
+            "Opened (UTC)",
+            "#Frame",
+        )
+        parts.append(table("Queues opened over RPC", heads, opened, more=len(story.queues) - len(opened)))
+    if story.reads:
+        rows = [
+            (
+                when(read.at.time),
+                read.client,
+                tag("code", visible(read.queue or "not known", 200)),
+                _action(read.action, read.removes),
+                "-" if read.timeout is None else _timeout(read.timeout),
+                "-" if read.waited is None else duration_text(read.waited),
+                _result(read.status, read.answered, read.fault, read.sealed),
+                read.message_id or "-",
+                _end(read.end, read.pending),
+                read.at.frame or "-",
+            )
+            for read in story.reads[:_MOST_LISTED]
+        ]
+        read_heads = (
+            *(
+                "Time (UTC)",
+                "Client",
+                "Queue",
+                "Action",
+                "#Would wait",
+                "#Waited",
+                "Result",
+                "Message",
+                "End",
+            ),
+            "#Frame",
+        )
+        parts.append(table("Remote reads", read_heads, rows, more=len(story.reads) - len(rows)))
+    return joined(*parts)
+
+
+def _action(action: int | None, removes: bool | None) -> str:
+    if action is None:
+        return "not known" if removes is None else "receive" if removes else "peek"
+    try:
+        name = ReceiveAction(action).name.removeprefix("MQ_").removeprefix("ACTION_")
+    except ValueError:
+        return f"0x{action:x}"
+    return name.lower().replace("_", " ")
+
+
+def _timeout(milliseconds: int) -> str:
+    return "for ever" if milliseconds == _FOREVER else duration_text(milliseconds * 1_000_000)
+
+
+def _result(status: int | None, answered: bool, fault: bool, sealed: bool) -> str:
+    if not answered:
+        return "no answer"
+    if fault:
+        return "fault"
+    if status is None:
+        return "sealed" if sealed else "not known"
+    return "done" if status == 0 else f"0x{status:08X}"
+
+
+def _end(end: str | None, pending: bool) -> str:
+    if pending:
+        return "pending"
+    return {"ack": "taken", "nack": "put back", "cancelled": "cancelled"}.get(end or "", "-")

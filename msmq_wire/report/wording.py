@@ -1,0 +1,68 @@
+"""Times, durations, sizes and counts as a reader wants them."""
+
+from __future__ import annotations
+
+import datetime
+
+__all__ = ["bytes_text", "clock_text", "count_text", "date_text", "duration_text", "host_of"]
+
+_SECOND = 1_000_000_000
+_UNITS = ((3600 * _SECOND, "h"), (60 * _SECOND, "min"), (_SECOND, "s"), (1_000_000, "ms"), (1000, "µs"))
+
+
+def _moment(nanoseconds: int) -> datetime.datetime | None:
+    try:
+        return datetime.datetime.fromtimestamp(nanoseconds // _SECOND, datetime.UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def date_text(nanoseconds: int | None) -> str:
+    """``2023-11-14 22:13:20.500 UTC``; a dash where there is no time."""
+    moment = None if nanoseconds is None else _moment(nanoseconds)
+    if nanoseconds is None or moment is None:
+        return "-"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{nanoseconds % _SECOND // 1_000_000:03d} UTC"
+
+
+def clock_text(nanoseconds: int, span: int) -> str:
+    """A time as precise as an axis over ``span`` nanoseconds needs it."""
+    moment = _moment(nanoseconds)
+    if moment is None:
+        return "?"
+    if span > 2 * 86_400 * _SECOND:
+        return f"{moment:%Y-%m-%d %H:%M}"
+    text = f"{moment:%H:%M:%S}"
+    if span < 10 * _SECOND:
+        text += f".{nanoseconds % _SECOND // 1_000_000:03d}"
+    return text
+
+
+def duration_text(nanoseconds: int) -> str:
+    """``12 ms``, ``1.5 s``, ``2.3 h``."""
+    for unit, name in _UNITS:
+        if abs(nanoseconds) >= unit:
+            value = nanoseconds / unit
+            return f"{value:.1f} {name}".replace(".0 ", " ") if value < 100 else f"{value:,.0f} {name}"
+    return f"{nanoseconds} ns"
+
+
+def bytes_text(size: int) -> str:
+    """``812 bytes``, ``4.1 kB``, ``3.0 MB``."""
+    if size < 1000:
+        return count_text(size, "byte")
+    power = min((len(str(size)) - 1) // 3, 4)
+    return f"{size / 1000**power:,.1f} {('kB', 'MB', 'GB', 'TB')[power - 1]}"
+
+
+def count_text(count: int, noun: str) -> str:
+    """``1 message``, ``12,000 messages``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def host_of(place: str | None) -> str:
+    """The address in ``address:port``."""
+    if not place:
+        return "?"
+    address, colon, port = place.rpartition(":")
+    return address if colon and port.isdigit() else place

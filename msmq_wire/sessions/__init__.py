@@ -1,0 +1,46 @@
+"""Sessions, transactional sequences, remote reads and the life of every message, told from records.
+
+``follow(read_capture(path, streams=True))`` gives a `Story`; `Follower` takes records one by one.
+"""
+
+from __future__ import annotations
+
+from msmq_wire.sessions.life import Acknowledgment, Hop, MessageLife
+from msmq_wire.sessions.lives import Lives
+from msmq_wire.sessions.outcomes import NACK_REASONS, class_words
+from msmq_wire.sessions.reads import RemoteQueue, RemoteRead
+from msmq_wire.sessions.session import (
+    Moment,
+    Parameters,
+    PingExchange,
+    Session,
+    SessionDirection,
+    SessionNote,
+)
+from msmq_wire.sessions.story import Follower, LeftOut, Story, follow
+from msmq_wire.sessions.transactions import StrayAck, TransactionalStream, TransactionBridge, TransactionGap
+
+__all__ = [
+    "NACK_REASONS",
+    "Acknowledgment",
+    "Follower",
+    "Hop",
+    "LeftOut",
+    "Lives",
+    "MessageLife",
+    "Moment",
+    "Parameters",
+    "PingExchange",
+    "RemoteQueue",
+    "RemoteRead",
+    "Session",
+    "SessionDirection",
+    "SessionNote",
+    "Story",
+    "StrayAck",
+    "TransactionBridge",
+    "TransactionGap",
+    "TransactionalStream",
+    "class_words",
+    "follow",
+]

@@ -1,0 +1,331 @@
+"""One connection while it is followed: what came of the steps that [MS-MQQB] 3.1.5 has for a session.
+
+The rule kept here: packets are judged in the order in which they were captured; what is out of order is
+noted, and the session goes on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from msmq_wire.records.record import Record
+from msmq_wire.sessions.closing import close_reason
+from msmq_wire.sessions.message import FollowedMessage, moment_of, reached
+from msmq_wire.sessions.sequence import SentSequence
+from msmq_wire.sessions.session import (
+    ClosedBy,
+    Moment,
+    NoteKind,
+    Parameters,
+    PingExchange,
+    Reached,
+    Session,
+    SessionNote,
+    SessionState,
+)
+from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+
+__all__ = ["Conversation"]
+
+_CS = 0x10
+_SIDES: tuple[Literal["client"], Literal["server"]] = ("client", "server")
+_QUIET = 1_000_000_000
+"""Nanoseconds after which a SYN without an answer counts as not answered: TCP has sent it again by then."""
+
+
+class Conversation:
+    """A connection of the binary protocol; see `Session` for what its fields mean."""
+
+    def __init__(self, number: int, record: Record, client: str, server: str, *, started: bool) -> None:
+        self.number = number
+        self.capture = record.capture
+        self.stream = record.stream
+        self.client = client
+        self.server = server
+        self.started = started
+        self.first = self.last = moment_of(record)
+        self.syn: Moment | None = None
+        self.syn_retransmissions = 0
+        self.syn_ack: Moment | None = None
+        self.establish: list[Moment | None] = [None, None]
+        self.parameters_at: list[Moment | None] = [None, None]
+        self.parameters: list[Parameters | None] = [None, None]
+        self.opened: Moment | None = None
+        self.close: Moment | None = None
+        self.closed_by: ClosedBy | None = None
+        self.closer: Literal["client", "server"] | None = None
+        self.refused_by: Literal["client", "server"] | None = None
+        self.refused_tcp = False
+        self.client_queue_manager: GUID | None = None
+        self.server_queue_manager: GUID | None = None
+        self.requested: GUID | None = None
+        self.time_stamp: int | None = None
+        self.operating_system: int | None = None
+        self.previous: int | None = None
+        self.replaced: Moment | None = None
+        self.ping: PingExchange | None = None
+        self.noted: dict[tuple[NoteKind, int], SessionNote] = {}
+        self.sequences = (
+            SentSequence(self._noting(1), base_known=started),
+            SentSequence(self._noting(0), base_known=started),
+        )
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing is known to be missing."""
+        return self.started and not self.sequences[0].gaps and not self.sequences[1].gaps
+
+    def direction(self, record: Record) -> int:
+        """The direction of a record: 0 from the client."""
+        return 0 if record.src == self.client else 1
+
+    def tcp(self, event: str, direction: int, moment: Moment) -> None:
+        """Take a step of the TCP connection."""
+        self.last = moment
+        match event:
+            case "syn":
+                self.syn = self.syn or moment
+            case "syn_ack":
+                self.syn_ack = self.syn_ack or moment
+            case "syn_retransmission" if direction == 0:
+                self.syn_retransmissions += 1
+            case "fin":
+                self._ends("fin", direction, moment)
+            case "rst":
+                if direction == 1 and self.syn is not None and self.syn_ack is None and not self._talked:
+                    self.refused_tcp = True
+                self._ends("reset", direction, moment)
+            case "icmp_unreachable":
+                if self.syn_ack is None and not self._talked:
+                    self.refused_tcp = True
+                    self.close, self.closed_by = self.close or moment, "unreachable"
+            case "evicted":
+                self.closed_by = self.closed_by or "silent"
+
+    def _ends(self, by: ClosedBy, direction: int, moment: Moment) -> None:
+        if self.close is None:
+            self.close, self.closer, self.closed_by = moment, _SIDES[direction], by
+        elif by == self.closed_by == "fin" and (moment.frame or 0) < (self.close.frame or 0):
+            # The one that lost bytes precede is told later.
+            self.close, self.closer = moment, _SIDES[direction]
+        elif by == "reset" and self.closed_by != "fin":
+            self.closed_by = by
+
+    @property
+    def _talked(self) -> bool:
+        return any(self.establish) or any(one.messages for one in self.sequences)
+
+    def established(self, packet: Any, direction: int, moment: Moment) -> bool:
+        """Take an EstablishConnection packet; tell whether it names the client's queue manager first."""
+        self.last = moment
+        header = reached(packet, "establish_connection_header")
+        server = reached(header, "server_guid")
+        client = reached(header, "client_guid")
+        if self.establish[direction] is not None:
+            self.note("establish_again", direction, moment)
+            return False
+        if direction == 1 and self.establish[0] is None:
+            self.note("establish_unasked", direction, moment)
+        if any(self.parameters_at) or self.opened:
+            self.note("establish_after_open", direction, moment)
+        self.establish[direction] = moment
+        if (reached(reached(packet, "internal_header"), "flags") or 0) & _CS:
+            self.refused_by = self.refused_by or _SIDES[direction]
+        if direction == 1:
+            self._answered(client, server, reached(header, "time_stamp"), moment)
+        else:
+            self.requested = None if server == NULL_GUID else server
+            self.time_stamp = reached(header, "time_stamp")
+            self.operating_system = reached(header, "operating_system")
+        before, self.client_queue_manager = self.client_queue_manager, self.client_queue_manager or client
+        return before is None and client is not None
+
+    def _answered(self, client: GUID | None, server: GUID | None, stamp: int | None, moment: Moment) -> None:
+        if self.requested is not None and server is not None and server != self.requested:
+            self.note("server_guid", 1, moment, server, self.requested)
+        asked = self.client_queue_manager
+        if asked is not None and client is not None and client != asked:
+            self.note("client_guid", 1, moment, client, asked)
+        if self.time_stamp is not None and stamp is not None and stamp != self.time_stamp:
+            self.note("time_stamp", 1, moment, stamp, self.time_stamp)
+        self.server_queue_manager = server
+
+    def agreed(self, packet: Any, direction: int, moment: Moment) -> None:
+        """Take a ConnectionParameters packet."""
+        self.last = moment
+        if self.parameters_at[direction] is not None:
+            self.note("parameters_again", direction, moment)
+            return
+        if not all(self.establish):
+            self.note("parameters_before_establish", direction, moment)
+        if direction == 1 and self.parameters_at[0] is None:
+            self.note("parameters_unasked", direction, moment)
+        self.parameters_at[direction] = moment
+        if (reached(reached(packet, "internal_header"), "flags") or 0) & _CS:
+            self.refused_by = self.refused_by or _SIDES[direction]
+        header = reached(packet, "connection_parameters_header")
+        window = reached(header, "window_size")
+        if window is not None:
+            self.parameters[direction] = Parameters(
+                recoverable_ack_timeout=header.recoverable_ack_timeout,
+                ack_timeout=header.ack_timeout,
+                window_size=window,
+            )
+            self.sequences[direction].window(window, own=True)
+            self.sequences[1 - direction].window(window)
+        if direction == 1 and self.refused_by is None and (all(self.establish) or not self.certain):
+            self.opened = self.opened or moment
+
+    def message(
+        self, record: Record, direction: int, moment: Moment, message: FollowedMessage | None
+    ) -> SentSequence:
+        """Take a user packet."""
+        self.last = moment
+        if self.opened is None:
+            self._unopened("message_before_open", direction, moment)
+        packet, whole = record.packet, record.error is None
+        sequence = self.sequences[direction]
+        flags = packet.user_header.flags if whole else reached(reached(packet, "user_header"), "flags") or 0
+        sequence.sent(
+            message,
+            moment,
+            recoverable=flags & 0x60 == 0x20,
+            transactional=bool(flags & 0x100000),
+            size=record.length,
+        )
+        header = packet.session_header if whole else reached(packet, "session_header")
+        if header is not None:
+            self._headed(header, direction, moment)
+        return sequence
+
+    def session_ack(self, packet: Any, direction: int, moment: Moment) -> None:
+        """Take a SessionAck packet."""
+        self.last = moment
+        if self.opened is None:
+            self._unopened("ack_before_open", direction, moment)
+        header = reached(packet, "session_header")
+        if header is not None:
+            self._headed(header, direction, moment)
+
+    def _headed(self, header: SessionHeader, direction: int, moment: Moment) -> None:
+        if reached(header, "window_size") is None:
+            return
+        self.sequences[direction].states(header, moment)
+        missed = not self.sequences[direction].certain
+        self.sequences[1 - direction].acknowledge(header, moment, missed=missed)
+
+    def _unopened(self, kind: NoteKind, direction: int, moment: Moment) -> None:
+        self.note(kind, direction, moment)
+        # What was not captured may have opened it.
+        if not self.certain and self.refused_by is None:
+            self.opened = moment
+
+    def lost(self, direction: int, moment: Moment) -> None:
+        """Take note that bytes are missing."""
+        self.last = moment
+        self.sequences[direction].lost()
+
+    def note(
+        self,
+        kind: NoteKind,
+        direction: int,
+        moment: Moment,
+        stated: int | GUID | None = None,
+        expected: int | GUID | None = None,
+    ) -> None:
+        """Note what is out of order."""
+        known = self.noted.get((kind, direction))
+        if known is not None:
+            self.noted[kind, direction] = msgspec.structs.replace(known, count=known.count + 1)
+            return
+        self.noted[kind, direction] = SessionNote(
+            kind=kind,
+            direction=direction,
+            first=moment,
+            stated=stated,
+            expected=expected,
+            certain=self.certain,
+        )
+
+    def _noting(self, acknowledger: int) -> Any:
+        """What notes for a direction; counts are stated by the side that sends, the rest by the other."""
+
+        def note(kind: NoteKind, moment: Moment, stated: int, expected: int) -> None:
+            counts = kind in ("sent_count", "recoverable_count")
+            self.note(kind, 1 - acknowledger if counts else acknowledger, moment, stated, expected)
+
+        return note
+
+    @property
+    def state(self) -> SessionState:
+        """How it stands."""
+        if self.refused_tcp:
+            return "refused_tcp"
+        if self.refused_by is not None and self.opened is None:
+            return "refused"
+        return "closed" if self.closed_by in ("fin", "reset") else self.reached
+
+    @property
+    def reached(self) -> Reached:
+        """How far it came."""
+        if self.opened is not None:
+            return "open"
+        accepted = self.establish[1] is not None and self.refused_by is None
+        if accepted or self.parameters_at[0] is not None:
+            return "parameters"
+        return "tcp_only" if self.establish[0] is None else "establishing"
+
+    def finish(self, now: int | None) -> Session:
+        """Summarise the session; ``now`` is the time of the last record."""
+        directions = (self.sequences[0].finish(), self.sequences[1].finish())
+        closed_by = self.closed_by
+        if closed_by is None and self.replaced is not None and self.last.record < self.replaced.record:
+            closed_by = "silent"
+        if closed_by is None and self.syn is not None and self.syn_ack is None and not self._talked:
+            since = self.syn.time
+            waited = now is not None and since is not None and now - since >= _QUIET
+            if self.syn_retransmissions or waited:
+                closed_by = "silent"
+        certain = self.certain
+        notes = self.noted.values()
+        flags = self.operating_system
+        return Session(
+            number=self.number,
+            capture=self.capture,
+            stream=self.stream,
+            client=self.client,
+            server=self.server,
+            state=self.state,
+            reached=self.reached,
+            started=self.started,
+            client_queue_manager=self.client_queue_manager,
+            server_queue_manager=self.server_queue_manager,
+            requested_queue_manager=self.requested,
+            first=self.first,
+            last=self.last,
+            syn=self.syn,
+            syn_retransmissions=self.syn_retransmissions,
+            syn_ack=self.syn_ack,
+            establish_request=self.establish[0],
+            establish_response=self.establish[1],
+            parameters_request=self.parameters_at[0],
+            parameters_response=self.parameters_at[1],
+            opened=self.opened,
+            close=self.close,
+            closed_by=closed_by or "capture_end",
+            closer=self.closer,
+            reason=close_reason(self, directions),
+            refused_by=self.refused_by,
+            parameters=(self.parameters[0], self.parameters[1]),
+            directions=directions,
+            ping_sent=None if flags is None else not flags & 0x100,
+            server_class=None if flags is None else bool(flags & 0x200),
+            quality_of_service=None if flags is None else bool(flags & 0x400),
+            previous=self.previous,
+            ping=self.ping,
+            notes=tuple(note if certain else msgspec.structs.replace(note, certain=False) for note in notes),
+            certain=certain,
+        )

@@ -1,0 +1,123 @@
+"""What is told of a message: `MessageLife`, with its hops and its acknowledgments. Plain frozen values."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from msmq_wire.sessions.session import Moment
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = ["Acknowledgment", "Hop", "MessageLife", "Outcome"]
+
+Outcome: TypeAlias = Literal[
+    "acknowledged", "stored", "delivered", "received", "refused", "expired", "unknown"
+]
+
+
+class Hop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The message on its way between two more hosts: ``hops`` is UserHeader RC there."""
+
+    at: Moment
+    src: str
+    dst: str
+    session: int | None
+    hops: int
+
+
+class Acknowledgment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A final ack, an administration ack or an SRMP receipt: ``message_class`` is MESSAGE_CLASS_VALUES.
+
+    ``message_id`` is that of the acknowledgment itself, None for a FinalAck or a receipt.
+    """
+
+    kind: Literal["final_ack", "administration_ack", "receipt"]
+    message_class: int
+    at: Moment
+    src: str
+    dst: str
+    message_id: str | None = None
+
+
+class MessageLife(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message and what became of it.
+
+    ``message_id`` is its queue manager and number (``guid\\number``), or the identifier of an SRMP message of
+    another form. ``first`` is where it was seen first, ``via`` how: ``tcp``, ``rpc`` or ``http``; ``session``
+    the number of its session. ``queue`` and ``admin_queue`` are format names, ``delivery`` is ``express``,
+    ``recoverable`` or ``transactional``, ``size`` the bytes of the body. ``sent_time`` is seconds since
+    1970 by the sender's clock, ``time_to_reach_queue`` and ``time_to_be_received`` are seconds (0xFFFFFFFF:
+    for ever; a message that was only seen by a remote read has an absolute time there, and None here).
+    ``reach_by`` and ``receive_by`` are the ends of both, seconds since 1970. ``journal`` and ``dead_letter``
+    are JP and JN, ``wanted`` the acknowledgments asked for (bits PA, PR, NA, NR). ``hops`` is RC where it was
+    first seen, ``route`` the hosts that it went on to. ``acknowledges`` is the message that it acknowledges,
+    if it is an administration ack.
+
+    ``acknowledged`` is the session ack that covers it, ``stored`` the one whose bit field says that it is on
+    disk; ``order_ack`` the OrderAck that covers its place ``tx_sequence_number`` in the stream ``stream``;
+    ``accepted`` the HTTP response 2xx to it. ``acknowledgments`` are final and administration acks and
+    receipts, one of each class. ``resends`` counts how often it was sent again on the same way,
+    ``duplicates`` those after its acknowledgment, ``resent_at`` names the first of them. ``reads`` are the
+    numbers of the remote reads that brought it, ``peeked`` and ``received`` the first, ``received_by`` the
+    client. ``moved`` are moves to another queue, ``rejected`` the call that set an acknowledgment class.
+    ``copies`` are the system queues (``journal``, ``dead_letter``, ``transactional_dead_letter``) where a
+    remote read found it.
+
+    ``expired`` names the limit that had passed when the capture ended (``time_to_reach_queue``,
+    ``time_to_be_received``) without news of a delivery or a receipt in time. ``outcome`` is the strongest
+    statement that the evidence carries, ``reason`` says it in words, ``evidence`` are its frames,
+    ``nack_class`` is the class of a refusal. ``certain`` is False where bytes missing from the capture make
+    acknowledgments doubtful.
+    """
+
+    message_id: str
+    queue_manager: GUID | None
+    first: Moment
+    via: str
+    src: str
+    dst: str
+    session: int | None
+    queue: str | None
+    label: str | None
+    message_class: int | None
+    priority: int | None
+    delivery: str | None
+    size: int | None
+    sent_time: int | None
+    time_to_reach_queue: int | None
+    time_to_be_received: int | None
+    reach_by: int | None
+    receive_by: int | None
+    journal: bool
+    dead_letter: bool
+    wanted: int
+    admin_queue: str | None
+    hops: int
+    route: tuple[Hop, ...]
+    acknowledges: str | None
+    stream: int | None
+    tx_sequence_number: int | None
+    acknowledged: Moment | None
+    stored: Moment | None
+    order_ack: Moment | None
+    accepted: Moment | None
+    http_status: int | None
+    acknowledgments: tuple[Acknowledgment, ...]
+    resends: int
+    duplicates: int
+    resent_at: tuple[Moment, ...]
+    reads: tuple[int, ...]
+    peeked: Moment | None
+    received: Moment | None
+    received_by: str | None
+    moved: tuple[Moment, ...]
+    rejected: Moment | None
+    rejected_class: int | None
+    copies: tuple[tuple[str, Moment], ...]
+    expired: str | None
+    outcome: Outcome
+    nack_class: int | None
+    reason: str
+    evidence: tuple[int, ...]
+    certain: bool

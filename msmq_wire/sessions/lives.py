@@ -1,0 +1,350 @@
+"""The life of a message: one value a message, across everything that was seen of it.
+
+The rule kept here: evidence is kept as it was seen, with its frames; what it comes to is said in one place,
+`outcomes`. Memory is a few hundred bytes a message, and the number of messages is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, overload
+
+import msgspec
+
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
+from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.sessions.life import Acknowledgment, Hop, MessageLife
+from msmq_wire.sessions.message import (
+    FollowedMessage,
+    MessageReader,
+    Sight,
+    message_key,
+    message_name,
+    moment_of,
+    reached,
+)
+from msmq_wire.sessions.session import Moment
+from msmq_wire.wire.types.enumerations import MessageClass
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = ["LifeTracker", "Lives", "is_acknowledgment"]
+
+_MAX_MESSAGES = 1 << 20
+_MAX_HISTORY = 64
+"""Entries of one kind that are kept for one message."""
+_MAX_CALLS = 1 << 12
+_ACKNOWLEDGMENTS = frozenset(int(one) for one in MessageClass if one & 0xC002 and one != 0x00FF)
+_SYSTEM_QUEUES = {
+    ";JOURNAL": "journal",
+    ";DEADLETTER": "dead_letter",
+    ";DEADXACT": "transactional_dead_letter",
+}
+
+
+class Lives(Sequence[MessageLife]):
+    """The lives of all messages that are kept, by order of appearance; each is made when it is looked at.
+
+    ``by_id`` finds one by its ``message_id``, ``of_session`` those that began in a session.
+    """
+
+    def __init__(
+        self, messages: dict[bytes | str, FollowedMessage], tell: Callable[[FollowedMessage], MessageLife]
+    ) -> None:
+        self._by_key = messages
+        self._messages = list(messages.values())
+        self._tell = tell
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @overload
+    def __getitem__(self, index: int) -> MessageLife: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[MessageLife]: ...
+    def __getitem__(self, index: int | slice) -> MessageLife | list[MessageLife]:
+        if isinstance(index, slice):
+            return [self._tell(message) for message in self._messages[index]]
+        return self._tell(self._messages[index])
+
+    def __iter__(self) -> Iterator[MessageLife]:
+        return map(self._tell, self._messages)
+
+    def by_id(self, message_id: str) -> MessageLife | None:
+        """The life of ``guid\\number``; None if it was not seen."""
+        message = self._by_key.get(_key_of(message_id))
+        return None if message is None else self._tell(message)
+
+    def of_session(self, number: int) -> Iterator[MessageLife]:
+        """The lives that began in a session."""
+        return (self._tell(message) for message in self._messages if message.session == number)
+
+
+class LifeTracker:
+    """Keeps what is seen of messages: the latest 1,048,576 of them, ``left_out`` counts the others."""
+
+    def __init__(self, most: int = _MAX_MESSAGES) -> None:
+        self.reader = MessageReader()
+        self.messages: dict[bytes | str, FollowedMessage] = {}
+        self._most = most
+        self._sends: dict[tuple[str, int], bytes] = {}
+        self.left_out = 0
+
+    def sent(
+        self, record: Record, moment: Moment, ordered: Callable[[FollowedMessage], bool]
+    ) -> tuple[FollowedMessage | None, Sight]:
+        """Take a ``user_message`` record: what is kept of it, and whether it was sent on this way before.
+
+        ``ordered`` tells whether an OrderAck covers a transactional message.
+        """
+        key = self.reader.key(record)
+        if key is None:
+            return None, "first"
+        known = self.messages.get(key)
+        if known is None:
+            return self._keep(self.reader.read(key, record, moment, "tcp")), "first"
+        if known.via != "tcp":
+            # A remote call brought it here, or brings it away.
+            hops = (reached(record.packet.user_header, "flags") or 0) & 0x1F
+            _append(known.tell().hops, _hop(record, moment, hops))
+            return known, "hop"
+        src, _, _ = (record.src or "").rpartition(":")
+        hops = (reached(record.packet.user_header, "flags") or 0) & 0x1F
+        ways = [(known.src.rpartition(":")[0], known.flags & 0x1F)]
+        if known.history is not None:
+            ways += [(hop.src.rpartition(":")[0], hop.hops) for hop in known.history.hops]
+        if any(src == way for way, _ in ways):
+            transactional = known.delivery == "transactional"
+            again = ordered(known) if transactional else known.acknowledged is not None
+            known.resends += 1
+            known.duplicates += again
+            _append(known.tell().resent_at, moment)
+            return known, "duplicate" if again else "resent"
+        _append(known.tell().hops, _hop(record, moment, hops))
+        return known, "hop"
+
+    def unkept(self, record: Record, moment: Moment) -> FollowedMessage | None:
+        """What a session has to know of an OrderAck or FinalAck packet, which has no life of its own."""
+        key = self.reader.key(record)
+        return None if key is None else self.reader.read(key, record, moment, "tcp")
+
+    def placed(self, message: FollowedMessage, session: int) -> None:
+        """Say which session carried the message that was taken last."""
+        if message.session is None:
+            message.session = session
+        elif message.history is not None and message.history.hops:
+            hops = message.history.hops
+            if hops[-1].session is None:
+                hops[-1] = msgspec.structs.replace(hops[-1], session=session)
+
+    def acknowledgment(self, message: FollowedMessage, record: Record, moment: Moment) -> bool:
+        """Take a message that may be an administration ack; tell whether it is one of a message not seen."""
+        class_, correlation = message.message_class, message.correlation_id
+        if not is_acknowledgment(class_) or correlation is None:
+            return False
+        original = self.messages.get(correlation)
+        if original is None or original is message:
+            return True
+        self.told(original, "administration_ack", class_ or 0, record, moment, message_name(message.key))
+        return False
+
+    def final_ack(self, record: Record, moment: Moment) -> FollowedMessage | None:
+        """Take a ``final_ack`` record; return the message that it is about."""
+        body = reached(record.packet, "final_ack_body")
+        number = reached(body, "message_id")
+        if number is None:
+            return None
+        message = self.messages.get(message_key(body.source_guid, number))
+        if message is not None:
+            class_ = reached(reached(record.packet, "message_properties_header"), "message_class")
+            self.told(message, "final_ack", class_ or 0, record, moment)
+        return message
+
+    def told(
+        self,
+        message: FollowedMessage,
+        kind: Literal["final_ack", "administration_ack", "receipt"],
+        class_: int,
+        record: Record,
+        moment: Moment,
+        name: str | None = None,
+    ) -> None:
+        """Keep an acknowledgment of a message, the first of its kind and class."""
+        known = message.tell().acknowledgments
+        if not any(one.kind == kind and one.message_class == class_ for one in known):
+            _append(
+                known,
+                Acknowledgment(
+                    kind=kind,
+                    message_class=class_,
+                    at=moment,
+                    src=record.src or "",
+                    dst=record.dst or "",
+                    message_id=name,
+                ),
+            )
+
+    def read(self, record: Record) -> FollowedMessage | None:
+        """Take a ``message_packet``: a stored message that a remote read brought."""
+        key = self.reader.key(record)
+        if key is None:
+            return None
+        moment = moment_of(record)
+        known = self.messages.get(key)
+        if known is None:
+            known = self._keep(self.reader.read(key, record, moment, "rpc"))
+            # Here the time is absolute, and says nothing of the seconds that were given.
+            known.time_to_reach_queue = None
+        return known
+
+    def found_in(self, message: FollowedMessage, queue: str | None, moment: Moment) -> None:
+        """Say in which queue a remote read found a message."""
+        upper = (queue or "").upper()
+        for suffix, name in _SYSTEM_QUEUES.items():
+            copies = None if not upper.endswith(suffix) else message.tell().copies
+            if copies is not None and not any(known == name for known, _ in copies):
+                copies.append((name, moment))
+
+    def call(self, record: Record) -> None:
+        """Take an ``rpc_call``: the identifier that a message got which it sends."""
+        call = record.packet
+        identifier = getattr(getattr(call, "response", None), "p_message_id", None)
+        number = getattr(identifier, "uniquifier", None)
+        if isinstance(call, RpcCall) and identifier is not None and isinstance(number, int):
+            self._sends[record.capture, record.id] = message_key(identifier.lineage, number)
+            if len(self._sends) > _MAX_CALLS:
+                del self._sends[next(iter(self._sends))]
+
+    def buffer(self, record: Record) -> FollowedMessage | None:
+        """Take a ``transfer_buffer``: a message that an application sends or gets over RPC."""
+        packet = record.packet
+        if not isinstance(packet, TransferBuffer):
+            return None
+        properties = packet.properties
+        key = None if record.parent is None else self._sends.get((record.capture, record.parent))
+        identifier = properties.identifier
+        if key is None and isinstance(getattr(identifier, "uniquifier", None), int):
+            assert identifier is not None
+            key = message_key(identifier.lineage, identifier.uniquifier)
+        if key is None or not any(key):
+            return None
+        known = self.messages.get(key)
+        if known is not None:
+            return known
+        delivery = None
+        if properties.first_in_transaction or properties.last_in_transaction:
+            delivery = "transactional"
+        elif properties.delivery_guarantee is not None:
+            delivery = "recoverable" if properties.delivery_guarantee else "express"
+        return self._keep(
+            FollowedMessage(
+                key,
+                moment_of(record),
+                "rpc",
+                record.src or "",
+                record.dst or "",
+                size=properties.body_length,
+                queue=packet.queue or properties.destination_queue_format_name,
+                label=None if properties.label is None else properties.label.text,
+                message_class=properties.message_class,
+                priority=properties.priority,
+                delivery=delivery,
+                sent_time=properties.sent_time,
+                time_to_reach_queue=properties.time_to_reach_queue,
+                time_to_be_received=properties.time_to_be_received,
+                flags=bool(properties.negative_journaling_requested) << 8
+                | bool(properties.positive_journaling_requested) << 9,
+                wanted=properties.acknowledgements_requested or 0,
+                admin_queue=properties.administration_queue_format_name,
+            )
+        )
+
+    def http(self, record: Record) -> FollowedMessage | None:
+        """Take an ``srmp_message`` that came over HTTP."""
+        packet = record.packet
+        if not isinstance(packet, SrmpMessage) or record.parent is not None or packet.message_id is None:
+            return None
+        key, moment = _key_of(packet.message_id), moment_of(record)
+        message = self.messages.get(key)
+        if message is None:
+            message = self._keep(_http_message(key, packet, record, moment))
+        else:
+            message.resends += 1
+            _append(message.tell().resent_at, moment)
+        if packet.response is not None:
+            history = message.tell()
+            history.http_status = packet.response.status
+            if packet.certain and 200 <= packet.response.status < 300:
+                history.accepted = history.accepted or moment
+        return message
+
+    def receipt(self, record: Record) -> tuple[int, bytes | str] | None:
+        """Take an ``srmp_receipt``; return class and key of the message that it is about, if not seen."""
+        header = getattr(getattr(record.packet, "envelope", None), "header", None)
+        class_, receipt = 0x0002, getattr(header, "delivery_receipt", None)
+        if receipt is None:
+            receipt = getattr(header, "commitment_receipt", None)
+            class_ = 0xC000 if getattr(receipt, "decision", "").endswith("negative") else 0x4000
+        name = getattr(receipt, "id", None)
+        if record.parent is not None or not isinstance(name, str):
+            return None
+        number, _, host = name.removeprefix("uuid:").partition("@")
+        key = _key_of(f"{host}\\{number}")
+        message = self.messages.get(key) or self.messages.get(name)
+        if message is None:
+            return class_, key
+        self.told(message, "receipt", class_, record, moment_of(record))
+        return None
+
+    def _keep(self, message: FollowedMessage) -> FollowedMessage:
+        self.messages[message.key] = message
+        if len(self.messages) > self._most:
+            del self.messages[next(iter(self.messages))]
+            self.left_out += 1
+        return message
+
+
+def is_acknowledgment(class_: int | None) -> bool:
+    """Whether a message class is that of an administration ack, [MS-MQMQ] 2.2.18.1.6."""
+    return class_ in _ACKNOWLEDGMENTS
+
+
+def _http_message(key: bytes | str, packet: SrmpMessage, record: Record, moment: Moment) -> FollowedMessage:
+    header = None if packet.envelope is None else packet.envelope.header
+    msmq, services = getattr(header, "msmq", None), getattr(header, "services", None)
+    delivery = "recoverable" if getattr(services, "durable", False) else "express"
+    if getattr(header, "stream", None) is not None:
+        delivery = "transactional"
+    priority, class_ = getattr(msmq, "priority", None), getattr(msmq, "class_", None)
+    return FollowedMessage(
+        key,
+        moment,
+        "http",
+        record.src or "",
+        record.dst or "",
+        size=None if packet.body is None else len(packet.body),
+        queue=packet.queue,
+        label=packet.label,
+        message_class=class_ if isinstance(class_, int) else None,
+        priority=priority if isinstance(priority, int) else None,
+        delivery=delivery,
+        flags=bool(getattr(msmq, "dead_letter", False)) << 8 | bool(getattr(msmq, "journal", False)) << 9,
+    )
+
+
+def _key_of(message_id: str) -> bytes | str:
+    """The key of ``guid\\number``; text of another form stays."""
+    host, _, number = message_id.rpartition("\\")
+    try:
+        return message_key(GUID.parse(host), int(number))
+    except (ValueError, OverflowError):
+        return message_id
+
+
+def _hop(record: Record, moment: Moment, hops: int) -> Hop:
+    return Hop(at=moment, src=record.src or "", dst=record.dst or "", session=None, hops=hops)
+
+
+def _append(entries: list[Any], entry: Any) -> None:
+    if len(entries) < _MAX_HISTORY:
+        entries.append(entry)

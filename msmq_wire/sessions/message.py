@@ -1,0 +1,232 @@
+"""What is kept of a message while a capture is read: `FollowedMessage`, small, one for each message.
+
+The rule kept here: a message is known by its sender and its number there, whatever carries it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from msmq_wire.records.record import Record
+from msmq_wire.sessions.session import Moment
+from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = [
+    "FollowedMessage",
+    "History",
+    "MessageReader",
+    "Sight",
+    "message_key",
+    "message_name",
+    "moment_of",
+    "reached",
+]
+
+Sight: TypeAlias = Literal["first", "hop", "resent", "duplicate"]
+"""Where a message is seen: for the first time, on another way, again on the same way, or so after its
+acknowledgment (a transactional one: after an OrderAck)."""
+_UNKNOWN = "\0"
+_KEPT = 1 << 14
+"""Texts of queues and labels that are kept to be shared."""
+
+
+class History(msgspec.Struct):
+    """What happens to few messages only; fields as in `MessageLife`."""
+
+    resent_at: list[Moment] = []
+    hops: list[Any] = []
+    acknowledgments: list[Any] = []
+    reads: list[int] = []
+    received: Moment | None = None
+    received_by: str | None = None
+    peeked: Moment | None = None
+    rejected: Moment | None = None
+    rejected_class: int | None = None
+    moved: list[Moment] = []
+    copies: list[tuple[str, Moment]] = []
+    accepted: Moment | None = None
+    http_status: int | None = None
+
+
+class FollowedMessage(msgspec.Struct, gc=False):
+    """A message and what is known of it; fields as in `MessageLife`.
+
+    ``key`` is the 20 bytes by which an acknowledgment names it (queue manager, number), or the text of an
+    SRMP identifier of another form. ``flags`` are those of UserHeader, ``wanted`` those of
+    MessagePropertiesHeader. ``hop`` is the address (no port) that sent it last.
+    """
+
+    key: bytes | str
+    first: Moment
+    via: str
+    src: str
+    dst: str
+    size: int | None = None
+    session: int | None = None
+    queue: str | None = None
+    label: str | None = None
+    message_class: int | None = None
+    priority: int | None = None
+    delivery: str | None = None
+    sent_time: int | None = None
+    time_to_reach_queue: int | None = None
+    time_to_be_received: int | None = None
+    flags: int = 0
+    wanted: int = 0
+    admin_queue: str | None = None
+    correlation_id: bytes | None = None
+    stream: int | None = None
+    place: int | None = None
+    acknowledged: Moment | None = None
+    stored: Moment | None = None
+    resends: int = 0
+    duplicates: int = 0
+    certain: bool = True
+    history: History | None = None
+
+    def tell(self) -> History:
+        """Its history, begun if it has none."""
+        if self.history is None:
+            self.history = History()
+        return self.history
+
+
+def moment_of(record: Record) -> Moment:
+    """When a record was completed."""
+    frames = record.frames
+    return Moment(record.id, frames[-1] if frames else None, record.time)
+
+
+def reached(part: Any, name: str) -> Any:
+    """A field that was decoded; None where it was not, or is not there."""
+    value = getattr(part, name, None)
+    return None if value is msgspec.UNSET else value
+
+
+def message_key(queue_manager: bytes, number: int) -> bytes:
+    """The 20 bytes that name a message, as a CorrelationID does: [MS-MQMQ] 2.2.8 OBJECTID."""
+    return queue_manager + number.to_bytes(4, "little")
+
+
+def message_name(key: bytes | str) -> str:
+    """The name that rows give a message: queue manager and number, with a backslash between them."""
+    if isinstance(key, str):
+        return key
+    return f"{GUID(key[:16])}\\{int.from_bytes(key[16:20], 'little')}"
+
+
+def _delivery(flags: int) -> str:
+    return "transactional" if flags & 0x100000 else "recoverable" if flags & 0x20 else "express"
+
+
+class MessageReader:
+    """Reads what is kept of a packet with a UserHeader; texts that come again are shared."""
+
+    def __init__(self) -> None:
+        self._queues: dict[object, str | None] = {}
+        self._labels: dict[bytes, str] = {}
+
+    def key(self, record: Record) -> bytes | None:
+        """Name the message in the packet of a record; None where its bytes end before that."""
+        if record.error is None:
+            user = record.packet.user_header
+            return message_key(user.source_queue_manager, user.message_id)
+        user = reached(record.packet, "user_header")
+        number = reached(user, "message_id")
+        return None if number is None else message_key(user.source_queue_manager, number)
+
+    def read(self, key: bytes, record: Record, moment: Moment, via: str) -> FollowedMessage:
+        """What is kept of the packet of ``record``."""
+        packet = record.packet
+        user, base = packet.user_header, packet.base_header
+        properties = packet.message_properties_header
+        if record.error is not None or properties is None:
+            return self._read_part(key, record, moment, via)
+        flags: int = user.flags
+        class_ = properties.message_class
+        # By position: this is made for every message.
+        return FollowedMessage(
+            key,
+            moment,
+            via,
+            record.src or "",
+            record.dst or "",
+            properties.message_size,
+            None,
+            self.queue(user, "destination_queue"),
+            self._label(properties.label),
+            class_,
+            base.flags & 7,
+            _delivery(flags),
+            user.sent_time,
+            base.time_to_reach_queue,
+            user.time_to_be_received,
+            flags,
+            properties.flags,
+            self.queue(user, "admin_queue") if flags & 0xE000 else None,
+            properties.correlation_id if class_ else None,
+        )
+
+    def _read_part(self, key: bytes, record: Record, moment: Moment, via: str) -> FollowedMessage:
+        """What is kept of a packet that was cut."""
+        packet = record.packet
+        user, base = packet.user_header, packet.base_header
+        properties = reached(packet, "message_properties_header")
+        flags = reached(user, "flags")
+        message = FollowedMessage(
+            key,
+            moment,
+            via,
+            record.src or "",
+            record.dst or "",
+            sent_time=user.sent_time,
+            time_to_reach_queue=base.time_to_reach_queue,
+            time_to_be_received=user.time_to_be_received,
+            priority=base.flags & 7,
+        )
+        if flags is None:
+            return message
+        message.flags = flags
+        message.delivery = _delivery(flags)
+        # Half a name is no name.
+        cut = "" if record.error is None else record.error.path
+        if not cut.startswith("user_header.destination_queue"):
+            message.queue = self.queue(user, "destination_queue")
+        if not cut.startswith("user_header.admin_queue"):
+            message.admin_queue = self.queue(user, "admin_queue")
+        message.message_class = class_ = reached(properties, "message_class")
+        message.wanted = reached(properties, "flags") or 0
+        message.size = reached(properties, "message_size")
+        label = reached(properties, "label")
+        if isinstance(label, WcharText) and not cut.endswith("header.label"):
+            message.label = self._label(label)
+        if class_:
+            message.correlation_id = reached(properties, "correlation_id")
+        return message
+
+    def queue(self, user: UserHeader, field: str) -> str | None:
+        """The format name of a queue in a header."""
+        value = reached(user, field)
+        if value is None:
+            return None
+        key = (field, user.source_queue_manager, user.queue_manager_address, user.flags & 0xFC00, value)
+        name = self._queues.get(key, _UNKNOWN)
+        if name is not _UNKNOWN:
+            return name
+        name = user.format_name(field)
+        if len(self._queues) >= _KEPT:
+            self._queues.clear()
+        self._queues[key] = name
+        return name
+
+    def _label(self, label: WcharText) -> str:
+        text = self._labels.get(label)
+        if text is None:
+            if len(self._labels) >= _KEPT:
+                self._labels.clear()
+            text = self._labels[label] = label.text
+        return text

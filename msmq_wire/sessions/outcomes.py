@@ -1,0 +1,212 @@
+"""What became of a message, by the evidence that was kept: the outcome, its reason in words, its frames.
+
+The rule kept here: the strongest evidence decides. That an application received it outweighs a refusal,
+a refusal outweighs a delivery, a delivery what the next host acknowledged; silence proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msmq_wire.sessions.life import Acknowledgment, MessageLife, Outcome
+from msmq_wire.sessions.message import FollowedMessage, History, message_name
+from msmq_wire.sessions.session import Moment
+from msmq_wire.wire.types.enumerations import MessageClass
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = ["NACK_REASONS", "class_words", "life_of"]
+
+_INFINITE = 0xFFFFFFFF
+_ACK_RECEIVE = int(MessageClass.MQMSG_CLASS_ACK_RECEIVE)
+_ACK_REACH_QUEUE = int(MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE)
+_TIMEOUTS = {
+    int(MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT): "time_to_reach_queue",
+    int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_TIMEOUT): "time_to_be_received",
+}
+_NACK = 0x8000
+
+NACK_REASONS: Mapping[int, str] = {
+    0x8000: "the destination queue does not exist",
+    0x8001: "it was deleted before it reached its queue",
+    0x8002: "it did not reach its queue in time",
+    0x8003: "the quota of the destination is used up",
+    0x8004: "the sender may not write to the queue",
+    0x8005: "it passed through too many hosts",
+    0x8006: "its signature is not valid",
+    0x8007: "it could not be decrypted",
+    0x8009: "it is transactional and the queue is not",
+    0x800A: "the queue is transactional and it is not",
+    0x800B: "the destination does not have its cryptographic provider",
+    0xC000: "its queue was deleted before it was received",
+    0xC001: "its queue was purged before it was received",
+    0xC002: "it was not received in time",
+    0xC004: "the application rejected it",
+}
+"""MESSAGE_CLASS_VALUES of negative acknowledgments in words, [MS-MQMQ] 2.2.18.1.6."""
+_ACKNOWLEDGING = frozenset((*NACK_REASONS, _ACK_RECEIVE, _ACK_REACH_QUEUE))
+
+
+class _Told(NamedTuple):
+    outcome: Outcome
+    reason: str
+    evidence: tuple[Moment | None, ...]
+    nack_class: int | None = None
+
+
+def class_words(message_class: int) -> str:
+    """A negative acknowledgment class in words; its number where it has none."""
+    return NACK_REASONS.get(message_class, f"class 0x{message_class:04x}")
+
+
+def life_of(message: FollowedMessage, ordered: Moment | None, now: int | None) -> MessageLife:
+    """Tell the life of a message; ``ordered`` is its OrderAck, ``now`` the time of the last record (ns)."""
+    history = message.history or _NOTHING
+    reach_by = _end(message.sent_time, message.time_to_reach_queue)
+    receive_by = _end(message.sent_time, message.time_to_be_received)
+    told = _judge(message, history, ordered)
+    expired = _expired(message, told, reach_by, receive_by, now)
+    if expired is not None and told.outcome in ("unknown", "acknowledged", "stored") and not told.nack_class:
+        told = _ran_out(message, told, expired)
+    key = message.key
+    correlation = message.correlation_id
+    acknowledges = None
+    if correlation is not None and message.message_class in _ACKNOWLEDGING:
+        acknowledges = message_name(correlation)
+    frames = (one.frame for one in (message.first, *told.evidence) if one is not None)
+    return MessageLife(
+        message_id=message_name(key),
+        queue_manager=None if isinstance(key, str) else GUID(key[:16]),
+        first=message.first,
+        via=message.via,
+        src=message.src,
+        dst=message.dst,
+        session=message.session,
+        queue=message.queue,
+        label=message.label,
+        message_class=message.message_class,
+        priority=message.priority,
+        delivery=message.delivery,
+        size=message.size,
+        sent_time=message.sent_time,
+        time_to_reach_queue=message.time_to_reach_queue,
+        time_to_be_received=message.time_to_be_received,
+        reach_by=reach_by,
+        receive_by=receive_by,
+        journal=bool(message.flags & 0x200),
+        dead_letter=bool(message.flags & 0x100),
+        wanted=message.wanted & 0xF,
+        admin_queue=message.admin_queue,
+        hops=message.flags & 0x1F,
+        route=tuple(history.hops),
+        acknowledges=acknowledges,
+        stream=message.stream,
+        tx_sequence_number=message.place,
+        acknowledged=message.acknowledged,
+        stored=message.stored,
+        order_ack=ordered,
+        accepted=history.accepted,
+        http_status=history.http_status,
+        acknowledgments=tuple(history.acknowledgments),
+        resends=message.resends,
+        duplicates=message.duplicates,
+        resent_at=tuple(history.resent_at),
+        reads=tuple(history.reads),
+        peeked=history.peeked,
+        received=history.received,
+        received_by=history.received_by,
+        moved=tuple(history.moved),
+        rejected=history.rejected,
+        rejected_class=history.rejected_class,
+        copies=tuple(history.copies),
+        expired=expired,
+        outcome=told.outcome,
+        nack_class=told.nack_class,
+        reason=told.reason,
+        evidence=tuple(dict.fromkeys(frame for frame in frames if frame is not None)),
+        certain=message.certain,
+    )
+
+
+_NOTHING = History()
+
+
+def _end(sent: int | None, seconds: int | None) -> int | None:
+    return None if sent is None or not sent or seconds is None or seconds == _INFINITE else sent + seconds
+
+
+def _judge(message: FollowedMessage, history: History, ordered: Moment | None) -> _Told:
+    acks: list[Acknowledgment] = history.acknowledgments
+    by_class = {one.message_class: one for one in reversed(acks)}
+    received = by_class.get(_ACK_RECEIVE)
+    if received is not None:
+        return _Told("received", f"{_by(received)} says that an application received it", (received.at,))
+    if history.received is not None:
+        return _Told("received", f"{history.received_by} received it by remote read", (history.received,))
+    nack = next((one for one in acks if one.message_class & _NACK), None)
+    if nack is not None:
+        outcome: Outcome = "expired" if nack.message_class in _TIMEOUTS else "refused"
+        reason = f"{_by(nack)} says: {class_words(nack.message_class)}"
+        return _Told(outcome, reason, (nack.at,), nack.message_class)
+    if history.rejected is not None and (history.rejected_class or 0) & _NACK:
+        class_ = history.rejected_class or 0
+        return _Told(
+            "refused", f"its reader gave it back: {class_words(class_)}", (history.rejected,), class_
+        )
+    reached = by_class.get(_ACK_REACH_QUEUE)
+    if reached is not None:
+        return _Told("delivered", f"{_by(reached)} says that it reached its queue", (reached.at,))
+    if ordered is not None:
+        return _Told("delivered", "an OrderAck covers it: the destination saved it", (ordered,))
+    if history.peeked is not None:
+        return _Told("delivered", "a remote peek found it in its queue", (history.peeked,))
+    if message.stored is not None:
+        return _Told("stored", "a session ack says that the next host wrote it to disk", (message.stored,))
+    if message.acknowledged is not None:
+        return _Told("acknowledged", "a session ack says that the next host has it", (message.acknowledged,))
+    if history.accepted is not None:
+        return _Told("acknowledged", f"HTTP {history.http_status} accepted it", (history.accepted,))
+    if history.http_status is not None:
+        return _Told("unknown", f"HTTP {history.http_status} answered it", ())
+    return _Told("unknown", "nothing that was captured acknowledges it", ())
+
+
+def _by(one: Acknowledgment) -> str:
+    return {
+        "final_ack": "a FinalAck",
+        "administration_ack": "an administration acknowledgment",
+        "receipt": "an SRMP receipt",
+    }[one.kind]
+
+
+def _expired(
+    message: FollowedMessage, told: _Told, reach_by: int | None, receive_by: int | None, now: int | None
+) -> str | None:
+    """The limit that passed without news, by the clocks of the sender and of the capture."""
+    if told.nack_class in _TIMEOUTS:
+        return _TIMEOUTS[told.nack_class]
+    if now is None or told.outcome in ("received", "refused"):
+        return None
+    seconds = now // 1_000_000_000
+    if told.outcome == "unknown" and reach_by is not None and seconds > reach_by:
+        return "time_to_reach_queue"
+    first = message.first.time
+    if first is not None and reach_by is not None and first // 1_000_000_000 > reach_by:
+        return "time_to_reach_queue" if told.outcome != "delivered" else None
+    if receive_by is not None and seconds > receive_by:
+        return "time_to_be_received"
+    return None
+
+
+def _ran_out(message: FollowedMessage, told: _Told, expired: str) -> _Told:
+    first, sent = message.first.time, message.sent_time or 0
+    if expired == "time_to_reach_queue":
+        limit = sent + (message.time_to_reach_queue or 0)
+        if first is not None and first // 1_000_000_000 > limit:
+            return _Told("expired", "it was sent after its time to reach the queue had passed", told.evidence)
+        if told.outcome == "unknown":
+            return _Told("expired", "its time to reach the queue passed without an acknowledgment", ())
+        return told
+    if told.outcome == "unknown":
+        return _Told("expired", "its time to be received passed without an acknowledgment", ())
+    return told

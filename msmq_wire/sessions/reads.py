@@ -1,0 +1,363 @@
+"""Remote reads: who opened which queue, what was peeked or received, and whether that came to an end.
+
+[MS-MQRR] 3.1.4.7, [MS-MQMP] 3.1.5.3 and [MS-MQQP] 3.1.4. The rule kept here: a receive that takes a message
+is done when the client acknowledges it; until then the server may put the message back.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import msgspec
+
+from msmq_wire.records.open_queues import read_descriptor
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
+from msmq_wire.sessions.message import FollowedMessage, message_name, moment_of
+from msmq_wire.sessions.session import Moment
+
+__all__ = ["ReadTracker", "RemoteQueue", "RemoteRead"]
+
+ReadEnd: TypeAlias = Literal["ack", "nack", "cancelled"]
+
+_MAX_READS = 1 << 17
+_MAX_OPEN = 1 << 16
+_STARTS = frozenset(
+    (
+        "R_StartReceive",
+        "R_StartTransactionalReceive",
+        "rpc_ACReceiveMessageEx",
+        "RemoteQMStartReceive",
+        "RemoteQMStartReceive2",
+        "RemoteQMStartReceiveByLookupId",
+    )
+)
+_ENDS = frozenset(("R_EndReceive", "R_EndTransactionalReceive", "RemoteQMEndReceive"))
+_CANCELS = frozenset(("R_CancelReceive", "RemoteQMCancelReceive"))
+_OPENS = frozenset(
+    (
+        "R_OpenQueue",
+        "R_OpenQueueForMove",
+        "R_QMOpenRemoteQueue",
+        "rpc_QMOpenQueueInternal",
+        "RemoteQMOpenQueue",
+    )
+)
+_CLOSES = frozenset(
+    ("R_CloseQueue", "R_QMCloseRemoteQueueContext", "rpc_ACCloseHandle", "RemoteQMCloseQueue")
+)
+_PURGES = frozenset(("R_PurgeQueue", "rpc_ACPurgeQueue", "RemoteQMPurgeQueue"))
+_CANCELLED = 0xC00E0008
+"""MQ_ERROR_OPERATION_CANCELLED."""
+_LOW_56 = (1 << 56) - 1
+_KNOWN_ACTIONS = frozenset(int(action) for action in ReceiveAction)
+
+
+class RemoteQueue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A queue that a client opened over RPC.
+
+    ``client`` and ``server`` are ``address:port``, ``account`` whom the client says it is (empty: not known).
+    ``access`` and ``share_mode`` are numbers of `AccessMode` and `ShareMode`. ``status`` is that of the call
+    (None without an answer, or where success has no status), ``closed`` the call that closed it. ``receives``
+    and ``peeks`` count the reads that asked for a message, ``moves`` the messages moved, ``purges`` the
+    purges; ``purged`` is the first of them that succeeded.
+    """
+
+    number: int
+    client: str
+    server: str
+    interface: str
+    method: str
+    account: str
+    queue: str | None
+    opened: Moment
+    access: int | None = None
+    share_mode: int | None = None
+    status: int | None = None
+    fault: bool = False
+    sealed: bool = False
+    closed: Moment | None = None
+    receives: int = 0
+    peeks: int = 0
+    moves: int = 0
+    purges: int = 0
+    purged: Moment | None = None
+
+
+class RemoteRead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A peek or a receive over RPC, from its call to what ended it.
+
+    ``opened`` is the number of its `RemoteQueue`, None where that was not captured. ``action`` is a number of
+    `ReceiveAction`; ``removes`` tells a receive from a peek (None where a sealed request does not tell).
+    ``timeout`` is milliseconds, 0xFFFFFFFF for ever; ``waited`` the nanoseconds until the answer.
+    ``lookup_id`` is the one asked for, ``found_lookup_id`` that of the message (its low 56 bits). ``status``
+    is the HRESULT, ``answered`` whether an answer was captured.
+
+    ``message`` is the id of the record that holds the message, ``message_id`` and ``label`` are its own.
+    ``end`` is ``ack`` (the client has it: it leaves the queue), ``nack`` (it goes back) or ``cancelled``;
+    ``ended`` is that call and ``end_status`` its status. ``pending`` is a receive that brought a message and
+    that nothing ended before the capture did. ``transactional`` says that a transaction decides.
+    """
+
+    number: int
+    opened: int | None
+    client: str
+    server: str
+    interface: str
+    method: str
+    account: str
+    queue: str | None
+    at: Moment
+    action: int | None = None
+    removes: bool | None = None
+    lookup_id: int | None = None
+    cursor: int | None = None
+    timeout: int | None = None
+    request_id: int | None = None
+    waited: int | None = None
+    status: int | None = None
+    answered: bool = True
+    fault: bool = False
+    sealed: bool = False
+    transactional: bool = False
+    found_lookup_id: int | None = None
+    message: int | None = None
+    message_id: str | None = None
+    label: str | None = None
+    end: ReadEnd | None = None
+    ended: Moment | None = None
+    end_status: int | None = None
+    pending: bool = False
+    certain: bool = True
+
+
+V = TypeVar("V")
+
+
+class _Bounded(OrderedDict[Hashable, V]):
+    """A dict that forgets its oldest entry."""
+
+    def keep(self, key: Hashable, value: V, most: int) -> bool:
+        """Keep a value; tell whether another one was forgotten."""
+        self[key] = value
+        if len(self) <= most:
+            return False
+        self.popitem(last=False)
+        return True
+
+
+class ReadTracker:
+    """Follows remote reads: 131,072 reads and 65,536 queues are kept, ``left_out`` counts older reads."""
+
+    def __init__(self) -> None:
+        self._queues: _Bounded[RemoteQueue] = _Bounded()
+        self._handles: _Bounded[int] = _Bounded()
+        self._reads: _Bounded[RemoteRead] = _Bounded()
+        self._pending: _Bounded[tuple[tuple[int | None, int], ...]] = _Bounded()
+        self._calls: _Bounded[int] = _Bounded()
+        self._carried: _Bounded[FollowedMessage] = _Bounded()
+        self._lookups: _Bounded[FollowedMessage] = _Bounded()
+        self._counts = [0, 0]
+        self.left_out = 0
+
+    def call(self, record: Record) -> None:
+        """Take an ``rpc_call`` record."""
+        call = record.packet
+        if not isinstance(call, RpcCall) or call.method is None:
+            return
+        method = call.method
+        moment = moment_of(record)
+        place = (record.capture, (record.dst or "").rpartition(":")[0])
+        if method in _STARTS:
+            self._start(record, call, moment, place)
+        elif method in _ENDS or method in _CANCELS:
+            self._finish_read(call, moment, place)
+        elif method in _OPENS:
+            self._open(record, call, moment, place)
+        elif method in _CLOSES:
+            self._on_queue(call, place, closed=moment)
+        elif method in _PURGES:
+            queue = self._queue(call, place)
+            purged = None if queue is None or call.status or call.fault else queue.purged or moment
+            self._on_queue(call, place, purges=1, purged=purged)
+        elif method == "R_MoveMessage":
+            self._on_queue(call, place, moves=1)
+            message = self._looked_up(call, place)
+            if message is not None and not call.status and not call.fault:
+                message.tell().moved.append(moment)
+        elif method == "R_SetUserAcknowledgementClass":
+            message = self._looked_up(call, place)
+            class_ = getattr(call.request, "us_class", None)
+            if message is not None and class_ and not call.status:
+                history = message.tell()
+                history.rejected, history.rejected_class = moment, class_
+
+    def carried(self, record: Record, message: FollowedMessage) -> None:
+        """Take the message that a call before brought: a child of its record."""
+        number = self._calls.get((record.capture, record.parent))
+        read = self._reads.get(number)
+        if number is None or read is None or read.message is not None:
+            return
+        self._reads[number] = msgspec.structs.replace(
+            read, message=record.id, message_id=message_name(message.key), label=message.label
+        )
+        history = message.tell()
+        history.reads.append(number)
+        if read.found_lookup_id is not None:
+            place = (record.capture, read.server.rpartition(":")[0])
+            self._lookups.keep((*place, read.found_lookup_id), message, _MAX_OPEN)
+        if not read.removes:
+            history.peeked = history.peeked or read.at
+        elif read.method == "rpc_ACReceiveMessageEx":
+            history.received, history.received_by = history.received or read.at, read.client
+        else:
+            self._carried.keep(number, message, _MAX_OPEN)
+
+    def queue_of(self, record: Record) -> str | None:
+        """The queue that the call read which brought a message."""
+        read = self._reads.get(self._calls.get((record.capture, record.parent)))
+        return None if read is None else read.queue
+
+    def _start(self, record: Record, call: RpcCall, moment: Moment, place: tuple[str, str]) -> None:
+        source = read_descriptor(call.request) or call.request
+        buffer = getattr(getattr(call.request, "ptb", None), "old", None)
+        arm = getattr(buffer, "arm", None)
+        action = _number(source, "ul_action", arm, "action")
+        removes = None
+        if action in _KNOWN_ACTIONS:
+            removes = ReceiveAction(action).removes
+        transaction = getattr(call.request, "p_transaction_id", None)
+        found = _number(call.response, "p_sequence_id")
+        if found is None:
+            found = _number(getattr(call.response, "lp_remote_read_desc2", None), "sequential_id")
+        queue = self._queue(call, place)
+        number = self._counts[0]
+        self._counts[0] += 1
+        read = RemoteRead(
+            number=number,
+            opened=None if queue is None else queue.number,
+            client=record.src or "",
+            server=record.dst or "",
+            interface=call.interface,
+            method=call.method or "",
+            account=call.account,
+            queue=call.queue,
+            at=moment,
+            action=action,
+            removes=removes,
+            lookup_id=_number(call.request, "lookup_id"),
+            cursor=_number(source, "h_cursor", arm, "cursor"),
+            timeout=_number(source, "ul_timeout", arm, "request_timeout"),
+            request_id=call.request_id,
+            waited=call.latency,
+            status=call.status,
+            answered=call.response is not None or call.status is not None or call.sealed,
+            fault=call.fault,
+            sealed=call.sealed,
+            transactional=isinstance(transaction, bytes) and any(transaction),
+            found_lookup_id=found & _LOW_56 if found and not call.status else None,
+            end="cancelled" if call.status == _CANCELLED else None,
+            certain=call.complete and not call.guessed,
+        )
+        self.left_out += self._reads.keep(number, read, _MAX_READS)
+        self._calls.keep((record.capture, record.id), number, _MAX_OPEN)
+        self._on_queue(call, place, receives=int(removes is True), peeks=int(removes is False))
+        if removes and not call.status and read.answered and read.method != "rpc_ACReceiveMessageEx":
+            key = (*place, max(record.frames, default=0))
+            # Two receives that one frame answers are told apart by their requests.
+            began = (*self._pending.get(key, ())[-8:], (call.request_id, number))
+            self._pending.keep(key, began, _MAX_OPEN)
+
+    def _finish_read(self, call: RpcCall, moment: Moment, place: tuple[str, str]) -> None:
+        began = self._pending.get((*place, call.started_frame), ())
+        # An end on qm2qm names the handle of the receive and no request.
+        number = next((one for request, one in began if call.request_id in (None, request)), None)
+        read = self._reads.get(number)
+        if number is None or read is None:
+            return
+        end: ReadEnd = "cancelled"
+        if call.method in _ENDS:
+            end = "ack" if getattr(call.request, "dw_ack", None) == RemoteReadAck.RR_ACK else "nack"
+        self._reads[number] = msgspec.structs.replace(read, end=end, ended=moment, end_status=call.status)
+        if call.status or call.fault:
+            return
+        message = self._carried.pop(number, None)
+        if message is not None and end == "ack":
+            history = message.tell()
+            history.received, history.received_by = history.received or moment, read.client
+
+    def _open(self, record: Record, call: RpcCall, moment: Moment, place: tuple[str, str]) -> None:
+        number = self._counts[1]
+        self._counts[1] += 1
+        access = _number(call.request, "dw_access", call.request, "dw_desired_access")
+        queue = RemoteQueue(
+            number=number,
+            client=record.src or "",
+            server=record.dst or "",
+            interface=call.interface,
+            method=call.method or "",
+            account=call.account,
+            queue=call.queue,
+            opened=moment,
+            access=access,
+            share_mode=_number(call.request, "dw_share_mode"),
+            status=call.status,
+            fault=call.fault,
+            sealed=call.sealed,
+        )
+        self._queues.keep(number, queue, _MAX_OPEN)
+        self._handles.keep((*place, max(record.frames, default=0)), number, _MAX_OPEN)
+
+    def _queue(self, call: RpcCall, place: tuple[str, str]) -> RemoteQueue | None:
+        number = self._handles.get((*place, call.opened_frame))
+        return self._queues.get(number)
+
+    def _on_queue(
+        self,
+        call: RpcCall,
+        place: tuple[str, str],
+        *,
+        closed: Moment | None = None,
+        purged: Moment | None = None,
+        receives: int = 0,
+        peeks: int = 0,
+        moves: int = 0,
+        purges: int = 0,
+    ) -> None:
+        queue = self._queue(call, place)
+        if queue is None:
+            return
+        self._queues[queue.number] = msgspec.structs.replace(
+            queue,
+            closed=queue.closed or closed,
+            purged=queue.purged or purged,
+            receives=queue.receives + receives,
+            peeks=queue.peeks + peeks,
+            moves=queue.moves + moves,
+            purges=queue.purges + purges,
+        )
+
+    def _looked_up(self, call: RpcCall, place: tuple[str, str]) -> FollowedMessage | None:
+        lookup_id = _number(call.request, "lookup_id")
+        return None if lookup_id is None else self._lookups.get((*place, lookup_id & _LOW_56))
+
+    def finish(self) -> tuple[tuple[RemoteRead, ...], tuple[RemoteQueue, ...]]:
+        """All reads and all queues that are kept, by order of appearance."""
+        return tuple(map(_settled, self._reads.values())), tuple(self._queues.values())
+
+
+def _settled(read: RemoteRead) -> RemoteRead:
+    brought = read.message is not None or (bool(read.removes) and read.status == 0)
+    pending = brought and bool(read.removes) and read.end is None and read.method != "rpc_ACReceiveMessageEx"
+    return msgspec.structs.replace(read, pending=True) if pending else read
+
+
+def _number(part: Any, name: str, other: Any = None, other_name: str = "") -> int | None:
+    """A number under either of two names."""
+    value = getattr(part, name, None)
+    if not isinstance(value, int):
+        value = getattr(other, other_name, None)
+    return value if isinstance(value, int) else None

@@ -1,0 +1,362 @@
+"""One direction of a session: the user packets that one side sent, and what was acknowledged of them.
+
+The rule kept here: a number belongs to a packet by the order in which packets were sent, [MS-MQQB] 3.1.1.4;
+16-bit numbers of the wire are read as the nearest number that the count allows. Where packets are missing
+from the capture, numbers follow what either side states, and nothing after that is certain.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+import msgspec
+
+from msmq_wire.sessions.message import FollowedMessage, message_name
+from msmq_wire.sessions.session import Moment, NoteKind, SessionDirection
+from msmq_wire.wire.headers.session_header import SessionHeader
+
+__all__ = ["Note", "SentSequence"]
+
+_MASK = 0xFFFF
+_HALF = 0x8000
+_MAX_WAITING = 1 << 15
+"""Packets of one direction that wait for an acknowledgment: 16 bits cannot tell more apart."""
+_MAX_EARLY = 64
+_MAX_NAMED = 1000
+_DEFAULT_WINDOW = 64
+
+Note = Callable[[NoteKind, Moment, int, int], None]
+"""Takes a kind, the moment of the packet, the number stated and the number expected."""
+
+
+class _Sent(msgspec.Struct, gc=False):
+    """A packet that waits; ``recoverable`` is 0 for one that is not."""
+
+    number: int
+    recoverable: int
+    moment: Moment
+    message: FollowedMessage | None
+
+
+class SentSequence:
+    """The user packets of one direction, fed in order, with the SessionHeaders of both sides.
+
+    ``note`` takes what is out of order. ``base_known`` is False where the start of the connection was not
+    captured, and then numbers begin where the first acknowledgment says.
+    """
+
+    def __init__(self, note: Note, *, base_known: bool) -> None:
+        self._note = note
+        self._base_known = base_known
+        self.certain = base_known
+        self.gaps = 0
+        self.messages = self.recoverable = self.transactional = self.acknowledgments = self.bytes = 0
+        self.resent = self.duplicates = 0
+        self.first_message: Moment | None = None
+        self.last_message: Moment | None = None
+        self.number = self.recoverable_number = 0
+        self.acknowledged = self.stored = 0
+        self._waiting: deque[_Sent] = deque()
+        self._unstored: dict[int, _Sent] = {}
+        self._overlooked = 0
+        self._early: deque[tuple[SessionHeader, Moment]] = deque()
+        self._shifted: Moment | None = None
+        self._missed = False
+        self.session_acks = 0
+        self.first_ack: Moment | None = None
+        self.last_ack: Moment | None = None
+        self.window_size: int | None = None
+        self.smallest_window: int | None = None
+        self.announced: list[int] = []
+        self.window_closings = 0
+        self._own_window = self._limit = _DEFAULT_WINDOW
+        self._closed = False
+        self.longest_wait: int | None = None
+        self.longest_wait_at: Moment | None = None
+
+    def sent(
+        self,
+        message: FollowedMessage | None,
+        moment: Moment,
+        *,
+        recoverable: bool,
+        transactional: bool,
+        size: int,
+    ) -> None:
+        """Take a user packet of ``size`` bytes."""
+        if self._early and not _before(moment, self._early[-1][1]):
+            self._tell_early()
+        self.messages += 1
+        self.bytes += size
+        self.number += 1
+        number = 0
+        if recoverable:
+            self.recoverable += 1
+            self.recoverable_number += 1
+            number = self.recoverable_number
+        if transactional:
+            self.transactional += 1
+        if self.first_message is None:
+            self.first_message = moment
+        self.last_message = moment
+        one = _Sent(self.number, number, moment, message)
+        waiting = self._waiting
+        waiting.append(one)
+        if len(waiting) > _MAX_WAITING:
+            self._overlook(waiting.popleft())
+        if number:
+            self._unstored[number] = one
+            if len(self._unstored) > _MAX_WAITING:
+                del self._unstored[next(iter(self._unstored))]
+        if not self._closed and len(waiting) >= self._limit:
+            self._closed = True
+            self.window_closings += 1
+        if self._early:
+            self._late(one)
+
+    def _overlook(self, one: _Sent) -> None:
+        self._overlooked += 1
+        if one.message is not None:
+            one.message.certain = False
+
+    def lost(self) -> None:
+        """Take note that bytes of this direction are missing from the capture."""
+        self.gaps += 1
+        self.certain = False
+
+    def states(self, header: SessionHeader, moment: Moment) -> None:
+        """Take what the side that sends here says of its own counts."""
+        self.window(header.window_size, own=True)
+        sent, recoverable = header.user_msg_sequence_number, header.recoverable_msg_seq_number
+        if self.certain:
+            if sent != self.number & _MASK:
+                self._note("sent_count", moment, sent, self.number & _MASK)
+            if recoverable != self.recoverable_number & _MASK:
+                self._note("recoverable_count", moment, recoverable, self.recoverable_number & _MASK)
+            return
+        # A count that goes back is no count of packets that were missed, unless all before it were.
+        limit = _HALF if self._base_known else _MASK + 1
+        if (sent - self.number) & _MASK < limit:
+            self._shift((sent - self.number) & _MASK)
+        if (recoverable - self.recoverable_number) & _MASK < limit:
+            self._shift_recoverable((recoverable - self.recoverable_number) & _MASK)
+        self._shifted = moment
+        self._base_known = True
+
+    def window(self, size: int, *, own: bool = False) -> None:
+        """Take the window that the other side announces, or that of the side that sends here."""
+        if size <= 0:
+            return
+        if own:
+            self._own_window = size
+            if len(self.announced) < _MAX_EARLY and self.announced[-1:] != [size]:
+                self.announced.append(size)
+        elif size != self.window_size:
+            self.window_size = size
+            if self.smallest_window is None or size < self.smallest_window:
+                self.smallest_window = size
+        self._limit = min(self.window_size or self._own_window, self._own_window)
+
+    def acknowledge(self, header: SessionHeader, moment: Moment, *, missed: bool = False) -> None:
+        """Take what the other side says that it received, [MS-MQQB] 3.1.5.5.
+
+        ``missed`` says that acknowledgments before this one may be missing from the capture.
+        """
+        self._missed = missed
+        self.session_acks += 1
+        if self.first_ack is None:
+            self.first_ack = moment
+        self.last_ack = moment
+        self.window(header.window_size)
+        if not self.certain:
+            self._settle(header)
+        ahead = self._received(header, moment) | self._written(header, moment)
+        if ahead:
+            self._early.append((header, moment))
+            if len(self._early) > _MAX_EARLY:
+                self._tell_ahead(*self._early.popleft())
+
+    def _settle(self, header: SessionHeader) -> None:
+        """Number packets again by what the other side counted, where some were missed."""
+        ahead = (header.ack_sequence_number - self.number) & _MASK
+        if 0 < ahead < _HALF or (not self._base_known and header.ack_sequence_number > self.number):
+            self._shift(ahead)
+        low, flags = header.recoverable_msg_ack_seq_number, header.recoverable_msg_ack_flags
+        if low:
+            ahead = (low + max(flags.bit_length() - 1, 0) - self.recoverable_number) & _MASK
+            if 0 < ahead < _HALF:
+                self._shift_recoverable(ahead)
+        self._base_known = True
+
+    def _shift(self, missed: int) -> None:
+        if not missed:
+            return
+        for one in self._after_shift():
+            one.number += missed
+        self.number += missed
+
+    def _shift_recoverable(self, missed: int) -> None:
+        if not missed:
+            return
+        moved = {id(one): one for one in self._after_shift() if one.recoverable}
+        for one in moved.values():
+            self._unstored.pop(one.recoverable, None)
+        for one in moved.values():
+            one.recoverable += missed
+            self._unstored[one.recoverable] = one
+        self.recoverable_number += missed
+
+    def _after_shift(self) -> list[_Sent]:
+        """The packets whose numbers nobody confirmed."""
+        since = self._shifted
+        return [one for one in self._waiting if since is None or one.moment.record > since.record]
+
+    def _late(self, one: _Sent) -> None:
+        """Look again at acknowledgments that came before a packet which was captured before them."""
+        still: deque[tuple[SessionHeader, Moment]] = deque()
+        for header, moment in self._early:
+            ahead = not _before(one.moment, moment)
+            if not ahead:
+                ahead = self._received(header, moment, quiet=True)
+                ahead |= self._written(header, moment, quiet=True)
+            if ahead:
+                still.append((header, moment))
+        self._early = still
+
+    def _received(self, header: SessionHeader, moment: Moment, *, quiet: bool = False) -> bool:
+        """Mark what AckSequenceNumber covers; tell whether it stands for more than was sent."""
+        if self._is_ahead(header.ack_sequence_number, self.number):
+            return True
+        number = self.number - ((self.number - header.ack_sequence_number) & _MASK)
+        if number < self.acknowledged:
+            if self.certain and not quiet:
+                self._note("ack_back", moment, header.ack_sequence_number, self.acknowledged & _MASK)
+            return False
+        self.acknowledged = number
+        waiting = self._waiting
+        if self._overlooked and waiting:
+            self._overlooked = min(self._overlooked, max(0, waiting[0].number - 1 - number))
+        if waiting and waiting[0].number <= number:
+            self._wait(waiting[0], moment.time)
+            certain = self.certain
+            while waiting and waiting[0].number <= number:
+                message = waiting.popleft().message
+                if message is not None:
+                    if message.acknowledged is None:
+                        message.acknowledged = moment
+                    message.certain &= certain
+        if self._closed and len(waiting) < self._limit:
+            self._closed = False
+        return False
+
+    def _written(self, header: SessionHeader, moment: Moment, *, quiet: bool = False) -> bool:
+        """Mark what the recoverable bit field covers; tell whether it stands for more than was sent."""
+        low, flags = header.recoverable_msg_ack_seq_number, header.recoverable_msg_ack_flags
+        if not low and not flags:
+            return False
+        behind = (self.recoverable_number - low) & _MASK
+        first = self.recoverable_number - behind
+        if behind >= _HALF or first <= 0 or not self.recoverable_number:
+            return bool(low) or not self.recoverable_number
+        unstored = self._unstored
+        while unstored:
+            number = next(iter(unstored))
+            # Lower numbers were stored before this, if they were: only a bit says so.
+            if number >= first or not self._missed:
+                break
+            self._store(unstored.pop(number), moment, certain=False)
+        ahead = False
+        while flags:
+            bit = flags & -flags
+            number = first + bit.bit_length() - 1
+            flags ^= bit
+            one = unstored.pop(number, None)
+            if one is not None:
+                self._store(one, moment)
+            ahead |= number > self.recoverable_number
+        return ahead
+
+    def _store(self, one: _Sent, moment: Moment, *, certain: bool = True) -> None:
+        self.stored += 1
+        message = one.message
+        if message is not None:
+            if message.stored is None:
+                message.stored = moment
+            message.certain &= self.certain and certain
+
+    def _wait(self, one: _Sent, until: int | None) -> None:
+        since = one.moment.time
+        if since is None or until is None:
+            return
+        if self.longest_wait is None or until - since > self.longest_wait:
+            self.longest_wait, self.longest_wait_at = until - since, one.moment
+
+    def finish(self) -> SessionDirection:
+        """Summarise the direction; what waits stays so."""
+        self._tell_early()
+        waiting = self._waiting
+        return SessionDirection(
+            messages=self.messages,
+            recoverable=self.recoverable,
+            transactional=self.transactional,
+            acknowledgments=self.acknowledgments,
+            bytes=self.bytes,
+            first_message=self.first_message,
+            last_message=self.last_message,
+            sequence_number=self.number,
+            recoverable_sequence_number=self.recoverable_number,
+            acknowledged=self.acknowledged,
+            stored=self.stored,
+            session_acks=self.session_acks,
+            first_ack=self.first_ack,
+            last_ack=self.last_ack,
+            unacknowledged=len(waiting) + self._overlooked,
+            unacknowledged_ids=_names(waiting),
+            waiting_since=waiting[0].moment if waiting else None,
+            unstored=self.recoverable - self.stored,
+            unstored_ids=_names(self._unstored.values()),
+            resent=self.resent,
+            duplicates=self.duplicates,
+            announced=tuple(self.announced),
+            window_size=self.window_size,
+            smallest_window=self.smallest_window,
+            window_closings=self.window_closings,
+            longest_wait=self.longest_wait,
+            longest_wait_at=self.longest_wait_at,
+            gaps=self.gaps,
+            certain=self.certain,
+        )
+
+    def _tell_early(self) -> None:
+        for header, moment in self._early:
+            self._tell_ahead(header, moment)
+        self._early.clear()
+
+    def _tell_ahead(self, header: SessionHeader, moment: Moment) -> None:
+        number = header.ack_sequence_number
+        if self._is_ahead(number, self.number):
+            self._note("ack_ahead", moment, number, self.number & _MASK)
+        low, flags = header.recoverable_msg_ack_seq_number, header.recoverable_msg_ack_flags
+        if (low or flags) and not self.recoverable_number:
+            self._note("stored_unseen", moment, low, 0)
+        elif low:
+            highest = (low + max(flags.bit_length() - 1, 0)) & _MASK
+            if self._is_ahead(highest, self.recoverable_number):
+                self._note("stored_ahead", moment, highest, self.recoverable_number & _MASK)
+
+    @staticmethod
+    def _is_ahead(stated: int, counted: int) -> bool:
+        behind = (counted - stated) & _MASK
+        return behind >= _HALF or behind > counted
+
+
+def _names(packets: Iterable[_Sent]) -> tuple[str, ...]:
+    return tuple(message_name(one.message.key) for one in islice(packets, _MAX_NAMED) if one.message)
+
+
+def _before(one: Moment, other: Moment) -> bool:
+    if one.frame is not None and other.frame is not None:
+        return one.frame < other.frame
+    return one.time is not None and other.time is not None and one.time < other.time

@@ -1,0 +1,234 @@
+"""Follows every connection of the binary protocol: records in, `Session`s out. [MS-MQQB] 3.1.1.3.1
+
+The rule kept here: memory follows the connections that are open, not the packets; a connection that has ended
+is kept as its summary, and the number of summaries is bounded.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from msmq_wire.records.record import UNKNOWN_PACKET, Record
+from msmq_wire.sessions.conversation import Conversation
+from msmq_wire.sessions.message import FollowedMessage, Sight, moment_of
+from msmq_wire.sessions.pings import PingTracker
+from msmq_wire.sessions.session import Moment, Session
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+
+__all__ = ["SESSION_RECORDS", "SessionTracker"]
+
+_PORT = ":1801"
+_MAX_SESSIONS = 1 << 16
+"""Summaries that are kept; the oldest go first."""
+_MAX_OPEN = 1 << 16
+"""Connections that are followed at once; the first one is summarised first."""
+_MAX_OTHERS = 1 << 14
+"""Connections on other ports whose SYN is remembered until it is known what they carry."""
+_USER = frozenset(("user_message", "order_ack", "final_ack"))
+_INTERNAL = frozenset(("establish_connection", "connection_parameters", "session_ack"))
+SESSION_RECORDS = _USER | _INTERNAL | {"tcp_stream", "gap", "ping", UNKNOWN_PACKET}
+"""The types of records that tell something of sessions."""
+
+Key = tuple[str, int]
+
+
+class SessionTracker:
+    """Follows sessions; ``sessions()`` after ``finish()`` are those that are kept, by their numbers.
+
+    ``left_out`` counts summaries that were dropped.
+    """
+
+    def __init__(self) -> None:
+        self.pings = PingTracker()
+        self._open: OrderedDict[Key, Conversation] = OrderedDict()
+        self._others: OrderedDict[Key, list[Record]] = OrderedDict()
+        self._latest: dict[tuple[str, str], Conversation] = {}
+        self._numbered: dict[int, Conversation] = {}
+        self._ended: OrderedDict[int, Session] = OrderedDict()
+        self._previous: OrderedDict[tuple[GUID, str], int] = OrderedDict()
+        self._count = 0
+        self._now: int | None = None
+        self.left_out = 0
+
+    def feed(
+        self,
+        record: Record,
+        message: FollowedMessage | None = None,
+        moment: Moment | None = None,
+        *,
+        sight: Sight = "first",
+    ) -> Conversation | None:
+        """Take a record in order of ids; return the connection that it belongs to, None if to none.
+
+        ``message`` is what is kept of the message in it, and gets its acknowledgments; ``sight`` says
+        whether it was sent on this way before.
+        """
+        if record.time is not None:
+            self._now = record.time
+        type_ = record.type
+        if type_ in _USER:
+            conversation = self._of(record)
+            if conversation is not None:
+                self._message(conversation, record, message, moment or moment_of(record), sight)
+            return conversation
+        if type_ == "ping":
+            self.pings.feed(record)
+            return None
+        if type_ == "tcp_stream":
+            return self._tcp(record)
+        if type_ == "gap":
+            known = self._open.get((record.capture, -1 if record.stream is None else record.stream))
+            if known is not None:
+                known.lost(known.direction(record), moment_of(record))
+            elif record.stream is not None and _PORT in _ends(record):
+                known = self._of(record)
+            return known
+        if type_ in _INTERNAL:
+            return self._internal(record, moment or moment_of(record))
+        if type_ == UNKNOWN_PACKET:
+            conversation = self._of(record)
+            if conversation is not None:
+                conversation.lost(conversation.direction(record), moment_of(record))
+            return conversation
+        return None
+
+    def finish(self) -> tuple[Session, ...]:
+        """Summarise what is still open; return all sessions in order of their numbers."""
+        for key in list(self._open):
+            self._end(key)
+        return tuple(self._ended[number] for number in sorted(self._ended))
+
+    def _message(
+        self,
+        conversation: Conversation,
+        record: Record,
+        message: FollowedMessage | None,
+        moment: Moment,
+        sight: Sight,
+    ) -> None:
+        direction = conversation.direction(record)
+        if sight in ("resent", "duplicate"):
+            sequence = conversation.sequences[direction]
+            sequence.resent += 1
+            sequence.duplicates += sight == "duplicate"
+        sequence = conversation.message(record, direction, moment, message)
+        if record.type != "user_message":
+            sequence.acknowledgments += 1
+        if record.error is not None:
+            # Whether the other side got the rest of it cannot be told.
+            sequence.certain = False
+
+    def _internal(self, record: Record, moment: Moment) -> Conversation | None:
+        conversation = self._of(record)
+        if conversation is None:
+            return None
+        direction = conversation.direction(record)
+        if record.type == "session_ack":
+            conversation.session_ack(record.packet, direction, moment)
+        elif record.type == "connection_parameters":
+            conversation.agreed(record.packet, direction, moment)
+        elif conversation.established(record.packet, direction, moment):
+            self._reconnects(conversation)
+        return conversation
+
+    def _reconnects(self, conversation: Conversation) -> None:
+        """Find the session before, of the same client with the same host."""
+        client = conversation.client_queue_manager
+        if client is None or client == NULL_GUID:
+            return
+        key = (client, conversation.server.rpartition(":")[0])
+        before = conversation.previous = self._previous.get(key)
+        replaced = None if before is None else self._numbered.get(before)
+        if replaced is not None:
+            replaced.replaced = conversation.first
+        self._previous[key] = conversation.number
+        self._previous.move_to_end(key)
+        if len(self._previous) > _MAX_SESSIONS:
+            self._previous.popitem(last=False)
+
+    def _tcp(self, record: Record) -> Conversation | None:
+        event = record.event or ""
+        if record.stream is None:
+            return self._unreachable(record)
+        key = (record.capture, record.stream)
+        conversation = self._open.get(key)
+        if conversation is None:
+            if event in ("closed", "evicted"):
+                self._others.pop(key, None)
+                return None
+            if _PORT in _ends(record):
+                conversation = self._begin(key, record)
+            else:
+                self._wait(key, record)
+                return None
+        conversation.tcp(event, conversation.direction(record), moment_of(record))
+        if event in ("closed", "evicted"):
+            self._end(key)
+        return conversation
+
+    def _wait(self, key: Key, record: Record) -> None:
+        """Keep the first steps of a connection on another port."""
+        steps = self._others.setdefault(key, [])
+        if len(steps) < 4:
+            steps.append(record)
+        if len(self._others) > _MAX_OTHERS:
+            self._others.popitem(last=False)
+
+    def _unreachable(self, record: Record) -> Conversation | None:
+        if self.pings.unreachable(record):
+            return None
+        conversation = self._latest.get((record.src or "", record.dst or ""))
+        if conversation is not None:
+            conversation.tcp(record.event or "", 1, moment_of(record))
+        return conversation
+
+    def _of(self, record: Record) -> Conversation | None:
+        """The connection of a packet, begun if it is not known."""
+        if record.stream is None:
+            return None
+        key = (record.capture, record.stream)
+        conversation = self._open.get(key)
+        if conversation is None:
+            conversation = self._begin(key, record)
+        return conversation
+
+    def _begin(self, key: Key, record: Record) -> Conversation:
+        steps = self._others.pop(key, None)
+        first = steps[0] if steps else record
+        started = first.type == "tcp_stream" and first.event in ("syn", "syn_ack")
+        src, dst = first.src or "", first.dst or ""
+        answers = src.endswith(_PORT) and not dst.endswith(_PORT)
+        swapped = first.event == "syn_ack" if started else answers
+        client, server = (dst, src) if swapped else (src, dst)
+        conversation = Conversation(self._count, first, client, server, started=started)
+        conversation.ping = self.pings.before(client, server)
+        self._numbered[self._count] = conversation
+        self._count += 1
+        self._open[key] = self._latest[client, server] = conversation
+        for step in steps or ():
+            conversation.tcp(step.event or "", conversation.direction(step), moment_of(step))
+        if record.type == "gap":
+            conversation.lost(conversation.direction(record), moment_of(record))
+        if len(self._open) > _MAX_OPEN:
+            self._end(next(iter(self._open)))
+        return conversation
+
+    def _end(self, key: Key) -> None:
+        conversation = self._open.pop(key)
+        del self._numbered[conversation.number]
+        ends = (conversation.client, conversation.server)
+        if self._latest.get(ends) is conversation:
+            del self._latest[ends]
+        before = self.pings.before(*ends)
+        if conversation.ping is not None and before is not None and before.cookie == conversation.ping.cookie:
+            # Its answer may have come after the SYN.
+            conversation.ping = before
+        self._ended[conversation.number] = conversation.finish(self._now)
+        if len(self._ended) > _MAX_SESSIONS:
+            self._ended.popitem(last=False)
+            self.left_out += 1
+
+
+def _ends(record: Record) -> tuple[str, ...]:
+    """The ports of a record."""
+    return tuple(f":{(place or '').rpartition(':')[2]}" for place in (record.src, record.dst))

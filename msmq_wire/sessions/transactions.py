@@ -1,0 +1,385 @@
+"""Transactional sequences: their numbers, their gaps, and how far they were acknowledged. [MS-MQQB] 3.1.1.5
+
+The rule kept here: PreviousTxSequenceNumber tells what is missing, not the number itself, since messages that
+expired leave numbers unused. A sequence belongs to its sender and its destination; sessions only carry it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import OrderedDict
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from msmq_wire.records.record import Record
+from msmq_wire.sessions.message import FollowedMessage, message_key, message_name, reached
+from msmq_wire.sessions.session import Moment
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+
+__all__ = ["StrayAck", "TransactionBridge", "TransactionGap", "TransactionTracker", "TransactionalStream"]
+
+StrayKind: TypeAlias = Literal["order_ack", "final_ack", "administration_ack", "receipt"]
+
+_MAX_STREAMS = 1 << 16
+_MAX_AWAITING = 1 << 16
+"""Numbers of one sequence that wait for an OrderAck, and OrderAcks of one sequence, that are kept."""
+_MAX_GAPS = 256
+_MAX_STRAY = 1000
+
+
+class TransactionGap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message of a sequence that came before the one that it says it follows.
+
+    ``after`` is the highest number seen before, ``previous`` the number that the message ``number`` names as
+    its predecessor. ``filled`` is when a message with a number between came later, as a resend does.
+    """
+
+    after: int
+    previous: int
+    number: int
+    at: Moment
+    filled: Moment | None = None
+    certain: bool = True
+
+
+class TransactionBridge(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message that leaves out numbers before it, and rightly so: ``previous`` was seen, or is 0.
+
+    What had these numbers expired or was removed at the sender. [MS-MQQB] 3.1.7.1.3
+    """
+
+    number: int
+    previous: int
+    at: Moment
+
+
+class StrayAck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An acknowledgment of something that was not seen: order, final or administration, or a receipt.
+
+    ``tx_sequence_id`` and ``number`` are those of the sequence (None for the others),
+    ``message_id`` is the identifier that it names (None for an order ack).
+    """
+
+    kind: StrayKind
+    message_class: int
+    at: Moment
+    src: str
+    dst: str
+    tx_sequence_id: int | None = None
+    number: int | None = None
+    message_id: str | None = None
+
+
+class TransactionalStream(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A sequence of transactional messages from one queue manager to one queue.
+
+    ``tx_sequence_id`` is the 64-bit number, ``messages`` counts the packets seen, ``repeats`` those of a
+    number seen before. ``first_number`` is above 1 where the sequence began before the capture. ``gaps``
+    are described at `TransactionGap`, ``bridges`` at `TransactionBridge`; ``gaps_left_out`` and
+    ``bridges_left_out`` count those that are not kept.
+
+    ``acknowledged`` is the highest number that an OrderAck brought, ``acknowledged_by`` the queue manager
+    that sent it, ``progress`` the numbers with their OrderAcks, each higher than the one before;
+    ``awaiting`` counts the numbers seen above it, ``awaiting_numbers`` are the first of them.
+    ``acknowledged_ahead`` is an OrderAck for a higher number than was seen. ``final_acks`` has the
+    classes of the FinalAcks with their counts. ``sessions`` are the numbers of the sessions that carried
+    it, at most 64. ``certain`` is False where bytes are missing from one of them.
+    """
+
+    number: int
+    source_queue_manager: GUID
+    tx_sequence_id: int
+    queue: str | None
+    src: str
+    dst: str
+    first: Moment
+    last: Moment
+    messages: int = 0
+    first_number: int = 0
+    last_number: int = 0
+    repeats: int = 0
+    gaps: tuple[TransactionGap, ...] = ()
+    gaps_left_out: int = 0
+    bridges: tuple[TransactionBridge, ...] = ()
+    bridges_left_out: int = 0
+    order_acks: int = 0
+    progress: tuple[tuple[int, Moment], ...] = ()
+    acknowledged: int = 0
+    acknowledged_by: GUID | None = None
+    first_order_ack: Moment | None = None
+    last_order_ack: Moment | None = None
+    acknowledged_ahead: Moment | None = None
+    awaiting: int = 0
+    awaiting_numbers: tuple[int, ...] = ()
+    final_acks: tuple[tuple[int, int], ...] = ()
+    sessions: tuple[int, ...] = ()
+    certain: bool = True
+
+
+class _Stream:
+    __slots__ = (
+        "acked_by", "acknowledged", "acks", "ahead", "awaiting", "bridges", "bridges_left_out",
+        "certain", "dst", "final_acks", "first",
+        "first_ack", "first_number", "gaps", "gaps_left_out", "last", "last_ack", "last_number", "messages",
+        "number",
+        "order_acks", "queue", "repeats", "sequence", "sessions", "source", "src",
+    )  # fmt: skip
+
+    def __init__(
+        self, number: int, source: GUID, sequence: int, queue: str | None, record: Record, at: Moment
+    ) -> None:
+        self.number, self.source, self.sequence, self.queue = number, source, sequence, queue
+        self.src, self.dst = record.src or "", record.dst or ""
+        self.first = self.last = at
+        self.messages = self.first_number = self.last_number = self.repeats = 0
+        self.gaps: list[TransactionGap] = []
+        self.bridges: list[TransactionBridge] = []
+        self.bridges_left_out = self.gaps_left_out = self.order_acks = self.acknowledged = 0
+        self.acked_by: GUID | None = None
+        self.first_ack: Moment | None = None
+        self.last_ack: Moment | None = None
+        self.ahead: Moment | None = None
+        self.awaiting: list[int] = []
+        self.acks: list[tuple[int, Moment]] = []
+        self.final_acks: dict[int, int] = {}
+        self.sessions: dict[int, None] = {}
+        self.certain = True
+
+
+class TransactionTracker:
+    """Follows transactional sequences; 65,536 are kept, ``left_out`` counts the older ones.
+
+    ``strays`` are the first 1,000 acknowledgments of what was not seen, ``strays_left_out`` counts others.
+    """
+
+    def __init__(self) -> None:
+        self._streams: OrderedDict[tuple[bytes, int, str | None], _Stream] = OrderedDict()
+        self._by_sequence: dict[int, list[_Stream]] = {}
+        self._numbered: dict[int, _Stream] = {}
+        self._count = 0
+        self.left_out = 0
+        self.strays: list[StrayAck] = []
+        self.strays_left_out = 0
+
+    def sent(
+        self, record: Record, message: FollowedMessage, at: Moment, session: int | None, *, certain: bool
+    ) -> None:
+        """Take a message with a TransactionHeader, carried by ``session``."""
+        packet = record.packet
+        header = reached(packet, "transaction_header")
+        previous = reached(header, "previous_tx_sequence_number")
+        if previous is None:
+            return
+        source = packet.user_header.source_queue_manager
+        sequence, number = header.tx_sequence_id.value, header.tx_sequence_number
+        stream = self._stream((source, sequence, message.queue), record, at)
+        if session is not None and len(stream.sessions) < 64:
+            stream.sessions[session] = None
+        stream.certain &= certain
+        stream.last = at
+        stream.messages += 1
+        self._number(stream, number, previous, at)
+        message.stream, message.place = stream.number, number
+
+    def _stream(self, key: tuple[GUID, int, str | None], record: Record, at: Moment) -> _Stream:
+        stream = self._streams.get(key)
+        if stream is not None:
+            return stream
+        source, sequence, queue = key
+        stream = self._streams[key] = _Stream(self._count, source, sequence, queue, record, at)
+        self._numbered[self._count] = stream
+        self._count += 1
+        self._by_sequence.setdefault(sequence, []).append(stream)
+        if len(self._streams) > _MAX_STREAMS:
+            _, oldest = self._streams.popitem(last=False)
+            del self._numbered[oldest.number]
+            same = self._by_sequence[oldest.sequence]
+            same.remove(oldest)
+            if not same:
+                del self._by_sequence[oldest.sequence]
+            self.left_out += 1
+        return stream
+
+    def _number(self, stream: _Stream, number: int, previous: int, at: Moment) -> None:
+        """Judge the place of a message as its receiver would, [MS-MQQB] 3.1.5.8.6."""
+        last = stream.last_number
+        if previous <= last and number - previous > 1:
+            if len(stream.bridges) < _MAX_GAPS:
+                stream.bridges.append(TransactionBridge(number=number, previous=previous, at=at))
+            else:
+                stream.bridges_left_out += 1
+        if not stream.first_number:
+            stream.first_number = number
+        elif number <= last:
+            if self._fills(stream, number, at):
+                self._await(stream, number)
+            else:
+                stream.repeats += 1
+            return
+        elif previous > last:
+            if len(stream.gaps) < _MAX_GAPS:
+                stream.gaps.append(TransactionGap(after=last, previous=previous, number=number, at=at))
+            else:
+                stream.gaps_left_out += 1
+        stream.last_number = number
+        self._await(stream, number)
+
+    @staticmethod
+    def _await(stream: _Stream, number: int) -> None:
+        if number > stream.acknowledged:
+            insort(stream.awaiting, number)
+            if len(stream.awaiting) > _MAX_AWAITING:
+                del stream.awaiting[0]
+
+    @staticmethod
+    def _fills(stream: _Stream, number: int, at: Moment) -> bool:
+        """Whether a number below the last one lies in a gap, and did not come before."""
+        for i, gap in enumerate(stream.gaps):
+            if gap.after < number <= gap.previous:
+                if gap.filled is None:
+                    stream.gaps[i] = msgspec.structs.replace(gap, filled=at)
+                    return True
+                place = bisect_left(stream.awaiting, number)
+                return number > stream.acknowledged and stream.awaiting[place : place + 1] != [number]
+        return False
+
+    def order_ack(self, record: Record, at: Moment) -> None:
+        """Take an ``order_ack`` record: everything up to its number is saved at the destination."""
+        body = reached(record.packet, "order_ack_body")
+        number = reached(body, "tx_sequence_number")
+        if number is None:
+            return
+        stream = self._acknowledged(record, body.tx_sequence_id.value)
+        if stream is None:
+            self._stray("order_ack", record, at, body.tx_sequence_id.value, number)
+            return
+        stream.order_acks += 1
+        stream.first_ack = stream.first_ack or at
+        stream.last_ack = at
+        stream.acked_by = reached(record.packet.user_header, "source_queue_manager")
+        if number > stream.last_number:
+            stream.ahead = stream.ahead or at
+        if number > stream.acknowledged:
+            stream.acknowledged = number
+            del stream.awaiting[: bisect_right(stream.awaiting, number)]
+            if len(stream.acks) < _MAX_AWAITING:
+                stream.acks.append((number, at))
+
+    def ordered(self, number: int | None, place: int | None) -> Moment | None:
+        """When the message ``place`` of the sequence ``number`` was acknowledged by an OrderAck."""
+        stream = None if number is None else self._numbered.get(number)
+        if stream is None or place is None:
+            return None
+        at = bisect_left(stream.acks, place, key=lambda ack: ack[0])
+        return stream.acks[at][1] if at < len(stream.acks) else None
+
+    def final_ack(self, record: Record, at: Moment, message: FollowedMessage | None) -> None:
+        """Take a ``final_ack`` record; ``message`` is what it is about."""
+        body = reached(record.packet, "final_ack_body")
+        if reached(body, "message_id") is None:
+            return
+        class_ = reached(reached(record.packet, "message_properties_header"), "message_class") or 0
+        sequence = body.tx_sequence_id.value
+        stream = self._acknowledged(record, sequence, body.source_guid)
+        if stream is not None:
+            stream.final_acks[class_] = stream.final_acks.get(class_, 0) + 1
+        elif message is None:
+            key = message_key(body.source_guid, body.message_id)
+            self._stray("final_ack", record, at, sequence, body.tx_sequence_number, key)
+
+    def _acknowledged(self, record: Record, sequence: int, source: GUID | None = None) -> _Stream | None:
+        """The sequence that an acknowledgment means: that of the host, then the queue manager, it goes to."""
+        streams = self._by_sequence.get(sequence)
+        if not streams:
+            return None
+        if len(streams) == 1:
+            return streams[0]
+        user = reached(record.packet, "user_header")
+        target = source or reached(user, "queue_manager_address")
+        if target and target != NULL_GUID:
+            streams = [stream for stream in streams if stream.source == target] or streams
+        way = (_host(record.dst), _host(record.src))
+        return next((one for one in streams if (_host(one.src), _host(one.dst)) == way), streams[0])
+
+    def _stray(
+        self,
+        kind: StrayKind,
+        record: Record,
+        at: Moment,
+        sequence: int,
+        number: int,
+        key: bytes | None = None,
+    ) -> None:
+        class_ = reached(reached(record.packet, "message_properties_header"), "message_class") or 0
+        self.stray(kind, class_, record, at, sequence, number, key)
+
+    def stray(
+        self,
+        kind: StrayKind,
+        class_: int,
+        record: Record,
+        at: Moment,
+        sequence: int | None = None,
+        number: int | None = None,
+        key: bytes | str | None = None,
+    ) -> None:
+        """Keep an acknowledgment of what was not seen."""
+        if len(self.strays) >= _MAX_STRAY:
+            self.strays_left_out += 1
+            return
+        self.strays.append(
+            StrayAck(
+                kind=kind,
+                message_class=class_,
+                at=at,
+                src=record.src or "",
+                dst=record.dst or "",
+                tx_sequence_id=sequence,
+                number=number,
+                message_id=None if key is None else message_name(key),
+            )
+        )
+
+    def finish(self) -> tuple[TransactionalStream, ...]:
+        """All sequences that are kept, by order of appearance."""
+        return tuple(map(_summary, self._streams.values()))
+
+
+def _host(place: str | None) -> str:
+    return (place or "").rpartition(":")[0]
+
+
+def _summary(stream: _Stream) -> TransactionalStream:
+    return TransactionalStream(
+        number=stream.number,
+        source_queue_manager=stream.source,
+        tx_sequence_id=stream.sequence,
+        queue=stream.queue,
+        src=stream.src,
+        dst=stream.dst,
+        first=stream.first,
+        last=stream.last,
+        messages=stream.messages,
+        first_number=stream.first_number,
+        last_number=stream.last_number,
+        repeats=stream.repeats,
+        gaps=tuple(
+            gap if stream.certain else msgspec.structs.replace(gap, certain=False) for gap in stream.gaps
+        ),
+        gaps_left_out=stream.gaps_left_out,
+        bridges=tuple(stream.bridges),
+        bridges_left_out=stream.bridges_left_out,
+        order_acks=stream.order_acks,
+        progress=tuple(stream.acks[:_MAX_STRAY]),
+        acknowledged=stream.acknowledged,
+        acknowledged_by=stream.acked_by,
+        first_order_ack=stream.first_ack,
+        last_order_ack=stream.last_ack,
+        acknowledged_ahead=stream.ahead,
+        awaiting=len(stream.awaiting),
+        awaiting_numbers=tuple(stream.awaiting[:_MAX_STRAY]),
+        final_acks=tuple(sorted(stream.final_acks.items())),
+        sessions=tuple(stream.sessions),
+        certain=stream.certain,
+    )

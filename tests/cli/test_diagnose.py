@@ -1,0 +1,296 @@
+"""``msmq-wire diagnose``: what it answers to each of the thirteen questions, on a capture that poses it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures.build_diagnose import SCENES, build
+from msmq_wire.cli.render.answer_text import AnswerText
+from msmq_wire.cli.render.screen import Screen
+
+Run = Callable[..., Any]
+
+_CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "diagnose"
+
+ANSWERS: dict[str, tuple[str, ...]] = {
+    "q01_ping_answered": (
+        "1. What are the pings on UDP 3527?",
+        "192.0.2.21 pinged 192.0.2.10 in frame 1; the answer in frame 2 (0.01 s later) says "
+        "that it accepts connections. The connection to port 1801 began in frame 3, 0.01 s "
+        "after the answer.",
+    ),
+    "q01_ping_unanswered": (
+        "1. What are the pings on UDP 3527?",
+        "192.0.2.21 pinged 192.0.2.10 in frame 1; no answer was captured. No connection followed it.",
+        "192.0.2.21 pinged 192.0.2.10 in frame 2; no answer was captured. The connection to "
+        "port 1801 began in frame 3, 3.00 s after the request.",
+        "A ping without an answer is usual: Windows from Vista and Server 2008 on does not "
+        "answer pings unless EnablePingService is set, and messages do not need them.",
+    ),
+    "q02_no_answer": (
+        "2. Did every connection to port 1801 get its answer?  [look here: medium]",
+        "192.0.2.21 to 192.0.2.10:1801: a reset in frame 2 answered the SYN in frame 1.",
+        "192.0.2.21 to 192.0.2.10:1801: nothing answered the SYN in frame 3, sent 1 time more.",
+        "192.0.2.21 to 192.0.2.10:1801: nothing answered EstablishConnection in frame 8; the "
+        "client closed it in frame 10 (1 min later).",
+        "192.0.2.21 to 192.0.2.10:1801: the queue manager refused the session in frame 18 (CS "
+        "is set); the server closed it in frame 20 (0.20 s later).",
+        "A reset to a SYN comes from a host where nothing listens on the port, or from a firewall.",
+        "Silence to a SYN comes from a firewall that drops it, or from a host that is off.",
+        "TCP was answered, so the port is open; the queue manager behind it said nothing.",
+        "CS is the refusal of the queue manager: a wrong ServerGuid or a limit on sessions.",
+    ),
+    "q03_what_was_sent": (
+        "3. What was sent, to which queues?",
+        "12 messages for DIRECT=OS:msg01\\private$\\orders from 192.0.2.21 to 192.0.2.10, "
+        "express, priority 3, 15 to 16 bytes; labels \"order 1\", \"order 2\", \"order 3\" and "
+        "others; no limit of time; sent 2026-11-20 09:14:07Z by the sender's clock; first "
+        "frame 12, last frame 23. The sender named the host by computer name.",
+        "1 message for DIRECT=OS:msg01\\private$\\orders from 192.0.2.21 to 192.0.2.10, "
+        "recoverable, priority 3, 16 bytes; label \"order 13\"; 4 days to reach the queue; "
+        "sent 2026-11-20 09:14:07Z by the sender's clock; frame 24. The sender named the host "
+        "by computer name.",
+        "1 message for DIRECT=TCP:192.0.2.10\\private$\\invoices from 192.0.2.21 to "
+        "192.0.2.10, express, priority 5, 10 bytes; label \"invoice 7\"; 1 h to be received; "
+        "sent 2026-11-20 09:14:07Z by the sender's clock; frame 25. The sender named the host "
+        "by IP address.",
+    ),
+    "q04_two_unacknowledged": (
+        "4. Which messages were acknowledged and stored?  [look here: medium]",
+        "Message a1d30c5b…\\4161 to DIRECT=OS:msg01\\private$\\orders was acknowledged "
+        "and stored in frame 18 (0.25 s later).",
+        "Message a1d30c5b…\\4162 to DIRECT=OS:msg01\\private$\\orders was acknowledged "
+        "and stored in frame 18 (0.15 s later).",
+        "Message a1d30c5b…\\4163 to DIRECT=OS:msg01\\private$\\orders was acknowledged in "
+        "frame 18 (0.05 s later).",
+        "2 of 5 messages were never acknowledged: a1d30c5b…\\4164 (frame 20) and "
+        "a1d30c5b…\\4165 (frame 22).",
+    ),
+    "q05_vanished": (
+        "5. What became of messages that vanished?  [look here: medium]",
+        "Message a1d30c5b…\\4170 to DIRECT=OS:msg01\\private$\\order was refused: the "
+        "destination queue does not exist (class 0x8000, frame 15); sent in frame 12. It asked "
+        "for dead-lettering: look into the dead-letter queue of its sender.",
+        "Message a1d30c5b…\\4171 to DIRECT=OS:msg01\\private$\\orders expired: its time "
+        "to reach the queue passed without an acknowledgment; sent in frame 16.",
+        "But: Nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on current "
+        "Windows: that one did not come proves nothing.",
+    ),
+    "q06_cloned": (
+        "6. Do two hosts share a queue manager?  [look here: medium]",
+        "Queue manager a1d30c5b-247e-4f45-9a31-c5d20e6f7788 speaks from 192.0.2.21 (frame 4) "
+        "and 192.0.2.22 (frame 20).",
+        "A cloned installation does this; so do a cluster, address translation, a new lease, "
+        "and a host with several addresses.",
+    ),
+    "q07_two_interfaces": (
+        "7. Which addresses did MSMQ use?",
+        "192.0.2.21 (queue manager a1d30c5b…) connected to 192.0.2.10:1801 (queue manager "
+        "c277e190…) from port 49731; first in frame 1.",
+        "[2001:db8::21] (queue manager a1d30c5b…) connected to [2001:db8::10]:1801 (queue "
+        "manager c277e190…) from port 49732; first in frame 15.",
+    ),
+    "q08_ports": (
+        "8. Which ports were used?",
+        "TCP 1801: messages; 192.0.2.21 to 192.0.2.10; first in frame 3.",
+        "TCP 2103: calls of RemoteRead; 192.0.2.21 to 192.0.2.10; first in frame 31.",
+        "UDP 3527: pings; 192.0.2.21 to 192.0.2.10; first in frame 1.",
+        "But: Only ports that carried MSMQ in this capture are listed; port 135 (RPC endpoint "
+        "mapper) and HTTPS are not looked at.",
+    ),
+    "q09_pending": (
+        "9. Who read which queue remotely?  [look: low]",
+        "192.0.2.21 opened DIRECT=OS:msg01\\private$\\orders at 192.0.2.10 in frame 7: 1 "
+        "receive, 1 peek; not closed in this capture.",
+        "192.0.2.21 in frame 9: peeked at message a1d30c5b…\\1 \"order 4711\" (lookup id "
+        "283686952306183) from DIRECT=OS:msg01\\private$\\orders at 192.0.2.10.",
+        "192.0.2.21 in frame 11: received message a1d30c5b…\\1 \"order 4711\" (lookup id "
+        "283686952306183) from DIRECT=OS:msg01\\private$\\orders at 192.0.2.10; nothing ended "
+        "it: after five minutes the server puts it back.",
+    ),
+    "q09_remote_read": (
+        "9. Who read which queue remotely?",
+        "192.0.2.21 opened DIRECT=OS:msg01\\private$\\orders at 192.0.2.10 in frame 7: 2 "
+        "receives, 1 peek; closed in frame 17.",
+        "192.0.2.21 in frame 9: peeked at message a1d30c5b…\\1 \"order 4711\" (lookup id "
+        "283686952306183) from DIRECT=OS:msg01\\private$\\orders at 192.0.2.10.",
+        "192.0.2.21 in frame 11: received message a1d30c5b…\\1 \"order 4711\" (lookup id "
+        "283686952306183) from DIRECT=OS:msg01\\private$\\orders at 192.0.2.10; taken off the "
+        "queue in frame 13.",
+        "192.0.2.21 in frame 15: a receive of DIRECT=OS:msg01\\private$\\orders at 192.0.2.10 "
+        "found no message, time-out 30,000 ms.",
+    ),
+    "q10_signed_and_sealed": (
+        "10. Are bodies in clear, and who signed?",
+        "2 of 3 bodies are in clear: whoever sees the network can read them; first frame 12.",
+        "1 of 3 bodies is encrypted with AES-256; first frame 16.",
+        "1 of 3 messages is signed with SHA-512, signatures of 128 bytes; first frame 14. No "
+        "signature was verified here.",
+        "Certificates: CN=order service, O=Example.",
+        "Senders named: S-1-5-21-1187215093-2906553172-724081936-1105.",
+    ),
+    "q11_bodies": (
+        "11. What wrote the bodies?",
+        "2 bodies for DIRECT=OS:msg01\\private$\\orders: UTF-8 XML, 72 bytes in all; first frame 12.",
+        "1 body for DIRECT=OS:msg01\\private$\\orders: .NET BinaryFormatter "
+        "DOJRemotingMetadata.MyServer.SendAddress, 373 bytes in all; first frame 16.",
+        "1 body for DIRECT=OS:msg01\\private$\\orders: UTF-16 text, 20 bytes in all; first frame 18.",
+        "1 body for DIRECT=OS:msg01\\private$\\orders: bytes of no known form, 20 bytes in "
+        "all; first frame 20.",
+        "messages FILE --bodies DIR writes each body to a file.",
+    ),
+    "q12_complete": (
+        "12. Are transactional streams complete and in order?",
+        "Stream 0x6a85fd5f00000001 of a1d30c5b… (192.0.2.21) to "
+        "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a: 3 messages, numbers 1 to 3; "
+        "in order, none is missing; OrderAcks cover all up to 3, last in frame 20.",
+    ),
+    "q12_gap": (
+        "12. Are transactional streams complete and in order?  [look here: medium]",
+        "Stream 0x6a85fd5f00000001 of a1d30c5b… (192.0.2.21) to "
+        "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a: 3 messages, numbers 1 to 5; 3 "
+        "to 4 missing before 5 in frame 16; OrderAcks cover all up to 2, last in frame 20; not "
+        "covered: 5.",
+        "A receiver never asks for a resend: it leaves out the OrderAck, and the sender sends "
+        "again what was not covered.",
+    ),
+    "q13_probe_and_peer": (
+        "13. A peer, a scan or an exploit?  [look here first: high]",
+        "What 198.51.100.7 sent shows FRM-OVERLAP (A part reaches past the end of its packet), "
+        "FLG-AH-WIRE (SRMP headers in a packet that is sent), FRM-WRAP32 (Lengths that wrap "
+        "around in 32 bits) and LEN-ENV (Length of an SRMP envelope past its packet); first in "
+        "frame 22. 198.51.100.7 sent a message before a session was open. It matches the "
+        "published condition of CVE-2023-21554.",
+        "192.0.2.21 completed 1 session and the one message was acknowledged: what a peer "
+        "does. No rule at medium or above speaks of it.",
+    ),
+}
+"""What is printed for the question that a capture poses: number and question, sentences, what is missing."""
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_each_question_is_answered_in_these_sentences(name: str, run: Run) -> None:
+    outcome = run("diagnose", _CAPTURES / f"{name}.pcap", "--question", int(name[1:3]), "--quiet")
+    assert _lines(outcome.out) == ANSWERS[name]
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_every_question_has_a_capture_that_poses_it() -> None:
+    assert {int(name[1:3]) for name in SCENES} == set(range(1, 14))
+    assert set(ANSWERS) == set(SCENES)
+
+
+def test_the_captures_are_those_that_their_script_builds() -> None:
+    built = dict(build())
+    assert {name: (_CAPTURES / name).read_bytes() for name in built} == built
+
+
+def test_all_thirteen_are_answered_in_order(run: Run) -> None:
+    outcome = run("diagnose", _CAPTURES / "q04_two_unacknowledged.pcap")
+    heads = [line for line in outcome.out.splitlines() if not line.startswith("    ")]
+    assert [int(line.partition(".")[0]) for line in heads] == list(range(1, 14))
+    assert "4. Which messages were acknowledged and stored?  [look here: medium]" in outcome.out
+    assert outcome.err.rstrip().endswith("2 answers to look at")
+
+
+def test_json_lines_have_frames_records_and_facts(run: Run) -> None:
+    outcome = run("diagnose", _CAPTURES / "q04_two_unacknowledged.pcap", "--format", "jsonl")
+    rows = [json.loads(line) for line in outcome.out.splitlines()]
+    assert [row["number"] for row in rows] == list(range(1, 14))
+    fourth = rows[3]
+    assert (fourth["posed"], fourth["attention"]) == (True, "medium")
+    assert fourth["statements"][3]["frames"] == [20, 22]
+    assert fourth["facts"]["never_acknowledged_ids"] == [
+        "a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4164",
+        "a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4165",
+    ]
+    assert rows[0] == {
+        "number": 1,
+        "question": "What are the pings on UDP 3527?",
+        "posed": False,
+        "attention": None,
+        "statements": [{"text": "No ping in the capture.", "frames": [], "records": []}],
+        "caveats": [],
+        "facts": {"pings": 0, "answered": 0, "requests": 0},
+    }
+
+
+def test_redaction_leaves_no_host_and_no_label(run: Run) -> None:
+    names = sorted(_CAPTURES.glob("*.pcap"))
+    for format_ in ("text", "jsonl"):
+        outcome = run("diagnose", *names, "--redact", "hosts,labels", "--format", format_)
+        for secret in ("192.0.2.", "198.51.100.7", "2001:db8", "msg01", "ws17", "a1d30c5b", "order 4711", "poc"):
+            assert secret not in outcome.out + outcome.err
+        assert "host-1" in outcome.out
+
+
+def test_redaction_changes_no_verdict(run: Run) -> None:
+    for path in sorted(_CAPTURES.glob("*.pcap")):
+        plain, redacted = (
+            [json.loads(line)["attention"] for line in run(*arguments).out.splitlines()]
+            for arguments in (
+                ("diagnose", path, "--format", "jsonl"),
+                ("diagnose", path, "--format", "jsonl", "--redact", "hosts,labels,bodies"),
+            )
+        )
+        assert plain == redacted
+
+
+def test_frames_of_several_files_name_their_file(run: Run) -> None:
+    paths = [_CAPTURES / "q09_pending.pcap", _CAPTURES / "q09_remote_read.pcap"]
+    outcome = run("diagnose", *paths, "--question", 9)
+    assert "in frame 7 of q09_pending.pcap: 1 receive" in outcome.out
+    assert "in frame 7 of q09_remote_read.pcap: 2 receives" in outcome.out
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_no_line_is_wider_than_the_terminal(width: int, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for path in sorted(_CAPTURES.glob("*.pcap")):
+        lines = run("diagnose", path, "--quiet").out.splitlines()
+        assert len(lines) > 13
+        assert [line for line in lines if len(line) > width] == []
+
+
+def test_a_terminal_without_unicode_gets_plain_dots(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AnswerText, "__init__", _plain)
+    outcome = run("diagnose", _CAPTURES / "q04_two_unacknowledged.pcap", "--question", 4)
+    assert "a1d30c5b...\\4164" in outcome.out
+    assert outcome.out.isascii()
+
+
+def _plain(text: AnswerText, screen: Screen) -> None:
+    screen.unicode = False
+    text.screen, text._first = screen, True
+
+
+def test_a_file_that_is_no_capture_and_one_without_msmq_end_with_1(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a capture", encoding="utf-8")
+    outcome = run("diagnose", path)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "notes.txt" in outcome.err
+    outcome = run("diagnose", _CAPTURES.parent / "captures" / "path_no_msmq.pcap")
+    assert outcome.status == 1
+    assert "No ping in the capture." in outcome.out
+
+
+@pytest.mark.parametrize("arguments", [["--question", "14"], ["--question", "0"], ["--redact", "x"], []])
+def test_bad_usage_ends_with_2(arguments: list[str], run: Run) -> None:
+    file = [] if not arguments else [_CAPTURES / "q12_gap.pcap"]
+    assert run("diagnose", *file, *arguments).status == 2
+
+
+def test_times_are_in_the_zone_that_is_asked_for(run: Run) -> None:
+    path = _CAPTURES / "q03_what_was_sent.pcap"
+    outcome = run("diagnose", path, "--question", 3, "--timezone", "Europe/Berlin")
+    assert "sent 2026-11-20 10:14:07+0100 by the sender's clock" in outcome.out

@@ -1,0 +1,207 @@
+"""``msmq-wire findings``: what is printed, what is left out and how it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # it comes without types
+import pytest
+
+from msmq_wire.cli.app import main
+from msmq_wire.cli.commands.findings import Level
+from msmq_wire.findings import SEVERITIES
+from tests.cli.conftest import Outcome, pcap_bytes, tcp_frame
+
+_ROOT = Path(__file__).resolve().parents[2]
+_DEMO = _ROOT / "fixtures" / "captures" / "demo.pcap"
+_AH = 0x0200_0000
+_FLAGS = 60
+"""Where UserHeader.Flags stands: a BaseHeader of 16 bytes, then two GUIDs and three numbers."""
+_PACKET_SIZE = 8
+_TWO = ("--rule", "FLG-AH-WIRE", "--rule", "FRM-SIZE-MAX")
+
+Run = Callable[..., Outcome]
+
+
+def _changed(packet: bytes, offset: int, value: int) -> bytes:
+    return packet[:offset] + value.to_bytes(4, "little") + packet[offset + 4 :]
+
+
+@pytest.fixture
+def odd(packet_bytes: Callable[[str], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A capture in the working directory: AH is set in frame 1, PacketSize is 5 MiB in frame 2."""
+    packet = packet_bytes("user_message/direct_destination")
+    flags = int.from_bytes(packet[_FLAGS : _FLAGS + 4], "little")
+    frames = [
+        tcp_frame(_changed(packet, _FLAGS, flags | _AH), 1),
+        tcp_frame(_changed(packet, _PACKET_SIZE, 5 << 20), 1, src="192.0.2.7"),
+    ]
+    (tmp_path / "odd 1.pcap").write_bytes(pcap_bytes(frames))
+    monkeypatch.chdir(tmp_path)
+    return "odd 1.pcap"
+
+
+def _rows(outcome: Outcome) -> list[Any]:
+    return [json.loads(line) for line in outcome.out.splitlines()]
+
+
+def test_every_finding_is_one_line_in_a_pipe(run: Run, odd: str) -> None:
+    outcome = run("findings", odd, *_TWO)
+    assert outcome.status == 0
+    assert outcome.out.splitlines() == [
+        "high    FLG-AH-WIRE   2023-11-14 22:13:20.500000Z  192.0.2.1:1025 → 192.0.2.20:1801       "
+        "frame 1 user_header.flags  AH is set in a packet that was sent over TCP",
+        "medium  FRM-SIZE-MAX  2023-11-14 22:13:21.500000Z  192.0.2.7:1025 → 192.0.2.20:1801       "
+        "frame 2 base_header.packet_size  PacketSize is 5242880, the largest allowed is 4194304",
+    ]
+    assert outcome.err.rstrip().endswith("2 findings: 1 high, 1 medium")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_a_finding_fits_the_terminal_without_losing_a_word(
+    odd: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["findings", odd, *_TWO, "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= columns
+    words = " ".join(out.split())
+    assert (
+        "192.0.2.1:1025 → 192.0.2.20:1801 AH is set in a packet that was sent over TCP frame 1 user" in words
+    )
+    assert words.endswith("5242880, the largest allowed is 4194304 frame 2 base_header.packet_size")
+    assert ("192.0.2.1:1025 → 192.0.2.20:1801" in out.splitlines()[0]) == (columns > 40)
+
+
+def test_severities_have_colours_only_where_colours_are_wanted(run: Run, odd: str) -> None:
+    plain, colored = run("findings", odd, *_TWO), run("findings", odd, *_TWO, "--color", "always")
+    assert "\x1b" not in plain.out
+    assert colored.out.startswith("\x1b[1;31mhigh")
+    assert "\x1b[1;33mmedium" in colored.out
+
+
+def test_times_are_shown_in_the_zone_that_was_asked_for(run: Run, odd: str) -> None:
+    out = run("findings", odd, "--rule", "FRM-SIZE-MAX", "--timezone", "Asia/Tokyo").out
+    assert "2023-11-15 07:13:21.500000+09:00" in out
+
+
+def test_json_lines_fit_their_schema(run: Run, odd: str) -> None:
+    schema = json.loads((_ROOT / "docs" / "schema" / "finding.schema.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    rows = _rows(run("findings", odd, "--format", "jsonl"))
+    assert {"FLG-AH-WIRE", "FRM-SIZE-MAX"} <= {row["id"] for row in rows}
+    assert [error.message for row in rows for error in validator.iter_errors(row)] == []
+
+
+def test_a_sarif_log_names_the_capture_from_the_working_directory(run: Run, odd: str) -> None:
+    for name in (odd, str(Path(odd).absolute())):
+        log = json.loads(run("findings", name, *_TWO, "--format", "sarif").out)
+        [one] = log["runs"]
+        assert [result["ruleId"] for result in one["results"]] == ["FLG-AH-WIRE", "FRM-SIZE-MAX"]
+        assert [rule["id"] for rule in one["tool"]["driver"]["rules"]] == ["FLG-AH-WIRE", "FRM-SIZE-MAX"]
+        location = one["results"][0]["locations"][0]["physicalLocation"]
+        assert location == {"artifactLocation": {"uri": "odd%201.pcap"}}
+
+
+def test_a_sarif_log_of_nothing_is_a_log(run: Run) -> None:
+    outcome = run("findings", _DEMO, *_TWO, "--format", "sarif")
+    assert json.loads(outcome.out)["runs"][0]["results"] == []
+    assert outcome.err.rstrip().endswith("; no findings")
+
+
+def test_a_sarif_log_says_that_a_file_was_not_read(run: Run, odd: str) -> None:
+    outcome = run("findings", odd, "missing.pcap", *_TWO, "--format", "sarif")
+    assert outcome.status == 1
+    assert json.loads(outcome.out)["runs"][0]["invocations"] == [{"executionSuccessful": False}]
+
+
+def test_a_level_hides_what_is_below_it(run: Run, odd: str) -> None:
+    outcome = run("findings", odd, *_TWO, "--level", "high", "--format", "jsonl")
+    assert [row["id"] for row in _rows(outcome)] == ["FLG-AH-WIRE"]
+    assert outcome.err.rstrip().endswith("2 findings: 1 high, 1 medium; 1 of 2 findings shown")
+
+
+def test_a_filter_keeps_findings_about_items_that_match(run: Run, odd: str) -> None:
+    outcome = run("findings", odd, *_TWO, "--filter", "src ~ 192.0.2.7", "--format", "jsonl")
+    assert [row["id"] for row in _rows(outcome)] == ["FRM-SIZE-MAX"]
+    assert outcome.err.rstrip().endswith("1 finding: 1 medium; 1 of 2 findings shown")
+
+
+def test_a_rule_may_be_typed_in_any_case(run: Run, odd: str) -> None:
+    outcome = run("findings", odd, "--rule", "frm_size_max", "--format", "jsonl")
+    assert [row["id"] for row in _rows(outcome)] == ["FRM-SIZE-MAX"]
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ([], 0),
+        (["--fail-on", "high"], 3),
+        (["--fail-on", "info"], 3),
+        (["--fail-on", "high", "--rule", "FRM-SIZE-MAX"], 0),
+        (["--fail-on", "medium", "--rule", "FRM-SIZE-MAX"], 3),
+        (["--fail-on", "medium", "--rule", "FRM-SIZE-MAX", "--level", "high"], 3),
+        (["--fail-on", "medium", "--rule", "FRM-SIZE-MAX", "--filter", "src ~ 192.0.2.1:"], 0),
+        (["--fail-on", "low", "--format", "sarif"], 3),
+        (["--fail-on", "low", "missing.pcap"], 3),
+        (["missing.pcap"], 1),
+        (["--fail-on", "fatal"], 2),
+        (["--rule", "FRM-SIZES"], 2),
+        (["--format", "jsonl", "--local"], 2),
+    ],
+)
+def test_the_status_tells_whether_something_was_found(
+    run: Run, odd: str, more: list[str], status: int
+) -> None:
+    assert run("findings", odd, *more).status == status
+
+
+def test_an_unknown_rule_is_one_line_with_what_comes_close(run: Run, odd: str) -> None:
+    outcome = run("findings", odd, "--rule", "FRM-SIZE-MAXI")
+    [line] = outcome.err.splitlines()
+    assert "FRM-SIZE-MAXI" in line
+    assert "did you mean FRM-SIZE-MAX" in line
+
+
+def test_a_capture_without_traffic_is_no_clean_capture(run: Run) -> None:
+    outcome = run("findings", _ROOT / "fixtures" / "captures" / "path_no_msmq.pcap")
+    assert outcome.status == 1
+    assert outcome.out == ""
+
+
+def test_what_a_rule_says_too_often_is_counted(run: Run, odd: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("msmq_wire.findings.judge"), "MOST_OF_A_RULE", 1)
+    outcome = run("findings", odd, odd, *_TWO, "--format", "sarif")
+    assert outcome.err.rstrip().endswith(
+        "2 findings: 1 high, 1 medium; 1 more of FLG-AH-WIRE; 1 more of FRM-SIZE-MAX"
+    )
+    [invocation] = json.loads(outcome.out)["runs"][0]["invocations"]
+    told = [one["message"]["text"] for one in invocation["toolExecutionNotifications"]]
+    assert told == ["1 more of FLG-AH-WIRE", "1 more of FRM-SIZE-MAX"]
+
+
+def test_a_level_can_be_every_severity() -> None:
+    assert tuple(Level) == SEVERITIES
+    assert [level.rank for level in Level] == [0, 1, 2, 3]
+
+
+def test_the_commands_of_the_page_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (_ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    commands = [line.removeprefix("$ msmq-wire ") for line in text.splitlines() if line.startswith("$ ")]
+    assert len(commands) == 3
+    (tmp_path / "capture.pcapng").write_bytes(_DEMO.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert [run(*command.partition(" > ")[0].split()).status for command in commands] == [0, 0, 0]
+
+
+def test_text_of_a_capture_cannot_control_the_terminal(run: Run, odd: str, tmp_path: Path) -> None:
+    path = tmp_path / "a\x1b[31m.pcap"
+    path.write_bytes(Path(odd).read_bytes())
+    for format_ in ("table", "jsonl", "sarif"):
+        outcome = run("findings", path, *_TWO, "--format", format_)
+        assert outcome.status == 0
+        assert "\x1b" not in outcome.out + outcome.err

@@ -1,0 +1,110 @@
+"""``msmq-wire report``: a page is written, and never over something that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.report.pages import Page
+
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_DEMO = _FIXTURES / "captures" / "demo.pcap"
+_SESSIONS = sorted((_FIXTURES / "sessions").glob("*.pcap"))
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "report.html"
+
+
+def test_the_demo_capture_and_all_sessions_make_one_page(run: Run, out: Path) -> None:
+    status, printed, err = run("report", _DEMO, *_SESSIONS, "-o", out)
+    assert (status, printed) == (0, "")
+    assert f"report written to {out}" in err
+    page = Page(out.read_text(encoding="utf-8"))
+    assert not page.open
+    assert [one["id"] for one in page.named("section")] == [
+        *("summary", "findings", "hosts", "flow", "queues", "sessions", "reads", "messages", "limits")
+    ]
+    assert r"DIRECT=OS:msg01\private$\orders" in page.text_of("code")
+    assert "192.0.2.21:49731 → 192.0.2.10:1801" in page.text
+    assert "2 gaps in connections" in page.text
+
+
+def test_a_page_that_is_there_stays_without_force(run: Run, out: Path) -> None:
+    out.write_text("precious", encoding="utf-8")
+    status, _, err = run("report", _DEMO, "-o", out)
+    assert (status, err.count("\n")) == (2, 1)
+    assert out.read_text(encoding="utf-8") == "precious"
+    assert run("report", _DEMO, "-o", out, "--force").status == 0
+    assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_dangling_link_is_something_that_is_there(run: Run, out: Path, tmp_path: Path) -> None:
+    out.symlink_to(tmp_path / "elsewhere")
+    assert run("report", _DEMO, "-o", out).status == 2
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_capture_is_never_written_over(run: Run, tmp_path: Path) -> None:
+    capture = tmp_path / "a.pcap"
+    capture.write_bytes(_DEMO.read_bytes())
+    status, _, err = run("report", capture, "-o", capture, "--force")
+    assert (status, err.count("\n")) == (2, 1)
+    assert capture.read_bytes() == _DEMO.read_bytes()
+
+
+def test_an_output_is_asked_for(run: Run) -> None:
+    assert run("report", _DEMO).status == 2
+
+
+def test_a_folder_that_is_not_there_is_told_before_captures_are_read(run: Run, tmp_path: Path) -> None:
+    status, _, err = run("report", tmp_path / "none.pcap", "-o", tmp_path / "none" / "report.html")
+    assert status == 1
+    assert err.count("\n") == 1
+    assert "there is no folder" in err
+
+
+def test_no_page_is_written_when_nothing_can_be_read(run: Run, out: Path, tmp_path: Path) -> None:
+    assert run("report", tmp_path / "none.pcap", "-o", out).status == 1
+    assert not out.exists()
+
+
+def test_a_damaged_capture_gives_a_page_that_says_so(run: Run, out: Path) -> None:
+    damaged = _FIXTURES / "captures" / "path_damaged_record.pcap"
+    assert run("report", damaged, "-o", out).status == 1
+    page = Page(out.read_text(encoding="utf-8"))
+    assert "path_damaged_record.pcap: " in " ".join(page.text_of("li"))
+
+
+def test_redacted_hosts_and_labels_are_nowhere_in_the_page(run: Run, out: Path) -> None:
+    run("report", _DEMO, "-o", out)
+    page = out.read_text(encoding="utf-8")
+    assert "192.0.2.21" in page
+    assert "msg01" in page
+    run("report", _DEMO, "-o", out, "--force", "--redact", "hosts,labels,bodies")
+    page = out.read_text(encoding="utf-8")
+    assert "Redacted: bodies, hosts, labels." in page
+    assert "host-1" in page
+    for secret in ("192.0.2.", "msg01", "ws17"):
+        assert secret not in page
+
+
+def test_remote_reads_are_told(run: Run, out: Path) -> None:
+    capture = _FIXTURES / "rpc_captures" / "rpc_faults_and_fragments.pcap"
+    run("report", capture, "-o", out)
+    page = Page(out.read_text(encoding="utf-8"))
+    captions = page.text_of("caption")
+    assert "Queues opened over RPC" in captions
+
+
+def test_the_same_capture_gives_the_same_page(run: Run, tmp_path: Path) -> None:
+    first, second = tmp_path / "1.html", tmp_path / "2.html"
+    run("report", _DEMO, "-o", first)
+    run("report", _DEMO, "-o", second)
+    assert first.read_bytes() == second.read_bytes()

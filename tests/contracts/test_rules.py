@@ -1,0 +1,110 @@
+"""Every rule has a stable id, fixtures that hit and miss, a page, sections and whole sentences."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import jsonschema  # type: ignore[import-untyped]  # it comes without types
+import pytest
+
+from msmq_wire.capture.reader import read_capture
+from msmq_wire.findings import RULES, SEVERITIES, Finding, judge
+from msmq_wire.findings.rule import Rule
+from msmq_wire.findings.view import finding_view
+
+_ROOT = Path(__file__).resolve().parents[2]
+_FIXTURES = _ROOT / "fixtures"
+_RULES = [pytest.param(rule, id=rule.id) for rule in RULES.values()]
+_CLEAN = [
+    _FIXTURES / "captures" / "demo.pcap",
+    *sorted((_FIXTURES / "captures").glob("clean_*.pcap")),
+]
+_JUDGED = sorted((_FIXTURES / "findings").glob("*/*.pcap"))
+_ID = re.compile(r"[A-Z]{2,3}(-[A-Z0-9]+)+")
+_CVE = re.compile(r"CVE-[0-9]{4}-[0-9]{4,}")
+
+
+@cache
+def _found(path: Path) -> tuple[Finding, ...]:
+    return tuple(judge(read_capture(str(path), streams=True)))
+
+
+def _captures(rule: Rule, kind: str) -> list[Path]:
+    return sorted((_FIXTURES / "findings" / rule.id).glob(f"{kind}_*.pcap"))
+
+
+def test_the_ids_are_those_that_were_promised() -> None:
+    promised = (Path(__file__).parent / "rule_ids.txt").read_text(encoding="utf-8").split()
+    assert promised == sorted(set(promised))
+    assert sorted(RULES) == promised
+
+
+def test_every_module_of_rules_is_registered() -> None:
+    modules = {path.stem for path in (_ROOT / "msmq_wire" / "findings" / "rules").glob("[!_]*.py")}
+    assert {rule.stem for rule in RULES.values()} == modules
+
+
+def test_every_folder_of_fixtures_belongs_to_a_rule() -> None:
+    folders = {path.name for path in (_FIXTURES / "findings").glob("*") if path.is_dir()}
+    assert folders == set(RULES)
+
+
+@pytest.mark.parametrize("rule", _RULES)
+def test_a_rule_is_in_the_module_of_its_name(rule: Rule) -> None:
+    assert _ID.fullmatch(rule.id)
+    assert RULES[rule.id] is rule
+    module = rule.check.__module__
+    assert module == f"msmq_wire.findings.rules.{rule.stem}"
+
+
+@pytest.mark.parametrize("rule", _RULES)
+def test_a_rule_says_what_it_rests_on_in_whole_sentences(rule: Rule) -> None:
+    assert rule.spec
+    assert not rule.title.endswith(".")
+    texts = [rule.meaning, rule.action, *([rule.harmless] if rule.harmless else [])]
+    assert [text for text in texts if not text.endswith((".", "?")) or text != " ".join(text.split())] == []
+    assert [name for name in rule.cves if not _CVE.fullmatch(name)] == []
+
+
+@pytest.mark.parametrize("rule", _RULES)
+def test_a_rule_has_a_page_that_the_index_links(rule: Rule) -> None:
+    page = (_ROOT / "docs" / "findings" / f"{rule.stem}.md").read_text(encoding="utf-8")
+    assert page.startswith(f"# {rule.id}\n")
+    assert [section for section in map(str, rule.spec) if section not in page] == []
+    index = (_ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    assert f"| [{rule.id}](findings/{rule.stem}.md) | {rule.severity} |" in index
+
+
+@pytest.mark.parametrize("rule", _RULES)
+def test_a_rule_finds_what_its_hits_hold(rule: Rule) -> None:
+    hits = _captures(rule, "hit")
+    assert hits
+    assert [path.name for path in hits if rule.id not in {one.id for one in _found(path)}] == []
+
+
+@pytest.mark.parametrize("rule", _RULES)
+def test_a_rule_finds_nothing_in_its_misses(rule: Rule) -> None:
+    misses = _captures(rule, "miss")
+    assert misses
+    assert [path.name for path in misses if rule.id in {one.id for one in _found(path)}] == []
+
+
+@pytest.mark.parametrize("path", _CLEAN, ids=lambda path: path.name)
+def test_a_clean_capture_gives_nothing_at_low_or_above(path: Path) -> None:
+    least = SEVERITIES.index("low")
+    assert [(one.id, one.message) for one in _found(path) if one.rank >= least] == []
+
+
+def test_findings_fit_their_schema_and_say_where() -> None:
+    document = json.loads((_ROOT / "docs" / "schema" / "finding.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(document)
+    schema = jsonschema.Draft202012Validator(document)
+    found = [one for path in (*_JUDGED, _FIXTURES / "captures" / "published.pcap") for one in _found(path)]
+    assert found
+    for one in found:
+        row = json.loads(json.dumps(finding_view(one)))
+        assert [f"{one.id}: {error.json_path}: {error.message}" for error in schema.iter_errors(row)] == []
+        assert [place for place in one.evidence if not place.frames or len(place.data) > 64] == []

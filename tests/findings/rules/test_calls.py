@@ -1,0 +1,303 @@
+"""Rules about calls, SRMP, bodies and pings: what hits, how grave, and where it points; and what does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from msmq_wire.capture.reader import read_capture
+from msmq_wire.findings.call_queues import split_path
+from msmq_wire.findings.finding import SEVERITIES, Finding
+from msmq_wire.findings.judge import judge
+from msmq_wire.findings.networks import is_outside
+from msmq_wire.findings.rule import Rule
+from msmq_wire.findings.rules import (
+    bod_binfmt,
+    bod_enc,
+    bod_exec,
+    bod_type,
+    bod_wcf,
+    png_cookie,
+    png_guid,
+    png_noans,
+    png_rf,
+    png_sig,
+    rpc_anon,
+    rpc_fmtlen,
+    rpc_frag,
+    rpc_level,
+    rpc_ndr,
+    rpc_old,
+    rpc_opnum,
+    rpc_pending,
+    rpc_purge,
+    rpc_qft,
+    rpc_read,
+    rpc_sealed,
+    rpc_sec_seq,
+    rpc_sec_size,
+    srm_bodyelem,
+    srm_id,
+    srm_part,
+    srm_pgm,
+    srm_to,
+)
+
+_MODULES = (
+    rpc_old,
+    rpc_level,
+    rpc_anon,
+    rpc_opnum,
+    rpc_fmtlen,
+    rpc_qft,
+    rpc_ndr,
+    rpc_sec_seq,
+    rpc_sec_size,
+    rpc_purge,
+    rpc_read,
+    rpc_pending,
+    rpc_frag,
+    rpc_sealed,
+    srm_to,
+    srm_id,
+    srm_part,
+    srm_bodyelem,
+    srm_pgm,
+    bod_binfmt,
+    bod_wcf,
+    bod_exec,
+    bod_type,
+    bod_enc,
+    png_sig,
+    png_noans,
+    png_rf,
+    png_guid,
+    png_cookie,
+)
+RULES = {module.RULE.id: module.RULE for module in _MODULES}
+_FINDINGS = Path(__file__).resolve().parents[3] / "fixtures" / "findings"
+_CAPTURES = _FINDINGS.parent / "captures"
+_BODY = "message_properties_header.message_body"
+_DIRECT = "m_p_direct_id"
+
+# Severity, confidence, then path, offset and frames of the evidence. Offsets: a message body stands behind 16
+# bytes of BaseHeader, 48 of UserHeader, 52 of its queue name and 68 of MessagePropertiesHeader and label; in
+# stubs they count from the first byte of the parameters.
+_HITS = {
+    "RPC-OLD/hit_call": (
+        ("high", "certain", "contexts[0].interface", 0, (4, 5)),
+        ("high", "published", "opnum", 0, (6,)),
+    ),
+    "RPC-OLD/hit_refused": (("medium", "certain", "contexts[0].interface", 0, (4, 5)),),
+    "RPC-LEVEL/hit_none": (("medium", "certain", "auth_level", 0, (6, 7)),),
+    "RPC-LEVEL/hit_refused": (("low", "certain", "auth_level", 0, (6, 7)),),
+    "RPC-ANON/hit_delete": (("medium", "likely", "auth_level", 0, (6, 7)),),
+    "RPC-ANON/hit_refused": (("low", "likely", "auth_level", 0, (6, 7)),),
+    "RPC-OPNUM/hit_local": (("medium", "certain", "opnum", 0, (6, 7)),),
+    "RPC-OPNUM/hit_beyond": (("medium", "certain", "opnum", 0, (6, 7)),),
+    "RPC-FMTLEN/hit_delete": (
+        ("high", "published", f"request.p_object_format.p_queue_format.{_DIRECT}", 0, (6, 7)),
+    ),
+    "RPC-FMTLEN/hit_create": (("high", "published", "request.lpwcs_path_name", 0, (6, 7)),),
+    "RPC-FMTLEN/hit_computer": (("high", "certain", f"request.p_queue_format.{_DIRECT}", 0, (6, 7)),),
+    "RPC-QFT/hit_suffix": (("medium", "certain", "request.p_queue_format.m_suffix_and_flags", 0, (6, 7)),),
+    "RPC-QFT/hit_tag": (("medium", "certain", "request.p_queue_format.arm", 4, (6, 7)),),
+    "RPC-QFT/hit_kind": (("medium", "certain", "request.p_queue_format.m_qft", 0, (6, 7)),),
+    "RPC-QFT/hit_url": (("medium", "certain", "request.p_queue_format.m_qft", 0, (6, 7)),),
+    "RPC-NDR/hit_count": (("high", "certain", "request.p_queue_format.arm", 24, (6, 7)),),
+    "RPC-NDR/hit_null": (
+        ("high", "certain", "request.a_prop", 0, (6, 7)),
+        ("high", "certain", "request.ap_var", 0, (6, 7)),
+    ),
+    "RPC-SEC-SEQ/hit_second_alone": (("medium", "certain", "", 0, (9,)),),
+    "RPC-SEC-SEQ/hit_alloc": (("medium", "certain", "[0].section_size_alloc", 0, (9,)),),
+    "RPC-SEC-SIZE/hit_sum": (("low", "certain", "", 0, (9,)),),
+    "RPC-SEC-SIZE/hit_alloc": (("low", "certain", "[0].section_size_alloc", 0, (9,)),),
+    "RPC-PURGE/hit_purged": (("medium", "certain", "opnum", 0, (8, 9)),),
+    "RPC-PURGE/hit_refused": (("low", "certain", "opnum", 0, (8, 9)),),
+    "RPC-READ/hit_journal": (("medium", "certain", "request.ul_action", 0, (8, 9)),),
+    "RPC-PENDING/hit_closed": (("low", "certain", "opnum", 0, (9,)),),
+    "RPC-PENDING/hit_cut_short": (("info", "certain", "opnum", 0, (9,)),),
+    "RPC-FRAG/hit_no_first": (("medium", "certain", "call_id", 0, (6, 7, 8)),),
+    "RPC-FRAG/hit_unasked": (("medium", "certain", "call_id", 0, (8,)),),
+    "RPC-FRAG/hit_no_pdu": (("medium", "certain", "", 208, (8,)),),
+    "RPC-SEALED/hit_privacy": (("info", "certain", "", 0, (6, 7)),),
+    "SRM-TO/hit_other_host": (("medium", "likely", "envelope.header.path.to", 0, (4, 5)),),
+    "SRM-TO/hit_other_address": (("medium", "likely", "envelope.header.path.to", 0, (4, 5)),),
+    "SRM-ID/hit_zero": (("medium", "certain", "envelope.header.path.id", 0, (4, 5)),),
+    "SRM-ID/hit_other_source": (("low", "certain", "envelope.header.path.id", 575, (4, 5)),),
+    "SRM-PART/hit_two_bodies": (("medium", "certain", "parts[2]", 1287, (4, 5)),),
+    "SRM-PART/hit_unnamed": (("medium", "certain", "parts[1]", 1082, (4, 5)),),
+    "SRM-PART/hit_no_envelope": (("medium", "certain", "envelope", 313, (4, 5)),),
+    "SRM-BODYELEM/hit_content": (("low", "certain", "envelope.body", 958, (4, 5)),),
+    "SRM-PGM/hit_multicast": (("info", "certain", "envelope.header.path.to", 0, (4, 5)),),
+    "BOD-BINFMT/hit_inside": (("low", "likely", _BODY, 184, (4,)),),
+    "BOD-BINFMT/hit_outside": (("high", "likely", "body", 910, (4, 5)),),
+    "BOD-WCF/hit_preamble": (("info", "likely", _BODY, 184, (4,)),),
+    "BOD-EXEC/hit_program": (("medium", "likely", _BODY, 184, (4,)),),
+    "BOD-EXEC/hit_archive": (("medium", "likely", _BODY, 184, (4,)),),
+    "BOD-EXEC/hit_script": (("medium", "likely", _BODY, 184, (4,)),),
+    "BOD-TYPE/hit_wide": (("low", "likely", _BODY, 184, (4,)),),
+    "BOD-TYPE/hit_odd": (("low", "likely", _BODY, 184, (4,)),),
+    "BOD-ENC/hit_even": (("info", "guess", _BODY, 184, (4,)),),
+    "PNG-SIG/hit_swapped": (("low", "certain", "signature", 2, (1,)),),
+    "PNG-SIG/hit_long": (("low", "certain", "", 0, (1,)),),
+    "PNG-NOANS/hit_silence": (("info", "certain", "cookie", 4, (1,)),),
+    "PNG-RF/hit_refused": (("info", "certain", "flags", 0, (2,)),),
+    "PNG-GUID/hit_other": (("low", "certain", "qm_guid", 8, (2,)),),
+    "PNG-COOKIE/hit_late": (("medium", "likely", "cookie", 4, (3,)),),
+    "PNG-COOKIE/hit_at_start": (("low", "likely", "cookie", 4, (1,)),),
+}  # fmt: skip
+
+
+def _captures(kind: str) -> list[str]:
+    return sorted(
+        f"{path.parent.name}/{path.stem}"
+        for id_ in RULES
+        for path in (_FINDINGS / id_).glob(f"{kind}_*.pcap")
+    )
+
+
+def _found(path: Path) -> list[Finding]:
+    return list(judge(read_capture(path, streams=True), RULES))
+
+
+def _own(name: str) -> list[Finding]:
+    """What the rule says of its fixture."""
+    id_ = name.partition("/")[0]
+    return [one for one in _found(_FINDINGS / f"{name}.pcap") if one.id == id_]
+
+
+def test_every_capture_of_these_rules_is_told() -> None:
+    assert sorted(_HITS) == _captures("hit")
+    assert {name.partition("/")[0] for name in _captures("miss")} == set(RULES)
+
+
+@pytest.mark.parametrize("name", sorted(_HITS))
+def test_a_hit_is_found_where_it_is(name: str) -> None:
+    told = tuple(
+        (one.severity, one.confidence, one.evidence[0].path, one.evidence[0].offset, one.evidence[0].frames)
+        for one in _own(name)
+    )
+    assert told == _HITS[name]
+
+
+@pytest.mark.parametrize("name", _captures("miss"))
+def test_what_comes_near_is_no_hit(name: str) -> None:
+    assert _own(name) == []
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+def test_a_rule_says_all_that_is_asked_and_lives_in_its_module(rule: Rule) -> None:
+    assert rule.meaning.endswith(".")
+    assert rule.action.endswith(".")
+    assert rule.spec
+    assert f"msmq_wire.findings.rules.{rule.stem}" in {module.__name__ for module in _MODULES}
+
+
+def test_the_published_frames_give_nothing_above_info() -> None:
+    assert [one.id for one in _found(_CAPTURES / "published.pcap") if one.severity != "info"] == []
+
+
+@pytest.mark.parametrize("capture", ["demo.pcap", "path_srmp_message.pcap", "path_srmp_receipts.pcap"])
+def test_an_ordinary_capture_gives_nothing(capture: str) -> None:
+    assert _found(_CAPTURES / capture) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "cves"),
+    [
+        ("RPC-FMTLEN/hit_delete", ("CVE-2005-0059",)),
+        ("RPC-FMTLEN/hit_create", ("CVE-2007-3039",)),
+        ("BOD-BINFMT/hit_outside", ("CVE-2024-8068", "CVE-2024-8069")),
+    ],
+)
+def test_a_published_condition_is_named_where_its_field_is_seen(name: str, cves: tuple[str, ...]) -> None:
+    (found,) = _own(name)
+    assert found.cves == cves
+    assert "matches the published condition of " + " and ".join(cves) in found.message
+
+
+@pytest.mark.parametrize("name", ["RPC-FMTLEN/hit_computer", "BOD-BINFMT/hit_inside", "RPC-OLD/hit_refused"])
+def test_no_condition_is_named_where_its_field_is_not_seen(name: str) -> None:
+    (found,) = _own(name)
+    assert found.cves == ()
+    assert "CVE" not in found.message
+
+
+def test_the_old_interface_alone_is_not_said_to_match_a_condition() -> None:
+    bind, call = _own("RPC-OLD/hit_call")
+    assert (bind.cves, call.cves) == ((), ("CVE-2003-0995",))
+    assert "length" in call.caveats[0]
+
+
+def test_evidence_of_a_body_holds_its_first_bytes() -> None:
+    (place,) = _own("BOD-EXEC/hit_archive")[0].evidence
+    assert (place.data, place.length) == (b"PK\3\4" + bytes(12), 16)
+
+
+def test_evidence_of_queue_managers_points_at_both_answers() -> None:
+    ping, answer = _own("PNG-GUID/hit_other")[0].evidence
+    assert (ping.path, ping.length) == ("qm_guid", 16)
+    assert (answer.path, answer.offset) == ("establish_connection_header.server_guid", 36)
+
+
+@pytest.mark.parametrize(
+    ("text", "computer", "queue"),
+    [
+        ("OS:msg01\\private$\\orders", "msg01", "orders"),
+        ("TCP:192.0.2.10\\orders;journal", "192.0.2.10", "orders"),
+        ("http://msg01:8080/msmq/private$/orders", "msg01:8080", "orders"),
+        ("msg01\\orders", "msg01", "orders"),
+        (".\\private$\\q;urgent", ".", "q"),
+        ("OS:[2001:db8::10]\\private$\\q", "[2001:db8::10]", "q"),
+        ("no separator", "no separator", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_name_has_a_computer_and_a_queue(text: str, computer: str, queue: str) -> None:
+    assert split_path(text) == (computer, queue)
+
+
+@given(st.text(max_size=60))
+def test_the_parts_of_a_name_are_never_longer_than_it(text: str) -> None:
+    assert len("".join(split_path(text))) <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "outside"),
+    [
+        ("203.0.113.7:5000", "192.0.2.10:2103", True),
+        ("192.0.99.7:5000", "192.0.2.10:2103", False),
+        ("10.0.0.7:5000", "192.0.2.10:2103", False),
+        ("[2001:db8:1::7]:5000", "[2001:db8:2::10]:2103", True),
+        ("[2001:db8:1:5::7]:5000", "[2001:db8:1::10]:2103", False),
+        ("[fe80::7]:5000", "[2001:db8:1::10]:2103", False),
+        (None, "192.0.2.10:2103", False),
+        ("nowhere", "192.0.2.10:2103", False),
+    ],
+)
+def test_a_client_is_outside_when_its_network_is_public_and_another(
+    client: str | None, server: str, outside: bool
+) -> None:
+    assert is_outside(client, server) is outside
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(sorted(_HITS)), st.integers(0, 2000), st.binary(min_size=1, max_size=12))
+def test_changed_bytes_give_findings_or_none_and_never_an_error(
+    tmp_path: Path, name: str, at: int, junk: bytes
+) -> None:
+    data = bytearray((_FINDINGS / f"{name}.pcap").read_bytes())
+    # The first frame, the handshake, and the file header stay.
+    start = min(300 + at, len(data) - len(junk))
+    data[start : start + len(junk)] = junk
+    path = tmp_path / "changed.pcap"
+    path.write_bytes(data)
+    for one in _found(path):
+        assert one.severity in SEVERITIES
+        assert one.evidence
+        assert one.message

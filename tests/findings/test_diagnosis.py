@@ -1,0 +1,206 @@
+"""Answers of a diagnosis: what is said of nothing, of much, of what is missing; the words they are made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fixtures.build_frames import pcap
+from fixtures.build_sessions import Script, Step
+from msmq_wire.capture.reader import read_capture
+from msmq_wire.findings import Evidence, Finding, Judge
+from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Diagnosis
+from msmq_wire.findings.diagnosis_certificate import subject_text
+from msmq_wire.findings.diagnosis_facts import Facts
+from msmq_wire.findings.diagnosis_timeline import matching, message_steps
+from msmq_wire.findings.diagnosis_view import answer_view
+from msmq_wire.findings.diagnosis_words import Words, listed, part, short, span
+from msmq_wire.records.record import Record
+from msmq_wire.sessions import Moment, Story, follow
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+OPEN: Step = {"at": 0.0, "do": "open"}
+
+
+def answers(path: Path) -> dict[int, Answer]:
+    diagnosis, judge = Diagnosis(), Judge()
+    for record in read_capture(path, streams=True):
+        diagnosis.feed(record, judge.feed(record))
+    diagnosis.found(judge.finish())
+    assert judge.story is not None
+    return {answer.number: answer for answer in diagnosis.answers(judge.story)}
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> object:
+    """The answers about a capture of these steps."""
+
+    def tell(*steps: Step) -> dict[int, Answer]:
+        path = tmp_path / "made.pcap"
+        path.write_bytes(pcap(Script(list(steps)).scene.frames))
+        return answers(path)
+
+    return tell
+
+
+def nothing() -> Story:
+    return follow(())
+
+
+def test_a_question_that_nothing_poses_is_answered_in_one_line() -> None:
+    found = Diagnosis().answers(nothing())
+    assert [answer.number for answer in found] == list(range(1, 14))
+    for answer in found:
+        assert not answer.posed
+        assert answer.attention is None
+        assert answer.sentences == (QUESTIONS[answer.number].nothing,)
+        assert answer.caveats == ()
+
+
+def test_only_the_questions_that_are_asked_are_answered() -> None:
+    found = Diagnosis().answers(nothing(), numbers=(9, 2, 99))
+    assert [answer.number for answer in found] == [2, 9]
+
+
+def test_a_long_list_is_shortened_and_says_by_how_much(told: object) -> None:
+    steps = [{"at": 0.1, "do": "message", "id": 1, "count": 47}]
+    answer = told(OPEN, *steps)[4]  # type: ignore[operator]  # a fixture that is a function
+    assert answer.sentences[0] == "None of the 47 messages were acknowledged."
+    assert answer.sentences[1].startswith("All 47 messages were never acknowledged: a1d30c5b…\\1 (frame 12), ")
+    assert "a1d30c5b…\\10 (frame 30) and 37 more (" in answer.sentences[1]
+    assert "\\11 (" not in answer.sentences[1]
+    assert answer.facts["never_acknowledged"] == 47
+    assert answer.attention == "medium"
+
+
+def test_what_a_capture_lacks_stands_beside_the_answers_that_it_touches() -> None:
+    found = answers(FIXTURES / "sessions" / "lost_frames.pcap")
+    assert [number for number, answer in found.items() if any("missing" in one for one in answer.caveats)] == [
+        2,
+        3,
+        4,
+        5,
+        9,
+        12,
+        13,
+    ]
+
+
+def test_a_capture_that_begins_late_says_so() -> None:
+    found = answers(FIXTURES / "sessions" / "midstream_start.pcap")
+    assert "1 connection began before the capture; first frame 1" in found[2].caveats
+
+
+def test_sealed_calls_are_not_guessed() -> None:
+    found = answers(FIXTURES / "rpc_captures" / "rpc_ntlm_privacy.pcap")
+    assert found[9].facts["sealed"] > 0
+    assert any("sealed" in text and "without a key" in text for text in found[9].sentences)
+    assert any("sealed" in one for one in found[10].caveats)
+
+
+def test_every_statement_about_frames_names_frames_of_its_evidence() -> None:
+    found = answers(FIXTURES / "diagnose" / "q04_two_unacknowledged.pcap")
+    statement = found[4].statements[2]
+    assert statement.frames == (16, 18)
+    assert "frame 18" in statement.text
+    assert answer_view(found[4])["statements"][2]["frames"] == [16, 18]
+
+
+def test_findings_are_told_by_the_host_that_sent_what_they_are_about() -> None:
+    finding = Finding(
+        id="FRM-SIG",
+        title="Not a packet",
+        severity="medium",
+        confidence="certain",
+        message="the signature is 0",
+        evidence=(Evidence(record=3, frames=(7,), src="198.51.100.7:4000", dst="192.0.2.10:1801"),),
+    )
+    diagnosis = Diagnosis()
+    diagnosis.found([finding, finding])
+    (answer,) = diagnosis.answers(nothing(), numbers=(13,))
+    said = "What 198.51.100.7 sent shows FRM-SIG (Not a packet, 2 times); first in frame 7."
+    assert answer.sentences == (said,)
+    assert answer.attention == "medium"
+
+
+def test_findings_below_medium_do_not_make_a_scan() -> None:
+    finding = Finding(
+        id="X", title="x", severity="low", confidence="guess", message="x", evidence=(Evidence(src="h:1"),)
+    )
+    diagnosis = Diagnosis()
+    diagnosis.found([finding])
+    (answer,) = diagnosis.answers(nothing(), numbers=(13,))
+    assert not answer.posed
+    assert answer.facts["findings"] == {"low": 1}
+
+
+def test_facts_stay_small_however_many_ports_there_are() -> None:
+    facts = Facts()
+    for number in range(5000):
+        ends = {"src": f"192.0.2.1:{number}", "dst": f"192.0.2.2:{number}"}
+        facts.feed(Record(id=number, type="tcp_stream", event="syn", stream=number, **ends))
+    assert len(facts.tried) == 256
+
+
+def test_frames_name_their_file_where_there_are_several() -> None:
+    words = Words([(1, "a.pcap"), (10, "b.pcap")])
+    assert words.frame(Moment(9, 4, None)) == "frame 4 of a.pcap"
+    assert words.frame(Moment(10, 4, None)) == "frame 4 of b.pcap"
+    assert Words([(1, "a.pcap")]).frame(Moment(9, 4, None)) == "frame 4"
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0, "0.0 ms"),
+        (2_600_000, "2.6 ms"),
+        (50_000_000, "0.05 s"),
+        (59_990_000_000, "59.99 s"),
+        (250_000_000_000, "4 min 10 s"),
+        (345_600_000_000_000, "4 days"),
+        (-1_000_000_000, "-1.00 s"),
+    ],
+)
+def test_lengths_of_time_are_told_as_people_say_them(nanoseconds: int, text: str) -> None:
+    assert span(nanoseconds) == text
+
+
+def test_lists_parts_and_names_are_short() -> None:
+    assert listed([]) == ""
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b"]) == "a and b"
+    assert listed([str(n) for n in range(12)]).endswith("8, 9 and 2 more")
+    assert [part(*one, "body", "bodies") for one in ((1, 1), (2, 2), (3, 3), (0, 2))] == [
+        "The one body",
+        "Both bodies",
+        "All 3 bodies",
+        "None of the 2 bodies",
+    ]
+    assert short("a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\7") == "a1d30c5b…\\7"
+    assert short("uuid:7@host") == "uuid:7@host"
+
+
+@given(st.binary(max_size=300))
+def test_bytes_that_are_no_certificate_name_nobody_or_somebody_but_raise_nothing(data: bytes) -> None:
+    subject = subject_text(data)
+    assert subject is None or "=" in subject
+
+
+def test_a_message_is_found_by_what_answers_call_it() -> None:
+    story = follow(read_capture(FIXTURES / "diagnose" / "q04_two_unacknowledged.pcap", streams=True))
+    whole = "a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4162"
+    for wanted in (whole, "4162", "a1d30c5b…\\4162", "a1d30c5b...\\4162", "A1D3\\4162"):
+        assert matching(story, wanted) == [whole]
+    for wanted in ("416", "b1\\4162", "", "\\", "x"):
+        assert matching(story, wanted) == []
+
+
+def test_the_steps_of_a_message_come_in_the_order_of_time() -> None:
+    story = follow(read_capture(FIXTURES / "diagnose" / "q04_two_unacknowledged.pcap", streams=True))
+    life = story.lives.by_id("a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4162")
+    assert life is not None
+    steps = [(step.what, step.at.frame) for step in message_steps(life, story)]
+    assert steps == [("session open", 10), ("sent", 14), ("acknowledged", 18), ("session reset", 24)]

@@ -1,0 +1,161 @@
+"""What becomes of messages. [MS-MQQB] 3.1.7.15, [MS-MQMQ] 2.2.18.1.6"""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from msmq_wire.sessions import NACK_REASONS, Follower
+from msmq_wire.wire.types.enumerations import MessageClass
+from tests.sessions.tape import QUEUE, SECOND, SENDER, START, Tape
+
+
+def test_a_message_that_nothing_acknowledges_has_an_unknown_end(tape: Tape) -> None:
+    tape.open()
+    record = tape.message(1, label="order", priority=5)
+    life = tape.life()
+    assert (life.outcome, life.evidence) == ("unknown", (record.frames[0],))
+    assert (life.queue, life.label, life.priority, life.delivery) == (QUEUE, "order", 5, "express")
+    assert (life.size, life.session, life.via, life.certain) == (4, 0, "tcp", True)
+
+
+def test_each_stronger_acknowledgment_moves_the_outcome_on(tape: Tape) -> None:
+    tape.open()
+    tape.message(1, delivery="recoverable", acknowledge=("pa", "pr"), admin_queue=QUEUE)
+    tape.ack(1)
+    assert tape.life().outcome == "acknowledged"
+    tape.ack(1, recoverable_msg_ack_seq_number=1, recoverable_msg_ack_flags=1)
+    assert tape.life().outcome == "stored"
+    tape.administration_ack(1, MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE, 5001)
+    assert tape.life().outcome == "delivered"
+    last = tape.administration_ack(1, MessageClass.MQMSG_CLASS_ACK_RECEIVE, 5002)
+    life = tape.life()
+    assert (life.outcome, life.evidence[-1]) == ("received", last.frames[0])
+    assert [one.message_class for one in life.acknowledgments] == [0x0002, 0x4000]
+
+
+@pytest.mark.parametrize("class_", sorted(NACK_REASONS))
+def test_every_negative_class_ends_a_message_and_is_said_in_words(tape: Tape, class_: int) -> None:
+    tape.open()
+    tape.message(1)
+    tape.ack(1)
+    nack = tape.administration_ack(1, class_)
+    life = tape.life()
+    assert life.outcome == ("expired" if class_ in (0x8002, 0xC002) else "refused")
+    assert life.nack_class == class_
+    assert NACK_REASONS[class_] in life.reason
+    assert life.evidence[-1] == nack.frames[0]
+
+
+def test_every_negative_class_of_the_document_has_words() -> None:
+    assert set(NACK_REASONS) == {int(one) for one in MessageClass if one & 0x8000}
+
+
+def test_an_application_that_received_it_outweighs_a_refusal_elsewhere(tape: Tape) -> None:
+    tape.open()
+    tape.message(1)
+    tape.administration_ack(1, 0x8003, 5001)
+    tape.administration_ack(1, 0x4000, 5002)
+    assert tape.life().outcome == "received"
+
+
+def test_a_final_ack_names_its_message_by_sender_and_number(tape: Tape) -> None:
+    tape.open()
+    tape.message(1, tx=(1, 0))
+    tape.final_ack(1, 0xC001)
+    life = tape.life()
+    assert (life.outcome, life.nack_class) == ("refused", 0xC001)
+    assert [one.kind for one in life.acknowledgments] == ["final_ack"]
+    assert tape.story().streams[0].final_acks == ((0xC001, 1),)
+
+
+def test_an_acknowledgment_of_what_was_not_seen_is_a_stray(tape: Tape) -> None:
+    tape.open()
+    tape.administration_ack(77, 0x8000)
+    (stray,) = tape.story().strays
+    assert (stray.kind, stray.message_class) == ("administration_ack", 0x8000)
+    assert stray.message_id == f"{SENDER}\\77"
+
+
+def test_an_administration_ack_says_which_message_it_acknowledges(tape: Tape) -> None:
+    tape.open()
+    tape.message(1)
+    tape.administration_ack(1, 0x0002)
+    lives = list(tape.story().lives)
+    assert [life.acknowledges for life in lives] == [None, f"{SENDER}\\1"]
+
+
+def test_sent_again_before_its_ack_is_a_resend_and_after_it_a_duplicate(tape: Tape) -> None:
+    tape.open()
+    tape.message(1)
+    tape.message(1)
+    tape.ack(2)
+    tape.tcp("closed")
+    tape.open(on=1)
+    tape.message(1, on=1)
+    life = tape.life()
+    assert (life.resends, life.duplicates, len(life.resent_at)) == (2, 1, 2)
+    first, second = tape.story().sessions
+    assert (first.directions[0].resent, first.directions[0].duplicates) == (1, 0)
+    assert (second.directions[0].resent, second.directions[0].duplicates) == (1, 1)
+
+
+def test_the_next_host_sends_it_on_as_a_hop_and_not_as_a_resend(tape: Tape) -> None:
+    tape.open()
+    record = tape.message(1)
+    header = msgspec.structs.replace(record.packet.user_header, flags=record.packet.user_header.flags + 1)
+    packet = msgspec.structs.replace(record.packet, user_header=header)
+    tape.add("user_message", on=3, packet=packet, src="192.0.2.10:50000", dst="192.0.2.30:1801")
+    life = tape.life()
+    assert (life.resends, life.hops) == (0, 0)
+    assert [(hop.src, hop.hops, hop.session) for hop in life.route] == [("192.0.2.10:50000", 1, 1)]
+
+
+def test_a_time_that_passes_without_an_acknowledgment_expires_the_message(tape: Tape) -> None:
+    tape.open()
+    tape.message(1, time_to_reach_queue=10)
+    assert tape.life().expired is None
+    tape.wait(20)
+    tape.tcp("fin")
+    life = tape.life()
+    assert (life.outcome, life.expired) == ("expired", "time_to_reach_queue")
+    assert life.reach_by == START // SECOND + 10
+
+
+def test_a_message_that_was_acknowledged_does_not_expire_on_its_way(tape: Tape) -> None:
+    tape.open()
+    tape.message(1, time_to_reach_queue=10)
+    tape.ack(1)
+    tape.wait(20)
+    tape.tcp("fin")
+    assert (tape.life().outcome, tape.life().expired) == ("acknowledged", None)
+
+
+def test_a_time_to_be_received_that_passed_is_told_beside_the_outcome(tape: Tape) -> None:
+    tape.open()
+    tape.message(1, time_to_be_received=5)
+    tape.administration_ack(1, 0x0002)
+    tape.wait(20)
+    tape.tcp("fin")
+    assert (tape.life().outcome, tape.life().expired) == ("delivered", "time_to_be_received")
+
+
+def test_the_oldest_messages_go_where_there_are_too_many(tape: Tape) -> None:
+    tape.open()
+    for number in range(1, 6):
+        tape.message(number)
+    follower = Follower(messages=3)
+    for record in tape.records:
+        follower.feed(record)
+    story = follower.finish()
+    assert [life.message_id for life in story.lives] == [f"{SENDER}\\{number}" for number in (3, 4, 5)]
+    assert story.left_out.lives == 2
+
+
+def test_lives_are_found_by_session_and_by_name(tape: Tape) -> None:
+    tape.open()
+    tape.message(1)
+    lives = tape.story().lives
+    assert [life.message_id for life in lives.of_session(0)] == [lives[0].message_id]
+    assert lives.by_id("not a name") is None
+    assert lives[:1] == [lives[0]]
