@@ -46,7 +46,9 @@ QUESTIONS: dict[int, Question] = {
     10: Question("Are bodies in clear, and who signed?", "No message in the capture."),
     11: Question("What wrote the bodies?", "No body in the capture."),
     12: Question("Are transactional streams complete and in order?", "No transactional message."),
-    13: Question("A peer, a scan or an exploit?", "Nobody connected, and no rule at medium or above speaks."),
+    13: Question(
+        "A peer, a scan or an exploit?", "No session on port 1801, and no rule at medium or above speaks."
+    ),
 }
 """By number, as they are asked."""
 

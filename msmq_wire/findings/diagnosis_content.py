@@ -13,6 +13,7 @@ from msmq_wire.sessions import Moment
 
 __all__ = ["bodies", "security"]
 
+
 def security(facts: Facts, words: Words, telling: Telling) -> None:
     """Question 10, [MS-MQMQ] 2.2.20.6 and 2.2.19.3."""
     found = facts.security
@@ -83,7 +84,7 @@ def bodies(facts: Facts, words: Words, telling: Telling) -> None:
         rest = sum(kind.count for kind in kinds[MOST:]) + found.unlooked
         telling.say(f"And {count(rest, 'more body', 'more bodies')}.")
     if found.total:
-        telling.say("messages FILE --bodies DIR writes each body to a file.")
+        telling.say("msmq-wire messages FILE --bodies DIR saves them.")
     telling.facts = {
         "bodies": found.total,
         "without_body": found.empty,

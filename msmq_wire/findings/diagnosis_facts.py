@@ -51,8 +51,6 @@ class Facts:
         self.missing = 0
         self.first_gap: Moment | None = None
         self.cut = 0
-        self.unknown = 0
-        self.damaged: list[str] = []
         self.calls = self.sealed = 0
         self.first_sealed: Moment | None = None
         self.ports: dict[tuple[int, str], PortUse] = {}
@@ -72,6 +70,9 @@ class Facts:
             self.cut += 1
         if type_ in _MESSAGES:
             self._message(record)
+        elif type_ == "srmp_receipt":
+            if record.parent is None:
+                self._use(self.ports, (_port(record.dst), "receipts over HTTP (SRMP)"), record)
         elif type_ == "gap":
             if record.missing != 0:
                 self.gaps += 1
@@ -84,10 +85,6 @@ class Facts:
             self._call(record)
         elif type_ == "rpc_bind":
             self._bind(record)
-        elif type_ == "unknown_packet":
-            self.unknown += 1
-        elif type_ == "error" and record.error is None and record.reason:
-            self.damaged.append(record.reason)
 
     def _message(self, record: Record) -> None:
         self.bodies.feed(record)

@@ -306,7 +306,7 @@ def _class_text(message_class: int) -> str:
 
 def _step(what: str, moment: Moment, first: Moment, words: Words) -> str:
     later = ""
-    if moment.time is not None and first.time is not None:
+    if moment.time is not None and first.time is not None and moment != first:
         later = f" ({span(moment.time - first.time)} later)"
     return f"{what} in {words.frame(moment)}{later}"
 

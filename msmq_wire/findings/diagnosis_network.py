@@ -316,8 +316,8 @@ def ports(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
         telling.say(f"{method} in {words.frame(moment)} answered: use port {number}.", moment)
     if telling.statements:
         telling.but(
-            "only ports that carried MSMQ in this capture are listed; port 135 (RPC endpoint mapper) and HTTPS "
-            "are not looked at"
+            "only ports that carried MSMQ in this capture are listed; port 135 (RPC endpoint mapper) and "
+            "HTTPS are not looked at"
         )
     telling.facts = {
         "ports": [

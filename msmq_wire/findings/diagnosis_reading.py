@@ -10,29 +10,33 @@ from msmq_wire.findings.diagnosis_facts import Facts
 from msmq_wire.findings.diagnosis_words import Words, count, host, short, span
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.hresults import describe
-from msmq_wire.sessions import RemoteQueue, RemoteRead, Story
+from msmq_wire.sessions import Moment, RemoteQueue, RemoteRead, Story
 
 __all__ = ["reads"]
 
 _SECOND = 1_000_000_000
+_MOST_CLIENTS = 256
 _IO_TIMEOUT = 0xC00E001B
 _INFINITE = 0xFFFFFFFF
 
 
 def reads(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
     """Question 9, [MS-MQRR] 3.1.4, [MS-MQMP] 3.1.4 and [MS-MQQP] 3.1.4."""
-    for queue in story.queues[:MOST]:
+    told = [queue for queue in story.queues if not queue.sealed]
+    for queue in told[:MOST]:
         moments = queue.opened, queue.closed, queue.purged
         bad = bool(queue.status) or queue.fault
         telling.say(_queue_text(queue, words), *moments, attention="low" if bad else None)
-    if len(story.queues) > MOST:
-        telling.say(f"And {len(story.queues) - MOST:,} more times a queue was opened: calls lists them.")
-    shown = _of_interest(story.reads)
+    if len(told) > MOST:
+        telling.say(f"And {len(told) - MOST:,} more times a queue was opened: calls lists them.")
+    found = [read for read in story.reads if not _is_hidden(read)]
+    shown = _of_interest(found)
     for read in shown:
         bad = read.pending or (bool(read.status) and read.status != _IO_TIMEOUT) or read.fault
         telling.say(_read_text(read, words), read.at, read.ended, attention="low" if bad else None)
-    if len(story.reads) > len(shown):
-        telling.say(f"And {count(len(story.reads) - len(shown), 'more read')}: calls lists them.")
+    if len(found) > len(shown):
+        telling.say(f"And {count(len(found) - len(shown), 'more read')}: calls lists them.")
+    _hidden(story, words, telling)
     if facts.sealed:
         text = f"{facts.sealed:,} of {count(facts.calls, 'call')} are sealed, the first in "
         text += f"{words.frame(facts.first_sealed)}: what they do is not known without a key."
@@ -49,10 +53,40 @@ def reads(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
     }
 
 
-def _of_interest(found: tuple[RemoteRead, ...]) -> list[RemoteRead]:
+def _is_hidden(read: RemoteRead) -> bool:
+    return read.sealed and read.action is None
+
+
+def _hidden(story: Story, words: Words, telling: Telling) -> None:
+    """Who opened and read queues in calls that are sealed."""
+    clients: dict[tuple[str, str], tuple[int, int, Moment]] = {}
+
+    def add(one: RemoteQueue | RemoteRead, moment: Moment, opens: int, reads_: int) -> None:
+        key = _who(one.client, one.account), host(one.server)
+        if key in clients or len(clients) < _MOST_CLIENTS:
+            opened, read, first = clients.get(key, (0, 0, moment))
+            earliest = min(first, moment, key=lambda at: at.record)
+            clients[key] = opened + opens, read + reads_, earliest
+
+    for queue in story.queues:
+        if queue.sealed:
+            add(queue, queue.opened, 1, 0)
+    for read_ in story.reads:
+        if _is_hidden(read_):
+            add(read_, read_.at, 0, 1)
+    for (client, server), (opened, read, first) in list(clients.items())[:MOST]:
+        text = (
+            f"{client} opened queues of {server} {count(opened, 'time')} and read {count(read, 'time')} in "
+        )
+        telling.say(f"{text}sealed calls, first in {words.frame(first)}.", first)
+    if len(clients) > MOST:
+        telling.say(f"And {count(len(clients) - MOST, 'more client')} with sealed calls.")
+
+
+def _of_interest(found: list[RemoteRead]) -> list[RemoteRead]:
     """All reads of a few; of many first those that failed, waited or are not over, in order."""
     if len(found) <= MOST:
-        return list(found)
+        return found
     odd = [read for read in found if read.pending or read.status or read.fault or not read.answered][:MOST]
     chosen = {read.number for read in odd}
     others = (read for read in found if read.number not in chosen)
@@ -69,8 +103,6 @@ def _queue_text(queue: RemoteQueue, words: Words) -> str:
     name = queue.queue or "a queue that is not named"
     text = f"{_who(queue.client, queue.account)} opened {name} at {host(queue.server)} in "
     text += words.frame(queue.opened)
-    if queue.sealed:
-        return f"{text}; the call is sealed."
     if queue.status or queue.fault:
         return f"{text}: {_status(queue.status)}."
     done = [
@@ -102,8 +134,6 @@ def _read_text(read: RemoteRead, words: Words) -> str:
     which = f" {read.lookup_id}" if asked and read.lookup_id is not None else ""
     where = f"{read.queue or 'a queue that is not named'} at {host(read.server)}"
     text = f"{_who(read.client, read.account)} in {words.frame(read.at)}: "
-    if read.sealed and read.action is None:
-        return f"{text}a sealed read of {where}."
     if read.message is not None or read.message_id is not None or (read.answered and not read.status):
         named = f" {short(read.message_id)}" if read.message_id else ""
         label = f' "{read.label}"' if read.label else ""

@@ -129,12 +129,22 @@ def _described(life: MessageLife) -> str:
 
 
 class SessionSteps:
-    """Takes the records of one connection; ``steps`` are the first 10,000, ``more`` counts the others."""
+    """Takes the records of one connection; the first 10,000 steps are kept, ``more`` counts the others.
+
+    What follows a hole in the capture is found late, and the hole itself later still: ``steps`` puts all in
+    the order of frames, a hole before what follows it.
+    """
 
     def __init__(self, capture: str, stream: int | None) -> None:
         self._place = (capture, stream)
-        self.steps: list[Step] = []
+        self._steps: list[Step] = []
+        self._holes: dict[str, list[int]] = {}
         self.more = 0
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps by their frames; those without a frame come first."""
+        return sorted(self._steps, key=lambda step: step.at.frame or 0)
 
     def feed(self, record: Record) -> None:
         """Take a record; those of other connections are passed over."""
@@ -143,18 +153,23 @@ class SessionSteps:
         what, detail = _of(record)
         if not what:
             return
-        if len(self.steps) >= _MOST:
+        if len(self._steps) >= _MOST:
             self.more += 1
             return
-        src, dst = record.src or "", record.dst or ""
-        self.steps.append(Step(at=moment_of(record), src=src, dst=dst, what=what, detail=detail))
+        src, dst, moment = record.src or "", record.dst or "", moment_of(record)
+        if record.type == "gap":
+            self._holes.setdefault(src, []).append(len(self._steps))
+        else:
+            for hole in self._holes.pop(src, ()):
+                self._steps[hole] = msgspec.structs.replace(self._steps[hole], at=moment)
+        self._steps.append(Step(at=moment, src=src, dst=dst, what=what, detail=detail))
 
 
 _EVENTS = {
     "syn": "SYN",
     "syn_ack": "SYN-ACK",
     "fin": "FIN",
-    "reset": "RST",
+    "rst": "RST",
     "syn_retransmission": "SYN again",
     "conflict": "bytes sent again with other content",
     "icmp_unreachable": "ICMP unreachable",
@@ -166,12 +181,12 @@ def _of(record: Record) -> tuple[str, str]:
     packet, type_ = record.packet, record.type
     if type_ == "tcp_stream":
         event = record.event or ""
-        quiet = ("established", "closed", "evicted")
+        quiet = ("established", "closed", "evicted", "start_midstream")
         return ("", "") if event in quiet else (_EVENTS.get(event, event.replace("_", " ")), "")
     if type_ == "gap":
         known = "bytes" if record.missing is None else f"{record.missing:,} bytes"
         text = f"{known} missing" if record.missing != 0 else f"{record.length:,} bytes not understood"
-        return text, record.reason or ""
+        return text, f"({record.reason})" if record.reason else ""
     if type_ == "establish_connection":
         header = reached(packet, "establish_connection_header")
         refused = _refused(packet)

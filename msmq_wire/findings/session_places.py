@@ -14,12 +14,18 @@ from msmq_wire.findings.rule import Context, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment, Session, SessionNote, Story
 
-__all__ = ["SessionIndex", "doubts_of", "is_from_server", "note_seen", "noted", "place_at", "place_in"]
+__all__ = [
+    "HALF", "SessionIndex", "doubts_of", "half_captured", "is_from_server", "note_seen", "noted", "place_at",
+    "place_in",
+]  # fmt: skip
 
 _SERVER = ":1801"
+HALF = "one direction of this connection was captured: the other side's packets are not known"
 _LATE = "the beginning of this connection was not captured"
 _LOST = "bytes of this connection are missing from the capture"
 _UNREAD = "bytes of this connection are in no packet: they may have been messages"
+_BEFORE = {"establish_unasked": 0, "parameters_unasked": 1, "parameters_before_establish": 1}
+"""How many of its two packets a side has sent before one that a note is about; 2 where nothing is said."""
 
 
 def place_at(
@@ -84,6 +90,31 @@ def doubts_of(session: Session, context: Context) -> tuple[str, ...]:
 def noted(session: Session, *kinds: str) -> Iterator[SessionNote]:
     """The notes of these kinds, in order of appearance."""
     return (note for note in session.notes if note.kind in kinds)
+
+
+def half_captured(session: Session, note: SessionNote) -> bool:
+    """Whether the capture has one direction only, and the side that sent the packet did its part before.
+
+    That side's EstablishConnection and, unless the note is about them, ConnectionParameters come first;
+    of the other side there is nothing, not even the packet that opens the TCP connection.
+    """
+    side, other = note.direction, 1 - note.direction
+    establish = (session.establish_request, session.establish_response)
+    parameters = (session.parameters_request, session.parameters_response)
+    unseen = (
+        (session.syn, session.syn_ack)[other],
+        establish[other],
+        parameters[other],
+        session.directions[other].first_message,
+        # What one direction acknowledges is told by packets of the other.
+        session.directions[side].first_ack,
+    )
+    if any(moment is not None for moment in unseen) or session.closer == ("client", "server")[other]:
+        return False
+    before = _BEFORE.get(note.kind, 2)
+    return all(
+        (moment := moments[side]) is not None and moment.record < note.first.record for moments in (establish, parameters)[:before]
+    )
 
 
 def note_seen(

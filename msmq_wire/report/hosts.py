@@ -18,7 +18,9 @@ _MOST_DRAWN = 50
 _MOST_EDGES_DRAWN = 150
 _MOST_EDGES_LISTED = 200
 _MOST_HOSTS = 1 << 14
-_ROW = 56
+_ROW = 50
+_FEW = 40
+"""Ways that may be drawn with broad lines."""
 _WIDTH, _LEFT, _RIGHT = 960, 290, 670
 _LABEL = 26
 """Characters of an address that have room beside its node."""
@@ -69,7 +71,9 @@ def hosts_of(totals: Totals, story: Story) -> tuple[dict[str, Host], _Ways]:
     for session in story.sessions:
         client, server = host_of(session.client), host_of(session.server)
         host(client, "opens sessions")
-        host(server, "accepts sessions" if session.opened else "is asked for sessions")
+        answering = host(server, "accepts sessions" if session.opened else "is asked for sessions")
+        if "accepts sessions" in answering.roles:
+            answering.roles.pop("is asked for sessions", None)
         way(client, server).sessions += 1
     for read in story.reads:
         client, server = host_of(read.client), host_of(read.server)
@@ -115,6 +119,12 @@ def talk_section(hosts: dict[str, Host], ways: _Ways, left_out: int) -> Markup:
         (src, _roles(hosts, src), dst, _roles(hosts, dst), *_numbers(way))
         for (src, dst), way in busiest[:_MOST_EDGES_LISTED]
     ]
+    undrawn = len(ways) - _MOST_EDGES_DRAWN
+    note = None
+    if len(hosts) <= _MOST_DRAWN and undrawn > 0:
+        note = tag(
+            "p", f"{count_text(undrawn, 'way')} with the fewest messages are not drawn.", class_="note"
+        )
     listed = table(
         "Messages from host to host",
         ("From", "Roles", "To", "Roles", "#Messages", "#Size", "#Sessions", "#Remote reads"),
@@ -124,7 +134,9 @@ def talk_section(hosts: dict[str, Host], ways: _Ways, left_out: int) -> Markup:
     if left_out:
         listed = joined(listed, tag("p", f"Not told apart: {count_text(left_out, 'message')} of more hosts."))
     return joined(
-        picture, tag("details", tag("summary", "The same as a table"), listed, open=len(hosts) > _MOST_DRAWN)
+        picture,
+        note,
+        tag("details", tag("summary", "The same as a table"), listed, open=len(hosts) > _MOST_DRAWN),
     )
 
 
@@ -175,12 +187,13 @@ def _picture(hosts: dict[str, Host], ways: _Ways) -> Markup:
     height = rows * _ROW + 24
     places: dict[str, tuple[float, float]] = {}
     for column, x in ((left, _LEFT), (right, _RIGHT)):
-        offset = (rows - len(column)) * _ROW / 2
-        places |= {name: (x, 12 + offset + (at + 0.5) * _ROW) for at, name in enumerate(column)}
+        step = rows * _ROW / max(len(column), 1)
+        places |= {name: (x, 12 + (at + 0.5) * step) for at, name in enumerate(column)}
     shown = sorted(ways.items(), key=lambda item: -item[1].messages)[:_MOST_EDGES_DRAWN]
+    broadest = 4.6 if len(shown) <= _FEW else 1.2
     busiest = max((way.messages for _, way in shown), default=0)
     lines = [
-        _edge(places[src], places[dst], f"{src} to {dst}", way, busiest, told=len(shown) <= 16)
+        _edge(places[src], places[dst], f"{src} to {dst}", way, busiest, broadest, told=len(shown) <= 16)
         for (src, dst), way in shown
         if src in places and dst in places
     ]
@@ -210,12 +223,19 @@ def _picture(hosts: dict[str, Host], ways: _Ways) -> Markup:
         viewBox=f"0 0 {_WIDTH} {height}",
         role="img",
         aria_label=words,
-        class_="picture",
+        class_="picture" if len(shown) <= _FEW else "picture many",
     )
 
 
 def _edge(
-    start: tuple[float, float], end: tuple[float, float], name: str, way: _Way, busiest: int, *, told: bool
+    start: tuple[float, float],
+    end: tuple[float, float],
+    name: str,
+    way: _Way,
+    busiest: int,
+    broadest: float,
+    *,
+    told: bool,
 ) -> Markup:
     (x1, y1), (x2, y2) = start, end
     if start == end:
@@ -235,7 +255,9 @@ def _edge(
         # At different places of the two, so that their numbers do not meet.
         share = 0.36 if way_right > 0 else 0.64
         middle = ((x1 + x2) / 2, y1 + (y2 - y1) * (0.5 if abs(y1 - y2) < 2 else share) + shift * 1.7)
-    size = 1.2 if not way.messages else 1.4 + 4.6 * math.log1p(way.messages) / max(math.log1p(busiest), 1)
+    size = (
+        1.2 if not way.messages else 1.2 + broadest * math.log1p(way.messages) / max(math.log1p(busiest), 1)
+    )
     parts = [count_text(way.messages, "message")]
     if way.sessions:
         parts.append(count_text(way.sessions, "session"))

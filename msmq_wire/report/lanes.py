@@ -89,7 +89,7 @@ def _listed(story: Story) -> Markup:
                 when(session.first.time),
                 session.client,
                 session.server,
-                session_words(session),
+                tag("span", session_words(session), class_="wide"),
                 "-" if length is None else duration_text(length),
                 f"{sent.messages:,} / {answered.messages:,}",
                 f"{sent.unacknowledged:,} / {answered.unacknowledged:,}",

@@ -14,15 +14,17 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import message_view
 from msmq_wire.report.buckets import TimeBuckets
-from msmq_wire.report.markup import visible
+from msmq_wire.report.markup import script_json, visible
 from msmq_wire.report.wording import host_of
 
 __all__ = ["MOST_ROWS", "Edge", "GapLine", "Lane", "MessageRow", "Totals"]
 
 MOST_ROWS = 50_000
 """Messages that the page lists."""
-_MOST_ROW_TEXT = 8_000_000
-"""Characters of labels and other text of these rows: what keeps the page below 20 MB."""
+_MOST_ROW_TEXT = 14_000_000
+"""Bytes of these rows in the page: what keeps it below 20 MB."""
+_NUMBERS = 64
+"""Bytes of a row beside its texts."""
 _MOST_EDGES = 1 << 14
 _MOST_LANES = 512
 _MOST_GAPS = 200
@@ -104,6 +106,7 @@ class Totals:
         self.sealed_messages = 0
         self._most_rows = rows
         self._row_text = 0
+        self._words: set[str] = set()
 
     def feed(self, record: Record) -> None:
         """Take the next record."""
@@ -178,10 +181,12 @@ class Totals:
             size=view["body_size"],
             message_class=view["message_class"],
             frame=record.frames[0] if record.frames else None,
-            message_id=view["message_id"] or "",
+            message_id=visible(view["message_id"] or "", _LONGEST_QUEUE),
             via=view["via"],
         )
-        self._row_text += 80 + len(row.queue) + len(row.label)
+        new = {row.src, row.dst, row.queue} - self._words
+        self._words |= new
+        self._row_text += _NUMBERS + sum(len(script_json(text)) for text in (row.label, row.message_id, *new))
         self.rows.append(row)
 
     def _gap(self, record: Record) -> None:

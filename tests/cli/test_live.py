@@ -5,6 +5,7 @@ No test captures: a pipe takes the same path through dumpcap and tshark.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -80,6 +81,16 @@ class Started:
             self._guard.cancel()
         return self.process.returncode, out.decode(), err.decode()
 
+    def close(self) -> None:
+        """End what still runs, and close the pipes that a test left open."""
+        self.process.kill()
+        self.process.wait()
+        self._guard.cancel()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., Started]]:
@@ -91,9 +102,7 @@ def start() -> Iterator[Callable[..., Started]]:
 
     yield start_
     for one in started:
-        if one.process.poll() is None:
-            one.process.kill()
-            one.end()
+        one.close()
 
 
 @pytest.mark.tshark

@@ -1,7 +1,8 @@
-"""Answers of a diagnosis: what is said of nothing, of much, of what is missing; the words they are made of."""
+"""Answers of a diagnosis: what is said of nothing, of much and of what is missing; their words."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def answers(path: Path) -> dict[int, Answer]:
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> object:
+def told(tmp_path: Path) -> Callable[..., dict[int, Answer]]:
     """The answers about a capture of these steps."""
 
     def tell(*steps: Step) -> dict[int, Answer]:
@@ -65,11 +66,12 @@ def test_only_the_questions_that_are_asked_are_answered() -> None:
     assert [answer.number for answer in found] == [2, 9]
 
 
-def test_a_long_list_is_shortened_and_says_by_how_much(told: object) -> None:
+def test_a_long_list_is_shortened_and_says_by_how_much(told: Callable[..., dict[int, Answer]]) -> None:
     steps = [{"at": 0.1, "do": "message", "id": 1, "count": 47}]
-    answer = told(OPEN, *steps)[4]  # type: ignore[operator]  # a fixture that is a function
+    answer = told(OPEN, *steps)[4]
     assert answer.sentences[0] == "None of the 47 messages were acknowledged."
-    assert answer.sentences[1].startswith("All 47 messages were never acknowledged: a1d30c5b…\\1 (frame 12), ")
+    start = "All 47 messages were never acknowledged: a1d30c5b…\\1 (frame 12), "
+    assert answer.sentences[1].startswith(start)
     assert "a1d30c5b…\\10 (frame 30) and 37 more (" in answer.sentences[1]
     assert "\\11 (" not in answer.sentences[1]
     assert answer.facts["never_acknowledged"] == 47
@@ -78,15 +80,8 @@ def test_a_long_list_is_shortened_and_says_by_how_much(told: object) -> None:
 
 def test_what_a_capture_lacks_stands_beside_the_answers_that_it_touches() -> None:
     found = answers(FIXTURES / "sessions" / "lost_frames.pcap")
-    assert [number for number, answer in found.items() if any("missing" in one for one in answer.caveats)] == [
-        2,
-        3,
-        4,
-        5,
-        9,
-        12,
-        13,
-    ]
+    lossy = [number for number, one in found.items() if any("missing" in text for text in one.caveats)]
+    assert lossy == [2, 3, 4, 5, 9, 12, 13]
 
 
 def test_a_capture_that_begins_late_says_so() -> None:
@@ -140,8 +135,8 @@ def test_findings_below_medium_do_not_make_a_scan() -> None:
 def test_facts_stay_small_however_many_ports_there_are() -> None:
     facts = Facts()
     for number in range(5000):
-        ends = {"src": f"192.0.2.1:{number}", "dst": f"192.0.2.2:{number}"}
-        facts.feed(Record(id=number, type="tcp_stream", event="syn", stream=number, **ends))
+        src, dst = f"192.0.2.1:{number}", f"192.0.2.2:{number}"
+        facts.feed(Record(id=number, type="tcp_stream", event="syn", src=src, dst=dst))
     assert len(facts.tried) == 256
 
 
@@ -204,3 +199,31 @@ def test_the_steps_of_a_message_come_in_the_order_of_time() -> None:
     assert life is not None
     steps = [(step.what, step.at.frame) for step in message_steps(life, story)]
     assert steps == [("session open", 10), ("sent", 14), ("acknowledged", 18), ("session reset", 24)]
+
+
+def test_a_port_that_was_tried_in_vain_is_listed_with_its_role() -> None:
+    diagnosis = Diagnosis()
+    ends = "192.0.2.21:50000", "192.0.2.10:2114"
+    syn = Record(id=1, type="tcp_stream", event="syn", frames=(3,), stream=0, src=ends[0], dst=ends[1])
+    diagnosis.feed(syn)
+    (answer,) = diagnosis.answers(nothing(), numbers=(8,))
+    said = "TCP 2114: a connection was tried (RPC: qmcomm, qmcomm2, RemoteRead); "
+    said += "192.0.2.21 to 192.0.2.10; frame 3."
+    assert answer.sentences == (said,)
+    assert answer.statements[0].frames == (3,)
+
+
+def test_sealed_reads_of_one_client_are_one_statement() -> None:
+    found = answers(FIXTURES / "rpc_captures" / "rpc_ntlm_privacy.pcap")
+    assert found[9].sentences[0] == (
+        "192.0.2.21 opened queues of 192.0.2.10 2 times and read 14 times in sealed calls, first in frame 11."
+    )
+
+
+def test_a_message_over_http_without_a_response_is_not_acknowledged() -> None:
+    found = answers(FIXTURES / "captures" / "path_srmp_no_response.pcap")
+    assert found[4].sentences == (
+        "Message 7c0e5d1a…\\101 to DIRECT=http://msg01/msmq/private$/orders was accepted by HTTP 202 in "
+        "frame 5.",
+        "1 of 2 messages were never acknowledged: 7c0e5d1a…\\102 (frame 6).",
+    )

@@ -19,6 +19,7 @@ from msmq_wire.engines.fit import fit
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import SEVERITIES, Evidence, Finding
 from msmq_wire.records.record import Record
+from msmq_wire.report import Totals
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID
@@ -204,6 +205,15 @@ def test_rows_are_bounded_and_counts_are_not() -> None:
     assert "The table has the first 120 of 300 messages" in page.text
 
 
+def test_labels_that_are_long_in_the_page_leave_fewer_rows() -> None:
+    data = _message(1, label="\U00010348" * 60)
+    totals = Totals()
+    for number in range(1, 30_001):
+        totals.feed(message_record(data, number))
+    assert totals.messages == 30_000
+    assert 14_000_000 / 900 < len(totals.rows) < 14_000_000 / 700
+
+
 def test_two_thousand_messages_make_a_small_page_with_exact_counts() -> None:
     records = []
     for number in range(1, 2001):
@@ -333,3 +343,30 @@ def test_text_has_the_contrast_that_wcag_asks_for_in_both_schemes() -> None:
         ):
             low, high = sorted((_luminance(colours[ink]), _luminance(colours[ground])))
             assert (high + 0.05) / (low + 0.05) >= 4.5, (ink, ground)
+
+
+def test_hosts_that_only_open_connections_are_drawn_with_a_dashed_line() -> None:
+    steps = (
+        Record(
+            id=number,
+            type="tcp_stream",
+            event=event,
+            time=START + number,
+            frames=(number,),
+            src=src,
+            dst=dst,
+            stream=0,
+            capture="a.pcap",
+        )
+        for number, (event, src, dst) in enumerate(
+            (
+                ("syn", "192.0.2.1:4000", "192.0.2.2:1801"),
+                ("rst", "192.0.2.2:1801", "192.0.2.1:4000"),
+            ),
+            start=1,
+        )
+    )
+    page = Page(page_text(steps))
+    assert [one["class"] for one in page.named("path") if "marker-end" in one] == ["edge quiet"]
+    assert "192.0.2.1 to 192.0.2.2: 0 messages, 1 session" in page.text
+    assert "TCP refused" in page.text

@@ -117,9 +117,10 @@ def diagnose(
 def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judged: bool) -> Story:
     """Feed a diagnosis with all records as they may be shown; return their story.
 
-    Rules see what was captured, and take most of the time: they are asked only where question 13 is.
+    Rules see what was captured, and take most of the time: they are asked only where question 13 is, and
+    those that never speak above info not at all.
     """
-    rules = RULES if judged else {}
+    rules = {id_: rule for id_, rule in RULES.items() if rule.severity != "info"} if judged else {}
     if not redactor.what:
         judge = Judge(rules)
         for record in reading:

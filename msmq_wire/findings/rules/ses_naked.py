@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.session_places import doubts_of, noted, place_in
+from msmq_wire.findings.session_places import HALF, doubts_of, half_captured, noted, place_in
 from msmq_wire.sessions import Session, SessionNote
 from msmq_wire.spec import SpecRef
 
@@ -44,6 +44,8 @@ def _asked(session: Session, note: SessionNote) -> bool:
 def _weight(session: Session, note: SessionNote, context: Context) -> tuple[Severity | None, tuple[str, ...]]:
     if not session.started:
         return "info", doubts_of(session, context)
+    if half_captured(session, note):
+        return "info", (HALF,)
     # Bytes that were captured and are in no packet hide nothing that opens a session.
     if context.lossy(session.stream):
         return "low", doubts_of(session, context)
@@ -60,7 +62,7 @@ RULE = Rule(
     meaning="Messages may pass only after EstablishConnection and ConnectionParameters were exchanged. "
     "No queue manager sends one before; programs that send a prepared packet do.",
     action="Find out what the sender is, and look at the packet: its flags, lengths and body.",
-    harmless="The capture began after the session did.",
+    harmless="The capture began after the session did, or it has one direction only.",
     over="session",
     check=_check,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.session_places import note_seen, noted
+from msmq_wire.findings.session_places import half_captured, note_seen, noted
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 
@@ -26,7 +26,8 @@ _WHATEVER_IS_MISSING = ("establish_again", "establish_after_open", "parameters_a
 
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     for note in noted(session, *_SAYS):
-        if note.certain or note.kind in _WHATEVER_IS_MISSING:
+        explained = note.kind not in _WHATEVER_IS_MISSING and half_captured(session, note)
+        if not explained and (note.certain or note.kind in _WHATEVER_IS_MISSING):
             yield note_seen(session, note, context, _SAYS[note.kind], "low")
 
 

@@ -33,12 +33,14 @@ def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Seen]:
         session = index.at(stray.at, stray.src, stray.dst)
         since = known.get((host_of(stray.dst), host_of(stray.src)))
         seen = since is not None and since < stray.at.record
+        # A FinalAck comes when the message is read, which may be days after it was sent.
+        late = stray.kind == "final_ack"
         sequence = "" if stray.tx_sequence_id is None else f" {stray.tx_sequence_id:#x}"
         yield Seen(
             message=f"{_KINDS[stray.kind]} for sequence{sequence}, number {stray.number}: no such sequence "
             "was seen",
             evidence=(place_at(stray.at, stray.src, stray.dst, "" if session is None else session.capture),),
-            severity=None if seen else "info",
+            severity=None if seen and not late else "info",
             caveats=(_BEFORE,),
         )
 

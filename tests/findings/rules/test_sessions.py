@@ -79,7 +79,7 @@ SEEN: dict[str, tuple[str, int, str, int, int]] = {
     "TXN-GAP/hit_filled": ("info", 16, *PACKET),
     "TXN-ACK/hit_unseen": ("low", 14, *PACKET),
     "TXN-ACK/hit_ahead": ("low", 14, *PACKET),
-    "TXN-ACK/hit_final": ("low", 14, *PACKET),
+    "TXN-ACK/hit_final": ("info", 14, *PACKET),
     "TXN-ACK/hit_begins_late": ("info", 3, *PACKET),
     "ID-CLONE/hit_two_hosts": ("medium", 4, *CLIENT_GUID),
     "ID-CLONE/hit_one_after_the_other": ("low", 4, *CLIENT_GUID),

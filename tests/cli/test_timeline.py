@@ -1,0 +1,189 @@
+"""``msmq-wire timeline``: a message step by step, a session as a diagram."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures.build_frames import pcap
+from fixtures.build_scene import Scene, message
+
+Run = Callable[..., Any]
+
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_FIVE = _FIXTURES / "diagnose" / "q04_two_unacknowledged.pcap"
+_VANISHED = _FIXTURES / "diagnose" / "q05_vanished.pcap"
+_READ = _FIXTURES / "diagnose" / "q09_remote_read.pcap"
+_GAP = _FIXTURES / "sessions" / "transactional_gap.pcap"
+_TWO = _FIXTURES / "sessions" / "reset_and_resend.pcap"
+
+_DIAGRAM = """\
+session 0: 192.0.2.21:49731 to 192.0.2.10:1801, closed, 5 messages there, 0 back
+begins 2026-11-20 09:14:07.512000Z; queue managers
+a1d30c5b-247e-4f45-9a31-c5d20e6f7788, c277e190-3d6a-4c4b-8d05-f21b9ac83e44
+  seconds   frame 192.0.2.21:49731                               192.0.2.10:1801
+    0.000       1 |-- SYN --------------------------------------------------->|
+    0.001       2 |<----------------------------------------------- SYN-ACK --|
+    0.004       4 |-- EstablishConnection  a1d30c5b… to any ----------------->|
+    0.006       6 |<----------- EstablishConnection  a1d30c5b… to c277e190… --|
+    0.009       8 |-- ConnectionParameters  window 64 ----------------------->|
+    0.012      10 |<----------------------- ConnectionParameters  window 64 --|
+    0.100      12 |-- message a1d30c5b…\\4161  "order 4161" 18 bytes --------->|
+    0.200      14 |-- message a1d30c5b…\\4162  "order 4162" 18 bytes --------->|
+    0.300      16 |-- message a1d30c5b…\\4163  "order 4163" 18 bytes --------->|
+    0.350      18 |<----------------- SessionAck  received 3, stored 1 to 2 --|
+    0.400      20 |-- message a1d30c5b…\\4164  "order 4164" 18 bytes --------->|
+    0.500      22 |-- message a1d30c5b…\\4165  "order 4165" 18 bytes --------->|
+    0.600      24 |<--------------------------------------------------- RST --|
+End: reset by the server; without acknowledgment: 2 there, 0 back.
+"""
+
+
+def test_a_session_is_a_diagram_of_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    outcome = run("timeline", _FIVE, "--session", 0, "--quiet")
+    assert outcome.out == _DIAGRAM
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_diagrams_and_lists_fit_the_terminal(width: int, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for arguments in (
+        (_GAP, "--session", 0),
+        (_FIXTURES / "sessions" / "lost_frames.pcap", "--session", 0),
+        (_GAP, "--message", 44),
+        (_VANISHED, "--session", 0),
+        (_READ, "--message", 1),
+        (_TWO,),
+    ):
+        outcome = run("timeline", *arguments, "--quiet")
+        assert outcome.status == 0
+        assert max(len(line) for line in outcome.out.splitlines()) <= width
+
+
+def test_a_silence_stands_between_its_steps(run: Run) -> None:
+    outcome = run("timeline", _GAP, "--session", 0, "--quiet")
+    assert "... 29.5 s ..." in outcome.out
+    assert "OrderAck  saved up to 2" in outcome.out
+
+
+def test_a_message_is_told_from_its_session_to_its_outcome(run: Run) -> None:
+    outcome = run("timeline", _GAP, "--message", "a1d30c5b…\\44", "--quiet")
+    lines = [line.split("  ") for line in outcome.out.splitlines()]
+    assert lines[0] == ['Message a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\44 "order 44"']
+    told = [[part.strip() for part in line if part.strip()] for line in lines[2:-1]]
+    assert [(line[1], line[2], line[3]) for line in told] == [
+        ("0.000", "10", "session open"),
+        ("0.288", "16", "sent"),
+        ("0.588", "18", "acknowledged"),
+        ("30.298", "24", "sent again"),
+        ("30.888", "28", "OrderAck"),
+    ]
+    assert told[0][0] == "2026-11-20 09:14:07.523700Z"
+    last = "Outcome: delivered, since an OrderAck covers it: the destination saved it."
+    assert outcome.out.splitlines()[-1] == last
+
+
+def test_a_refusal_says_why_and_in_which_frame(run: Run) -> None:
+    outcome = run("timeline", _VANISHED, "--message", 4170, "--format", "jsonl", "--quiet")
+    rows = [json.loads(line) for line in outcome.out.splitlines()]
+    assert {
+        "record": 10,
+        "frame": 15,
+        "time": "2026-11-20T09:14:07.530200000Z",
+        "src": "192.0.2.10:1801",
+        "dst": "192.0.2.21:49731",
+        "what": "administration ack",
+        "detail": "the destination queue does not exist",
+    } in rows
+
+
+def test_a_remote_read_is_part_of_the_life_of_a_message(run: Run) -> None:
+    outcome = run("timeline", _READ, "--message", 1, "--format", "jsonl")
+    steps = [(json.loads(line)["what"], json.loads(line)["frame"]) for line in outcome.out.splitlines()]
+    assert steps == [
+        ("peeked remotely", 9),
+        ("seen in a call", 9),
+        ("received remotely", 11),
+        ("taken off the queue", 13),
+    ]
+
+
+def test_without_a_choice_the_sessions_are_listed(run: Run) -> None:
+    outcome = run("timeline", _TWO, "--quiet")
+    assert outcome.out.splitlines() == [
+        "session 0: 192.0.2.21:49731 to 192.0.2.10:1801, closed, 4 messages there, 0 back",
+        "session 1: 192.0.2.21:49732 to 192.0.2.10:1801, open, 3 messages there, 0 back",
+    ]
+    rows = [json.loads(line) for line in run("timeline", _TWO, "--format", "jsonl").out.splitlines()]
+    assert [(row["session"], row["unacknowledged"]) for row in rows] == [(0, [2, 0]), (1, [0, 0])]
+
+
+def test_redaction_hides_hosts_and_labels_and_keeps_the_steps(run: Run) -> None:
+    for choice in (("--session", 0), ("--message", 44)):
+        outcome = run("timeline", _GAP, *choice, "--redact", "hosts,labels,bodies")
+        assert outcome.status == 0
+        for secret in ("192.0.2.", "a1d30c5b", "order 44"):
+            assert secret not in outcome.out
+        assert "host-1:49731" in outcome.out
+    assert "OrderAck" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        (("--message", "4711"), "no message 4711 in the capture"),
+        (("--message", "x\x1b[2J"), "no message x\\x1b[2J in the capture"),
+        (("--session", "5"), "no session 5 in the capture: they are 0 to 0"),
+    ],
+)
+def test_what_is_not_there_ends_with_1(choice: tuple[str, str], words: str, run: Run) -> None:
+    outcome = run("timeline", _FIVE, *choice, "--quiet")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert words in outcome.err
+
+
+def test_a_number_that_several_messages_have_is_bad_usage(run: Run, tmp_path: Path) -> None:
+    scene = Scene()
+    connection = scene.connect()
+    whole = message(7, "order", b"<order/>").data
+    for packet in (whole, whole[:16] + bytes(range(16)) + whole[32:]):
+        connection.send(0, packet)
+    path = tmp_path / "two.pcap"
+    path.write_bytes(pcap(scene.frames))
+    outcome = run("timeline", path, "--message", 7, "--quiet")
+    assert (outcome.status, outcome.out) == (2, "")
+    first, second = "a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\7", "03020100-0504-0706-0809-0a0b0c0d0e0f\\7"
+    assert f"several messages fit 7: {first}, {second}" in outcome.err
+    assert run("timeline", path, "--message", "0302\\7", "--quiet").status == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--message", "1", "--session", "0"), ("--session", "-1"), ("--session", "x")]
+)
+def test_bad_usage_ends_with_2(arguments: tuple[str, ...], run: Run) -> None:
+    assert run("timeline", _FIVE, *arguments).status == 2
+
+
+def test_standard_input_tells_a_message_but_no_session(run: Run) -> None:
+    data = _FIVE.read_bytes()
+    assert run("timeline", "-", "--session", 0, stdin=data).status == 2
+    outcome = run("timeline", "-", "--message", 4162, "--quiet", stdin=data)
+    assert outcome.status == 0
+    assert "Outcome: stored" in outcome.out
+
+
+def test_a_hole_in_the_capture_stands_before_what_follows_it(run: Run) -> None:
+    lost = _FIXTURES / "sessions" / "lost_frames.pcap"
+    outcome = run("timeline", lost, "--session", 0, "--format", "jsonl", "--quiet")
+    rows = [json.loads(line) for line in outcome.out.splitlines()]
+    frames = [row["frame"] for row in rows]
+    assert frames == sorted(frames)
+    at = [row["what"] for row in rows].index("204 bytes missing")
+    assert (rows[at]["frame"], rows[at + 1]["frame"]) == (15, 15)
+    assert rows[at + 1]["what"] == "message a1d30c5b…\\3"
