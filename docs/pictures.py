@@ -30,6 +30,9 @@ CAPTURE = "fixtures/captures/demo.pcap"
 PICTURES = {
     "decode.svg": (f"msmq-wire decode {CAPTURE} --filter 'label ~ order'", 60, 112),
     "messages.svg": (f"msmq-wire messages {CAPTURE}", 24, 132),
+    "findings.svg": ("msmq-wire findings fixtures/findings/FPR-METASPLOIT/hit_top_bit.pcap", 40, 112),
+    "diagnose.svg": (f"msmq-wire diagnose {CAPTURE}", 50, 112),
+    "timeline.svg": (f"msmq-wire timeline {CAPTURE} --session 0", 50, 112),
 }
 
 SHOWN = "packets[MSMQUserMessage][0][MSMQUserMessage].show()"

@@ -111,10 +111,8 @@ def half_captured(session: Session, note: SessionNote) -> bool:
     )
     if any(moment is not None for moment in unseen) or session.closer == ("client", "server")[other]:
         return False
-    before = _BEFORE.get(note.kind, 2)
-    return all(
-        (moment := moments[side]) is not None and moment.record < note.first.record for moments in (establish, parameters)[:before]
-    )
+    own = (establish[side], parameters[side])[: _BEFORE.get(note.kind, 2)]
+    return all(moment is not None and moment.record < note.first.record for moment in own)
 
 
 def note_seen(

@@ -14,6 +14,8 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import RULES, SEVERITIES, Finding, judge
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
+from msmq_wire.rpc.unseal.negotiation import negotiator
+from msmq_wire.rpc.unseal.secrets import Secrets
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FIXTURES = _ROOT / "fixtures"
@@ -21,6 +23,11 @@ _RULES = [pytest.param(rule, id=rule.id) for rule in RULES.values()]
 _CLEAN = [
     _FIXTURES / "captures" / "demo.pcap",
     *sorted((_FIXTURES / "captures").glob("clean_*.pcap")),
+]
+# Remote read at packet privacy: with the keys, and without.
+_SEALED = [
+    _FIXTURES / "rpc_captures" / f"rpc_{name}.pcap"
+    for name in ("kerberos_aes256", "kerberos_rc4", "kerberos_rc4_signed_headers", "ntlm_privacy")
 ]
 _JUDGED = sorted((_FIXTURES / "findings").glob("*/*.pcap"))
 _ID = re.compile(r"[A-Z]{2,3}(-[A-Z0-9]+)+")
@@ -96,6 +103,23 @@ def test_a_rule_finds_nothing_in_its_misses(rule: Rule) -> None:
 def test_a_clean_capture_gives_nothing_at_low_or_above(path: Path) -> None:
     least = SEVERITIES.index("low")
     assert [(one.id, one.message) for one in _found(path) if one.rank >= least] == []
+
+
+@pytest.mark.parametrize("path", _SEALED, ids=lambda path: path.name)
+def test_remote_read_at_privacy_gives_nothing_at_low_or_above_sealed_or_opened(path: Path) -> None:
+    facts = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    keytab = (path.parent / "rpc_kerberos.keytab").read_bytes()
+    passwords = [facts["secrets"]["password"]] if "password" in facts["secrets"] else []
+    opener = negotiator(Secrets.of(passwords=passwords, keytabs=[keytab]))
+    opened = tuple(judge(read_capture(path, streams=True, negotiator=opener)))
+    assert "RPC-SEALED" in {one.id for one in _found(path)}
+    assert "RPC-SEALED" not in {one.id for one in opened}
+    least = SEVERITIES.index("low")
+    assert [(one.id, one.message) for one in (*_found(path), *opened) if one.rank >= least] == []
+
+
+def test_there_are_clean_captures() -> None:
+    assert len(_CLEAN) > 10
 
 
 def test_findings_fit_their_schema_and_say_where() -> None:

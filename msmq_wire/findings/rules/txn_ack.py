@@ -80,7 +80,8 @@ RULE = Rule(
     meaning="OrderAck and FinalAck tell the sender what arrived of a transactional sequence. This one is "
     "about messages that the capture does not have; a sender that believed it would delete them.",
     action="Look whether the named queue manager sent such messages, and who sends the acknowledgment.",
-    harmless="The messages were sent before the capture began, or went another way.",
+    harmless="The messages were sent before the capture began, or went another way. A FinalAck comes when "
+    "its message is read, which may be days later.",
     over="story",
     check=_check,
 )

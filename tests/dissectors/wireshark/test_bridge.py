@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import pyshark  # type: ignore[import-untyped]  # it has no annotations
 import pytest
 
 from msmq_wire import CaptureError, Record, read_capture
@@ -180,24 +179,41 @@ def test_a_display_filter_hides_frames() -> None:
     assert [record.type for record in records] == ["ping", "ping"]
 
 
+def run_with_pyshark(program: str, tmp_path: Path) -> str:
+    """What a program with a pyshark capture prints: in its own process, since pyshark leaves pipes open."""
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    return result.stdout
+
+
 @needs_tshark
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-def test_a_pyshark_capture_is_read_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_a_pyshark_capture_is_read_as_it_is(tmp_path: Path) -> None:
     path = _FIXTURES / "captures" / "path_gre.pcap"
-    with pyshark.FileCapture(str(path), use_ek=True, keep_packets=False) as capture:
-        found = views(read_with_tshark(capture))
-    assert found == views(read_capture(str(path)))
+    program = f"""
+import json, pyshark
+from msmq_wire.records.view import record_view
+from msmq_wireshark.bridge import read_with_tshark
+with pyshark.FileCapture({str(path)!r}, use_ek=True, keep_packets=False) as capture:
+    print(json.dumps([record_view(record) for record in read_with_tshark(capture)]))
+"""
+    assert json.loads(run_with_pyshark(program, tmp_path)) == views(read_capture(str(path)))
 
 
 @needs_tshark
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-def test_a_pyshark_capture_in_another_mode_is_refused() -> None:
-    with (
-        pyshark.FileCapture(str(_DEMO), keep_packets=False) as capture,
-        pytest.raises(CaptureError, match="use_ek=True"),
-    ):
+def test_a_pyshark_capture_in_another_mode_is_refused(tmp_path: Path) -> None:
+    program = f"""
+import pyshark
+from msmq_wire.errors import CaptureError
+from msmq_wireshark.bridge import read_with_tshark
+with pyshark.FileCapture({str(_DEMO)!r}, keep_packets=False) as capture:
+    try:
         list(read_with_tshark(capture))
+    except CaptureError as error:
+        print(error)
+"""
+    assert "use_ek=True" in run_with_pyshark(program, tmp_path)
 
 
 @needs_tshark

@@ -12,6 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fixtures.build_findings_session_frames import establish, parameters
+from fixtures.build_frames import SYN, pcap
+from fixtures.build_scene import Connection, Scene, message
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.engines.codec import inspect
 from msmq_wire.findings.finding import Finding
@@ -223,6 +226,7 @@ def test_the_published_frames_are_known_for_what_they_are() -> None:
         ("SES-NAKED/hit_lost_frames", "bytes of this connection are missing from the capture"),
         ("SES-ACKBACK/hit_lost_frames", "bytes of this connection are missing from the capture"),
         ("SES-GUID/hit_refused", "the response refuses the session, as the protocol asks for"),
+        ("TXN-ACK/hit_final", "the messages may have been sent before the capture began"),
         ("TXN-ACK/hit_begins_late", "the messages may have been sent before the capture began"),
         ("ID-CLONE/hit_two_families", "one address is IPv4, the other IPv6: it may be one host"),
         ("FPR-NUCLEI/hit_capture_ends", "the capture ends before the connection does: more may have come"),
@@ -230,6 +234,44 @@ def test_the_published_frames_are_known_for_what_they_are() -> None:
 )
 def test_what_lowers_a_finding_is_said_beside_it(name: str, caveat: str) -> None:
     assert caveat in hit(name).caveats
+
+
+@pytest.mark.parametrize(("number", "side"), [(0, "client"), (1, "server")])
+def test_a_capture_of_one_direction_accuses_no_side_that_did_its_part(number: int, side: str) -> None:
+    capture = FIXTURES / "captures" / "clean_one_direction.pcap"
+    naked = list(judge(read_capture(capture, streams=True), {"SES-NAKED": RULES["SES-NAKED"]}))
+    assert len(naked) == 2
+    assert naked[number].severity == "info"
+    assert naked[number].message.startswith(f"a message of the {side} ")
+    assert [text.partition(":")[0] for text in naked[number].caveats] == [
+        "one direction of this connection was captured"
+    ]
+    assert list(judge(read_capture(capture, streams=True), {"SES-ORDER": RULES["SES-ORDER"]})) == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "severities"),
+    [
+        (("establish", "parameters"), {"SES-NAKED": "info"}),
+        (("establish",), {"SES-NAKED": "high"}),
+        (("parameters",), {"SES-NAKED": "high", "SES-ORDER": "medium"}),
+        ((), {"SES-NAKED": "high"}),
+    ],
+)
+def test_in_one_direction_a_message_needs_the_packets_that_its_own_sender_opens_with(
+    sent: tuple[str, ...], severities: dict[str, str], tmp_path: Path
+) -> None:
+    scene = Scene()
+    connection = Connection(scene)
+    scene.packet(connection.segment(0, SYN, -1))
+    for data in ({"establish": establish(), "parameters": parameters()}[name] for name in sent):
+        connection.send(0, data)
+    connection.send(0, message(1, "order", b"<order id='1'/>").data)
+    capture = tmp_path / "client_only.pcap"
+    capture.write_bytes(pcap(scene.frames))
+    rules = {id_: RULES[id_] for id_ in ("SES-NAKED", "SES-ORDER")}
+    told = judge(read_capture(capture, streams=True), rules)
+    assert {finding.id: finding.severity for finding in told} == severities
 
 
 def test_bytes_that_are_no_packet_do_not_hide_that_no_session_was_opened() -> None:
