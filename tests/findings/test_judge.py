@@ -1,0 +1,134 @@
+"""The judge runs rules over what they judge, in order, and knows when to stop."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from msmq_wire import read_capture
+from msmq_wire.errors import DecodeError
+from msmq_wire.findings import RULES, Finding, Judge, judge
+from msmq_wire.findings.finding import SEVERITIES
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.musts import Anomaly
+
+_DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
+_SPEC = SpecRef("MS-MQMQ", "2.2.19.1")
+_ANOMALY = Anomaly(code="a.b", message="no", path="x", offset=1, length=2, spec=_SPEC)
+
+
+def rule(check: Any, **values: Any) -> Rule:
+    return Rule(
+        id=values.pop("id", "TST-ONE"),
+        title="A rule",
+        severity=values.pop("severity", "low"),
+        meaning="It is a test.",
+        action="Nothing.",
+        check=check,
+        **values,
+    )
+
+
+def seen(record: Record, context: Context) -> Iterator[Seen]:
+    yield Seen(message=record.type, evidence=(evidence_of(record),))
+
+
+def record(number: int, type_: str = "unknown_packet", **values: Any) -> Record:
+    return Record(id=number, type=type_, **values)
+
+
+def judged(one: Rule, *records: Record) -> list[Finding]:
+    return list(judge(records, {one.id: one}))
+
+
+def test_a_rule_is_asked_about_its_types_only() -> None:
+    records = [record(1), record(2, "note"), record(3, "gap", missing=0)]
+    assert [found.message for found in judged(rule(seen, types=("note",)), *records)] == ["note"]
+    assert len(judged(rule(seen), *records)) == 3
+
+
+def test_a_rule_with_codes_is_asked_where_an_anomaly_or_an_error_has_one() -> None:
+    odd = record(1, anomalies=(_ANOMALY, _ANOMALY))
+    broken = record(2, error=DecodeError("past-packet-size", "no"))
+    clean = record(3)
+    assert len(judged(rule(seen, codes=("a.b",)), odd, broken, clean)) == 1
+    assert len(judged(rule(seen, codes=("a.b", "past-packet-size")), odd, broken, clean)) == 2
+    assert judged(rule(seen, codes=("a.b",), types=("ping",)), odd) == []
+
+
+def test_what_a_check_says_outweighs_the_rule() -> None:
+    def check(record: Record, context: Context) -> Iterator[Seen]:
+        yield Seen(
+            message="x",
+            evidence=(evidence_of(record),),
+            severity="high",
+            confidence="guess",
+            cves=("CVE-1-1",),
+        )
+
+    (found,) = judged(rule(check, spec=(_SPEC,)), record(1))
+    assert (found.severity, found.confidence, found.cves) == ("high", "guess", ("CVE-1-1",))
+    assert (found.rank, found.spec) == (SEVERITIES.index("high"), "[MS-MQMQ] 2.2.19.1")
+
+
+def test_a_gap_behind_a_record_is_known_when_the_record_is_judged() -> None:
+    def check(record: Record, context: Context) -> Iterator[Seen]:
+        lossy = context.lossy(record.stream)
+        yield Seen(message=f"{context.started(record.stream)} {lossy}", evidence=(evidence_of(record),))
+
+    records = [
+        record(1, "tcp_stream", event="syn", stream=0),
+        record(2, stream=0),
+        record(3, "gap", stream=0, missing=5),
+        record(4, stream=1),
+    ]
+    found = judged(rule(check, types=("unknown_packet",)), *records)
+    assert [one.message for one in found] == ["True True", "False False"]
+
+
+@pytest.mark.parametrize(("severity", "asked"), [("info", 4), ("low", 6)])
+def test_findings_of_one_rule_are_given_up_to_a_limit(
+    monkeypatch: pytest.MonkeyPatch, severity: str, asked: int
+) -> None:
+    monkeypatch.setattr(importlib.import_module("msmq_wire.findings.judge"), "MOST_OF_A_RULE", 3)
+    calls: list[int] = []
+
+    def check(record: Record, context: Context) -> Iterator[Seen]:
+        calls.append(record.id)
+        yield from seen(record, context)
+
+    judging = Judge({"TST-ONE": rule(check, severity=severity)})
+    found = [one for number in range(1, 7) for one in judging.feed(record(number))] + judging.finish()
+    assert len(found) == 3
+    assert len(calls) == asked
+    assert judging.more["TST-ONE"] == asked - 3
+
+
+def test_what_was_sent_is_told_from_what_was_read() -> None:
+    judging = Judge({})
+    assert judging.on_wire(record(1))
+    assert not judging.on_wire(record(2, parent=1))
+    assert not judging.on_wire(record(3, "message_packet"))
+
+
+def test_sessions_messages_and_the_story_are_judged_at_the_end() -> None:
+    def check(item: Any, context: Context) -> Iterator[Seen]:
+        yield Seen(message=type(item).__name__, evidence=())
+
+    for over, name, count in (("session", "Session", 1), ("life", "MessageLife", 3), ("story", "Story", 1)):
+        judging = Judge({"TST-ONE": rule(check, over=over)})
+        assert [found for one in read_capture(_DEMO, streams=True) for found in judging.feed(one)] == []
+        assert [found.message for found in judging.finish()] == [name] * count
+        assert judging.story is not None
+
+
+def test_an_ordinary_capture_gives_nothing_that_calls_for_attention() -> None:
+    found = list(judge(read_capture(_DEMO, streams=True)))
+    assert {one.severity for one in found} <= {"info"}
+    assert {one.id for one in found} <= set(RULES)
