@@ -34,7 +34,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
         yield Seen(
             message=f"{ping.server} answers {ping.client} with cookie {ping.cookie}, which was never asked",
             evidence=(place,),
-            severity="low" if early else None,
+            severity="info" if early else None,
             caveats=("the request may have been sent before the capture began",) if early else (),
         )
 

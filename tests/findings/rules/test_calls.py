@@ -149,7 +149,7 @@ _HITS = {
     "PNG-RF/hit_refused": (("info", "certain", "flags", 0, (2,)),),
     "PNG-GUID/hit_other": (("low", "certain", "qm_guid", 8, (2,)),),
     "PNG-COOKIE/hit_late": (("medium", "likely", "cookie", 4, (3,)),),
-    "PNG-COOKIE/hit_at_start": (("low", "likely", "cookie", 4, (1,)),),
+    "PNG-COOKIE/hit_at_start": (("info", "likely", "cookie", 4, (1,)),),
 }  # fmt: skip
 
 
