@@ -1,12 +1,13 @@
-"""The JSON Schema of a finding, but for the definitions that it shares with those of packets and rows."""
+"""The JSON Schemas of a finding and of an answer, but for what they share with packets and rows."""
 
 from __future__ import annotations
 
 from typing import Any, get_args
 
 from msmq_wire.findings import SEVERITIES, Confidence
+from msmq_wire.findings.diagnosis import QUESTIONS
 
-__all__ = ["finding_object"]
+__all__ = ["answer_object", "finding_object"]
 
 Json = dict[str, Any]
 
@@ -48,6 +49,30 @@ def finding_object(place: Json) -> Json:
             | _list(_TEXT | {"pattern": "^CVE-[0-9]{4}-[0-9]{4,}$"}),
             "spec": {"description": "The sections that the rule rests on."}
             | _list({"$ref": "#/$defs/section"}),
+        }
+    )
+
+
+def answer_object() -> Json:
+    """A row of ``diagnose --format jsonl``."""
+    statement = _object(
+        {
+            "text": {"description": "What was observed."} | _TEXT,
+            "frames": {"description": "Numbers of the frames that show it, at most 64."}
+            | _list(_COUNT | {"minimum": 1}),
+            "records": {"description": "Ids of the rows of decode --streams, at most 64."}
+            | _list(_COUNT | {"minimum": 1}),
+        }
+    )
+    return _object(
+        {
+            "number": {"type": "integer", "minimum": 1, "maximum": len(QUESTIONS)},
+            "question": _TEXT,
+            "posed": {"description": "Whether the capture raises the question.", "type": "boolean"},
+            "attention": {"description": "How much of it calls for a look.", "enum": [*SEVERITIES, None]},
+            "statements": _list(statement) | {"minItems": 1},
+            "caveats": {"description": "What the capture does not hold."} | _list(_TEXT),
+            "facts": {"description": "Numbers and texts by question; names may change.", "type": "object"},
         }
     )
 

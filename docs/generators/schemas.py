@@ -12,7 +12,7 @@ from typing import Any, get_args
 import construct
 
 from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
-from docs.generators.finding_schema import finding_object
+from docs.generators.finding_schema import answer_object, finding_object
 from docs.generators.structures import documentation
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
@@ -381,7 +381,13 @@ def _finding() -> Json:
 
 def files() -> dict[str, str]:
     """The schema files by name."""
-    schemas = {"packet": _packet(), "record": _record(), "message": _message(), "finding": _finding()}
+    schemas = {
+        "packet": _packet(),
+        "record": _record(),
+        "message": _message(),
+        "finding": _finding(),
+        "answer": _document("answer", "A row of diagnose --format jsonl", answer_object()),
+    }
     return {
         f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         for name, schema in schemas.items()

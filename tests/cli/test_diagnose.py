@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]  # it comes without types
 import pytest
 
 from fixtures.build_diagnose import SCENES, build
@@ -294,3 +295,15 @@ def test_times_are_in_the_zone_that_is_asked_for(run: Run) -> None:
     path = _CAPTURES / "q03_what_was_sent.pcap"
     outcome = run("diagnose", path, "--question", 3, "--timezone", "Europe/Berlin")
     assert "sent 2026-11-20 10:14:07+0100 by the sender's clock" in outcome.out
+
+
+@pytest.mark.parametrize("name", sorted(SCENES))
+def test_the_rows_of_an_answer_fit_their_schema(run: Run, name: str) -> None:
+    path = Path(__file__).resolve().parents[2] / "docs" / "schema" / "answer.schema.json"
+    schema = jsonschema.Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
+    rows = [
+        json.loads(line)
+        for line in run("diagnose", _CAPTURES / f"{name}.pcap", "--format", "jsonl").out.splitlines()
+    ]
+    assert [row["number"] for row in rows] == list(range(1, 14))
+    assert [error.message for row in rows for error in schema.iter_errors(row)] == []
