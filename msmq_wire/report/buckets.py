@@ -5,7 +5,6 @@ The rule kept here: counts are exact, memory is bounded whatever the times are.
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterator
 
@@ -98,9 +97,9 @@ class Durations:
         """The bin of a duration: 3 for each power of ten; the first has all below 20 microseconds."""
         if duration < _SHORTEST:
             return Durations.FIRST
-        power = int(math.log10(duration) + 1e-12)
-        lead = duration / 10**power
-        return 3 * power + (2 if lead >= 5 else 1 if lead >= 2 else 0)
+        power = len(str(duration)) - 1
+        unit = 10**power
+        return 3 * power + (2 if duration >= 5 * unit else 1 if duration >= 2 * unit else 0)
 
     @staticmethod
     def start(place: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from msmq_wire.report.axis import TimeAxis
@@ -43,6 +43,7 @@ def test_a_wider_span_makes_wider_buckets_and_loses_no_count() -> None:
 
 
 @given(st.lists(st.integers(min_value=-5, max_value=1 << 70), min_size=1, max_size=50))
+@example([499_999_999_999_999_956])
 def test_every_duration_lies_in_its_bin(durations: list[int]) -> None:
     counted = Durations()
     for duration in durations:
