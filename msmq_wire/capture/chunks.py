@@ -38,7 +38,7 @@ class ChunkDecoder:
     def take(self, chunk: Chunk, capture: str) -> PacketBatch:
         """Return what the frames of a chunk complete, as records of ``capture``."""
         first_id = self._finder.next_id
-        harvest = Harvest(chunk.number, chunk.time)
+        harvest = Harvest(chunk.numbers, chunk.time)
         _Parts(chunk, self._finder, self._frames, harvest).take()
         batch = harvest.batch(capture, first_id)
         self._finder.next_id = first_id + len(batch) + len(batch.others)

@@ -28,7 +28,6 @@ class _Packets(msgspec.Struct, frozen=True, eq=False):
     offset: Array
     stream: Array
     pair: Array
-    frame: Array
     time: Array
     first: Array
     last: Array
@@ -38,12 +37,12 @@ class _Packets(msgspec.Struct, frozen=True, eq=False):
 class Harvest:
     """Collects what the frames of one chunk complete.
 
-    ``number`` is that of its first frame, ``time`` has the times of all. Nothing gets an id until `batch` has
+    ``numbers`` and ``time`` are those of its frames. Nothing gets an id until `batch` has
     everything: packets of regular connections are found before the records of frames that came earlier.
     """
 
-    def __init__(self, number: int, time: Array) -> None:
-        self._number = number
+    def __init__(self, numbers: Array, time: Array) -> None:
+        self._numbers = numbers
         self._time = time
         self._records: list[Record] = []
         self._keys: list[int] = []
@@ -97,11 +96,10 @@ class Harvest:
                 offset=start + shift,
                 stream=stream,
                 pair=pair,
-                frame=index[last - 1] + self._number,
                 time=self._time[index[last - 1]],
                 first=first,
                 last=last,
-                carriers=index,
+                carriers=self._numbers[index],
             )
         )
 
@@ -126,11 +124,10 @@ class Harvest:
                     [-1 if packet.stream is None else packet.stream for packet in found], np.int64
                 ),
                 pair=np.array([self._pair((packet.src, packet.dst)) for packet in found], np.int64),
-                frame=np.array([max(packet.frames) for packet in found], np.int64),
                 time=np.array([packet.time for packet in found], np.int64),
                 first=carried[:-1],
                 last=carried[1:],
-                carriers=np.array(frames, np.int64) - self._number,
+                carriers=np.array(frames, np.int64),
             )
         )
 
@@ -152,7 +149,9 @@ class Harvest:
             if record.parent is not None:
                 # What carried it was completed by the same frame.
                 msgspec.structs.force_setattr(record, "parent", renumbered[record.parent])
-        sorted_records = [self._records[place] for place in np.argsort(number[count:]).tolist()]
+        others = np.argsort(number[count:])
+        # What the end of the capture completes has no frame.
+        completed = self._numbers[keys >> _FRAME] if len(self._numbers) else np.zeros(len(keys), np.int64)
         place = order[order < count]
         start, stop = packets.start[place], packets.stop[place]
         size = stop - start
@@ -167,15 +166,16 @@ class Harvest:
             data=data,
             offsets=offsets,
             id=number[place],
-            frame=packets.frame[place],
+            completed=completed[place],
             time=packets.time[place],
             stream=packets.stream[place],
             pair=packets.pair[place],
             offset=packets.offset[place],
             first=packets.first[place],
             last=packets.last[place],
-            carriers=packets.carriers + self._number,
-            others=tuple(sorted_records),
+            carriers=packets.carriers,
+            others=tuple(self._records[place] for place in others.tolist()),
+            others_completed=completed[count:][others],
             pairs=tuple(self._pairs),
         )
 
@@ -187,7 +187,7 @@ class Harvest:
         none = np.zeros(0, np.int64)
         if not parts:
             data = np.zeros(16, np.uint8)
-            return _Packets(data, *(none for _ in range(11)))
+            return _Packets(data, *(none for _ in range(10)))
         base = np.cumsum([0, *(len(part.data) for part in parts[:-1])])
         before = np.cumsum([0, *(len(part.carriers) for part in parts[:-1])])
         return _Packets(
@@ -198,7 +198,6 @@ class Harvest:
             offset=np.concatenate([part.offset for part in parts]),
             stream=np.concatenate([part.stream for part in parts]),
             pair=np.concatenate([part.pair for part in parts]),
-            frame=np.concatenate([part.frame for part in parts]),
             time=np.concatenate([part.time for part in parts]),
             first=np.concatenate([part.first + at for part, at in zip(parts, before, strict=True)]),
             last=np.concatenate([part.last + at for part, at in zip(parts, before, strict=True)]),
@@ -208,6 +207,7 @@ class Harvest:
 
 def batch_of(capture: str, items: Sequence[Item]) -> PacketBatch:
     """The batch of what is complete once no more frames come, in the order and with the ids that it has."""
-    harvest = Harvest(0, np.zeros(0, np.int64))
+    none = np.zeros(0, np.int64)
+    harvest = Harvest(none, none)
     harvest.add(items, 0)
     return harvest.batch(capture, items[0].id)

@@ -29,19 +29,19 @@ class Chunk:
     """Whole frames of a capture, in order.
 
     ``data`` holds the bytes of the file, ``position`` is the offset of its first byte; it is used again for
-    the next chunk. ``number`` is that of the first frame. The arrays have one int64 per frame: ``record`` and
+    the next chunk. The arrays have one int64 per frame: ``numbers`` are those of the frames, ``record`` and
     ``at`` are offsets in ``data`` of the record and of the captured bytes, ``captured`` and ``length`` count
     these and the bytes on the wire, ``time`` is nanoseconds since 1970 (0 when there is none), ``link_type``
     a LINKTYPE number.
     """
 
-    __slots__ = ("at", "captured", "data", "length", "link_type", "number", "position", "record", "time")
+    __slots__ = ("at", "captured", "data", "length", "link_type", "numbers", "position", "record", "time")
 
     def __init__(
         self,
         data: bytearray,
         position: int,
-        number: int,
+        numbers: Array,
         *,
         record: Array,
         at: Array,
@@ -52,7 +52,7 @@ class Chunk:
     ) -> None:
         self.data = data
         self.position = position
-        self.number = number
+        self.numbers = numbers
         self.record = record
         self.at = at
         self.captured = captured
@@ -67,7 +67,7 @@ class Chunk:
         """Return a frame as the exact readers give it, except that no time is time 0."""
         at = int(self.at[index])
         return Frame(
-            self.number + index,
+            int(self.numbers[index]),
             int(self.time[index]),
             int(self.link_type[index]),
             bytes(self.data[at : at + int(self.captured[index])]),
@@ -157,7 +157,7 @@ def _pcap_chunks(buffer: _Buffer, header: PcapHeader) -> Iterator[Chunk]:
                 yield Chunk(
                     data,
                     buffer.start,
-                    number,
+                    np.arange(number, number + len(record)),
                     record=record,
                     at=record + size,
                     captured=captured,
@@ -260,9 +260,9 @@ def _joined(parts: list[Chunk]) -> Chunk:
     first = parts[0]
     if len(parts) == 1:
         return first
-    names = ("record", "at", "captured", "length", "time", "link_type")
+    names = ("numbers", "record", "at", "captured", "length", "time", "link_type")
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return Chunk(first.data, first.position, first.number, **columns)
+    return Chunk(first.data, first.position, **columns)
 
 
 def _walk_blocks(buffer: _Buffer, blocks: Blocks, at: int) -> tuple[list[int], int]:
@@ -304,7 +304,7 @@ def _enhanced(buffer: _Buffer, blocks: Blocks, record: Array) -> Iterator[Chunk]
         yield Chunk(
             data,
             start,
-            blocks.number + 1,
+            np.arange(blocks.number + 1, blocks.number + 1 + count),
             record=record[:count],
             at=record[:count] + 28,
             captured=captured[:count],
@@ -339,7 +339,7 @@ def _single(buffer: _Buffer, frame: Frame, record: int) -> Chunk:
     return Chunk(
         buffer.data,
         buffer.start,
-        frame.number,
+        one(frame.number),
         record=one(record),
         at=one(at),
         captured=one(len(frame.data)),

@@ -23,16 +23,17 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
 
     Packet ``i`` has the bytes ``data[offsets[i] : offsets[i + 1]]`` (uint8; ``data`` may go on behind the
     last one). The other columns are int64, one value a packet: ``id``, ``time`` (0 for none), ``stream`` (-1
-    for none) and ``offset`` as in `Record`, ``frame`` the number of the latest frame that carries it. The
-    numbers of all of them are ``carriers[first[i] : last[i]]``; ``pairs[pair[i]]`` are its source and
-    destination. ``others`` are the records that are no packet; the ids of both are without a hole.
+    for none) and ``offset`` as in `Record`, ``completed`` the number of the frame that completed it (0 for
+    the end of the capture). The numbers of those that carry it are ``carriers[first[i] : last[i]]``;
+    ``pairs[pair[i]]`` are its source and destination. ``others`` are the records that are no packet, with
+    ``others_completed``; the ids of both are without a hole.
     """
 
     capture: str
     data: Array
     offsets: Array
     id: Array
-    frame: Array
+    completed: Array
     time: Array
     stream: Array
     pair: Array
@@ -41,6 +42,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
     last: Array
     carriers: Array
     others: tuple[Record, ...]
+    others_completed: Array
     pairs: tuple[tuple[str, str], ...]
 
     def __len__(self) -> int:

@@ -291,7 +291,7 @@ class Piece:
         if segment is None:
             found = dissect(self._chunk.frame(index))[0]
             if not isinstance(found, TcpSegment):
-                raise AssertionError(f"frame {self._chunk.number + index} is plain for one reader only")
+                raise AssertionError(f"frame {self._chunk.numbers[index]} is plain for one reader only")
             segment = found
         self._harvest.add(self._finder.segment(segment), index)
         place, until = cursor.place, self._payloads.place
@@ -342,7 +342,7 @@ class Piece:
                 self._deliver(flow, first, last)
         connection = there.connection
         index = int(self._index[stop - 1])
-        connection.frame, connection.time = self._chunk.number + index, int(self._chunk.time[index])
+        connection.frame, connection.time = int(self._chunk.numbers[index]), int(self._chunk.time[index])
         self._push(stop - 1, (connection, (0, 0)))
         finder.understood += stop - place
         cursor.place, cursor.low, cursor.high = stop, low, high
@@ -374,7 +374,7 @@ class Piece:
                 end = min(end, at + wanted)
             index = int(self._index[payloads.place[part]])
             data, time = bytes(payloads.data[at:end]), int(self._chunk.time[index])
-            harvest.add(finder.framed(key, data, self._chunk.number + index, time), index)
+            harvest.add(finder.framed(key, data, int(self._chunk.numbers[index]), time), index)
             at = end
         self._push(int(payloads.place[last - 1]), (None, key))
 

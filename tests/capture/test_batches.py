@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 
 from msmq_wire.capture import batches, chunks, piece, reader
 from msmq_wire.capture.batches import BatchReader, read_batches
+from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.reader import CaptureReader, read_capture
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly import tcp
 from msmq_wire.records import finder
+from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item, Record
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
@@ -226,13 +228,29 @@ def test_a_batch_tells_of_its_packets_what_the_records_tell(traffic: Make) -> No
             record = records[number]
             assert batch.frames(index) == record.frames
             assert int(batch.time[index]) == record.time
-            assert int(batch.frame[index]) == max(record.frames)
             assert int(batch.stream[index]) == (-1 if record.stream is None else record.stream)
             assert int(batch.offset[index]) == record.offset
             assert len(batch.packet(index)) == record.length
             assert batch.endpoints(index) == (record.src, record.dst)
     assert sorted(seen) == list(records)
     assert packets > len(records) / 3
+
+
+def test_every_item_names_the_frame_that_completed_it(traffic: Make) -> None:
+    for seed in range(4):
+        data = traffic(seed, 12, seed / 20)
+        whole = PacketFinder(streams=True)
+        frames = FrameDecoder(whole)
+        expected: dict[int, int] = {}
+        for frame in read_frames(io.BytesIO(data)):
+            expected |= {item.id: frame.number for item in frames.frame(frame)}
+        expected |= {item.id: 0 for item in whole.finish()}
+        found: dict[int, int] = {}
+        for batch in read_batches(io.BytesIO(data), chunk_size=50_000, streams=True):
+            found |= dict(zip(batch.id.tolist(), batch.completed.tolist(), strict=True))
+            others = [record.id for record in batch.others]
+            found |= dict(zip(others, batch.others_completed.tolist(), strict=True))
+        assert found == expected
 
 
 def test_packets_lie_one_behind_the_other_in_one_buffer(traffic: Make) -> None:
