@@ -166,19 +166,17 @@ def judge_request(request: SrmpRequest) -> tuple[Anomaly, ...]:
     http, parsed = request.http, request.parsed
     head = len(http.head)
     root = request.multipart.root
-    mime, envelope = request.multipart.problems, parsed.anomalies
+    mime = request.multipart.problems
     if not http.complete:
-        # What was not captured makes no delimiter and no element lack and no length lie.
+        # What was not captured makes no delimiter lack and no length lie.
         mime = tuple(one for one in mime if one.code not in ("mime.content-length", "mime.no-close"))
-        if parsed.error is not None:
-            envelope = tuple(one for one in envelope if not one.code.endswith(".missing"))
     beside = len(request.multipart.parts) - (root is not None)
     found = (
         *http.problems,
         *under("", mime, head),
         *under("envelope", judge_receipt_parts(parsed.kind, beside), head),
         *_judge_parts(request, head),
-        *under("envelope", envelope, head + (0 if root is None else root.offset)),
+        *under("envelope", parsed.anomalies, head + (0 if root is None else root.offset)),
     )
     return found[:MAX_ANOMALIES]
 

@@ -26,7 +26,8 @@ class ParsedEnvelope(msgspec.Struct, frozen=True, kw_only=True):
     """An envelope as far as it was read.
 
     ``value`` is None when the bytes have no SOAP envelope at all. ``error`` is what ended or spoiled the XML
-    (codes of `XmlProblem`, or ``envelope.missing``); offsets count bytes of the input.
+    (codes of `XmlProblem`, or ``envelope.missing``); offsets count bytes of the input. Where it ended the
+    reading, no element counts as missing in one whose end was not reached.
     """
 
     value: SrmpEnvelope | None
@@ -48,7 +49,7 @@ def parse_envelope(data: bytes) -> ParsedEnvelope:
             message = "the document is no SOAP 1.1 envelope"
             error = DecodeError("envelope.missing", message, offset=root.offset if root else 0, spec=_SPEC)
         return ParsedEnvelope(value=None, error=error)
-    reading = Reading()
+    reading = Reading(tree.unclosed)
     value = SrmpEnvelope.from_element(root, reading)
     anomalies = list(reading.anomalies)
     for breach in envelope_breaches(value):

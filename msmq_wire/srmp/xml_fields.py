@@ -10,6 +10,7 @@ import base64
 import binascii
 import datetime
 import re
+from collections.abc import Collection
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
@@ -79,9 +80,13 @@ class IsoDate(msgspec.Struct, frozen=True):
 
 
 class Reading:
-    """What one reading of a document collects: anomalies, and where each path was found."""
+    """What one reading of a document collects: anomalies, and where each path was found.
 
-    def __init__(self) -> None:
+    ``unclosed`` are offsets of elements whose end was not reached: nothing counts as missing in them.
+    """
+
+    def __init__(self, unclosed: Collection[int] = ()) -> None:
+        self.unclosed = unclosed
         self.anomalies: list[Anomaly] = []
         self.places: dict[str, tuple[int, int]] = {}
 
@@ -304,7 +309,9 @@ class XmlStruct(msgspec.Struct, frozen=True, kw_only=True):
             else:
                 reading.places[full] = (child.offset, child.length)
                 values[name] = _value(cls, field, child, reading, full)
-        for name, field in xml_fields(cls).items():
+        # What an element without its end lacks may stand behind the place where the reading ended.
+        expected = {} if element.offset in reading.unclosed else xml_fields(cls)
+        for name, field in expected.items():
             if field.required and not isinstance(field, XmlAttribute) and name not in values:
                 full = f"{path}.{name}" if path else name
                 message = f"<{field.tag}> is missing in <{cls.TAG}>"

@@ -82,11 +82,15 @@ class XmlProblem(msgspec.Struct, frozen=True):
 
 
 class XmlTree(msgspec.Struct, frozen=True):
-    """A document as far as it was read; elements that were open at the problem end there."""
+    """A document as far as it was read; elements that were open at the problem end there.
+
+    ``unclosed`` are the offsets of those elements, from the root inwards; no two elements share an offset.
+    """
 
     root: Element | None
     problem: XmlProblem | None
     encoding: str
+    unclosed: tuple[int, ...] = ()
 
 
 def parse_xml(data: bytes) -> XmlTree:
@@ -98,7 +102,7 @@ def parse_xml(data: bytes) -> XmlTree:
     encoding, start, end = _encoding(data)
     reader = _Reader(encoding, start)
     problem = reader.read(data, end)
-    return XmlTree(root=reader.root, problem=problem, encoding=encoding)
+    return XmlTree(root=reader.root, problem=problem, encoding=encoding, unclosed=reader.unclosed)
 
 
 def unplaced(element: Element) -> Element:
@@ -155,6 +159,7 @@ class _Reader:
 
     def __init__(self, encoding: str, start: int) -> None:
         self.root: Element | None = None
+        self.unclosed: tuple[int, ...] = ()
         self._start = start
         self._encoding = encoding
         self._open: list[_Open] = []
@@ -196,6 +201,7 @@ class _Reader:
             stopped = XmlProblem(code, expat.ErrorString(error.code), offset)
         last = end if stopped is None else stopped.offset
         self._settle(last)
+        self.unclosed = tuple(one.offset for one in self._open)
         while self._open:
             self._ending = self._open.pop()
             self._settle(last)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from msmq_wire.srmp.elements_envelope import SrmpHeader
 from msmq_wire.srmp.envelope import ParsedEnvelope, build_envelope, parse_envelope
@@ -243,6 +245,54 @@ def test_a_cut_envelope_has_a_value_and_an_error() -> None:
     assert parsed.value.header is not None
     assert parsed.value.header.path is not None
     assert parsed.value.header.path.to == "http://h/msmq/q"
+
+
+@pytest.mark.parametrize(
+    ("inside", "code"),
+    [
+        ("&j;", "xml.entity"),
+        ("<?p?>", "xml.processing-instruction"),
+        ("<a>" * 65, "xml.depth"),
+        ("<a/>" * 10_000, "xml.elements"),
+        (f'<a x="{"y" * 400_000}"/>', "xml.tag"),
+        ("\0", "xml.not-well-formed"),
+        ("<se:Header>", "xml.not-well-formed"),
+    ],
+)
+def test_xml_that_ends_early_is_one_error_and_lacks_nothing(inside: str, code: str) -> None:
+    parsed = parse_envelope(f"<se:Envelope {NAMESPACES}>{inside}</se:Envelope>".encode())
+    assert parsed.error is not None
+    assert parsed.error.code == code
+    assert parsed.value is not None
+    assert parsed.anomalies == ()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+@given(cut=st.integers(min_value=0))
+def test_a_lack_is_told_once_the_end_of_its_element_was_read(encoding: str, cut: int) -> None:
+    text = _envelope(PATH, body="")
+    cut %= len(text) + 1
+    ends = [text.index(tag) + len(tag) for tag in ("</se:Header>", "</se:Envelope>")]
+    told = ["header.missing", "envelope.missing"][: sum(cut >= end for end in ends)]
+    found = parse_envelope(text[:cut].encode(encoding)).anomalies
+    assert sorted(one.code for one in found if one.code.endswith(".missing")) == sorted(told)
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "code"),
+    [
+        ('<?xml version="1.0" encoding="windows-1252"?>', "", "xml.encoding"),
+        ("", "<a/>", "xml.not-well-formed"),
+    ],
+)
+def test_what_a_whole_envelope_lacks_is_missing_beside_an_error(before: str, behind: str, code: str) -> None:
+    parsed = parse_envelope(f"{before}<se:Envelope {NAMESPACES}/>{behind}".encode())
+    assert parsed.error is not None
+    assert parsed.error.code == code
+    assert [(one.code, one.path) for one in parsed.anomalies] == [
+        ("envelope.missing", "header"),
+        ("envelope.missing", "body"),
+    ]
 
 
 def test_another_document_is_no_envelope() -> None:

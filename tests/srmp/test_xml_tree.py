@@ -90,6 +90,24 @@ def test_what_was_read_before_a_problem_is_there() -> None:
     assert [(one.name, one.text, one.length) for one in root.children] == [("b", "x", 8), ("c", "y", 7)]
 
 
+@pytest.mark.parametrize(
+    ("data", "unclosed"),
+    [
+        (b"<a><b>x</b><c>y<d>&z;", (0, 11, 15)),
+        (b"<a><b/>", (0,)),
+        (b"<a></a>\0", ()),
+        (b"<?xml version='1.0' encoding='utf-16'?><a><b/></a>", ()),
+        ("<a><b>".encode("utf-16-le"), (0, 6)),
+    ],
+)
+def test_elements_without_their_end_are_known_by_their_offsets(
+    data: bytes, unclosed: tuple[int, ...]
+) -> None:
+    tree = parse_xml(data)
+    assert tree.problem is not None
+    assert tree.unclosed == unclosed
+
+
 @pytest.mark.parametrize("declared", ["utf-16", "windows-1252", "no-such-thing"])
 def test_a_wrong_declaration_is_a_problem_and_the_bytes_are_read(declared: str) -> None:
     tree = parse_xml(f'<?xml version="1.0" encoding="{declared}"?><a>\u00e9</a>'.encode())

@@ -10,59 +10,11 @@ from hypothesis import strategies as st
 
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.engines.codec import inspect
-from msmq_wire.findings import Finding, Judge, Severity
+from msmq_wire.findings import Finding, Judge, Severity, registry
 from msmq_wire.findings.rule import Rule
-from msmq_wire.findings.rules import (
-    cnt_alg,
-    cnt_bodytype,
-    cnt_class,
-    cnt_clear,
-    cnt_nack,
-    cnt_qmaddr,
-    cnt_sign,
-    cnt_weak,
-    len_body,
-    len_cmp,
-    len_direct,
-    len_env,
-    len_ext,
-    len_label,
-    len_mime,
-    len_mqf,
-    len_oack,
-    len_sec,
-    len_soap,
-    tim_expired,
-    tim_magic,
-    tim_skew,
-)
 from msmq_wire.records.record import Record
 
-_MODULES = (
-    len_env,
-    len_soap,
-    len_cmp,
-    len_mime,
-    len_label,
-    len_body,
-    len_sec,
-    len_mqf,
-    len_direct,
-    len_ext,
-    len_oack,
-    tim_skew,
-    tim_expired,
-    tim_magic,
-    cnt_class,
-    cnt_alg,
-    cnt_clear,
-    cnt_weak,
-    cnt_sign,
-    cnt_qmaddr,
-    cnt_bodytype,
-    cnt_nack,
-)
-_RULES: dict[str, Rule] = {module.RULE.id: module.RULE for module in _MODULES}
+_RULES = {id_: rule for id_, rule in registry.RULES.items() if id_.startswith(("LEN-", "TIM-", "CNT-"))}
 _FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 _FINDINGS = _FIXTURES / "findings"
 
