@@ -17,7 +17,7 @@ from msmq_wire.capture.pcap import FILE_HEADER, Frame, PcapHeader, Window, read_
 from msmq_wire.capture.pcapng import BLOCK_HEADER, END_OF_TIME, ENHANCED_PACKET, PCAPNG_MAGIC, Blocks
 from msmq_wire.errors import CaptureError
 
-__all__ = ["Array", "Chunk", "read_chunks", "rows_at"]
+__all__ = ["Array", "Chunk", "pcap_chunks", "pcapng_chunks", "read_chunks", "rows_at"]
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -63,6 +63,12 @@ class Chunk:
     def __len__(self) -> int:
         return len(self.at)
 
+    def select(self, places: Array) -> Chunk:
+        """Return the frames at ``places`` alone, over the same bytes."""
+        names = ("numbers", "record", "at", "captured", "length", "time", "link_type")
+        columns = {name: getattr(self, name)[places] for name in names}
+        return Chunk(self.data, self.position, **columns)
+
     def frame(self, index: int) -> Frame:
         """Return a frame as the exact readers give it, except that no time is time 0."""
         at = int(self.at[index])
@@ -93,10 +99,11 @@ def read_chunks(window: Window, size: int) -> Iterator[Chunk]:
     damage.
     """
     if window.buffer[:4] == PCAPNG_MAGIC:
-        yield from _pcapng_chunks(_Buffer(window, size))
+        yield from pcapng_chunks(window, size, Blocks())
     else:
         header = read_header(window)
-        yield from _pcap_chunks(_Buffer(window, size), header)
+        window.more(FILE_HEADER, 0)
+        yield from pcap_chunks(window, size, header)
 
 
 class _Buffer:
@@ -107,7 +114,7 @@ class _Buffer:
         self._size = max(size, FILE_HEADER)
         self.data = bytearray(self._size + _SLACK)
         self.used = 0
-        self.start = 0
+        self.start = window.start
 
     def refill(self, at: int, need: int) -> bool:
         """Drop the bytes before ``at`` and read on; False when fewer than ``need`` are there then."""
@@ -135,13 +142,16 @@ class _Buffer:
         return self._window.failure or CaptureError(f"the file is cut inside {what}", offset=self.start)
 
 
-def _pcap_chunks(buffer: _Buffer, header: PcapHeader) -> Iterator[Chunk]:
+def pcap_chunks(window: Window, size: int, header: PcapHeader, number: int = 1) -> Iterator[Chunk]:
+    """Yield the frames of a classic pcap file from the window's first byte on, which starts a record.
+
+    ``header`` is what the file header says, ``number`` that of the first frame; otherwise as `read_chunks`.
+    """
+    buffer = _Buffer(window, size)
     claimed = Struct(header.order + "8xI").unpack_from
     fields = np.dtype([(name, header.order + "u4") for name in ("seconds", "fraction", "captured", "length")])
     size = header.header
-    number = 1
-    at, need = FILE_HEADER, size
-    buffer.refill(0, FILE_HEADER)
+    at, need = 0, size
     while True:
         data, used = buffer.data, buffer.used
         if used - at >= need:
@@ -202,8 +212,12 @@ def _walk(data: bytearray, at: int, used: int, header: int, claimed: Any) -> tup
     return np.array(found, np.int64), at
 
 
-def _pcapng_chunks(buffer: _Buffer) -> Iterator[Chunk]:
-    blocks = Blocks()
+def pcapng_chunks(window: Window, size: int, blocks: Blocks) -> Iterator[Chunk]:
+    """Yield the frames of a pcapng file from the window's first byte on, which starts a block.
+
+    ``blocks`` knows what the blocks before it say; otherwise as `read_chunks`.
+    """
+    buffer = _Buffer(window, size)
     at = 0
     buffer.refill(0, BLOCK_HEADER)
     while True:

@@ -5,7 +5,7 @@ Blocks of other kinds (names, statistics, decryption secrets, custom) are steppe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
@@ -20,7 +20,9 @@ __all__ = [
     "Blocks",
     "Interface",
     "Order",
+    "pack_interfaces",
     "read_pcapng",
+    "unpack_interfaces",
 ]
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
@@ -39,6 +41,8 @@ END_OF_TIME = 1 << 63
 _OPTION_END = 0
 _OPTION_RESOLUTION = 9
 _OPTION_OFFSET = 14
+
+_packed = Struct("<HIBq")
 
 
 class Order:
@@ -60,13 +64,17 @@ _ORDERS = {b"\x4d\x3c\x2b\x1a": Order("<"), b"\x1a\x2b\x3c\x4d": Order(">")}
 
 
 class Interface(NamedTuple):
-    """An interface of the current section; its clock reads ``ticks * multiplier // divisor + offset`` ns."""
+    """An interface of the current section; its clock reads ``ticks * multiplier // divisor + offset`` ns.
+
+    ``resolution`` is the octet that says how long a tick is.
+    """
 
     link_type: int
     snap_length: int
     multiplier: int
     divisor: int
     offset: int
+    resolution: int
 
 
 def read_pcapng(window: Window) -> Iterator[Frame]:
@@ -105,11 +113,13 @@ class Blocks:
     ``interfaces`` are those of the section.
     """
 
-    def __init__(self) -> None:
-        self.number = 0
-        self.section = -1
-        self.interfaces: list[Interface] = []
-        self.order = _ORDERS[b"\x4d\x3c\x2b\x1a"]
+    def __init__(
+        self, number: int = 0, section: int = -1, order: str = "<", interfaces: Iterable[Interface] = ()
+    ) -> None:
+        self.number = number
+        self.section = section
+        self.interfaces = list(interfaces)
+        self.order = Order(order)
 
     def measure(self, buffer: bytes | bytearray, at: int, position: int) -> int:
         """Return the length of the block whose first 12 bytes are at ``buffer[at]``.
@@ -208,8 +218,28 @@ def _read_interface(buffer: bytes | bytearray, at: int, end: int, order: Order, 
         elif code == _OPTION_OFFSET and size == 8:
             (offset,) = order.seconds(buffer, at)
         at += size + (-size & 3)
+    return _interface(link_type, snap_length, resolution, offset)
+
+
+def _interface(link_type: int, snap_length: int, resolution: int, offset: int) -> Interface:
+    """The interface with an offset in seconds."""
     # The high bit of the resolution says powers of two instead of powers of ten.
     ticks = 1 << (resolution & 0x7F) if resolution & 0x80 else 10**resolution
     if _SECOND % ticks == 0:
-        return Interface(link_type, snap_length, _SECOND // ticks, 1, offset * _SECOND)
-    return Interface(link_type, snap_length, _SECOND, ticks, offset * _SECOND)
+        return Interface(link_type, snap_length, _SECOND // ticks, 1, offset * _SECOND, resolution)
+    return Interface(link_type, snap_length, _SECOND, ticks, offset * _SECOND, resolution)
+
+
+def pack_interfaces(interfaces: Iterable[Interface]) -> bytes:
+    """Return what `unpack_interfaces` takes, 15 bytes for each interface."""
+    return b"".join(
+        _packed.pack(one.link_type, one.snap_length, one.resolution, one.offset // _SECOND)
+        for one in interfaces
+    )
+
+
+def unpack_interfaces(packed: bytes) -> list[Interface]:
+    """Return the interfaces that `pack_interfaces` took; `CaptureError` when the length is not theirs."""
+    if len(packed) % _packed.size:
+        raise CaptureError(f"packed interfaces of {len(packed)} bytes")
+    return [_interface(*fields) for fields in _packed.iter_unpack(packed)]

@@ -24,7 +24,7 @@ from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.registry import PACKETS
 
-__all__ = ["OTHER", "TABLES", "read_tables", "schema"]
+__all__ = ["OTHER", "TABLES", "read_tables", "schema", "tables_of"]
 
 OTHER = "other"
 """The table of what is no packet, no call and no message: gaps, events of connections, damage of the file."""
@@ -94,10 +94,11 @@ def read_tables(
     otherwise those of `CaptureReader`.
     """
     for batch in read_batches(source, ports=ports, streams=streams, negotiator=negotiator):
-        yield _tables(batch, judge)
+        yield tables_of(batch, judge=judge)
 
 
-def _tables(batch: PacketBatch, judge: bool) -> dict[str, Any]:
+def tables_of(batch: PacketBatch, *, judge: bool = True) -> dict[str, Any]:
+    """The record batches of one part of a capture, by table; see `read_tables`."""
     found = {}
     decoded = columns.decode(batch.data, batch.offsets, judge=judge)
     for stem, made in arrow.record_batches(decoded).items():
