@@ -21,7 +21,7 @@ demo: $(CLI)
 	$(BIN)/msmq-wire decode fixtures/captures/demo.pcap
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
 
 lint: $(DEV)
 	$(BIN)/ruff check .

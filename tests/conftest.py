@@ -12,6 +12,8 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from msmq_wire.spark.session import java_problem
+
 _OLDEST_TSHARK = (4, 0)
 
 # A slow machine is no failure: neither a deadline nor the health check that measures time.
@@ -23,11 +25,24 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test marked ``tshark`` where tshark is missing or too old, and say which."""
+    """Skip a test whose tool is missing or too old, and say which; a slow one unless it is asked for."""
     if item.get_closest_marker("tshark") is not None:
         reason = _what_tshark_lacks()
         if reason:
             pytest.skip(reason)
+    if item.get_closest_marker("slow") is not None and os.environ.get("MSMQ_WIRE_SLOW") != "1":
+        pytest.skip("takes minutes: MSMQ_WIRE_SLOW=1 runs it")
+    if item.get_closest_marker("spark") is not None:
+        problem = _what_java_lacks()
+        if problem:
+            pytest.skip(f"needs Java 17: {problem}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the tests that share a Spark session run in one worker."""
+    for item in items:
+        if item.get_closest_marker("spark") is not None:
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -58,6 +73,12 @@ def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
     report.outcome = "failed"
     report.longrepr = f"{reason}\nMSMQ_WIRE_NO_SKIP=1: a skip is a failure"
+
+
+@functools.cache
+def _what_java_lacks() -> str:
+    """Return what is missing for the tests marked ``spark``, or an empty string."""
+    return java_problem() or ""
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet
+from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import message_view, time_text
@@ -83,7 +83,7 @@ class CallRows:
             "request_id": call.request_id,
             "what": call_story(call, carried),
             "syntax": call.syntax,
-            "answered": call.fault or call.response is not None or (call.sealed and call.latency is not None),
+            "answered": is_answered(call),
             "sealed": call.sealed,
             "verified": call.verified,
             "guessed": call.guessed,

@@ -25,7 +25,7 @@ from msmq_wire.rpc.hresults import describe
 from msmq_wire.rpc.transfer_properties import message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 
-__all__ = ["STORIES", "CarriedMessage", "call_story", "carries_packet", "size_text"]
+__all__ = ["STORIES", "CarriedMessage", "call_story", "carries_packet", "is_answered", "size_text"]
 
 Story = Callable[[RpcCall, "CarriedMessage | None"], str]
 
@@ -64,6 +64,11 @@ def carries_packet(call: RpcCall) -> bool:
     descriptor = read_descriptor(call.response)
     carried = _value(call.response, "pp_packet_sections") if descriptor is None else descriptor.lp_buffer
     return isinstance(carried, tuple | bytes) and bool(carried)
+
+
+def is_answered(call: RpcCall) -> bool:
+    """Whether a response or a fault was seen; a sealed response shows in its latency."""
+    return call.fault or call.response is not None or (call.sealed and call.latency is not None)
 
 
 def call_story(call: RpcCall, message: CarriedMessage | None = None) -> str:

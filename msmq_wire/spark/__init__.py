@@ -1,0 +1,22 @@
+"""Captures as tables of Spark: data sources, the job that fills Parquet tables, and queries over them.
+
+``register(spark)`` makes ``msmq-packets``, ``msmq-messages`` and ``msmq-calls`` known to a session. Needs the
+extra ``spark`` and Java 17; importing this package loads neither.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["register"]
+
+
+def register(spark: SparkSession) -> None:
+    """Make the three data sources known to a session."""
+    from msmq_wire.spark.sources import MsmqCalls, MsmqMessages, MsmqPackets
+
+    for source in (MsmqPackets, MsmqMessages, MsmqCalls):
+        spark.dataSource.register(source)

@@ -1,0 +1,156 @@
+"""Arrow types and arrays as Spark reads them, and rows of msgspec values as Arrow arrays.
+
+The rule kept here: a table has one Arrow schema, and every record batch is built with it; Spark looks at the
+first batch only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["TIME", "array_of", "conform", "field", "spark_type", "struct_type", "timestamps"]
+
+TIME = pa.timestamp("us", "UTC")
+"""Times as Spark has them; nanoseconds stand beside them."""
+
+
+def field(name: str, kind: Any, doc: str, *, nullable: bool = True) -> Any:
+    """A column and what it means."""
+    return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
+
+
+def spark_type(kind: Any) -> Any:
+    """The type that Spark can read for a type of our tables: no views, no fixed sizes, microseconds."""
+    if pa.types.is_struct(kind):
+        return pa.struct([_plain(one) for one in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_plain(kind.value_field))
+    if pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    return TIME if pa.types.is_timestamp(kind) else kind
+
+
+def _plain(one: Any) -> Any:
+    # A cut packet may lack any of its parts: nothing inside a column is sure to be there.
+    return pa.field(one.name, spark_type(one.type), metadata=one.metadata)
+
+
+def conform(array: Any, kind: Any) -> Any:
+    """Return ``array`` as ``kind``: members of structs by name, those that it lacks null."""
+    if array.type == kind:
+        return array
+    if pa.types.is_struct(kind):
+        have = {one.name: index for index, one in enumerate(array.type)}
+        children = [
+            conform(array.field(have[one.name]), one.type)
+            if one.name in have
+            else pa.nulls(len(array), one.type)
+            for one in kind
+        ]
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
+    if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
+        mask = array.is_null() if array.null_count else None
+        return pa.ListArray.from_arrays(
+            array.offsets, conform(array.values, kind.value_type), kind, mask=mask
+        )
+    return array.cast(kind)
+
+
+def timestamps(nanoseconds: Any) -> Any:
+    """An int64 array of ns since 1970 as times of Spark, cut to microseconds; nulls stay."""
+    return nanoseconds.cast(pa.timestamp("ns", "UTC")).cast(TIME, safe=False)
+
+
+# Rows of values that msgspec declares.
+
+
+@cache
+def struct_type(cls: type[msgspec.Struct], leave_out: tuple[str, ...] = ()) -> Any:
+    """The struct of a msgspec class, its fields nullable."""
+    hints = get_type_hints(cls)
+    names = [name for name in cls.__struct_fields__ if name not in leave_out]
+    return pa.struct([pa.field(name, _type(hints[name])[0]) for name in names])
+
+
+def array_of(values: Iterable[Any], kind: Any) -> Any:
+    """Values of a msgspec class as an array of its `struct_type`, or of a part of it."""
+    cells = _cells_of(kind)
+    return pa.array([cells(value) for value in values], kind)
+
+
+Cell = Callable[[Any], Any]
+
+
+def _type(hint: Any) -> tuple[Any, bool]:
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _type(args[0])
+    if origin in (Union, UnionType):
+        inner = [one for one in args if one is not NoneType]
+        kinds = {_type(one)[0] for one in inner}
+        # A number or a GUID: text says both.
+        return (kinds.pop() if len(kinds) == 1 else pa.string()), True
+    if origin is Literal:
+        return (pa.int64() if isinstance(args[0], int) else pa.string()), False
+    if origin is tuple:
+        inner = [one for one in args if one is not Ellipsis]
+        kinds = {_type(one)[0] for one in inner}
+        if len(kinds) > 1:
+            names = [f"_{index + 1}" for index in range(len(inner))]
+            return pa.struct([pa.field(n, _type(t)[0]) for n, t in zip(names, inner, strict=True)]), False
+        return pa.list_(pa.field("item", kinds.pop())), False
+    if not isinstance(hint, type):
+        return pa.string(), True
+    if issubclass(hint, msgspec.Struct):
+        return struct_type(hint), False
+    if issubclass(hint, GUID | WcharText | str):
+        return pa.string(), False
+    if issubclass(hint, bytes):
+        return pa.binary(), False
+    if issubclass(hint, float):
+        return pa.float64(), False
+    return (pa.bool_() if hint is bool else pa.int64()), False
+
+
+@cache
+def _cells_of(kind: Any) -> Cell:
+    """What turns a value into the cell that pyarrow takes for ``kind``."""
+    if pa.types.is_struct(kind):
+        members = [(one.name, _cells_of(one.type)) for one in kind]
+        if members and members[0][0] == "_1":
+            makers = [(name, make, index) for index, (name, make) in enumerate(members)]
+            return lambda value: {name: make(value[index]) for name, make, index in makers}
+
+        def cells(value: Any) -> Any:
+            if value is None:
+                return None
+            return {name: make(getattr(value, name)) for name, make in members}
+
+        return cells
+    if pa.types.is_list(kind):
+        make = _cells_of(kind.value_type)
+        return lambda value: None if value is None else [make(one) for one in value]
+    if pa.types.is_string(kind):
+        return _text
+    return lambda value: value
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return value.text if isinstance(value, WcharText) else str(value)
+
+
+def columns_of(rows: Sequence[dict[str, Any]], schema: Any) -> Any:
+    """A record batch of rows that are dicts; keys that a row lacks are null."""
+    return pa.RecordBatch.from_pylist(list(rows), schema=schema)

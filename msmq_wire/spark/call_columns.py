@@ -1,0 +1,143 @@
+"""The table ``calls``: RPC calls, binds and faults, and the messages that calls carried, as Arrow columns.
+
+The rule kept here: the fields of `RpcCall` are columns of their names; what ``msmq-wire calls`` says of a
+call beside them is told by the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+
+from msmq_wire.capture.composed_tables import composed_fields
+from msmq_wire.capture.index import Array
+from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.capture.tables import schema as table_schema
+from msmq_wire.capture.tables import tables_of
+from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.records.view import message_view
+from msmq_wire.rpc.hresults import describe
+from msmq_wire.spark.arrow_types import conform, field, spark_type
+from msmq_wire.spark.capture_reading import Numbering
+from msmq_wire.spark.message_columns import CALLS, PLACE, completed_by, place_columns
+
+__all__ = ["call_batches", "call_schema"]
+
+_CARRIED = pa.struct(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("type", pa.string()),
+        pa.field("queue", pa.string()),
+        pa.field("label", pa.string()),
+        pa.field("message_id", pa.string()),
+        pa.field("message_class", pa.int64()),
+        pa.field("body_type", pa.int64()),
+        pa.field("body_size", pa.int64()),
+    ]
+)
+_RESULT = ("anomalies", "consumed", "remainder", "error")
+
+
+@cache
+def call_schema() -> Any:
+    """The Arrow schema of the table."""
+    story = [
+        field("status_name", pa.string(), "Name of the status."),
+        field("answered", pa.bool_(), "Whether a response or a fault was seen."),
+        field("what", pa.string(), "What the call did, in words."),
+    ]
+    calls = [_plain(one) for one in composed_fields("rpc_call")]
+    others = [
+        field(name, pa.struct([_plain(one) for one in composed_fields(name)]), f"What {name} records have.")
+        for name in ("rpc_bind", "rpc_fault")
+    ]
+    carried = field("messages", pa.list_(_CARRIED), "The messages that the call carried.")
+    return pa.schema([*PLACE, *calls, *story, carried, *others, *_results()])
+
+
+@cache
+def _results() -> list[Any]:
+
+    return [_plain(table_schema("rpc_call").field(name)) for name in _RESULT]
+
+
+def _plain(one: Any) -> Any:
+    return pa.field(one.name, spark_type(one.type), metadata=one.metadata)
+
+
+def call_batches(batch: PacketBatch, numbering: Numbering, *, judge: bool = True) -> list[Any]:
+    """The rows of a part of a capture, a record batch for each type of record."""
+    if not any(record.type in CALLS for record in batch.others):
+        return []
+    completed = completed_by(batch)
+    records = {record.id: record for record in batch.others}
+    carried: dict[int, list[Record]] = {}
+    for record in batch.others:
+        if record.parent is not None and not isinstance(record.packet, SrmpMessage):
+            carried.setdefault(record.parent, []).append(record)
+    found = []
+    for table, made in tables_of(batch, judge=judge).items():
+        if table in CALLS:
+            found.append(_wide(table, made, batch.capture, completed, numbering, records, carried))
+    return found
+
+
+def _wide(
+    table: str,
+    made: Any,
+    capture: str,
+    completed: Callable[[Array], Array],
+    numbering: Numbering,
+    records: dict[int, Record],
+    carried: dict[int, list[Record]],
+) -> Any:
+    count = len(made)
+    types = pa.repeat(pa.scalar(table, pa.string()), count)
+    place = place_columns(made, capture, types, completed, numbering)
+    columns = dict(zip([one.name for one in PLACE], place, strict=True))
+    columns |= {name: made.column(name) for name in _RESULT}
+    schema = call_schema()
+    if table == "rpc_call":
+        columns |= {one.name: made.column(one.name) for one in composed_fields(table)}
+        columns |= _story([(records[id_], carried.get(id_, [])) for id_ in made.column("id").to_pylist()])
+    else:
+        kind = schema.field(table).type
+        members = [conform(made.column(one.name), one.type) for one in kind]
+        columns[table] = pa.StructArray.from_arrays(members, fields=list(kind))
+    arrays = [
+        conform(columns[one.name], one.type) if one.name in columns else pa.nulls(count, one.type)
+        for one in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _story(calls: list[tuple[Record, list[Record]]]) -> dict[str, Any]:
+    """What the calls did."""
+    names, answered, what, messages = [], [], [], []
+    for record, brought in calls:
+        call: RpcCall = record.packet
+        rows = [row for row in map(message_view, brought) if row is not None]
+        types = [one.type for one in brought if message_view(one) is not None]
+        message = rows[0] if rows and carries_packet(call) else None
+        told = None if message is None else CarriedMessage(message["body_size"], message["label"])
+        names.append(None if call.status is None else describe(call.status).symbol)
+        answered.append(is_answered(call))
+        what.append(call_story(call, told))
+        messages.append(
+            [
+                {"type": type_} | {one.name: row[one.name] for one in _CARRIED if one.name != "type"}
+                for type_, row in zip(types, rows, strict=True)
+            ]
+        )
+    return {
+        "status_name": pa.array(names, pa.string()),
+        "answered": pa.array(answered, pa.bool_()),
+        "what": pa.array(what, pa.string()),
+        "messages": pa.array(messages, pa.list_(_CARRIED)),
+    }

@@ -1,0 +1,240 @@
+"""The frames of a capture that may be several files, as chunks, and what they complete, as packet batches.
+
+The rule kept here: a file keeps its order, and files take turns by the largest time so far of each. So one
+file gives exactly what `read_capture` gives, and rotated files give what one file with all frames would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from msmq_wire.capture.chunks import ChunkDecoder
+from msmq_wire.capture.harvest import batch_of
+from msmq_wire.capture.index import Array, Chunk, read_chunks
+from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.capture.source import Source
+from msmq_wire.capture.splits import clocks, index_file
+from msmq_wire.errors import CaptureError
+from msmq_wire.reassembly.bulk import gather
+from msmq_wire.records.finder import PacketFinder
+from msmq_wire.rpc.security import Negotiator
+from msmq_wire.spark.captures import Capture, CaptureFile
+from msmq_wire.spark.frame_filter import FrameFilter
+
+__all__ = ["CaptureReading", "Damage", "Numbering", "joined_chunk"]
+
+_SLACK = 64
+"""Bytes behind a chunk, as `msmq_wire.capture.index` wants them."""
+_WHOLE = 1 << 60
+
+
+class Damage(NamedTuple):
+    """Why a file could not be read to its end, and where in it."""
+
+    path: str
+    reason: str
+    offset: int
+
+
+class Numbering:
+    """Numbers of frames in a capture: those of a file go on where those of the file before it end.
+
+    ``damaged`` are the files that records of type ``error`` are about, by the ids of these.
+    """
+
+    def __init__(self, paths: Sequence[str] = (), bases: Sequence[int] = ()) -> None:
+        self.paths = list(paths)
+        self.bases = list(bases)
+        self.damaged: dict[int, str] = {}
+
+    def add(self, path: str, base: int) -> None:
+        """Say that the frames of the next file are numbered from ``base`` + 1 on."""
+        self.paths.append(path)
+        self.bases.append(base)
+
+    def locate(self, numbers: Array) -> tuple[Array, Array]:
+        """Return the place of the file in ``paths``, and the number in it, of each frame number."""
+        bases = np.array(self.bases, np.int64)
+        place = np.maximum(np.searchsorted(bases, numbers, side="left") - 1, 0)
+        return place, numbers - bases[place]
+
+
+class _Cursor:
+    """Where a file is read: the chunk, the times so far of its frames, and the first frame not taken."""
+
+    def __init__(self, file: CaptureFile, base: int, chunk_bytes: int) -> None:
+        self.path = file.path
+        self.base = base
+        self.count = 0
+        self._source = Source(file.path)
+        self._chunks = self._read(chunk_bytes)
+        self.over = False
+        self._clock = 0
+
+    def _read(self, chunk_bytes: int) -> Iterator[Chunk]:
+        with self._source as source:
+            yield from read_chunks(source.window(), chunk_bytes)
+
+    def advance(self) -> bool:
+        """Go to the next chunk; False at the end of the file."""
+        chunk = next(self._chunks, None)
+        if chunk is None:
+            return False
+        self.count += len(chunk)
+        chunk.numbers = chunk.numbers + self.base
+        self.chunk = chunk
+        self.clocks = clocks(chunk, self._clock)
+        self._clock = int(self.clocks[-1])
+        self.at = 0
+        return True
+
+    @property
+    def end(self) -> int:
+        """The time so far at the end of the chunk."""
+        return self._clock
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class CaptureReading:
+    """Reads one capture; iterate once.
+
+    ``damage`` are the files that ended early and those that could not be opened, ``numbering`` says which
+    frame is which, ``frames`` counts them. ``finder`` has the counts of what was understood and skipped.
+    """
+
+    def __init__(
+        self,
+        capture: Capture,
+        *,
+        wanted: FrameFilter | None = None,
+        chunk_bytes: int,
+        ports: frozenset[int] = frozenset(),
+        streams: bool = False,
+        negotiator: Negotiator | None = None,
+    ) -> None:
+        self.capture = capture
+        self.damage: list[Damage] = []
+        self.numbering = Numbering()
+        self.frames = 0
+        self._latest: _Cursor | None = None
+        self._wanted = wanted
+        self._chunk_bytes = chunk_bytes
+        self.finder = PacketFinder(capture=capture.name, ports=ports, streams=streams, negotiator=negotiator)
+
+    def __iter__(self) -> Iterator[PacketBatch]:
+        """Yield what is complete; the last batch holds what was left open, and the damage."""
+        chunks = ChunkDecoder(self.finder)
+        for chunk in self.chunks():
+            batch = chunks.take(chunk, self.capture.name)
+            if len(batch) or batch.others:
+                yield batch
+        items = list(self.finder.finish())
+        for one in self.damage:
+            error = self.finder.file_error(one.reason, one.offset)
+            self.numbering.damaged[error.id] = one.path
+            items.append(error)
+        if items:
+            yield batch_of(self.capture.name, items)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the frames that are wanted; a chunk is used up before the next one is asked for."""
+        for chunk in self._merged():
+            self.frames += len(chunk)
+            if self._wanted is not None:
+                chunk = chunk.select(np.flatnonzero(self._wanted(chunk)))
+            if len(chunk):
+                yield chunk
+
+    def _merged(self) -> Iterator[Chunk]:
+        waiting = list(self.capture.files)
+        active: list[_Cursor] = []
+        try:
+            while waiting or active:
+                if not active:
+                    self._open(waiting.pop(0), active)
+                    continue
+                until = min(cursor.end for cursor in active)
+                if waiting and (waiting[0].first_time or 0) <= until:
+                    self._open(waiting.pop(0), active)
+                    continue
+                yield _turn(active, until)
+                for cursor in [one for one in active if one.at == len(one.chunk)]:
+                    self._advance(cursor, active)
+        finally:
+            for cursor in active:
+                cursor.close()
+
+    def _open(self, file: CaptureFile, active: list[_Cursor]) -> None:
+        base = self._base()
+        self.numbering.add(file.path, base)
+        if file.error is not None:
+            self.damage.append(Damage(file.path, file.error, 0))
+            return
+        try:
+            cursor = _Cursor(file, base, self._chunk_bytes)
+        except CaptureError as error:
+            self.damage.append(Damage(file.path, error.message, error.offset))
+            return
+        self._latest = cursor
+        active.append(cursor)
+        self._advance(cursor, active)
+
+    def _base(self) -> int:
+        latest = self._latest
+        if latest is None:
+            return 0
+        # Where files overlap, the one before is not read to its end yet: only a walk tells its frames.
+        count = latest.count if latest.over else index_file(latest.path, _WHOLE).frames
+        return latest.base + count
+
+    def _advance(self, cursor: _Cursor, active: list[_Cursor]) -> None:
+        try:
+            more = cursor.advance()
+        except CaptureError as error:
+            self.damage.append(Damage(cursor.path, error.message, error.offset))
+            more = False
+        if not more:
+            cursor.close()
+            cursor.over = True
+            active.remove(cursor)
+
+
+def _turn(active: Sequence[_Cursor], until: int) -> Chunk:
+    """Take the frames up to a time from all files that are open, in the order of the times so far."""
+    parts: list[Chunk] = []
+    times: list[Array] = []
+    for cursor in active:
+        stop = int(np.searchsorted(cursor.clocks, until, side="right"))
+        if stop > cursor.at:
+            places = np.arange(cursor.at, stop)
+            parts.append(cursor.chunk if len(places) == len(cursor.chunk) else cursor.chunk.select(places))
+            times.append(cursor.clocks[cursor.at : stop])
+            cursor.at = stop
+    if len(parts) == 1:
+        return parts[0]
+    # Files are in order, and the sort is stable: the earlier file first, frames as they stand in it.
+    return joined_chunk(parts).select(np.argsort(np.concatenate(times), kind="stable"))
+
+
+def joined_chunk(parts: Sequence[Chunk]) -> Chunk:
+    """Return frames of several buffers as frames of one; they have no place in a file any more."""
+    size = sum(int(part.captured.sum()) for part in parts)
+    data = bytearray(size + _SLACK)
+    columns: dict[str, list[Array]] = {name: [] for name in ("numbers", "captured", "length", "time")}
+    columns |= {"at": [], "link_type": []}
+    start = 0
+    for part in parts:
+        packed = gather(part.data, part.at, part.captured)
+        total = int(part.captured.sum())
+        data[start : start + total] = packed[:total].data
+        columns["at"].append(start + np.cumsum(part.captured) - part.captured)
+        for name in ("numbers", "captured", "length", "time", "link_type"):
+            columns[name].append(getattr(part, name))
+        start += total
+    made = {name: np.concatenate(arrays) for name, arrays in columns.items()}
+    return Chunk(data, 0, record=made["at"], **made)

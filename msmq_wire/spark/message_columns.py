@@ -1,0 +1,283 @@
+"""The table ``messages``: every record but those of calls, as one wide table of Arrow columns.
+
+The rule kept here: the rows of `read_tables`, with the same ids; headers are columns of the names and fields
+that the registry gives them, and what `message_view` says of a message stands beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
+
+from msmq_wire.capture.index import Array
+from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.capture.tables import OTHER, schema, tables_of
+from msmq_wire.records.record import UNKNOWN_PACKET, Record
+from msmq_wire.records.rpc_packets import TransferBuffer
+from msmq_wire.records.view import message_view
+from msmq_wire.spark.arrow_types import TIME, conform, field, spark_type
+from msmq_wire.spark.capture_reading import Numbering
+from msmq_wire.wire.headers.base_header import BaseHeader
+from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.wire.musts import BitTable
+from msmq_wire.wire.registry import PACKETS
+
+__all__ = ["CALLS", "PLACE", "batches_of", "message_schema", "place_columns"]
+
+CALLS = ("rpc_bind", "rpc_call", "rpc_fault")
+"""The types of records that are rows of the table ``calls``."""
+
+PLACE = [
+    field("capture", pa.string(), "The file; with scope group the folder.", nullable=False),
+    field("path", pa.string(), "The file that completes it."),
+    field("frame_no", pa.int64(), "The frame of that file that completes it, from 1."),
+    field("id", pa.int64(), "Number of the record in its capture.", nullable=False),
+    field("parent", pa.int64(), "Number of the record that carried it."),
+    field("type", pa.string(), "Type of the record.", nullable=False),
+    field("frames", pa.list_(pa.int64()), "Frames that carry it; through all files of a capture."),
+    field("time", TIME, "When the frame that completes it was captured, UTC."),
+    field("time_ns", pa.int64(), "The same in nanoseconds since 1970."),
+    field("src", pa.string(), "Address and port it came from."),
+    field("dst", pa.string(), "Address and port it went to."),
+    field("stream", pa.int64(), "Connection in its capture; null for UDP."),
+    field("offset", pa.int64(), "Bytes of its direction before it.", nullable=False),
+    field("length", pa.int64(), "Captured bytes.", nullable=False),
+]
+"""Where a record was found."""
+
+_SUMMARY = [
+    field("queue", pa.string(), "Format name of the destination."),
+    field("label", pa.string(), "Label of the message."),
+    field("message_class", pa.int64(), "Class of the message."),
+    field("priority", pa.int64(), "Priority, 0 to 7."),
+    field("delivery", pa.string(), "express, recoverable or transactional."),
+    field("sent_time", pa.int64(), "When it was sent, seconds since 1970 by the clock of the sender."),
+    field("message_id", pa.string(), "GUID of the source queue manager and number."),
+    field("body_type", pa.int64(), "Type of the body."),
+    field("body_size", pa.int64(), "Bytes of the body that its header claims."),
+    field("via", pa.string(), "tcp, rpc or http."),
+    field("body", pa.binary(), "The body."),
+]
+_END = [
+    field("missing", pa.int64(), "Bytes of a gap that were not captured, null if unknown."),
+    field("reason", pa.string(), "Why there is a gap, or a file ends."),
+    field("event", pa.string(), "Step of a connection."),
+]
+_RESULT = ("anomalies", "consumed", "remainder", "error")
+_BODY = "message_body"
+# Types whose fields stand in a column of their own; those of the others are headers.
+_OWN = {
+    "ping": "ping",
+    "transfer_buffer": "transfer_buffer",
+    "srmp_message": "srmp",
+    "srmp_receipt": "srmp",
+}
+_WHERE = ("id", "parent", "frames", "time", "src", "dst", "stream", "offset", "length")
+
+
+@cache
+def message_schema() -> Any:
+    """The Arrow schema of the table."""
+    columns: dict[str, Any] = {}
+    for table in (*PACKETS, UNKNOWN_PACKET):
+        if table not in _OWN:
+            for one in _own_fields(table):
+                columns[one.name] = _united(columns.get(one.name), one)
+    for table, name in _OWN.items():
+        members = [pa.field(one.name, spark_type(one.type)) for one in _own_fields(table)]
+        columns[name] = field(name, pa.struct(members), f"What {table} records have.")
+    result = schema("user_message")
+    ends = [result.field(name) for name in _RESULT]
+    ends = [pa.field(one.name, spark_type(one.type), metadata=one.metadata) for one in ends]
+    return pa.schema([*PLACE, *_SUMMARY, *columns.values(), *ends, *_END])
+
+
+def _own_fields(table: str) -> list[Any]:
+    """The columns of a table that say what was decoded."""
+    return [one for one in schema(table) if one.name not in _WHERE and one.name not in _RESULT]
+
+
+def _united(known: Any, one: Any) -> Any:
+    """A column that has the members of both; the body of a message has a column of its own."""
+    kind = spark_type(one.type)
+    if pa.types.is_struct(kind):
+        members = {} if known is None else {member.name: member for member in known.type}
+        for member in kind:
+            if member.name != _BODY:
+                members.setdefault(member.name, member)
+        kind = pa.struct(list(members.values()))
+    return pa.field(one.name, kind, metadata=one.metadata)
+
+
+def batches_of(
+    batch: PacketBatch, numbering: Numbering, *, judge: bool = True, payload: bool = True
+) -> dict[str, Any]:
+    """The rows of a part of a capture: record batches of ``messages`` by table, those of calls apart.
+
+    Without ``payload`` bodies and what else is long are null.
+    """
+    completed = completed_by(batch)
+    records = {record.id: record for record in batch.others}
+    found = {}
+    for table, made in tables_of(batch, judge=judge).items():
+        if table in CALLS:
+            continue
+        found[table] = _wide(table, made, batch.capture, completed, numbering, records, payload)
+    return found
+
+
+def completed_by(batch: PacketBatch) -> Callable[[Array], Array]:
+    """Return what gives the number of the frame that completed each id of a batch, 0 for the end."""
+    ids = np.concatenate((batch.id, np.array([record.id for record in batch.others], np.int64)))
+    frames = np.concatenate((batch.completed, batch.others_completed))
+    order = np.argsort(ids)
+    ids, frames = ids[order], frames[order]
+    return lambda wanted: frames[np.searchsorted(ids, wanted)]
+
+
+def place_columns(
+    made: Any, capture: str, types: Any, completed: Callable[[Array], Array], numbering: Numbering
+) -> list[Any]:
+    """The columns `PLACE` of a record batch of `read_tables`."""
+    count = len(made)
+    frame = completed(made.column("id").to_numpy())
+    frames = made.column("frames")
+    if not frame.all():
+        # The end of the capture completed it: it stands where its last frame is.
+        frame = np.where(frame == 0, _last(frames), frame)
+    place, own = numbering.locate(frame)
+    known = frame > 0
+    paths = pa.array(numbering.paths, pa.string()).take(pa.array(place, mask=~known))
+    if numbering.damaged:
+        damaged = [numbering.damaged.get(id_) for id_ in made.column("id").to_pylist()]
+        paths = pc.coalesce(paths, pa.array(damaged, pa.string()))
+    time = made.column("time")
+    return [
+        pa.repeat(pa.scalar(capture, pa.string()), count),
+        paths,
+        pa.array(own, mask=~known),
+        made.column("id"),
+        made.column("parent"),
+        types,
+        conform(frames, pa.list_(pa.int64())),
+        time.cast(TIME, safe=False),
+        time.cast(pa.int64()),
+        *(made.column(name) for name in ("src", "dst", "stream", "offset", "length")),
+    ]
+
+
+def _last(frames: Any) -> Array:
+    """The last number of each list, 0 for an empty one."""
+    ends = frames.offsets.to_numpy()
+    numbers = np.append(frames.values.to_numpy(), 0)
+    found: Array = np.where(ends[1:] > ends[:-1], numbers[ends[1:] - 1], 0)
+    return found
+
+
+def _wide(
+    table: str,
+    made: Any,
+    capture: str,
+    completed: Callable[[Array], Array],
+    numbering: Numbering,
+    records: dict[int, Record],
+    payload: bool,
+) -> Any:
+    """The rows of one table of `read_tables` as rows of ``messages``."""
+    count = len(made)
+    types = made.column("type") if table == OTHER else pa.array([table] * count, pa.string())
+    columns = dict(
+        zip(
+            [one.name for one in PLACE],
+            place_columns(made, capture, types, completed, numbering),
+            strict=True,
+        )
+    )
+    if table in _OWN:
+        kind = message_schema().field(_OWN[table]).type
+        members = [conform(made.column(one.name), one.type) for one in kind]
+        columns[_OWN[table]] = pa.StructArray.from_arrays(members, fields=list(kind))
+        columns |= {name: made.column(name) for name in _RESULT}
+    else:
+        columns |= {name: made.column(name) for name in made.schema.names if name not in columns}
+        if "user_header" in columns:
+            columns |= _summary(table, made)
+    if table in ("transfer_buffer", "srmp_message", "srmp_receipt"):
+        columns |= _summary_of([records[number] for number in made.column("id").to_pylist()])
+    if not payload:
+        columns = {name: array for name, array in columns.items() if name != "body"}
+    arrays = []
+    for one in message_schema():
+        array = columns.get(one.name)
+        arrays.append(pa.nulls(count, one.type) if array is None else conform(array, one.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=message_schema())
+
+
+def _summary(table: str, made: Any) -> dict[str, Any]:
+    """What `message_view` says, for packets with the headers of a message."""
+    user, properties = made.column("user_header"), made.column("message_properties_header")
+    flags = _member(user, "flags")
+    path = _member(made.column("error"), "path")
+    # Half a name is no name.
+    no_label = pc.fill_null(pc.ends_with(path, "header.label"), False)
+    no_queue = pc.fill_null(pc.starts_with(path, "user_header.destination_queue"), False)
+    transactional, recoverable = _bit(flags, "th"), _bit(flags, "dm")
+    delivery = pc.if_else(transactional, "transactional", pc.if_else(recoverable, "recoverable", "express"))
+    source, number = _member(user, "source_queue_manager"), _member(user, "message_id")
+    size = _member(properties, "message_size")
+    if "compound_message_header" in made.schema.names:
+        compound = made.column("compound_message_header")
+        size = pc.if_else(pc.is_valid(compound), _member(compound, "msg_body_size"), size)
+    priority = pc.bit_wise_and(_member(made.column("base_header"), "flags"), _PRIORITY)
+    return {
+        "queue": _unless(no_queue, _member(_member(user, "destination_queue"), "format_name")),
+        "label": _unless(no_label, _member(properties, "label")),
+        "message_class": _member(properties, "message_class"),
+        "priority": priority,
+        "delivery": delivery,
+        "sent_time": _member(user, "sent_time"),
+        "message_id": pc.binary_join_element_wise(source, number.cast(pa.string()), "\\"),
+        "body_type": _member(properties, "body_type"),
+        "body_size": size,
+        "via": pa.array(["rpc" if table == "message_packet" else "tcp"] * len(made), pa.string()),
+        "body": _member(properties, _BODY),
+    }
+
+
+def _mask(table: BitTable | None, name: str) -> int:
+    return 0 if table is None else table.bits[name].mask
+
+
+_PRIORITY = _mask(BaseHeader.BITS, "pr")
+"""The lowest bits of the word."""
+
+
+def _member(array: Any, name: str) -> Any:
+    return pc.struct_field(array, name)
+
+
+def _bit(flags: Any, name: str) -> Any:
+    return pc.not_equal(pc.bit_wise_and(flags, _mask(UserHeader.BITS, name)), 0)
+
+
+def _unless(mask: Any, array: Any) -> Any:
+    return pc.if_else(mask, pa.scalar(None, array.type), array)
+
+
+def _summary_of(records: Sequence[Record]) -> dict[str, Any]:
+    """What `message_view` says, for messages that calls or HTTP carried."""
+    names = [one.name for one in _SUMMARY if one.name != "body"]
+    rows = [message_view(record, acknowledgments=True) or {} for record in records]
+    columns = {
+        name: pa.array([row.get(name) for row in rows], message_schema().field(name).type) for name in names
+    }
+    return columns | {"body": pa.array([_body(record.packet) for record in records], pa.binary())}
+
+
+def _body(packet: Any) -> bytes | None:
+    return packet.properties.body if isinstance(packet, TransferBuffer) else packet.body

@@ -1,0 +1,21 @@
+"""Arrow schemas as Spark schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructField, StructType
+
+__all__ = ["spark_schema"]
+
+
+def spark_schema(schema: Any) -> StructType:
+    """The Spark schema of an Arrow schema of ours; what a column means is its comment."""
+    found = from_arrow_schema(schema)
+    return StructType(
+        [
+            StructField(one.name, one.dataType, one.nullable, {"comment": arrow.metadata[b"doc"].decode()})
+            for one, arrow in zip(found.fields, schema, strict=True)
+        ]
+    )

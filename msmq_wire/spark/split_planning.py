@@ -1,0 +1,120 @@
+"""Which part of which file a task reads: exact splits, from an index that is kept or made at once.
+
+The rule kept here: an entry of a kept index counts only for the same path, size and time of change.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
+from msgspec.structs import replace
+
+from msmq_wire.capture.splits import FileIndex, Split, index_file
+from msmq_wire.errors import CaptureError, MsmqWireError
+from msmq_wire.spark.arrow_types import array_of, struct_type
+from msmq_wire.spark.captures import CaptureFile, captures_of
+from msmq_wire.spark.read_options import ReadOptions
+
+__all__ = ["INDEX_SCHEMA", "PlacedSplit", "place_splits", "read_index", "update_index", "write_index"]
+
+_INDEX = struct_type(FileIndex)
+INDEX_SCHEMA = pa.schema([*_INDEX, pa.field("split_bytes", pa.int64())])
+"""The Arrow schema of a kept index: a row a file."""
+
+_FILE = "captures.parquet"
+
+Indexed = Mapping[str, FileIndex]
+
+
+class PlacedSplit(msgspec.Struct, frozen=True, kw_only=True):
+    """A split and where it stands in its capture, or what is wrong with the bytes behind the last one.
+
+    ``base`` is what frame numbers of the file are added to for those of the capture.
+    """
+
+    capture: str
+    path: str
+    base: int
+    split: Split | None
+    error: str | None = None
+    error_offset: int = 0
+
+
+def place_splits(files: Sequence[CaptureFile], options: ReadOptions, known: Indexed) -> list[PlacedSplit]:
+    """Place the splits of files in their captures; files that ``known`` lacks are indexed now."""
+    found: list[PlacedSplit] = []
+    for capture in captures_of(files, options.scope):
+        base = 0
+        for file in capture.files:
+            place = PlacedSplit(capture=capture.name, path=file.path, base=base, split=None)
+            if file.error is not None:
+                found.append(replace(place, error=file.error))
+                continue
+            try:
+                index = known.get(file.path) or index_file(file.path, options.split_bytes)
+            except CaptureError as error:
+                found.append(replace(place, error=error.message, error_offset=error.offset))
+                continue
+            found += [replace(place, split=split) for split in index.splits]
+            if index.error is not None:
+                found.append(replace(place, error=index.error, error_offset=index.error_offset or 0))
+            base += index.frames
+    return found
+
+
+def read_index(folder: str, files: Iterable[CaptureFile], split_bytes: int) -> Indexed:
+    """Return what a kept index knows of files as they are now, by path; nothing where there is none."""
+    path = os.path.join(folder, _FILE)
+    if not os.path.exists(path):
+        return {}
+    wanted = {file.path: file for file in files if file.error is None}
+    try:
+        table = pq.read_table(path, schema=INDEX_SCHEMA)
+    except (OSError, pa.ArrowException) as error:
+        raise MsmqWireError(f"{folder} holds no index: {error}") from None
+    found = {}
+    for row in table.to_pylist():
+        file = wanted.get(row["path"])
+        if file is None or (file.size, file.mtime_ns, split_bytes) != (
+            row["size"],
+            row["mtime_ns"],
+            row.pop("split_bytes"),
+        ):
+            continue
+        found[row["path"]] = msgspec.convert(row, FileIndex)
+    return found
+
+
+def update_index(
+    folder: str,
+    files: Sequence[CaptureFile],
+    split_bytes: int,
+    run: Callable[[Sequence[str]], Iterable[FileIndex]],
+) -> int:
+    """Bring a kept index up to date with files: ``run`` walks those that it lacks; return their number."""
+    known = dict(read_index(folder, files, split_bytes))
+    missing = [file.path for file in files if file.error is None and file.path not in known]
+    if missing:
+        known |= {index.path: index for index in run(missing)}
+        write_index(folder, known.values(), split_bytes)
+    return len(missing)
+
+
+def write_index(folder: str, indexes: Iterable[FileIndex], split_bytes: int) -> None:
+    """Replace a kept index at once."""
+    rows = array_of(indexes, _INDEX)
+    columns: list[Any] = [*rows.flatten(), pa.array([split_bytes] * len(rows), pa.int64())]
+    os.makedirs(folder, exist_ok=True)
+    beside = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")
+    try:
+        pq.write_table(pa.Table.from_arrays(columns, schema=INDEX_SCHEMA), beside, compression="zstd")
+        os.replace(beside, os.path.join(folder, _FILE))
+    finally:
+        if os.path.exists(beside):
+            os.unlink(beside)

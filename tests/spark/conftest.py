@@ -1,0 +1,37 @@
+"""One Spark session for all tests here; without Java 17 each of them skips and says so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from msmq_wire.spark.session import session
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session with two cores on this machine."""
+    started = session(master="local[2]", driver_memory="1g")
+    started.conf.set("spark.sql.shuffle.partitions", "2")
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def captures() -> Path:
+    """The folder of the captures that show what can happen."""
+    return Path(__file__).resolve().parents[2] / "fixtures" / "captures"
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path) -> Iterator[None]:
+    """Nothing may be left in the working folder."""
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    yield
+    assert not [path.name for path in tmp_path.iterdir() if path.name in ("spark-warehouse", "metastore_db")]
+    os.chdir(before)
