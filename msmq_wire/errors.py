@@ -10,7 +10,16 @@ __all__ = ["CaptureError", "DecodeError", "EncodeError", "FormatNameError", "Msm
 
 
 class MsmqWireError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose; all of them can be pickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What the subclasses take by name, they keep under that name.
+        values = {name: value for name, value in vars(self).items() if not name.startswith("__")}
+        return (_made, (type(self), values)) if values else (type(self), self.args)
+
+
+def _made(cls: type[MsmqWireError], values: dict[str, Any]) -> MsmqWireError:
+    return cls(**values)
 
 
 class DecodeError(MsmqWireError):

@@ -7,7 +7,8 @@ file gives exactly what `read_capture` gives, and rotated files give what one fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -69,7 +70,8 @@ class _Cursor:
         self.path = file.path
         self.base = base
         self.count = 0
-        self._source = Source(file.path)
+        # As a Path, because the text "-" would be standard input.
+        self._source = Source(Path(file.path))
         self._chunks = self._read(chunk_bytes)
         self.over = False
         self._clock = 0
@@ -159,7 +161,7 @@ class CaptureReading:
                     self._open(waiting.pop(0), active)
                     continue
                 until = min(cursor.end for cursor in active)
-                if waiting and (waiting[0].first_time or 0) <= until:
+                if waiting and (waiting[0].first_time or 0) < until:
                     self._open(waiting.pop(0), active)
                     continue
                 yield _turn(active, until)
@@ -208,8 +210,12 @@ def _turn(active: Sequence[_Cursor], until: int) -> Chunk:
     """Take the frames up to a time from all files that are open, in the order of the times so far."""
     parts: list[Chunk] = []
     times: list[Array] = []
+    side: Literal["left", "right"] = "right"
     for cursor in active:
-        stop = int(np.searchsorted(cursor.clocks, until, side="right"))
+        stop = int(np.searchsorted(cursor.clocks, until, side=side))
+        if cursor.end == until:
+            # Its next chunk may go on at that time, and comes before that time of later files.
+            side = "left"
         if stop > cursor.at:
             places = np.arange(cursor.at, stop)
             parts.append(cursor.chunk if len(places) == len(cursor.chunk) else cursor.chunk.select(places))

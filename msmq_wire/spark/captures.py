@@ -9,7 +9,9 @@ import fnmatch
 import glob
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -108,10 +110,15 @@ def _inside(folder: str, pattern: str | None, recursive: bool) -> Iterator[tuple
 def _file(path: str) -> CaptureFile:
     try:
         found = os.stat(path)
-        if os.path.isdir(path):
-            raise PermissionError(0, "the folder cannot be read")
+        # Opening a pipe would wait for somebody to write to it.
+        reason = None if stat.S_ISREG(found.st_mode) else "it is no file"
+        if reason is None:
+            with open(path, "rb"):
+                pass
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        return CaptureFile(path=path, size=0, mtime_ns=0, error=f"cannot open {path}: {reason}")
+    if reason is not None:
         return CaptureFile(path=path, size=0, mtime_ns=0, error=f"cannot open {path}: {reason}")
     return CaptureFile(path=path, size=found.st_size, mtime_ns=found.st_mtime_ns)
 
@@ -137,8 +144,9 @@ def _dated(file: CaptureFile) -> CaptureFile:
     if file.error is not None:
         return file
     try:
-        first = next(read_frames(file.path), None)
-    except CaptureError as error:
-        # It is said again where it is read; what comes before damage is read there, too.
-        return msgspec.structs.replace(file, error=error.message)
+        # As a Path, because the text "-" would be standard input.
+        first = next(read_frames(Path(file.path)), None)
+    except CaptureError:
+        # What is wrong with it, and where, is said when it is read.
+        return file
     return file if first is None else msgspec.structs.replace(file, first_time=first.time)

@@ -77,6 +77,15 @@ _OWN = {
     "srmp_message": "srmp",
     "srmp_receipt": "srmp",
 }
+# Where the bytes of bodies are.
+_PAYLOADS = (
+    ("body",),
+    ("compound_message_header", "data"),
+    ("transfer_buffer", "properties", "body"),
+    ("srmp", "body"),
+    ("srmp", "parts", "data"),
+    ("srmp", "response", "body"),
+)
 _WHERE = ("id", "parent", "frames", "time", "src", "dst", "stream", "offset", "length")
 
 
@@ -119,7 +128,7 @@ def batches_of(
 ) -> dict[str, Any]:
     """The rows of a part of a capture: record batches of ``messages`` by table, those of calls apart.
 
-    Without ``payload`` bodies and what else is long are null.
+    Without ``payload`` the bytes of bodies are null wherever they stand.
     """
     completed = completed_by(batch)
     records = {record.id: record for record in batch.others}
@@ -209,13 +218,27 @@ def _wide(
             columns |= _summary(table, made)
     if table in ("transfer_buffer", "srmp_message", "srmp_receipt"):
         columns |= _summary_of([records[number] for number in made.column("id").to_pylist()])
+    whole = {
+        one.name: conform(columns[one.name], one.type) if one.name in columns else pa.nulls(count, one.type)
+        for one in message_schema()
+    }
     if not payload:
-        columns = {name: array for name, array in columns.items() if name != "body"}
-    arrays = []
-    for one in message_schema():
-        array = columns.get(one.name)
-        arrays.append(pa.nulls(count, one.type) if array is None else conform(array, one.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=message_schema())
+        for name, *inside in _PAYLOADS:
+            whole[name] = _without(whole[name], inside)
+    return pa.RecordBatch.from_arrays(list(whole.values()), schema=message_schema())
+
+
+def _without(array: Any, names: Sequence[str]) -> Any:
+    """Return an array without the values of the member that ``names`` lead to."""
+    if not names:
+        return pa.nulls(len(array), array.type)
+    mask = array.is_null() if array.null_count else None
+    if pa.types.is_list(array.type):
+        return pa.ListArray.from_arrays(array.offsets, _without(array.values, names), array.type, mask=mask)
+    members = [array.field(index) for index in range(array.type.num_fields)]
+    place = array.type.get_field_index(names[0])
+    members[place] = _without(members[place], names[1:])
+    return pa.StructArray.from_arrays(members, fields=list(array.type), mask=mask)
 
 
 def _summary(table: str, made: Any) -> dict[str, Any]:

@@ -131,7 +131,8 @@ class _Rows:
             self._numbers[name][index] = getattr(plain, name)
         self._numbers["payload_length"][index] = plain.size
         self._protocol[index] = 0
-        six = np.zeros(len(index), np.bool_) if plain.wide is None else plain.wide.any(axis=1)
+        # The highest bit tells IPv6: its addresses may be zero.
+        six: Array = plain.source >> np.uint64(63) != 0
         for place, (endpoint, half) in enumerate(((plain.source, 0), (plain.target, 2))):
             target = (self._src, self._dst)[place]
             four = np.flatnonzero(~six)

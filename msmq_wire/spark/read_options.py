@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TypeAlias, cast, get_args
@@ -49,6 +50,8 @@ OPTIONS: Mapping[str, str] = {
 
 _SUFFIXES = {"k": 10, "m": 20, "g": 30}
 _LARGEST_NUMBER = 1 << 50
+_LARGEST_CHUNK = 1 << 30
+_FRACTION = re.compile(r"([Tt ][0-9]{2}:[0-9]{2}:[0-9]{2})[.,]([0-9]+)")
 
 
 class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +111,7 @@ class _Reader:
             glob=self._given.get("glob"),
             recursive=self._flag("recursive", False),
             split_bytes=self._number("splitBytes", DEFAULT_SPLIT_BYTES, 1),
-            chunk_bytes=self._number("chunkBytes", 1 << 23, 1),
+            chunk_bytes=self._number("chunkBytes", 1 << 23, 1, _LARGEST_CHUNK),
             ports=frozenset(self._port(text) for text in self._list("ports")),
             hosts=tuple(self._host(text) for text in self._list("hosts")),
             since=self._time("since"),
@@ -155,7 +158,7 @@ class _Reader:
             raise MsmqWireError(f"the option {name} is {' or '.join(values)}, not {text}")
         return text
 
-    def _number(self, name: str, default: int, least: int) -> int:
+    def _number(self, name: str, default: int, least: int, most: int = _LARGEST_NUMBER) -> int:
         text = self._given.get(name.lower())
         if text is None:
             return default
@@ -163,8 +166,8 @@ class _Reader:
         shift = _SUFFIXES.get(digits[-1:], 0)
         digits = digits[:-1] if shift else digits
         number = int(digits) << shift if digits.isascii() and digits.isdigit() and len(digits) < 16 else -1
-        if not least <= number <= _LARGEST_NUMBER:
-            raise MsmqWireError(f"the option {name} is a number from {least} on, not {text}")
+        if not least <= number <= most:
+            raise MsmqWireError(f"the option {name} is a number from {least} to {most}, not {text}")
         return number
 
     def _seconds(self, name: str, default: float) -> float:
@@ -195,14 +198,20 @@ class _Reader:
         text = self._given.get(name)
         if text is None:
             return None
+        # Nanoseconds, which datetime does not have.
+        fraction = _FRACTION.search(text)
         try:
-            time = datetime.fromisoformat(text.strip())
+            time = datetime.fromisoformat(_FRACTION.sub(r"\1", text, count=1).strip())
         except ValueError:
             raise MsmqWireError(f"the option {name} is a time as 2026-01-31T12:00:00Z, not {text}") from None
         if time.tzinfo is None:
             time = time.replace(tzinfo=UTC)
         since = time - datetime(1970, 1, 1, tzinfo=UTC)
-        return (since.days * 86400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
+        nanoseconds = (since.days * 86400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
+        if fraction is not None:
+            nanoseconds += int(fraction[2][:9].ljust(9, "0"))
+        # No frame has a time that 64 bits do not hold.
+        return max(-1 << 63, min(nanoseconds, (1 << 63) - 1))
 
 
 def _local(path: str) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.splits import clocks, read_split
+from msmq_wire.capture.splits import Split, clocks, read_split
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.call_columns import call_batches, call_schema
 from msmq_wire.spark.capture_reading import CaptureReading, Numbering
@@ -159,6 +159,9 @@ class MsmqMessages(_Source):
     def reader(self, schema: StructType) -> DataSourceReader:
         return MessageReader(self.read_options)
 
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return _landed_reader(MessageReader(self.read_options), self.read_options)
+
 
 class MsmqCalls(_Source):
     """``spark.read.format("msmq-calls")``: RPC calls and the messages in them, see `call_schema`."""
@@ -172,6 +175,16 @@ class MsmqCalls(_Source):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return CallReader(self.read_options)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return _landed_reader(CallReader(self.read_options), self.read_options)
+
+
+def _landed_reader(records: RecordReader, options: ReadOptions) -> DataSourceStreamReader:
+    # Not above: it stands on what is here.
+    from msmq_wire.spark.streaming import LandedReader
+
+    return LandedReader(options, records.columns)
 
 
 def _files(options: ReadOptions) -> Sequence[CaptureFile]:
@@ -228,9 +241,19 @@ def read_packets(one: PlacedSplit, options: ReadOptions) -> Iterator[Any]:
             raise CaptureError(f"{one.path}: {reason}", offset=one.error_offset)
         yield error_batch(one.capture, one.path, reason, one.error_offset)
         return
+    try:
+        yield from _frames_of(one, one.split, options)
+    except CaptureError as error:
+        # It changed, or went away, after it was planned.
+        if options.on_error == "fail":
+            raise
+        yield error_batch(one.capture, one.path, error.message, error.offset)
+
+
+def _frames_of(one: PlacedSplit, split: Split, options: ReadOptions) -> Iterator[Any]:
     wanted = FrameFilter(options) if options.selects else None
-    clock = one.split.clock
-    for chunk in read_split(one.split, options.chunk_bytes):
+    clock = split.clock
+    for chunk in read_split(split, options.chunk_bytes):
         times = clocks(chunk, clock)
         clock = int(times[-1])
         if wanted is not None:

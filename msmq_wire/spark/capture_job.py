@@ -1,0 +1,141 @@
+"""What one task of the job does: a capture in, the files of all its tables out.
+
+The rule kept here: every table of a capture comes from one pass over it, so their rows have the same ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
+
+from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.findings.judge import Judge
+from msmq_wire.spark.call_columns import call_batches
+from msmq_wire.spark.capture_reading import Damage, Numbering
+from msmq_wire.spark.captures import Capture
+from msmq_wire.spark.ledger import Entry, capture_key
+from msmq_wire.spark.message_columns import batches_of
+from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.sources import open_capture
+from msmq_wire.spark.story_columns import anomaly_rows, error_rows, finding_rows, life_rows, session_rows
+from msmq_wire.spark.table_files import TableWriter, WrittenFile
+from msmq_wire.spark.table_schemas import STORIES
+
+__all__ = ["JobPlan", "decode_capture", "rows_of", "write_records", "write_story"]
+
+_NO_MESSAGE = ("tcp_stream", "error")
+"""Records that are no rows of ``messages``: sessions and errors tell them."""
+
+
+class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run does with each capture: options, the tables to fill, where, and the name of the run.
+
+    ``key`` stands for everything that changes the rows.
+    """
+
+    output: str
+    options: ReadOptions
+    tables: tuple[str, ...]
+    run: str
+    key: str
+
+    @property
+    def tells_stories(self) -> bool:
+        """Whether sessions, lives or findings are wanted: these need every record, in order."""
+        return bool(set(STORIES) & set(self.tables))
+
+
+def decode_capture(capture: Capture, plan: JobPlan) -> Entry:
+    """Write the tables of one capture, hidden; return its entry in the ledger."""
+    reading = open_capture(capture, plan.options)
+    judge = Judge() if plan.tells_stories else None
+    findings: list[Any] = []
+    with TableWriter(plan.output, capture_key(capture.name), plan.tables) as writer:
+        for batch in reading:
+            write_records(writer, batch, reading.numbering, plan.options)
+            if judge is not None:
+                for record in batch.records():
+                    findings += judge.feed(record)
+        if judge is not None:
+            write_story(writer, judge, findings, capture.name)
+    finder = reading.finder
+    return entry_of(
+        capture,
+        plan,
+        writer.files,
+        frames=reading.frames,
+        understood=finder.understood,
+        skipped=dict(finder.skipped),
+        notices=dict(finder.notices),
+        more={} if judge is None else dict(judge.more),
+        damage=reading.damage,
+    )
+
+
+def entry_of(
+    capture: Capture,
+    plan: JobPlan,
+    files: Sequence[WrittenFile],
+    *,
+    damage: Iterable[Damage] = (),
+    more: dict[str, int] | None = None,
+    **counts: Any,
+) -> Entry:
+    """The entry of a capture whose rows are in ``files``."""
+    return Entry(
+        capture=capture.name,
+        sources=capture.files,
+        options=plan.key,
+        run=plan.run,
+        files=tuple(files),
+        rows=rows_of(files),
+        more=more or {},
+        damage=tuple(f"{one.path}: {one.reason}" for one in damage),
+        **counts,
+    )
+
+
+def rows_of(files: Iterable[WrittenFile]) -> dict[str, int]:
+    """How many rows files hold, by table."""
+    rows: dict[str, int] = {}
+    for file in files:
+        rows[file.table] = rows.get(file.table, 0) + file.rows
+    return rows
+
+
+def write_records(
+    writer: TableWriter, batch: PacketBatch, numbering: Numbering, options: ReadOptions
+) -> None:
+    """Write the rows that a part of a capture gives to messages, calls, anomalies and errors."""
+    for rows in batches_of(batch, numbering, payload=options.payload).values():
+        _write(writer, "messages", rows)
+    for rows in call_batches(batch, numbering):
+        _write(writer, "calls", rows)
+
+
+def _write(writer: TableWriter, table: str, rows: Any) -> None:
+    told_elsewhere = pc.is_in(rows.column("type"), pa.array(_NO_MESSAGE))
+    writer.write(table, rows.filter(pc.invert(told_elsewhere)))
+    if writer.wants("anomalies"):
+        writer.write("anomalies", anomaly_rows(rows))
+    if writer.wants("errors"):
+        writer.write("errors", error_rows(rows))
+
+
+def write_story(writer: TableWriter, judge: Judge, findings: list[Any], capture: str) -> None:
+    """Write what is told once all records of a capture were judged; ``findings`` are those so far."""
+    findings = [*findings, *judge.finish()]
+    story = judge.story
+    assert story is not None
+    for table, batches in (
+        ("sessions", session_rows(story, capture)),
+        ("lives", life_rows(story, capture)),
+        ("findings", finding_rows(findings, capture)),
+    ):
+        if writer.wants(table):
+            for batch in batches:
+                writer.write(table, batch)

@@ -1,0 +1,237 @@
+"""Captures whose connections cross files, or that are too large for one task: frames, shuffled by hosts.
+
+All frames between two hosts go to one task, which takes them in the order of the capture and has one such
+conversation open at a time. That is what fragments, connections and handles of calls have in common, so a
+task can do what `CaptureReading` does, in the memory that `PacketFinder` bounds.
+
+The rule kept here: the order of rows is made, never assumed, and a frame that comes twice counts once. Ids
+are not counted, since nobody sees all records: they are made of the frame that completes a record, so they
+come in the same order as those of `read_capture` and are the same in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
+from msgspec.structs import replace
+
+from msmq_wire.capture.chunks import ChunkDecoder
+from msmq_wire.capture.harvest import batch_of
+from msmq_wire.capture.index import Array, Chunk
+from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.record import Record
+from msmq_wire.rpc.security import Negotiator
+
+__all__ = ["FRAME_COLUMNS", "Conversations"]
+
+FRAME_COLUMNS = (
+    "capture",
+    "conversation",
+    "clock",
+    "number",
+    "time_ns",
+    "link_type",
+    "length",
+    "frame",
+    "path",
+    "offset",
+    "error",
+)
+"""The columns of ``packets`` that conversations are decoded from, in the order of the sort."""
+
+_SLACK = 64
+_ORDINAL = 20
+_AT_END = 1 << 61
+"""Set in the ids of what the end of the capture completes: they come last."""
+_BEGINS = frozenset(("syn", "syn_ack", "start_midstream"))
+
+
+class _Conversation:
+    """The frames between two hosts of one capture."""
+
+    def __init__(self, capture: str, ports: frozenset[int], negotiator: Negotiator | None) -> None:
+        self.capture = capture
+        self.finder = PacketFinder(capture=capture, ports=ports, streams=True, negotiator=negotiator)
+        self._chunks = ChunkDecoder(self.finder)
+        self._first_frames: dict[int, int] = {}
+        self._last = 0
+        self._ended = 0
+        self.frames = 0
+
+    def take(self, chunk: Chunk) -> PacketBatch | None:
+        """Take frames that follow those before."""
+        self._last = int(chunk.numbers[-1])
+        self.frames += len(chunk)
+        batch = self._chunks.take(chunk, self.capture)
+        return self._renumbered(batch) if len(batch) or batch.others else None
+
+    def finish(self) -> PacketBatch | None:
+        """Return what was left open."""
+        items = list(self.finder.finish())
+        return self._renumbered(batch_of(self.capture, items)) if items else None
+
+    def _renumbered(self, batch: PacketBatch) -> PacketBatch:
+        """Give ids and streams that mean the same in all conversations of the capture."""
+        for record in batch.others:
+            if record.type == "tcp_stream" and record.event in _BEGINS and record.stream is not None:
+                self._first_frames.setdefault(record.stream, record.frames[-1])
+        own = np.concatenate((batch.id, np.array([record.id for record in batch.others], np.int64)))
+        completed = np.concatenate((batch.completed, batch.others_completed))
+        order = np.argsort(own)
+        made = np.empty(len(own), np.int64)
+        made[order] = self._ids(completed[order], batch, own[order])
+        ids = dict(zip(own.tolist(), made.tolist(), strict=True))
+        streams = batch.stream.copy()
+        for stream in np.unique(streams).tolist():
+            if stream >= 0:
+                streams[batch.stream == stream] = self._stream(stream)
+        return replace(
+            batch,
+            id=made[: len(batch)],
+            stream=streams,
+            others=tuple(self._renamed(record, ids) for record in batch.others),
+        )
+
+    def _ids(self, completed: Array, batch: PacketBatch, own: Array) -> Array:
+        """Ids for items in order: the frame that completed each, and its place among those of that frame."""
+        count = len(completed)
+        place = np.arange(count)
+        if not completed.all():
+            # All of this batch comes with the end, each where its last frame is.
+            last = {record.id: max(record.frames, default=self._last) for record in batch.others}
+            last |= {int(id_): max(batch.frames(index)) for index, id_ in enumerate(batch.id)}
+            frames = np.array([last[int(id_)] for id_ in own], np.int64)
+            place += self._ended
+            self._ended += count
+            found: Array = frames << _ORDINAL | place | _AT_END
+            return found
+        starts = np.flatnonzero(np.append(True, completed[1:] != completed[:-1]))
+        ordinal = place - np.repeat(starts, np.diff(np.append(starts, count)))
+        found = completed << _ORDINAL | ordinal
+        return found
+
+    def _stream(self, stream: int) -> int:
+        return self._first_frames.get(stream, stream)
+
+    def _renamed(self, record: Record, ids: Mapping[int, int]) -> Record:
+        return replace(
+            record,
+            id=ids[record.id],
+            parent=None if record.parent is None else ids[record.parent],
+            stream=None if record.stream is None else self._stream(record.stream),
+        )
+
+
+class Conversations:
+    """Decodes sorted frames; ``counts`` says of each capture what was read, and what is broken."""
+
+    def __init__(self, ports: frozenset[int], negotiator: Negotiator | None) -> None:
+        self._ports = ports
+        self._negotiator = negotiator
+        self._open: _Conversation | None = None
+        self._place: tuple[str, int] | None = None
+        self._latest = 0
+        self.counts: dict[str, dict[str, Any]] = {}
+
+    def decode(self, batches: Iterable[Any]) -> Iterator[PacketBatch]:
+        """Yield what frames complete; ``batches`` have `FRAME_COLUMNS`, sorted by the first four."""
+        for batch in batches:
+            broken = pc.is_valid(batch.column("error"))
+            if pc.any(broken).as_py():
+                self._note(batch.filter(broken))
+                batch = batch.filter(pc.invert(broken))
+            for capture, conversation, rows in _runs(batch):
+                if (capture, conversation) != self._place:
+                    yield from self._close()
+                    self._place = (capture, conversation)
+                    self._open = _Conversation(capture, self._ports, self._negotiator)
+                    self._latest = -1
+                yield from self._take(rows)
+        yield from self._close()
+
+    def _take(self, rows: Any) -> Iterator[PacketBatch]:
+        assert self._open is not None
+        numbers = rows.column("number").to_numpy()
+        # Equal frames are neighbours after the sort, whatever brought them twice.
+        new = np.append(numbers[:1] != self._latest, numbers[1:] != numbers[:-1])
+        self._latest = int(numbers[-1])
+        chunk = _chunk(rows)
+        if not new.all():
+            chunk = chunk.select(np.flatnonzero(new))
+        if len(chunk):
+            found = self._open.take(chunk)
+            if found is not None:
+                yield found
+
+    def _close(self) -> Iterator[PacketBatch]:
+        if self._open is None:
+            return
+        found = self._open.finish()
+        if found is not None:
+            yield found
+        self._count(self._open)
+        self._open = None
+
+    def _note(self, rows: Any) -> None:
+        names = ("capture", "path", "error", "offset")
+        for capture, *damage in zip(*(rows.column(name).to_pylist() for name in names), strict=True):
+            told = self._counts(capture)["damage"]
+            # A file that is read twice is broken once.
+            if tuple(damage) not in told:
+                told.append(tuple(damage))
+
+    def _counts(self, capture: str) -> dict[str, Any]:
+        nothing = {"frames": 0, "understood": 0, "skipped": {}, "notices": {}, "damage": []}
+        return self.counts.setdefault(capture, nothing)
+
+    def _count(self, conversation: _Conversation) -> None:
+        finder = conversation.finder
+        counts = self._counts(conversation.capture)
+        counts["frames"] += conversation.frames
+        counts["understood"] += finder.understood
+        for name, counter in (("skipped", finder.skipped), ("notices", finder.notices)):
+            for reason, count in counter.items():
+                counts[name][reason] = counts[name].get(reason, 0) + count
+
+
+def _runs(batch: Any) -> Iterator[tuple[str, int, Any]]:
+    """The parts of a batch that belong to one conversation each."""
+    if not len(batch):
+        return
+    captures = batch.column("capture").dictionary_encode()
+    names, places = captures.dictionary.to_pylist(), captures.indices.to_numpy()
+    conversation = batch.column("conversation").to_numpy()
+    changes = (places[1:] != places[:-1]) | (conversation[1:] != conversation[:-1])
+    starts = [0, *(np.flatnonzero(changes) + 1).tolist(), len(batch)]
+    for start, stop in pairwise(starts):
+        yield names[places[start]], int(conversation[start]), batch.slice(start, stop - start)
+
+
+def _chunk(rows: Any) -> Chunk:
+    """The frames of rows as a chunk."""
+    frames = rows.column("frame")
+    _, offsets, data = frames.buffers()
+    width = np.int64 if pa.types.is_large_binary(frames.type) else np.int32
+    ends = np.frombuffer(offsets, width)[frames.offset : frames.offset + len(frames) + 1].astype(np.int64)
+    start, stop = int(ends[0]), int(ends[-1])
+    buffer = bytearray(stop - start + _SLACK)
+    if data is not None:
+        buffer[: stop - start] = memoryview(data)[start:stop]
+    at = ends[:-1] - start
+    return Chunk(
+        buffer,
+        0,
+        rows.column("number").to_numpy(),
+        record=at,
+        at=at,
+        captured=ends[1:] - ends[:-1],
+        length=rows.column("length").to_numpy(),
+        time=pc.fill_null(rows.column("time_ns"), 0).to_numpy(),
+        link_type=rows.column("link_type").to_numpy(),
+    )

@@ -1,0 +1,236 @@
+"""The job for captures of several files: two shuffles, by hosts to decode, by capture to judge.
+
+The rule kept here: as in `msmq_wire.spark.capture_job`, with frames that come from anywhere. Frames with the
+same hosts are decoded by one task; everything of a capture is judged by one task, in the order of ids.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+from msgspec.structs import replace
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from msmq_wire.findings.judge import Judge
+from msmq_wire.spark.capture_job import JobPlan, entry_of, write_records, write_story
+from msmq_wire.spark.capture_reading import Damage, Numbering
+from msmq_wire.spark.captures import Capture
+from msmq_wire.spark.conversations import FRAME_COLUMNS, Conversations
+from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of
+from msmq_wire.spark.keys import negotiator_of
+from msmq_wire.spark.ledger import Entry, capture_key
+from msmq_wire.spark.packet_columns import PACKET_SCHEMA
+from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.sources import bundles, read_packets
+from msmq_wire.spark.spark_schema import spark_schema
+from msmq_wire.spark.split_planning import Indexed, PlacedSplit, place_splits
+from msmq_wire.spark.story_columns import damage_rows
+from msmq_wire.spark.table_files import TableWriter, WrittenFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["decode_groups", "frames_of", "sorted_frames"]
+
+_ITEMS = pa.schema([pa.field("capture", pa.string()), *ITEM_FIELDS])
+_FIRST = -1
+"""The id of a row that says what a task wrote: it comes before all records."""
+_TASK_BYTES = 128 << 20
+"""Bytes of captures for each task that decodes."""
+
+
+class _Written(NamedTuple):
+    """What a task did for a capture."""
+
+    files: list[WrittenFile]
+    counts: dict[str, Any]
+
+
+def frames_of(spark: SparkSession, splits: Sequence[PlacedSplit], options: ReadOptions) -> DataFrame:
+    """The frames of splits, as ``msmq-packets`` gives them with all their bytes and without payloads."""
+    sizes = [0 if one.split is None else one.split.end - one.split.start for one in splits]
+    parts = bundles(splits, sizes, options.split_bytes)
+    rows = spark.sparkContext.parallelize(parts, max(1, len(parts))).map(_pickled)
+    named = spark.createDataFrame(rows, "splits binary")
+    read = partial(_read_frames, options=replace(options, frame=True, payload=False))
+    return named.mapInArrow(read, spark_schema(PACKET_SCHEMA))
+
+
+def _pickled(splits: Sequence[PlacedSplit]) -> tuple[bytearray]:
+    return (bytearray(pickle.dumps(splits)),)
+
+
+def _read_frames(batches: Iterable[Any], options: ReadOptions) -> Iterator[Any]:
+    for batch in batches:
+        for pickled in batch.column("splits").to_pylist():
+            for split in pickle.loads(pickled):
+                yield from read_packets(split, options)
+
+
+def sorted_frames(frames: DataFrame, tasks: int) -> DataFrame:
+    """Bring what two hosts said to each other to one of ``tasks`` tasks, in the order of the capture.
+
+    ``frames`` are rows of ``msmq-packets`` with the option ``frame``, in any order, some of them twice.
+    """
+    carried = frames.where("conversation is not null or error is not null")
+    placed = carried.selectExpr(
+        *(
+            "coalesce(conversation, 0) as conversation" if name == "conversation" else name
+            for name in FRAME_COLUMNS
+        )
+    )
+    return placed.repartition(tasks, "capture", "conversation").sortWithinPartitions(*FRAME_COLUMNS[:4])
+
+
+def decode_groups(
+    spark: SparkSession,
+    captures: Sequence[Capture],
+    plan: JobPlan,
+    known: Indexed,
+    *,
+    frames: DataFrame | None = None,
+    tasks: int | None = None,
+) -> list[Entry]:
+    """Decode captures together; return their entries.
+
+    ``frames`` are those of the captures; by default they are read from their files. ``tasks`` is how many
+    tasks decode, by default one for each 128 MiB and at least one for each core.
+    """
+    splits = [split for capture in captures for split in place_splits(capture.files, plan.options, known)]
+    numberings = _numberings(splits)
+    damage: dict[str, list[Damage]] = {capture.name: [] for capture in captures}
+    for one in splits:
+        if one.error is not None:
+            damage[one.capture].append(Damage(one.path, one.error, one.error_offset))
+    if frames is None:
+        frames = frames_of(spark, [one for one in splits if one.split is not None], plan.options)
+    size = sum(capture.size for capture in captures)
+    tasks = tasks or max(spark.sparkContext.defaultParallelism, size // _TASK_BYTES + 1)
+    decode = partial(_decode, plan=plan, numberings=numberings)
+    items = sorted_frames(frames, tasks).mapInArrow(decode, from_arrow_schema(_ITEMS))
+    if plan.tells_stories:
+        judged = items.repartition(min(len(captures), tasks), "capture").sortWithinPartitions("capture", "id")
+        items = judged.mapInArrow(partial(_judge, plan=plan), from_arrow_schema(_ITEMS))
+    found: dict[str, list[_Written]] = {}
+    for row in items.select("capture", "record").collect():
+        found.setdefault(row.capture, []).append(pickle.loads(row.record))
+    return [_entry(capture, plan, found.get(capture.name, []), damage[capture.name]) for capture in captures]
+
+
+def _numberings(splits: Iterable[PlacedSplit]) -> dict[str, Numbering]:
+    found: dict[str, Numbering] = {}
+    for one in splits:
+        numbering = found.setdefault(one.capture, Numbering())
+        if not numbering.paths or numbering.paths[-1] != one.path:
+            numbering.add(one.path, one.base)
+    return found
+
+
+def _decode(batches: Iterable[Any], plan: JobPlan, numberings: Mapping[str, Numbering]) -> Iterator[Any]:
+    """Write what frames complete; give the records on, and say what was written for each capture."""
+    conversations = Conversations(plan.options.ports, negotiator_of(plan.options))
+    writer: TableWriter | None = None
+    capture = ""
+    for batch in conversations.decode(batches):
+        if writer is None or batch.capture != capture:
+            if writer is not None:
+                yield _said(capture, writer.close(), {})
+            capture = batch.capture
+            writer = TableWriter(plan.output, capture_key(capture), plan.tables)
+        write_records(writer, batch, numberings[capture], plan.options)
+        if plan.tells_stories:
+            yield _items(capture, item_columns(batch), len(batch) + len(batch.others))
+    if writer is not None:
+        yield _said(capture, writer.close(), {})
+    for name, counts in conversations.counts.items():
+        yield _said(name, [], counts)
+
+
+def _items(capture: str, columns: dict[str, Any], count: int) -> Any:
+    columns["capture"] = pa.repeat(pa.scalar(capture, pa.string()), count)
+    return pa.RecordBatch.from_arrays([columns[one.name] for one in _ITEMS], schema=_ITEMS)
+
+
+def _said(capture: str, files: list[WrittenFile], counts: dict[str, Any]) -> Any:
+    record = pickle.dumps(_Written(files, counts))
+    row = {"capture": capture, "id": _FIRST, "record": record}
+    return pa.RecordBatch.from_pylist([row], schema=_ITEMS)
+
+
+def _judge(batches: Iterable[Any], plan: JobPlan) -> Iterator[Any]:
+    """Judge records in the order of their ids; hand on what was said of the files before."""
+    judging: _Judging | None = None
+    for batch in batches:
+        for name, rows in _runs(batch):
+            if judging is None or judging.capture != name:
+                if judging is not None:
+                    yield judging.finish()
+                judging = _Judging(name, plan)
+            said = rows.column("id").to_numpy() == _FIRST
+            if said.any():
+                yield rows.filter(pa.array(said))
+                rows = rows.filter(pa.array(~said))
+            judging.take(rows)
+    if judging is not None:
+        yield judging.finish()
+
+
+class _Judging:
+    """The judge of one capture."""
+
+    def __init__(self, capture: str, plan: JobPlan) -> None:
+        self.capture = capture
+        self._plan = plan
+        self._judge = Judge()
+        self._findings: list[Any] = []
+
+    def take(self, rows: Any) -> None:
+        for record in items_of(rows, self.capture):
+            self._findings += self._judge.feed(record)
+
+    def finish(self) -> Any:
+        """Write what is told; return the row that says so."""
+        with TableWriter(self._plan.output, capture_key(self.capture), self._plan.tables) as writer:
+            write_story(writer, self._judge, self._findings, self.capture)
+        return _said(self.capture, writer.files, {"more": dict(self._judge.more)})
+
+
+def _runs(batch: Any) -> Iterator[tuple[str, Any]]:
+    """The parts of a batch of one capture each."""
+    names = batch.column("capture").to_pylist()
+    start = 0
+    for stop in range(1, len(names) + 1):
+        if stop == len(names) or names[stop] != names[start]:
+            yield names[start], batch.slice(start, stop - start)
+            start = stop
+
+
+def _entry(capture: Capture, plan: JobPlan, found: Sequence[_Written], damage: list[Damage]) -> Entry:
+    """Put together what all tasks did for a capture; the rows of its damage are written here."""
+    damage = [*damage, *(Damage(*one) for written in found for one in written.counts.get("damage", ()))]
+    files = [file for written in found for file in written.files]
+    with TableWriter(plan.output, capture_key(capture.name), plan.tables) as writer:
+        writer.write("errors", damage_rows(capture.name, damage))
+    skipped: Counter[str] = Counter()
+    notices: Counter[str] = Counter()
+    more: Counter[str] = Counter()
+    for written in found:
+        skipped.update(written.counts.get("skipped", {}))
+        notices.update(written.counts.get("notices", {}))
+        more.update(written.counts.get("more", {}))
+    return entry_of(
+        capture,
+        plan,
+        [*files, *writer.files],
+        frames=sum(written.counts.get("frames", 0) for written in found),
+        understood=sum(written.counts.get("understood", 0) for written in found),
+        skipped=dict(skipped),
+        notices=dict(notices),
+        more=dict(more),
+        damage=damage,
+    )
