@@ -61,7 +61,6 @@ class _Conversation:
         self._chunks = ChunkDecoder(self.finder)
         self._first_frames: dict[int, int] = {}
         self._last = 0
-        self._ended = 0
         self.frames = 0
 
     def take(self, chunk: Chunk) -> PacketBatch | None:
@@ -85,7 +84,7 @@ class _Conversation:
         completed = np.concatenate((batch.completed, batch.others_completed))
         order = np.argsort(own)
         made = np.empty(len(own), np.int64)
-        made[order] = self._ids(completed[order], batch, own[order])
+        made[order] = self._ids(completed[order])
         ids = dict(zip(own.tolist(), made.tolist(), strict=True))
         streams = batch.stream.copy()
         for stream in np.unique(streams).tolist():
@@ -98,18 +97,13 @@ class _Conversation:
             others=tuple(self._renamed(record, ids) for record in batch.others),
         )
 
-    def _ids(self, completed: Array, batch: PacketBatch, own: Array) -> Array:
+    def _ids(self, completed: Array) -> Array:
         """Ids for items in order: the frame that completed each, and its place among those of that frame."""
         count = len(completed)
         place = np.arange(count)
         if not completed.all():
-            # All of this batch comes with the end, each where its last frame is.
-            last = {record.id: max(record.frames, default=self._last) for record in batch.others}
-            last |= {int(id_): max(batch.frames(index)) for index, id_ in enumerate(batch.id)}
-            frames = np.array([last[int(id_)] for id_ in own], np.int64)
-            place += self._ended
-            self._ended += count
-            found: Array = frames << _ORDINAL | place | _AT_END
+            # All of this batch comes with the end, and stays together.
+            found: Array = self._last << _ORDINAL | place | _AT_END
             return found
         starts = np.flatnonzero(np.append(True, completed[1:] != completed[:-1]))
         ordinal = place - np.repeat(starts, np.diff(np.append(starts, count)))
