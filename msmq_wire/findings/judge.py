@@ -7,13 +7,13 @@ the whole story at the end; a rule that sees the same again and again is told so
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
 from msmq_wire.records.record import Record
-from msmq_wire.sessions import Follower, Story
+from msmq_wire.sessions import Follower, MessageLife, Story
 
 __all__ = ["MOST_OF_A_RULE", "Judge", "judge"]
 
@@ -37,9 +37,18 @@ class Judge:
 
     ``rules`` are those to run, all by default. ``more`` counts findings that were not given, by rule; a rule
     of severity info is not asked again. ``story`` are the sessions and messages, once finished.
+
+    ``messages`` bounds the messages that are followed; those that go before the end are judged as they stand
+    then, and given to ``leave``.
     """
 
-    def __init__(self, rules: Mapping[str, Rule] = RULES) -> None:
+    def __init__(
+        self,
+        rules: Mapping[str, Rule] = RULES,
+        *,
+        messages: int = 1 << 20,
+        leave: Callable[[MessageLife], None] | None = None,
+    ) -> None:
         self._rules = list(rules.values())
         over_records = [rule for rule in self._rules if rule.over == "record"]
         self._of_any = [rule for rule in over_records if not rule.types and not rule.codes]
@@ -50,7 +59,10 @@ class Judge:
                 self._by_code.setdefault(code, []).append(rule)
             for type_ in () if rule.codes else rule.types:
                 self._by_type.setdefault(type_, []).append(rule)
-        self._follower = Follower()
+        self._of_lives = [rule for rule in self._rules if rule.over == "life"]
+        self._follower = Follower(messages=messages, leave=self._left)
+        self._leave = leave
+        self._of_the_gone: list[Finding] = []
         self._given: Counter[str] = Counter()
         self.more: Counter[str] = Counter()
         self._started: set[int] = set()
@@ -78,7 +90,11 @@ class Judge:
             elif record.type == "gap" and record.missing != 0:
                 self._lossy.add(record.stream)
         before, self._held = self._held, record
-        return [] if before is None else self._judge(before)
+        found = [] if before is None else self._judge(before)
+        if self._of_the_gone:
+            found += self._of_the_gone
+            self._of_the_gone = []
+        return found
 
     def finish(self) -> list[Finding]:
         """Judge the last record, then sessions, messages and the whole story."""
@@ -94,6 +110,13 @@ class Judge:
                     for one in rule.check(item, self):
                         self._give(rule, one, found)
         return found
+
+    def _left(self, life: MessageLife) -> None:
+        for rule in self._of_lives:
+            for one in rule.check(life, self):
+                self._give(rule, one, self._of_the_gone)
+        if self._leave is not None:
+            self._leave(life)
 
     def _judge(self, record: Record) -> list[Finding]:
         rules = [*self._of_any, *self._by_type.get(record.type, ())]

@@ -7,6 +7,7 @@ The rule kept here: evidence is kept as it was seen, with its frames; what it co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Literal, overload
 
 import msgspec
@@ -30,6 +31,8 @@ from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["LifeTracker", "Lives", "is_acknowledgment"]
 
+_GO_TOGETHER = 64
+"""The part of all messages that goes at once."""
 _MAX_MESSAGES = 1 << 20
 _MAX_HISTORY = 64
 """Entries of one kind that are kept for one message."""
@@ -81,12 +84,18 @@ class Lives(Sequence[MessageLife]):
 
 
 class LifeTracker:
-    """Keeps what is seen of messages: the latest 1,048,576 of them, ``left_out`` counts the others."""
+    """Keeps what is seen of messages: at most ``most`` of them, the latest; ``left_out`` counts the others.
 
-    def __init__(self, most: int = _MAX_MESSAGES) -> None:
+    ``leave`` is told of each that goes.
+    """
+
+    def __init__(
+        self, most: int = _MAX_MESSAGES, leave: Callable[[FollowedMessage], None] | None = None
+    ) -> None:
         self.reader = MessageReader()
         self.messages: dict[bytes | str, FollowedMessage] = {}
         self._most = most
+        self._leave = leave
         self._sends: dict[tuple[str, int], bytes] = {}
         self.left_out = 0
 
@@ -299,8 +308,12 @@ class LifeTracker:
     def _keep(self, message: FollowedMessage) -> FollowedMessage:
         self.messages[message.key] = message
         if len(self.messages) > self._most:
-            del self.messages[next(iter(self.messages))]
-            self.left_out += 1
+            # Some at a time: the first key of a dict is the slower to find the more went before it.
+            for key in list(islice(self.messages, self._most // _GO_TOGETHER + 1)):
+                gone = self.messages.pop(key)
+                self.left_out += 1
+                if self._leave is not None:
+                    self._leave(gone)
         return message
 
 

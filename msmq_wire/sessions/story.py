@@ -5,7 +5,7 @@ The rule kept here: every record is looked at once, in order, and by whom it con
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -65,14 +65,17 @@ class Follower:
     """Takes records in order of their ids; ``finish`` gives the `Story`. Nothing is raised on any record.
 
     ``messages`` bounds the messages that are kept one by one, at some 500 bytes each; of sessions and opened
-    queues 65,536 are kept, of remote reads 131,072, of transactional sequences 65,536.
+    queues 65,536 are kept, of remote reads 131,072, of transactional sequences 65,536. ``leave`` is given the
+    life of each message that is kept no longer, as it stands then; it is not in the `Story`.
     """
 
-    def __init__(self, *, messages: int = 1 << 20) -> None:
+    def __init__(
+        self, *, messages: int = 1 << 20, leave: Callable[[MessageLife], None] | None = None
+    ) -> None:
         self._sessions = SessionTracker()
         self._transactions = TransactionTracker()
         self._reads = ReadTracker()
-        self._lives = LifeTracker(messages)
+        self._lives = LifeTracker(messages, None if leave is None else lambda gone: leave(self._tell(gone)))
         self._first: int | None = None
         self._last: int | None = None
 
@@ -146,25 +149,25 @@ class Follower:
         if message.message_class and message.via == "rpc":
             self._lives.acknowledgment(message, record, moment_of(record))
 
+    def _tell(self, message: FollowedMessage) -> MessageLife:
+        return life_of(message, self._transactions.ordered(message.stream, message.place), self._last)
+
     def finish(self) -> Story:
         """Tell the story; the follower is used up."""
         reads, queues = self._reads.finish()
         sessions, streams = self._sessions.finish(), self._transactions.finish()
-        transactions, last = self._transactions, self._last
-
-        def tell(message: FollowedMessage) -> MessageLife:
-            return life_of(message, transactions.ordered(message.stream, message.place), last)
+        transactions = self._transactions
 
         return Story(
             sessions=sessions,
             streams=streams,
             reads=reads,
             queues=queues,
-            lives=Lives(self._lives.messages, tell),
+            lives=Lives(self._lives.messages, self._tell),
             pings=self._sessions.pings.exchanges(),
             strays=tuple(transactions.strays),
             first=self._first,
-            last=last,
+            last=self._last,
             left_out=LeftOut(
                 sessions=self._sessions.left_out,
                 streams=transactions.left_out,

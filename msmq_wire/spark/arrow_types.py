@@ -6,7 +6,7 @@ first batch only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["TIME", "array_of", "conform", "field", "spark_type", "struct_type", "timestamps"]
+__all__ = ["TIME", "array_of", "conform", "field", "nulls", "spark_type", "struct_type"]
 
 TIME = pa.timestamp("us", "UTC")
 """Times as Spark has them; nanoseconds stand beside them."""
@@ -53,7 +53,7 @@ def conform(array: Any, kind: Any) -> Any:
         children = [
             conform(array.field(have[one.name]), one.type)
             if one.name in have
-            else pa.nulls(len(array), one.type)
+            else nulls(len(array), one.type)
             for one in kind
         ]
         mask = array.is_null() if array.null_count else None
@@ -66,9 +66,23 @@ def conform(array: Any, kind: Any) -> Any:
     return array.cast(kind)
 
 
-def timestamps(nanoseconds: Any) -> Any:
-    """An int64 array of ns since 1970 as times of Spark, cut to microseconds; nulls stay."""
-    return nanoseconds.cast(pa.timestamp("ns", "UTC")).cast(TIME, safe=False)
+_NULLS = 1 << 17
+_ZEROS = pa.py_buffer(bytes(8 * (_NULLS + 1)))
+
+
+def nulls(count: int, kind: Any) -> Any:
+    """Nulls of any type. A wide table has hundreds of columns of them: all share one buffer of zeros."""
+    return _nulls(kind).slice(0, count) if count <= _NULLS else pa.nulls(count, kind)
+
+
+@cache
+def _nulls(kind: Any, count: int = _NULLS) -> Any:
+    if pa.types.is_struct(kind):
+        children = [_nulls(one.type, count) for one in kind]
+        return pa.Array.from_buffers(kind, count, [_ZEROS], count, children=children)
+    if pa.types.is_list(kind):
+        return pa.Array.from_buffers(kind, count, [_ZEROS] * 2, count, children=[_nulls(kind.value_type, 0)])
+    return pa.Array.from_buffers(kind, count, [_ZEROS] * kind.num_buffers, count)
 
 
 # Rows of values that msgspec declares.
@@ -150,7 +164,3 @@ def _text(value: Any) -> str | None:
         return value
     return value.text if isinstance(value, WcharText) else str(value)
 
-
-def columns_of(rows: Sequence[dict[str, Any]], schema: Any) -> Any:
-    """A record batch of rows that are dicts; keys that a row lacks are null."""
-    return pa.RecordBatch.from_pylist(list(rows), schema=schema)

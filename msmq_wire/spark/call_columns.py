@@ -23,7 +23,7 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import message_view
 from msmq_wire.rpc.hresults import describe
-from msmq_wire.spark.arrow_types import conform, field, spark_type
+from msmq_wire.spark.arrow_types import conform, field, nulls, spark_type
 from msmq_wire.spark.capture_reading import Numbering
 from msmq_wire.spark.message_columns import CALLS, PLACE, completed_by, place_columns
 
@@ -111,7 +111,7 @@ def _wide(
         members = [conform(made.column(one.name), one.type) for one in kind]
         columns[table] = pa.StructArray.from_arrays(members, fields=list(kind))
     arrays = [
-        conform(columns[one.name], one.type) if one.name in columns else pa.nulls(count, one.type)
+        conform(columns[one.name], one.type) if one.name in columns else nulls(count, one.type)
         for one in schema
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -13,7 +13,10 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.findings import Finding
 from msmq_wire.findings.judge import Judge
+from msmq_wire.records.record import Record
+from msmq_wire.sessions import MessageLife
 from msmq_wire.spark.call_columns import call_batches
 from msmq_wire.spark.capture_reading import Damage, Numbering
 from msmq_wire.spark.captures import Capture
@@ -25,8 +28,10 @@ from msmq_wire.spark.story_columns import anomaly_rows, error_rows, finding_rows
 from msmq_wire.spark.table_files import TableWriter, WrittenFile
 from msmq_wire.spark.table_schemas import STORIES
 
-__all__ = ["JobPlan", "decode_capture", "rows_of", "write_records", "write_story"]
+__all__ = ["JobPlan", "StoryTeller", "decode_capture", "entry_of", "rows_of", "write_records"]
 
+_TOGETHER = 4096
+"""Lives that are written at a time."""
 _NO_MESSAGE = ("tcp_stream", "error")
 """Records that are no rows of ``messages``: sessions and errors tell them."""
 
@@ -52,16 +57,14 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
 def decode_capture(capture: Capture, plan: JobPlan) -> Entry:
     """Write the tables of one capture, hidden; return its entry in the ledger."""
     reading = open_capture(capture, plan.options)
-    judge = Judge() if plan.tells_stories else None
-    findings: list[Any] = []
     with TableWriter(plan.output, capture_key(capture.name), plan.tables) as writer:
+        teller = StoryTeller(writer, capture.name, plan) if plan.tells_stories else None
         for batch in reading:
             write_records(writer, batch, reading.numbering, plan.options)
-            if judge is not None:
-                for record in batch.records():
-                    findings += judge.feed(record)
-        if judge is not None:
-            write_story(writer, judge, findings, capture.name)
+            if teller is not None:
+                teller.take(batch.records())
+        if teller is not None:
+            teller.finish()
     finder = reading.finder
     return entry_of(
         capture,
@@ -71,7 +74,7 @@ def decode_capture(capture: Capture, plan: JobPlan) -> Entry:
         understood=finder.understood,
         skipped=dict(finder.skipped),
         notices=dict(finder.notices),
-        more={} if judge is None else dict(judge.more),
+        more={} if teller is None else teller.more,
         damage=reading.damage,
     )
 
@@ -126,16 +129,48 @@ def _write(writer: TableWriter, table: str, rows: Any) -> None:
         writer.write("errors", error_rows(rows))
 
 
-def write_story(writer: TableWriter, judge: Judge, findings: list[Any], capture: str) -> None:
-    """Write what is told once all records of a capture were judged; ``findings`` are those so far."""
-    findings = [*findings, *judge.finish()]
-    story = judge.story
-    assert story is not None
-    for table, batches in (
-        ("sessions", session_rows(story, capture)),
-        ("lives", life_rows(story, capture)),
-        ("findings", finding_rows(findings, capture)),
-    ):
-        if writer.wants(table):
+class StoryTeller:
+    """Judges the records of one capture in order, and writes sessions, lives and findings.
+
+    ``more`` counts what was not written, by rule for findings.
+    """
+
+    def __init__(self, writer: TableWriter, capture: str, plan: JobPlan) -> None:
+        self._writer = writer
+        self._capture = capture
+        self._judge = Judge(messages=plan.options.followed, leave=self._leave)
+        self._findings: list[Finding] = []
+        self._gone: list[MessageLife] = []
+        self.more: dict[str, int] = {}
+
+    def take(self, records: Iterable[Record]) -> None:
+        """Take the next records."""
+        for record in records:
+            self._findings += self._judge.feed(record)
+
+    def _leave(self, life: MessageLife) -> None:
+        self._gone.append(life)
+        if len(self._gone) >= _TOGETHER:
+            self._write_gone()
+
+    def _write_gone(self) -> None:
+        self._write("lives", life_rows(self._gone, self._capture))
+        self._gone = []
+
+    def finish(self) -> None:
+        """Write what is told once all records were judged."""
+        self._findings += self._judge.finish()
+        story = self._judge.story
+        assert story is not None
+        self._write_gone()
+        self._write("sessions", session_rows(story.sessions, self._capture))
+        self._write("lives", life_rows(story.lives, self._capture))
+        self._write("findings", finding_rows(self._findings, self._capture))
+        self.more = dict(self._judge.more)
+        if story.left_out.sessions:
+            self.more["sessions"] = story.left_out.sessions
+
+    def _write(self, table: str, batches: Iterable[Any]) -> None:
+        if self._writer.wants(table):
             for batch in batches:
-                writer.write(table, batch)
+                self._writer.write(table, batch)

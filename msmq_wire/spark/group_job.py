@@ -16,8 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from msmq_wire.findings.judge import Judge
-from msmq_wire.spark.capture_job import JobPlan, entry_of, write_records, write_story
+from msmq_wire.spark.capture_job import JobPlan, StoryTeller, entry_of, write_records
 from msmq_wire.spark.capture_reading import Damage, Numbering
 from msmq_wire.spark.captures import Capture
 from msmq_wire.spark.conversations import FRAME_COLUMNS, Conversations
@@ -185,19 +184,16 @@ class _Judging:
 
     def __init__(self, capture: str, plan: JobPlan) -> None:
         self.capture = capture
-        self._plan = plan
-        self._judge = Judge()
-        self._findings: list[Any] = []
+        self._writer = TableWriter(plan.output, capture_key(capture), plan.tables)
+        self._teller = StoryTeller(self._writer, capture, plan)
 
     def take(self, rows: Any) -> None:
-        for record in items_of(rows, self.capture):
-            self._findings += self._judge.feed(record)
+        self._teller.take(items_of(rows, self.capture))
 
     def finish(self) -> Any:
         """Write what is told; return the row that says so."""
-        with TableWriter(self._plan.output, capture_key(self.capture), self._plan.tables) as writer:
-            write_story(writer, self._judge, self._findings, self.capture)
-        return _said(self.capture, writer.files, {"more": dict(self._judge.more)})
+        self._teller.finish()
+        return _said(self.capture, self._writer.close(), {"more": self._teller.more})
 
 
 def _runs(batch: Any) -> Iterator[tuple[str, Any]]:

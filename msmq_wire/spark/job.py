@@ -227,6 +227,7 @@ _DECIDES = (
     "scope",
     "payload",
     "frame",
+    "followed",
     "nt_password_file",
     "nt_hash_file",
     "keytabs",

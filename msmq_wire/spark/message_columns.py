@@ -20,7 +20,7 @@ from msmq_wire.capture.tables import OTHER, schema, tables_of
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.view import message_view
-from msmq_wire.spark.arrow_types import TIME, conform, field, spark_type
+from msmq_wire.spark.arrow_types import TIME, conform, field, nulls, spark_type
 from msmq_wire.spark.capture_reading import Numbering
 from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -219,7 +219,7 @@ def _wide(
     if table in ("transfer_buffer", "srmp_message", "srmp_receipt"):
         columns |= _summary_of([records[number] for number in made.column("id").to_pylist()])
     whole = {
-        one.name: conform(columns[one.name], one.type) if one.name in columns else pa.nulls(count, one.type)
+        one.name: conform(columns[one.name], one.type) if one.name in columns else nulls(count, one.type)
         for one in message_schema()
     }
     if not payload:

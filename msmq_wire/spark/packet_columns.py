@@ -20,7 +20,7 @@ from msmq_wire.capture.plain import PlainFrames, read_plain
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.spark.arrow_types import TIME, field
+from msmq_wire.spark.arrow_types import TIME, field, nulls
 
 __all__ = ["PACKET_SCHEMA", "error_batch", "packet_batch"]
 
@@ -97,7 +97,7 @@ def packet_batch(
     arrays = []
     for one in PACKET_SCHEMA:
         array = columns[one.name]
-        arrays.append(pa.nulls(count, one.type) if array is None else array)
+        arrays.append(nulls(count, one.type) if array is None else array)
     return pa.RecordBatch.from_arrays(arrays, schema=PACKET_SCHEMA)
 
 

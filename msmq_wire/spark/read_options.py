@@ -17,6 +17,8 @@ from msmq_wire.spark.captures import Scope
 __all__ = ["DEFAULT_SPLIT_BYTES", "OPTIONS", "Network", "OnError", "ReadOptions"]
 
 DEFAULT_SPLIT_BYTES = 64 << 20
+DEFAULT_CHUNK_BYTES = 1 << 21
+"""Smaller than what `read_batches` takes: a worker has the columns of a chunk several times over."""
 
 OnError: TypeAlias = str
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -38,6 +40,7 @@ OPTIONS: Mapping[str, str] = {
     "onError": "quarantine: files that cannot be read give rows that say so; fail: they end the query.",
     "index": "A folder with an index of splits, see `msmq_wire.spark.index_captures`.",
     "chunkBytes": "Bytes of a capture that are decoded together.",
+    "followed": "Messages followed at a time; of more, the oldest are told as they stand then.",
     "ntPasswordFile": "A file with a password a line that open sealed calls (NTLM).",
     "ntHashFile": "A file with an NT hash a line.",
     "keytab": "Keytabs with keys of servers that open sealed calls (Kerberos), separated by commas.",
@@ -61,7 +64,7 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     glob: str | None = None
     recursive: bool = False
     split_bytes: int = DEFAULT_SPLIT_BYTES
-    chunk_bytes: int = 1 << 23
+    chunk_bytes: int = DEFAULT_CHUNK_BYTES
     ports: frozenset[int] = frozenset()
     hosts: tuple[str, ...] = ()
     since: int | None = None
@@ -72,6 +75,7 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     frame: bool = False
     on_error: OnError = "quarantine"
     index: str | None = None
+    followed: int = 1 << 17
     nt_password_file: str | None = None
     nt_hash_file: str | None = None
     keytabs: tuple[str, ...] = ()
@@ -122,6 +126,7 @@ class _Reader:
             frame=self._flag("frame", False),
             on_error=self._one_of("onError", "quarantine", ("fail", "quarantine")),
             index=self._given.get("index"),
+            followed=self._number("followed", 1 << 17, 1),
             nt_password_file=self._given.get("ntpasswordfile"),
             nt_hash_file=self._given.get("nthashfile"),
             keytabs=tuple(self._list("keytab")),

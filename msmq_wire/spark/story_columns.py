@@ -9,7 +9,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.findings import Finding
-from msmq_wire.sessions import Moment, Story
+from msmq_wire.sessions import MessageLife, Moment, Session
 from msmq_wire.spark.arrow_types import array_of
 from msmq_wire.spark.capture_reading import Damage
 from msmq_wire.spark.table_schemas import table_schemas
@@ -64,14 +64,14 @@ def damage_rows(capture: str, damage: Iterable[Damage]) -> Any:
     return pa.RecordBatch.from_pylist(rows, schema=table_schemas()["errors"])
 
 
-def session_rows(story: Story, capture: str) -> Iterator[Any]:
-    """The sessions of a story."""
-    yield from _told("sessions", story.sessions, capture)
+def session_rows(sessions: Iterable[Session], capture: str) -> Iterator[Any]:
+    """The sessions of one capture."""
+    yield from _told("sessions", sessions, capture)
 
 
-def life_rows(story: Story, capture: str) -> Iterator[Any]:
-    """The messages of a story and what became of them."""
-    yield from _told("lives", story.lives, capture)
+def life_rows(lives: Iterable[MessageLife], capture: str) -> Iterator[Any]:
+    """The messages of one capture and what became of them."""
+    yield from _told("lives", lives, capture)
 
 
 def finding_rows(findings: Iterable[Finding], capture: str) -> Iterator[Any]:

@@ -28,8 +28,8 @@ NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 """The partition of rows without a time."""
 
 _MICROSECONDS = 86_400_000_000
-_ROWS = 1 << 15
-_BYTES = 1 << 25
+_ROWS = 1 << 14
+_BYTES = 1 << 23
 _MOST_OPEN = 32
 """Files that one task holds open: captures seldom span more days."""
 
