@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import capture_groups, codec_groups, rpc_groups, scaling
+from benchmarks import capture_groups, codec_groups, rpc_groups, scaling, spark_groups
 from benchmarks.capture_groups import Part
 from benchmarks.codec_groups import Sizes
 from benchmarks.measure import BUSY, Neighbours, Result, pin
@@ -21,7 +21,7 @@ from benchmarks.report import document, page_with, table_text
 from benchmarks.traffic import Written, disordered, in_order, write
 from benchmarks.workload import MIX_CYCLE, messages, mixed
 
-_PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+_DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 Shape = tuple[int, Callable[[Iterable[bytes]], Iterator[bytes]]]
 _CAPTURES: dict[str, Shape] = {
@@ -100,13 +100,20 @@ def _captures(plan: _Plan, folder: Path) -> Iterator[list[Result]]:
         yield capture_groups.run(group, captures, plan.rounds)
 
 
+def _calls(plan: _Plan, folder: Path) -> Iterator[list[Result]]:
+    yield rpc_groups.run(folder, stubs=plan.stubs, calls=plan.stubs // 5, rounds=plan.rounds)
+
+
 def _measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     plan = _QUICK if options.quick else _FULL
     pinned = pin() is not None
     neighbours = Neighbours()
     results: list[Result] = []
-    calls = [rpc_groups.run(folder, stubs=plan.stubs, calls=plan.stubs // 5, rounds=plan.rounds)]
-    for found in itertools.chain(_codec(plan), _captures(plan, folder), calls):
+    if options.spark:
+        groups: Iterator[list[Result]] = iter([spark_groups.run(folder, plan.frames * 2, plan.rounds)])
+    else:
+        groups = itertools.chain(_codec(plan), _captures(plan, folder), _calls(plan, folder))
+    for found in groups:
         results += found
         for group in dict.fromkeys(result.group for result in found):
             print(table_text(found, group), flush=True)
@@ -116,8 +123,9 @@ def _measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
             f"\nwarning: others kept {busy:.2f} cores busy: take ratios with care and rates not at all",
             file=sys.stderr,
         )
-    grown = scaling.run(folder) if options.scale else []
-    return document(results, grown, pinned=pinned, busy=busy, quick=options.quick)
+    grown = scaling.run(folder) if options.scale and not options.spark else []
+    jobs = list(spark_groups.grow(folder)) if options.scale and options.spark else []
+    return document(results, grown, jobs, pinned=pinned, busy=busy, quick=options.quick)
 
 
 def _arguments() -> argparse.Namespace:
@@ -126,12 +134,17 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer messages and rounds: about a minute")
     parser.add_argument("--check", action="store_true", help="see that all agree, measure nothing")
     parser.add_argument("--scale", action="store_true", help="captures of 1 and 5 million frames, too: 3 GB")
+    parser.add_argument(
+        "--spark", action="store_true", help="the Spark job instead of the rest; needs Java 17"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to FILE")
-    parser.add_argument("--docs", action="store_true", help="write the tables into docs/performance.md")
+    parser.add_argument("--docs", action="store_true", help="write the tables into docs/")
     parser.add_argument(
         "--from", dest="given", type=Path, metavar="FILE", help="for --docs: a run written before"
     )
     options = parser.parse_args()
+    if options.spark and options.check:
+        parser.error("--check compares the others: leave --spark out")
     if options.given is not None and not options.docs:
         parser.error("--from needs --docs")
     return options
@@ -144,9 +157,10 @@ def main() -> int:
     else:
         with tempfile.TemporaryDirectory(prefix="msmq-wire-") as name:
             folder = Path(name)
-            if not _check(folder):
-                return 1
-            print("all contestants agree", flush=True)
+            if not options.spark:
+                if not _check(folder):
+                    return 1
+                print("all contestants agree", flush=True)
             if options.check:
                 return 0
             found = _measured(options, folder)
@@ -156,8 +170,10 @@ def main() -> int:
     if options.json is not None:
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     if options.docs:
-        _PAGE.write_text(page_with(_PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
-        print(f"figures written into {_PAGE.name}")
+        of_spark = {result["group"] for result in found["results"]} == {"spark"}
+        page = _DOCS / ("spark-performance.md" if of_spark else "performance.md")
+        page.write_text(page_with(page.read_text(encoding="utf-8"), found), encoding="utf-8")
+        print(f"figures written into {page.name}")
     return 0
 
 

@@ -43,6 +43,8 @@ __all__ = [
     "check",
     "find_tshark",
     "run",
+    "scapy_payloads",
+    "tshark_ek",
 ]
 
 TSHARK_FIELDS = "tshark -T fields -e tcp.payload"
@@ -99,8 +101,13 @@ def _tshark_fields(path: Path) -> Payloads:
         yield bytes.fromhex(line)
 
 
+def tshark_ek(path: Path) -> list[str]:
+    """The command that prints a capture as JSON for Elasticsearch."""
+    return _tshark(_EK, path)
+
+
 def _tshark_ek(path: Path) -> Payloads:
-    done = subprocess.run(_tshark(_EK, path), capture_output=True, text=True, check=True)
+    done = subprocess.run(tshark_ek(path), capture_output=True, text=True, check=True)
     for line in done.stdout.splitlines():
         layers = json.loads(line).get("layers")
         if layers is not None:
@@ -113,7 +120,8 @@ def _pyshark(path: Path) -> Payloads:
             yield bytes.fromhex(getattr(packet.tcp, "payload", "").replace(":", ""))
 
 
-def _scapy(path: Path) -> Payloads:
+def scapy_payloads(path: Path) -> Payloads:
+    """What the TCP segments of a capture carry, read by scapy."""
     with PcapReader(str(path)) as reader:
         for packet in reader:
             tcp = packet[TCP]
@@ -172,7 +180,7 @@ def check(folder: Path, packets: list[bytes], frames: Callable[[list[bytes]], It
     written = write(folder / "check.pcap", made)
     path = written.path
     payloads = [payload for frame in made if (payload := frame[54:])]
-    carried: dict[str, list[bytes]] = {SCAPY: _full(_scapy(path)), DPKT: _full(_dpkt(path))}
+    carried: dict[str, list[bytes]] = {SCAPY: _full(scapy_payloads(path)), DPKT: _full(_dpkt(path))}
     if find_tshark() is not None:
         carried[TSHARK_FIELDS] = _full(_tshark_fields(path))
         carried[TSHARK_EK] = _full(_tshark_ek(path))
@@ -199,7 +207,7 @@ def _facts_of_tables(path: Path) -> Iterator[Facts]:
 def run(suffix: str, part: Part, rounds: int) -> list[Result]:
     """Measure the group ``capture_<suffix>``; the start of a program counts."""
     contestants = [
-        Contestant(SCAPY, partial(_count, _scapy, part.tenth)),
+        Contestant(SCAPY, partial(_count, scapy_payloads, part.tenth)),
         Contestant(DPKT, partial(_count, _dpkt, part.whole)),
         Contestant(ROWS, partial(_rows, part)),
         Contestant(BATCHES, partial(_batches, part)),

@@ -18,8 +18,10 @@ import msgspec
 from benchmarks import capture_groups as capture
 from benchmarks import codec_groups as codec
 from benchmarks import rpc_groups as rpc
+from benchmarks import spark_groups as spark
 from benchmarks.measure import Result, ratio_of
 from benchmarks.scaling import Scaling
+from benchmarks.spark_groups import Growth
 from docs.generators.markers import code, filled, table
 
 __all__ = ["GROUPS", "document", "page_with", "ratios", "table_text"]
@@ -37,6 +39,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "ndr_ndr64": ("R_StartReceive reply with 4,096 bytes of body, NDR64", rpc.SCAPY_RPC),
     "pdu_small": ("Small remote read calls of a capture", rpc.SCAPY_SESSION),
     "capture_reordered": ("Capture, segments cut anywhere, late and twice", capture.TSHARK_FIELDS),
+    "spark": ("Captures to tables, Spark with two cores", spark.TSHARK_SPARK),
 }
 """Title and baseline of every group."""
 
@@ -74,6 +77,12 @@ _PDU_RATIOS = {
     "pdu_vs_scapy": (rpc.READ_CAPTURE, rpc.SCAPY_SESSION),
     "pdu_association_vs_scapy": (rpc.ASSOCIATION, rpc.SCAPY_SESSION),
 }
+_SPARK_RATIOS = {
+    "spark_parquet_vs_tshark_ek_spark": (spark.JOB, spark.TSHARK_SPARK),
+    "spark_source_vs_tshark_ek_spark": (spark.SOURCE, spark.TSHARK_SPARK),
+    "spark_parquet_vs_cli": (spark.JOB, spark.CLI),
+    "spark_parquet_vs_scapy": (spark.JOB, spark.SCAPY),
+}
 _DISTRIBUTIONS = (
     "msmq-wire",
     "construct",
@@ -84,15 +93,19 @@ _DISTRIBUTIONS = (
     "numpy",
     "pyarrow",
     "pyshark",
+    "pyspark",
     "scapy",
     "scapy-rpc",
 )
 
 
-def ratios(results: Sequence[Result], scaling: Sequence[Scaling] = ()) -> dict[str, float]:
+def ratios(
+    results: Sequence[Result], scaling: Sequence[Scaling] = (), jobs: Sequence[Growth] = ()
+) -> dict[str, float]:
     """Medians of the ratios of the rounds: how many times as fast the first of a name is as the second.
 
-    ``scaling_<work>_5m_vs_1m`` is the cost of a frame in the largest capture over that in the smallest.
+    ``scaling_<work>_5m_vs_1m`` is the cost of a frame in the largest capture over that in the smallest,
+    ``spark_growth_<files>_vs_1`` the cost of a byte of so many files over that of one.
     """
     found: dict[str, float] = {}
     for prefix, suffixes, pairs in (
@@ -101,15 +114,19 @@ def ratios(results: Sequence[Result], scaling: Sequence[Scaling] = ()) -> dict[s
         ("capture", _CAPTURE_SUFFIXES, _CAPTURE_RATIOS),
         ("ndr", _NDR_SUFFIXES, _NDR_RATIOS),
         ("pdu", {"small": ""}, _PDU_RATIOS),
+        ("spark", {"": ""}, _SPARK_RATIOS),
     ):
         for group, suffix in suffixes.items():
             for name, (contestant, baseline) in pairs.items():
-                each = ratio_of(results, f"{prefix}_{group}", contestant, baseline)
+                each = ratio_of(results, f"{prefix}_{group}".rstrip("_"), contestant, baseline)
                 if each:
                     found[name + suffix] = statistics.median(each)
     for work in {each.work for each in scaling}:
         costs = {each.frames: each.nanoseconds for each in scaling if each.work == work}
         found[f"scaling_{work}_5m_vs_1m"] = costs[max(costs)] / costs[min(costs)]
+    for each_job in jobs[1:]:
+        of_one = jobs[0].seconds / jobs[0].bytes
+        found[f"spark_growth_{each_job.files}_vs_1"] = each_job.seconds / each_job.bytes / of_one
     return found
 
 
@@ -138,7 +155,13 @@ def _versions() -> dict[str, str]:
 
 
 def document(
-    results: Sequence[Result], scaling: Sequence[Scaling], *, pinned: bool, busy: float | None, quick: bool
+    results: Sequence[Result],
+    scaling: Sequence[Scaling],
+    jobs: Sequence[Growth] = (),
+    *,
+    pinned: bool,
+    busy: float | None,
+    quick: bool,
 ) -> dict[str, Any]:
     """The run as one object, as ``--json`` writes it; ``busy`` are the cores that others used."""
     return {
@@ -154,7 +177,8 @@ def document(
         "versions": _versions(),
         "results": msgspec.to_builtins(results),
         "scaling": msgspec.to_builtins(scaling),
-        "ratios": ratios(results, scaling),
+        "jobs": msgspec.to_builtins(jobs),
+        "ratios": ratios(results, scaling, jobs),
     }
 
 
@@ -182,6 +206,7 @@ _CODEC_COLUMNS = {"": "600 bytes", "_4k": "4,096 bytes", "_mixed": "mixed"}
 _NDR_COLUMNS = {"": "NDR", "_ndr64": "NDR64"}
 _OF_CALLS = ("ndr_", "pdu_")
 _OF_CAPTURES = ("capture_", "scaling_")
+_OF_SPARK = ("spark_",)
 _CAPTURE_COLUMNS = {
     "": "4,096 bytes in segments",
     "_600": "600 bytes, one in a segment",
@@ -217,16 +242,37 @@ def _blocks(found: dict[str, Any]) -> Iterator[str]:
     ratios = found["ratios"]
     captures = {name: value for name, value in ratios.items() if name.startswith(_OF_CAPTURES)}
     calls = {name: value for name, value in ratios.items() if name.startswith(_OF_CALLS)}
-    codecs = {name: value for name, value in ratios.items() if name not in captures | calls}
-    yield _ratio_table(codecs, _CODEC_COLUMNS)
-    yield _ratio_table(captures, _CAPTURE_COLUMNS)
-    yield _ratio_table(calls, _NDR_COLUMNS)
+    jobs = {name: value for name, value in ratios.items() if name.startswith(_OF_SPARK)}
+    codecs = {name: value for name, value in ratios.items() if name not in captures | calls | jobs}
+    for some, columns in (
+        (codecs, _CODEC_COLUMNS),
+        (captures, _CAPTURE_COLUMNS),
+        (calls, _NDR_COLUMNS),
+        (jobs, {"": "times"}),
+    ):
+        if some:
+            yield _ratio_table(some, columns)
     for group, (title, baseline) in GROUPS.items():
         if any(result.group == group for result in results):
             unit = next(result.unit for result in results if result.group == group)
             yield f"### {title}"
             head = ("Contestant", unit, "lowest", "highest", f"Ratio to {baseline}", "lowest to highest")
             yield table(head, _rows(results, group))
+    if found.get("jobs"):
+        yield "### Growth of the job"
+        grown = msgspec.convert(found["jobs"], list[Growth])
+        yield table(
+            ("Files", "MB", "Seconds", "MB/s"),
+            [
+                (
+                    str(one.files),
+                    f"{one.bytes / 1e6:,.0f}",
+                    f"{one.seconds:,.1f}",
+                    f"{one.bytes / 1e6 / one.seconds:,.0f}",
+                )
+                for one in grown
+            ],
+        )
     if scaling:
         yield "### Growth"
         yield table(

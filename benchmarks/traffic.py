@@ -108,14 +108,14 @@ class Written(msgspec.Struct, frozen=True):
     payload: int
 
 
-def write(path: Path, frames: Iterable[bytes]) -> Written:
-    """Write a pcap file with nanoseconds; the frames come 20 microseconds apart."""
+def write(path: Path, frames: Iterable[bytes], *, after: int = 0) -> Written:
+    """Write a pcap file with nanoseconds; the frames come 20 microseconds apart, ``after`` so many others."""
     pack = struct.Struct("<IIII").pack
     parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 18, 1)]
     held = count = payload = 0
     with path.open("wb") as file:
         for frame in frames:
-            seconds, nanoseconds = divmod(_START + count * _BETWEEN_FRAMES, 1_000_000_000)
+            seconds, nanoseconds = divmod(_START + (after + count) * _BETWEEN_FRAMES, 1_000_000_000)
             size = len(frame)
             parts += (pack(seconds, nanoseconds, size, size), frame)
             held += size

@@ -28,8 +28,12 @@ NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 """The partition of rows without a time."""
 
 _MICROSECONDS = 86_400_000_000
-_ROWS = 1 << 14
-_BYTES = 1 << 23
+_ROWS = 1 << 15
+_BYTES = 1 << 24
+_GROUPS = 64
+"""Row groups of one file: what Parquet keeps of them stays in memory until the file is closed."""
+_JUDGED = ("capture", "path", "type", "time", "time_ns", "src", "dst", "queue", "message_id", "rule", "code")
+"""The columns whose least and largest value stand in the files, so that queries can leave groups out."""
 _MOST_OPEN = 32
 """Files that one task holds open: captures seldom span more days."""
 
@@ -58,6 +62,12 @@ class _Part:
         self._path = os.path.join(output, self.folder, HIDDEN + self.name)
         self._schema = table_schemas()[table]
         self._writer: Any = None
+        self._groups = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether rows should go to another file."""
+        return self._groups >= _GROUPS
 
     def add(self, batch: Any) -> None:
         self._waiting.append(batch)
@@ -71,9 +81,14 @@ class _Part:
             return
         if self._writer is None:
             self._writer = pq.ParquetWriter(
-                self._path, self._schema, compression="zstd", use_dictionary=_repeated(self._schema)
+                self._path,
+                self._schema,
+                compression="zstd",
+                use_dictionary=_repeated(self._schema),
+                write_statistics=[name for name in _JUDGED if name in self._schema.names],
             )
         self._writer.write_table(pa.Table.from_batches(self._waiting, self._schema))
+        self._groups += 1
         self.rows += self._waiting_rows
         self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
 
@@ -140,6 +155,9 @@ class TableWriter:
     def _part(self, table: str, day: int | None) -> _Part:
         name = NO_DAY if day is None else _date(day)
         part = self._open.get((table, name))
+        if part is not None and part.is_full:
+            self.files.append(self._open.pop((table, name)).close())
+            part = None
         if part is None:
             if len(self._open) >= _MOST_OPEN:
                 oldest = next(iter(self._open))

@@ -1,0 +1,150 @@
+"""Captures to Parquet: ours on Spark beside tshark and Spark, our command line, and scapy.
+
+All Spark contestants share one session with two cores, whose start does not count; what a job costs does.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from pyspark.sql import SparkSession
+
+from benchmarks.capture_groups import find_tshark, scapy_payloads, tshark_ek
+from benchmarks.measure import Contestant, Result, all_cores, measure
+from benchmarks.traffic import Written, in_order, write
+from benchmarks.workload import messages
+from msmq_wire.spark.job import run_job
+from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.session import session
+
+__all__ = ["CLI", "JOB", "SCAPY", "SOURCE", "TSHARK_SPARK", "Growth", "grow", "run"]
+
+JOB = "msmq-wire spark run, messages"
+SOURCE = 'spark.read.format("msmq-messages") to Parquet'
+TSHARK_SPARK = "tshark -T ek, two at a time, then Spark JSON to Parquet"
+CLI = "msmq-wire messages --format jsonl, one process"
+SCAPY = "scapy PcapReader, TCP payloads only"
+
+_FILES = 4
+_SIZE = 4096
+_FRAMES_OF_ONE = 4.5
+"""Frames for one message of that size: three segments, and an acknowledgment for every other segment."""
+
+
+class Growth(msgspec.Struct, frozen=True):
+    """What the job took for so many files of the same size."""
+
+    files: int
+    bytes: int
+    seconds: float
+
+
+def _start() -> SparkSession:
+    # The JVM keeps the cores that it starts with.
+    with all_cores():
+        spark = session(master="local[2]", driver_memory="4g")
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    return spark
+
+
+def _captures(folder: Path, packets: int) -> list[Written]:
+    folder.mkdir()
+    each = packets // _FILES
+    return [
+        write(folder / f"{number}.pcap", in_order(messages(each, _SIZE, first=number * each)))
+        for number in range(_FILES)
+    ]
+
+
+def run(folder: Path, frames: int, rounds: int) -> list[Result]:
+    """Measure the group ``spark``."""
+    spark = _start()
+    packets = int(frames / _FRAMES_OF_ONE)
+    whole, tenth = folder / "spark", folder / "spark_tenth"
+    parts, small = _captures(whole, packets), _captures(tenth, packets // 10)
+    expected = packets // _FILES * _FILES
+    count = sum(part.frames for part in parts)
+    contestants = [
+        Contestant(JOB, partial(_job, spark, whole, folder / "job", expected, count), every_core=True),
+        Contestant(SOURCE, partial(_source, spark, whole, folder / "source", count), every_core=True),
+        Contestant(CLI, partial(_command, whole, count)),
+        Contestant(SCAPY, partial(_scapy, small)),
+    ]
+    if find_tshark() is not None:
+        work = partial(_tshark_spark, spark, small, folder / "ek")
+        contestants.append(Contestant(TSHARK_SPARK, work, every_core=True))
+    found = measure("spark", "frames/s", contestants, rounds)
+    spark.stop()
+    return found
+
+
+def _job(spark: SparkSession, captures: Path, output: Path, packets: int, frames: int) -> int:
+    shutil.rmtree(output, ignore_errors=True)
+    done = run_job(spark, str(output), ReadOptions(paths=(str(captures),)), tables=("messages",))
+    if done.rows["messages"] != packets:
+        raise RuntimeError(f"{done.rows['messages']} messages where there are {packets}")
+    return frames
+
+
+def _source(spark: SparkSession, captures: Path, output: Path, frames: int) -> int:
+    rows = spark.read.format("msmq-messages").option("splitBytes", "8m").load(str(captures))
+    rows.write.mode("overwrite").parquet(str(output))
+    return frames
+
+
+def _command(captures: Path, frames: int) -> int:
+    files = sorted(map(str, captures.glob("*.pcap")))
+    program = "import sys; from msmq_wire.cli.app import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "messages", "--quiet", "--format", "jsonl", *files]
+    with (captures.parent / "cli.jsonl").open("wb") as output:
+        subprocess.run(command, stdout=output, check=True)
+    return frames
+
+
+def _scapy(parts: Sequence[Written]) -> int:
+    for part in parts:
+        for _ in scapy_payloads(part.path):
+            pass
+    return sum(part.frames for part in parts)
+
+
+def _tshark_spark(spark: SparkSession, parts: Sequence[Written], work: Path) -> int:
+    """What one would do without us: all fields as JSON, and the TCP payload of every frame in a table."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+
+    def dump(part: Written) -> None:
+        with (work / f"{part.path.stem}.json").open("wb") as output:
+            subprocess.run(tshark_ek(part.path), stdout=output, stderr=subprocess.DEVNULL, check=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(dump, parts))
+    rows = spark.read.json(f"{work}/*.json").where("layers is not null")
+    rows.select("timestamp", "layers.*").write.parquet(str(work / "parquet"))
+    return sum(part.frames for part in parts)
+
+
+def grow(folder: Path, counts: Sequence[int] = (1, 2, 4, 8), size: int = 200_000_000) -> Iterator[Growth]:
+    """Run the job on so many files of ``size`` bytes."""
+    spark = _start()
+    captures = folder / "growth"
+    captures.mkdir()
+    packets = size * 10 // 45_000
+    files = 0
+    for count in counts:
+        while files < count:
+            write(captures / f"{files}.pcap", in_order(messages(packets, _SIZE, first=files * packets)))
+            files += 1
+        total = sum(path.stat().st_size for path in captures.iterdir())
+        start = time.perf_counter()
+        _job(spark, captures, folder / "grown", packets * count, 0)
+        yield Growth(count, total, time.perf_counter() - start)
+    spark.stop()
