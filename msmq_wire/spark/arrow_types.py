@@ -143,7 +143,9 @@ def _cells_of(kind: Any) -> Cell:
         members = [(one.name, _cells_of(one.type)) for one in kind]
         if members and members[0][0] == "_1":
             makers = [(name, make, index) for index, (name, make) in enumerate(members)]
-            return lambda value: {name: make(value[index]) for name, make, index in makers}
+            return lambda value: (
+                None if value is None else {name: make(value[index]) for name, make, index in makers}
+            )
 
         def cells(value: Any) -> Any:
             if value is None:
@@ -163,4 +165,3 @@ def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return value.text if isinstance(value, WcharText) else str(value)
-

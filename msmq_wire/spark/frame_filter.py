@@ -58,9 +58,9 @@ class FrameFilter:
 
     def _hosts(self, plain: PlainFrames) -> Array:
         found: Array = np.zeros(len(plain.index), np.bool_)
-        six: Array = np.zeros(len(plain.index), np.bool_)
+        # The highest bit tells IPv6: its addresses may be zero.
+        six: Array = plain.source >> np.uint64(63) != 0
         if plain.wide is not None:
-            six = np.any(plain.wide, axis=1)
             for half in (plain.wide[:, :2], plain.wide[:, 2:]):
                 packed = np.ascontiguousarray(half.astype(">u8"))
                 unique, back = np.unique(packed.view("V16").ravel(), return_inverse=True)

@@ -115,7 +115,7 @@ class _Reader:
             glob=self._given.get("glob"),
             recursive=self._flag("recursive", False),
             split_bytes=self._number("splitBytes", DEFAULT_SPLIT_BYTES, 1),
-            chunk_bytes=self._number("chunkBytes", 1 << 23, 1, _LARGEST_CHUNK),
+            chunk_bytes=self._number("chunkBytes", DEFAULT_CHUNK_BYTES, 1, _LARGEST_CHUNK),
             ports=frozenset(self._port(text) for text in self._list("ports")),
             hosts=tuple(self._host(text) for text in self._list("hosts")),
             since=self._time("since"),
@@ -170,7 +170,7 @@ class _Reader:
         digits = text.strip().lower().removesuffix("b")
         shift = _SUFFIXES.get(digits[-1:], 0)
         digits = digits[:-1] if shift else digits
-        number = int(digits) << shift if digits.isascii() and digits.isdigit() and len(digits) < 16 else -1
+        number = int(digits) << shift if digits.isascii() and digits.isdigit() and len(digits) < 17 else -1
         if not least <= number <= most:
             raise MsmqWireError(f"the option {name} is a number from {least} to {most}, not {text}")
         return number

@@ -75,9 +75,11 @@ def read_index(folder: str, files: Iterable[CaptureFile], split_bytes: int) -> I
         return {}
     wanted = {file.path: file for file in files if file.error is None}
     try:
-        table = pq.read_table(path, schema=INDEX_SCHEMA)
+        table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise MsmqWireError(f"{folder} holds no index: {error}") from None
+    if not table.schema.equals(INDEX_SCHEMA):
+        raise MsmqWireError(f"{folder} holds no index: {_FILE} has other columns")
     found = {}
     for row in table.to_pylist():
         file = wanted.get(row["path"])

@@ -1,0 +1,253 @@
+"""The job on a real cluster: what is shipped is all it needs, and a machine that is lost loses no row."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
+import pytest
+
+from benchmarks.traffic import in_order, write
+from benchmarks.workload import mixed
+from msmq_wire.spark.capture_job import JobPlan, decode_capture
+from msmq_wire.spark.captures import Scope, captures_of, list_files
+from msmq_wire.spark.job import DEFAULT_TABLES
+from msmq_wire.spark.ledger import Ledger
+from msmq_wire.spark.packaging import write_package
+from msmq_wire.spark.read_options import ReadOptions
+from tests.spark.standalone import Cluster, Job, opened, wait_for
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+
+_MESSAGES = 3000
+_LARGE = 46
+_SOUND = (
+    "clean_all_deliveries.pcap",
+    "clean_business_day.pcap",
+    "clean_large_message.pcap",
+    "clean_routed_transaction.pcap",
+    "clean_signed.pcap",
+    "clean_srmp.pcap",
+    "demo.pcap",
+    "path_gzip.pcap",
+    "path_interleaved.pcap",
+    "path_ipv4_fragments_reversed.pcap",
+    "path_loss_in_message.pcap",
+    "path_pcapng_two_sections.pcapng",
+    "path_zstd.pcap",
+    "structures.pcapng",
+)
+_IDS = ("id", "parent", "record", "stream", "evidence", "reads")
+"""What numbers records and connections: a job with scope group numbers in its own way."""
+_WHO_FINDS = '''\
+"""Says where msmq_wire comes from, here and on an executor: before it is shipped, and after."""
+
+import json
+import sys
+
+from pyspark.sql import SparkSession
+
+
+def found(_):
+    try:
+        import msmq_wire
+    except ModuleNotFoundError as error:
+        return str(error)
+    return msmq_wire.__file__
+
+
+context = SparkSession.builder.getOrCreate().sparkContext
+before = [found(None), *context.parallelize([0], 1).map(found).collect()]
+context.addPyFile(sys.argv[1])
+print(json.dumps([before, context.parallelize([0], 1).map(found).collect()]))
+'''
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with Cluster(tmp_path_factory.mktemp("standalone") / "cluster") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The zip that is shipped, and the program that is submitted."""
+    return write_package(str(tmp_path_factory.mktemp("package")))
+
+
+@pytest.fixture(scope="module")
+def packets() -> Sequence[bytes]:
+    return mixed(_MESSAGES + 100 * _LARGE)
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "tables"
+
+
+def run(cluster: Cluster, package: tuple[Path, Path], folder: Path, output: Path, *more: str) -> Job:
+    archive, program = package
+    arguments = ("run", "--input", str(folder), "--output", str(output), *more)
+    return cluster.submit(program, arguments, shipped=[archive])
+
+
+def hidden(output: Path) -> list[Path]:
+    """The files that tasks wrote and nobody published yet."""
+    return list(output.glob("*/*/.part-*.parquet"))
+
+
+def published(output: Path) -> list[Path]:
+    return list(output.glob("captures/*.json"))
+
+
+def in_this_process(folder: Path, output: Path, scope: Scope) -> None:
+    """Fill tables without Spark, each capture read from its first frame to its last."""
+    options = ReadOptions(paths=(str(folder),), scope=scope, recursive=True, streams=True)
+    plan = JobPlan(output=str(output), options=options, tables=DEFAULT_TABLES, run="here", key="here")
+    captures = captures_of(list_files(options.paths, recursive=True).files, scope)
+    with Ledger(str(output)) as ledger:
+        for capture in captures:
+            ledger.publish(decode_capture(capture, plan))
+
+
+def rows_of(output: Path, table: str) -> Any:
+    """All rows of a table as a reader of the folder finds them, with their day, in an order of their own."""
+    files = [path for path in (output / table).glob("*/*.parquet") if not path.name.startswith(".")]
+    parts = []
+    for path in files:
+        part = pq.ParquetFile(path).read()
+        parts.append(part.append_column("day", pa.repeat(pa.scalar(path.parent.name), len(part))))
+    assert parts, f"no rows of {table}"
+    rows = pa.concat_tables(parts)
+    simple = [one.name for one in rows.schema if not pa.types.is_nested(one.type)]
+    numbers = [name for name in ("id", "record") if name in simple]
+    return rows.sort_by([(name, "ascending") for name in ("capture", *numbers, *simple)])
+
+
+def without_ids(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_ids(inside) for name, inside in value.items() if name not in _IDS}
+    return [without_ids(inside) for inside in value] if isinstance(value, list) else value
+
+
+def told(rows: Any) -> list[str]:
+    """What rows say, without numbers of records, in an order of its own."""
+    return sorted(json.dumps(without_ids(row), default=str, sort_keys=True) for row in rows.to_pylist())
+
+
+def rotated(source: Path, folder: Path, count: int) -> None:
+    """Cut a pcap file between frames into so many files."""
+    data = source.read_bytes()
+    ends = [24]
+    while ends[-1] < len(data):
+        ends.append(ends[-1] + 16 + struct.unpack_from("<I", data, ends[-1] + 8)[0])
+    each = len(ends) // count
+    cuts = [*ends[::each][:count], ends[-1]]
+    for number, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        (folder / f"ring{number:02}.pcap").write_bytes(data[:24] + data[start:stop])
+
+
+def test_executors_find_nothing_of_the_project_until_it_is_shipped(
+    cluster: Cluster, package: tuple[Path, Path], tmp_path: Path
+) -> None:
+    cluster.with_workers(2)
+    program = tmp_path / "who_finds.py"
+    program.write_text(_WHO_FINDS, encoding="utf-8")
+    job = cluster.submit(program, [str(package[0])])
+    assert job.status(120) == 0, job.log
+    before, [after] = json.loads(job.out)
+    assert before == ["No module named 'msmq_wire'"] * 2
+    assert Path(after).parts[-3:] == (package[0].name, "msmq_wire", "__init__.py")
+
+
+def test_a_worker_that_is_killed_costs_no_row_and_doubles_none(
+    cluster: Cluster,
+    package: tuple[Path, Path],
+    packets: Sequence[bytes],
+    captures: Path,
+    tmp_path: Path,
+    output: Path,
+) -> None:
+    folder = tmp_path / "captures"
+    folder.mkdir()
+    for number in range(_LARGE):
+        start = number * 100
+        write(folder / f"large{number:02}.pcap", in_order(packets[start : start + _MESSAGES]))
+    for name in _SOUND:
+        shutil.copy(captures / name, folder)
+    cluster.with_workers(2)
+    job = run(cluster, package, folder, output, "--split-bytes", "1m")
+
+    def decoding() -> int | None:
+        """A worker in the middle of a capture, while some are in the tables and some wait to be."""
+        assert job.runs, job.log
+        if not published(output) or not hidden(output):
+            return None
+        reads = os.fspath(folder) + os.sep
+        busy = (one for one in cluster.workers if any(path.startswith(reads) for path in opened(one)))
+        return next(busy, None)
+
+    victim = wait_for("a worker decodes", decoding)
+    before = len(published(output))
+    # The worker, its executor, the daemon that forks Python, and Python.
+    assert len(cluster.lose(victim)) >= 4
+    assert 0 < before < _LARGE
+    assert job.status(240) == 0, job.log
+    assert "Lost executor" in job.log
+    assert hidden(output) == []
+    assert len(published(output)) == _LARGE + len(_SOUND)
+    expected = tmp_path / "expected"
+    in_this_process(folder, expected, "file")
+    for table in DEFAULT_TABLES:
+        assert rows_of(output, table).equals(rows_of(expected, table)), table
+
+
+def test_connections_across_files_survive_a_worker_that_is_killed_between_the_shuffles(
+    cluster: Cluster,
+    package: tuple[Path, Path],
+    packets: Sequence[bytes],
+    captures: Path,
+    tmp_path: Path,
+    output: Path,
+) -> None:
+    folder = tmp_path / "rings"
+    for ring in range(3):
+        (folder / f"ring{ring}").mkdir(parents=True)
+        frames = list(in_order(packets[ring * 100 : ring * 100 + _MESSAGES]))
+        each = len(frames) // 5
+        for number in range(5):
+            stop = None if number == 4 else (number + 1) * each
+            path = folder / f"ring{ring}" / f"ring.pcap{number}"
+            write(path, frames[number * each : stop], after=number * each)
+    (folder / "day").mkdir()
+    rotated(captures / "clean_business_day.pcap", folder / "day", 4)
+    cluster.with_workers(2)
+    job = run(cluster, package, folder, output, "--recursive", "--scope", "group", "--split-bytes", "256k")
+
+    def shuffled() -> bool:
+        """What conversations say is being written: all frames went through the first shuffle."""
+        assert job.runs, job.log
+        return bool(hidden(output))
+
+    wait_for("a conversation is decoded", shuffled)
+    cluster.lose(cluster.workers[0])
+    assert published(output) == []
+    assert job.status(240) == 0, job.log
+    assert "Lost executor" in job.log
+    assert hidden(output) == []
+    expected = tmp_path / "expected"
+    in_this_process(folder, expected, "group")
+    for table in DEFAULT_TABLES:
+        found, right = rows_of(output, table), rows_of(expected, table)
+        if table in ("sessions", "lives", "findings"):
+            assert told(found) == told(right), table
+            continue
+        ids = [name for name in found.column_names if name in _IDS]
+        assert found.drop_columns(ids).equals(right.drop_columns(ids)), table
