@@ -39,6 +39,13 @@ _FRAMES_OF_ONE = 4.5
 """Frames for one message of that size: three segments, and an acknowledgment for every other segment."""
 
 
+_EK_SCHEMA = """timestamp string, layers struct<
+    frame: struct<frame_frame_number: string, frame_frame_len: string>,
+    ip: struct<ip_ip_src: string, ip_ip_dst: string>,
+    tcp: struct<tcp_tcp_srcport: string, tcp_tcp_dstport: string, tcp_tcp_stream: string, tcp_tcp_payload: string>
+>"""
+
+
 class Growth(msgspec.Struct, frozen=True):
     """What the job took for so many files of the same size."""
 
@@ -117,7 +124,7 @@ def _scapy(parts: Sequence[Written]) -> int:
 
 
 def _tshark_spark(spark: SparkSession, parts: Sequence[Written], work: Path) -> int:
-    """What one would do without us: all fields as JSON, and the TCP payload of every frame in a table."""
+    """What one would do without us: fields as JSON, and addresses and payload of every frame in a table."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
 
@@ -127,7 +134,8 @@ def _tshark_spark(spark: SparkSession, parts: Sequence[Written], work: Path) -> 
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(dump, parts))
-    rows = spark.read.json(f"{work}/*.json").where("layers is not null")
+    # It writes some names twice in one object, so Spark cannot find out the schema by itself.
+    rows = spark.read.schema(_EK_SCHEMA).json(f"{work}/*.json").where("layers is not null")
     rows.select("timestamp", "layers.*").write.parquet(str(work / "parquet"))
     return sum(part.frames for part in parts)
 

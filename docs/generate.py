@@ -1,8 +1,8 @@
 """Writes the generated parts of the documentation; with ``--check`` says what is out of date.
 
 Structure pages, methods of calls, elements of SRMP, enumerations, anomaly codes, rules, the coverage table,
-Arrow tables, generated code, the command reference and the JSON Schemas are made from the declarations
-and the program itself. Text outside the markers is written by hand and kept.
+Arrow tables, what Spark reads and fills, generated code, the command reference and the JSON Schemas are made
+from the declarations and the program itself. Text outside the markers is written by hand and kept.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from docs.generators import (
     enumerations,
     findings,
     schemas,
+    spark_tables,
     srmp,
     structures,
 )
@@ -62,6 +63,8 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "arrow.md", "Columns and Arrow tables", {"tables": arrow_tables.block()})
     fill(DOCS / "engines.md", "Engines", engines.blocks())
     fill(DOCS / "command-line.md", "Command line", commands.blocks())
+    fill(DOCS / "spark.md", "Spark", {"options": spark_tables.options_block()})
+    fill(DOCS / "spark-tables.md", "Tables on Spark", {"tables": spark_tables.tables_block()})
     for name, text in schemas.files().items():
         files[DOCS / "schema" / name] = text
     return files

@@ -7,8 +7,12 @@ import io
 import os
 from collections.abc import Iterator
 
+import typer
+
+from docs.generators.markers import code, table
 from msmq_wire.cli.app import main
 from msmq_wire.cli.program import build
+from msmq_wire.spark.queries import QUERIES
 
 __all__ = ["blocks", "names"]
 
@@ -16,10 +20,20 @@ _WIDTH = "100"
 _PLAIN = {"COLUMNS": _WIDTH, "LINES": "40", "NO_COLOR": "1", "TERM": "dumb"}
 
 
-def names() -> list[str]:
-    """The commands in the order of the help."""
-    commands = build().registered_commands
-    return [command.name or command.callback.__name__ for command in commands if command.callback]
+def names() -> list[tuple[str, ...]]:
+    """The commands in the order of the help, those of a group by its name and theirs."""
+    program = build()
+    found: list[tuple[str, ...]] = [(name,) for name in _commands(program)]
+    for group in program.registered_groups:
+        inner = group.typer_instance
+        assert inner is not None
+        name = str(inner.info.name)
+        found += [(name,), *((name, command) for command in _commands(inner))]
+    return found
+
+
+def _commands(program: typer.Typer) -> list[str]:
+    return [one.name or one.callback.__name__ for one in program.registered_commands if one.callback]
 
 
 @contextlib.contextmanager
@@ -47,5 +61,7 @@ def _help(*command: str) -> str:
 
 
 def blocks() -> dict[str, str]:
-    """The help of the program and of every command, by name."""
-    return {"program": _help(), **{name: _help(name) for name in names()}}
+    """The help of the program and of every command, by name, and the queries that have one."""
+    queries = table(("Query", "What it tells"), [(code(one.name), one.meaning) for one in QUERIES.values()])
+    helps = {"-".join(name): _help(*name) for name in names()}
+    return {"program": _help(), **helps, "spark-queries": queries}

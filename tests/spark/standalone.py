@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark on loopback, from what pip installs, that finds no code but what is shipped to it.
+"""A standalone cluster of Spark on loopback, from what pip installs, that finds only code that is shipped.
 
 The rule kept here: nothing of this process gets into the cluster but what is named, and all processes end
 with the block. Processes are found in ``/proc``.
@@ -17,6 +17,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -116,8 +117,7 @@ class Cluster:
             self.workers.append(pid)
             logs.append(log)
         for log in logs:
-            registered = "Successfully registered with master"
-            wait_for("a worker registers", lambda log=log: registered in log.read_text(encoding="utf-8"))  # type: ignore[misc]  # mypy does not infer a lambda with a default
+            wait_for("a worker registers", partial(_says, log, "Successfully registered with master"))
 
     def submit(self, program: Path, arguments: Sequence[str], *, shipped: Sequence[Path] = ()) -> Job:
         """Let spark-submit run a program in client mode, on all workers from the start."""
@@ -227,6 +227,10 @@ def descendants(pid: int) -> list[int]:
 
 def _processes() -> list[int]:
     return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+
+
+def _says(log: Path, text: str) -> bool:
+    return text in log.read_text(encoding="utf-8")
 
 
 def _read(pid: int, name: str) -> bytes:

@@ -1,0 +1,35 @@
+"""The commands that README and docs/spark.md show for a laptop."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from msmq_wire.cli.app import main
+
+pytestmark = pytest.mark.spark
+
+_ROOT = Path(__file__).resolve().parents[2]
+_COMMAND = re.compile(r"^\$ msmq-wire (spark (?:run|sql) .*)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/spark.md"])
+def test_the_commands_of_a_page_run(
+    page: str, spark: SparkSession, captures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "captures").mkdir()
+    shutil.copy(captures / "demo.pcap", tmp_path / "captures")
+    commands = [
+        command
+        for command in _COMMAND.findall((_ROOT / page).read_text("utf-8"))
+        if "--master" not in command
+    ]
+    assert len(commands) >= 3
+    for command in commands:
+        assert main(shlex.split(command)) == 0, command
+    assert r"DIRECT=OS:msg01\private$\orders" in capsys.readouterr().out
