@@ -15,6 +15,7 @@ from msmq_wire.cli.commands.findings import findings
 from msmq_wire.cli.commands.messages import messages
 from msmq_wire.cli.commands.packet import packet
 from msmq_wire.cli.commands.report import report
+from msmq_wire.cli.commands.spark import spark_commands
 from msmq_wire.cli.commands.timeline import timeline
 from msmq_wire.cli.commands.wireshark import wireshark
 from msmq_wire.cli.reporting import PROGRAM, version_text
@@ -46,6 +47,7 @@ def build() -> typer.Typer:
         wireshark,
     ):
         app.command()(command)
+    app.add_typer(spark_commands())
     return app
 
 

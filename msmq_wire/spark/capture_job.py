@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
+from msgspec.structs import replace
 
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.findings import Finding
@@ -31,9 +32,11 @@ from msmq_wire.spark.table_schemas import STORIES
 __all__ = ["JobPlan", "StoryTeller", "decode_capture", "entry_of", "rows_of", "write_records"]
 
 _TOGETHER = 4096
-"""Lives that are written at a time."""
+"""Lives, or findings, that are written at a time."""
 _NO_MESSAGE = ("tcp_stream", "error")
 """Records that are no rows of ``messages``: sessions and errors tell them."""
+_PASSING = ("cannot open ", "cannot read ", "reading a zstd-compressed ")
+"""How the damage begins that says nothing of the bytes of a file: another time, or elsewhere, it is read."""
 
 
 class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,15 +92,19 @@ def entry_of(
     **counts: Any,
 ) -> Entry:
     """The entry of a capture whose rows are in ``files``."""
+    damage = tuple(damage)
+    unread = {one.path: one.reason for one in damage if one.reason.startswith(_PASSING)}
+    sources = (replace(file, error=unread.get(file.path, file.error)) for file in capture.files)
     return Entry(
         capture=capture.name,
-        sources=capture.files,
+        sources=tuple(sources),
         options=plan.key,
         run=plan.run,
         files=tuple(files),
         rows=rows_of(files),
         more=more or {},
         damage=tuple(f"{one.path}: {one.reason}" for one in damage),
+        tables=plan.tables,
         **counts,
     )
 
@@ -122,7 +129,9 @@ def write_records(
 
 def _write(writer: TableWriter, table: str, rows: Any) -> None:
     told_elsewhere = pc.is_in(rows.column("type"), pa.array(_NO_MESSAGE))
-    writer.write(table, rows.filter(pc.invert(told_elsewhere)))
+    # Most batches have no such row, and a filter copies everything.
+    kept = rows.filter(pc.invert(told_elsewhere)) if pc.any(told_elsewhere).as_py() else rows
+    writer.write(table, kept)
     if writer.wants("anomalies"):
         writer.write("anomalies", anomaly_rows(rows))
     if writer.wants("errors"):
@@ -147,6 +156,8 @@ class StoryTeller:
         """Take the next records."""
         for record in records:
             self._findings += self._judge.feed(record)
+            if len(self._findings) >= _TOGETHER:
+                self._write_findings()
 
     def _leave(self, life: MessageLife) -> None:
         self._gone.append(life)
@@ -157,6 +168,10 @@ class StoryTeller:
         self._write("lives", life_rows(self._gone, self._capture))
         self._gone = []
 
+    def _write_findings(self) -> None:
+        self._write("findings", finding_rows(self._findings, self._capture))
+        self._findings = []
+
     def finish(self) -> None:
         """Write what is told once all records were judged."""
         self._findings += self._judge.finish()
@@ -165,7 +180,7 @@ class StoryTeller:
         self._write_gone()
         self._write("sessions", session_rows(story.sessions, self._capture))
         self._write("lives", life_rows(story.lives, self._capture))
-        self._write("findings", finding_rows(self._findings, self._capture))
+        self._write_findings()
         self.more = dict(self._judge.more)
         if story.left_out.sessions:
             self.more["sessions"] = story.left_out.sessions

@@ -6,11 +6,12 @@ task can do what `CaptureReading` does, in the memory that `PacketFinder` bounds
 
 The rule kept here: the order of rows is made, never assumed, and a frame that comes twice counts once. Ids
 are not counted, since nobody sees all records: they are made of the frame that completes a record, so they
-come in the same order as those of `read_capture` and are the same in every run.
+are the same in every run, and come in the same order as those of `read_capture` unless files overlap.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
@@ -42,14 +43,20 @@ FRAME_COLUMNS = (
     "path",
     "offset",
     "error",
+    "skipped",
 )
 """The columns of ``packets`` that conversations are decoded from, in the order of the sort."""
 
 _SLACK = 64
-_ORDINAL = 20
+_ORDINAL = 24
+"""Bits for the items of one frame, or of the end, which may release all bytes that were held back."""
 _AT_END = 1 << 61
 """Set in the ids of what the end of the capture completes: they come last."""
+_LAST = (1 << 63) - 1
 _BEGINS = frozenset(("syn", "syn_ack", "start_midstream"))
+_ENDS = frozenset(("closed", "evicted"))
+_MOST_ENDED = 1 << 17
+"""Connections that are remembered after their end: a late segment may still tell of one."""
 
 
 class _Conversation:
@@ -60,19 +67,25 @@ class _Conversation:
         self.finder = PacketFinder(capture=capture, ports=ports, streams=True, negotiator=negotiator)
         self._chunks = ChunkDecoder(self.finder)
         self._first_frames: dict[int, int] = {}
+        self._ended: deque[int] = deque()
         self._last = 0
-        self.frames = 0
+        self.clocks: Array = np.zeros(0, np.int64)
 
-    def take(self, chunk: Chunk) -> PacketBatch | None:
-        """Take frames that follow those before."""
+    def take(self, chunk: Chunk, clocks: Array) -> PacketBatch | None:
+        """Take frames that follow those before, with the times so far of each."""
         self._last = int(chunk.numbers[-1])
-        self.frames += len(chunk)
         batch = self._chunks.take(chunk, self.capture)
-        return self._renumbered(batch) if len(batch) or batch.others else None
+        if not len(batch) and not batch.others:
+            return None
+        order = np.argsort(chunk.numbers)
+        place = np.searchsorted(chunk.numbers[order], _completed(batch))
+        self.clocks = clocks[order[place]]
+        return self._renumbered(batch)
 
     def finish(self) -> PacketBatch | None:
         """Return what was left open."""
         items = list(self.finder.finish())
+        self.clocks = np.full(len(items), _LAST, np.int64)
         return self._renumbered(batch_of(self.capture, items)) if items else None
 
     def _renumbered(self, batch: PacketBatch) -> PacketBatch:
@@ -81,7 +94,7 @@ class _Conversation:
             if record.type == "tcp_stream" and record.event in _BEGINS and record.stream is not None:
                 self._first_frames.setdefault(record.stream, record.frames[-1])
         own = np.concatenate((batch.id, np.array([record.id for record in batch.others], np.int64)))
-        completed = np.concatenate((batch.completed, batch.others_completed))
+        completed = _completed(batch)
         order = np.argsort(own)
         made = np.empty(len(own), np.int64)
         made[order] = self._ids(completed[order])
@@ -90,12 +103,14 @@ class _Conversation:
         for stream in np.unique(streams).tolist():
             if stream >= 0:
                 streams[batch.stream == stream] = self._stream(stream)
-        return replace(
-            batch,
-            id=made[: len(batch)],
-            stream=streams,
-            others=tuple(self._renamed(record, ids) for record in batch.others),
-        )
+        others = tuple(self._renamed(record, ids) for record in batch.others)
+        for record in batch.others:
+            if record.type == "tcp_stream" and record.event in _ENDS and record.stream is not None:
+                self._ended.append(record.stream)
+        while len(self._ended) > _MOST_ENDED:
+            # Two hosts may have any number of connections.
+            self._first_frames.pop(self._ended.popleft(), None)
+        return replace(batch, id=made[: len(batch)], stream=streams, others=others)
 
     def _ids(self, completed: Array) -> Array:
         """Ids for items in order: the frame that completed each, and its place among those of that frame."""
@@ -122,8 +137,18 @@ class _Conversation:
         )
 
 
+def _completed(batch: PacketBatch) -> Array:
+    found: Array = np.concatenate((batch.completed, batch.others_completed))
+    return found
+
+
 class Conversations:
-    """Decodes sorted frames; ``counts`` says of each capture what was read, and what is broken."""
+    """Decodes sorted frames.
+
+    ``clocks`` are the times so far when the items of the latest batch were complete, packets first: with
+    their ids they make the order of all items of a capture. ``counts`` says of each capture what was
+    understood, skipped and is broken.
+    """
 
     def __init__(self, ports: frozenset[int], negotiator: Negotiator | None) -> None:
         self._ports = ports
@@ -131,6 +156,8 @@ class Conversations:
         self._open: _Conversation | None = None
         self._place: tuple[str, int] | None = None
         self._latest = 0
+        self._passed: tuple[str, int] | None = None
+        self.clocks: Array = np.zeros(0, np.int64)
         self.counts: dict[str, dict[str, Any]] = {}
 
     def decode(self, batches: Iterable[Any]) -> Iterator[PacketBatch]:
@@ -140,6 +167,10 @@ class Conversations:
             if pc.any(broken).as_py():
                 self._note(batch.filter(broken))
                 batch = batch.filter(pc.invert(broken))
+            skipped = pc.is_valid(batch.column("skipped"))
+            if pc.any(skipped).as_py():
+                self._skip(batch.filter(skipped))
+                batch = batch.filter(pc.invert(skipped))
             for capture, conversation, rows in _runs(batch):
                 if (capture, conversation) != self._place:
                     yield from self._close()
@@ -155,12 +186,14 @@ class Conversations:
         # Equal frames are neighbours after the sort, whatever brought them twice.
         new = np.append(numbers[:1] != self._latest, numbers[1:] != numbers[:-1])
         self._latest = int(numbers[-1])
-        chunk = _chunk(rows)
+        chunk, clocks = _chunk(rows), rows.column("clock").to_numpy()
         if not new.all():
-            chunk = chunk.select(np.flatnonzero(new))
+            places = np.flatnonzero(new)
+            chunk, clocks = chunk.select(places), clocks[places]
         if len(chunk):
-            found = self._open.take(chunk)
+            found = self._open.take(chunk, clocks)
             if found is not None:
+                self.clocks = self._open.clocks
                 yield found
 
     def _close(self) -> Iterator[PacketBatch]:
@@ -168,6 +201,7 @@ class Conversations:
             return
         found = self._open.finish()
         if found is not None:
+            self.clocks = self._open.clocks
             yield found
         self._count(self._open)
         self._open = None
@@ -180,14 +214,22 @@ class Conversations:
             if tuple(damage) not in told:
                 told.append(tuple(damage))
 
+    def _skip(self, rows: Any) -> None:
+        """Count frames that have no hosts, each once."""
+        names = ("capture", "number", "skipped")
+        for capture, number, reason in zip(*(rows.column(name).to_pylist() for name in names), strict=True):
+            if (capture, number) != self._passed:
+                self._passed = (capture, number)
+                skipped = self._counts(capture)["skipped"]
+                skipped[reason] = skipped.get(reason, 0) + 1
+
     def _counts(self, capture: str) -> dict[str, Any]:
-        nothing = {"frames": 0, "understood": 0, "skipped": {}, "notices": {}, "damage": []}
+        nothing = {"understood": 0, "skipped": {}, "notices": {}, "damage": []}
         return self.counts.setdefault(capture, nothing)
 
     def _count(self, conversation: _Conversation) -> None:
         finder = conversation.finder
         counts = self._counts(conversation.capture)
-        counts["frames"] += conversation.frames
         counts["understood"] += finder.understood
         for name, counter in (("skipped", finder.skipped), ("notices", finder.notices)):
             for reason, count in counter.items():

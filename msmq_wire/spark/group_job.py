@@ -1,7 +1,7 @@
 """The job for captures of several files: two shuffles, by hosts to decode, by capture to judge.
 
 The rule kept here: as in `msmq_wire.spark.capture_job`, with frames that come from anywhere. Frames with the
-same hosts are decoded by one task; everything of a capture is judged by one task, in the order of ids.
+same hosts are decoded by one task; everything of a capture is judged by one task, in the order of time.
 """
 
 from __future__ import annotations
@@ -36,9 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = ["decode_groups", "frames_of", "sorted_frames"]
 
-_ITEMS = pa.schema([pa.field("capture", pa.string()), *ITEM_FIELDS])
+_ITEMS = pa.schema([pa.field("capture", pa.string()), pa.field("clock", pa.int64()), *ITEM_FIELDS])
+_ORDER = ("capture", "clock", "id")
 _FIRST = -1
-"""The id of a row that says what a task wrote: it comes before all records."""
+"""The clock and id of a row that says what a task wrote: it comes before all records."""
+_SPREAD = 64
 _TASK_BYTES = 128 << 20
 """Bytes of captures for each task that decodes."""
 
@@ -76,13 +78,12 @@ def sorted_frames(frames: DataFrame, tasks: int) -> DataFrame:
 
     ``frames`` are rows of ``msmq-packets`` with the option ``frame``, in any order, some of them twice.
     """
-    carried = frames.where("conversation is not null or error is not null")
-    placed = carried.selectExpr(
-        *(
-            "coalesce(conversation, 0) as conversation" if name == "conversation" else name
-            for name in FRAME_COLUMNS
-        )
-    )
+    made = {
+        # Frames without hosts are counted only: any task does that, and needs no bytes.
+        "conversation": f"coalesce(conversation, pmod(number, {_SPREAD})) as conversation",
+        "frame": "if(skipped is null, frame, null) as frame",
+    }
+    placed = frames.selectExpr(*(made.get(name, name) for name in FRAME_COLUMNS))
     return placed.repartition(tasks, "capture", "conversation").sortWithinPartitions(*FRAME_COLUMNS[:4])
 
 
@@ -102,10 +103,13 @@ def decode_groups(
     """
     splits = [split for capture in captures for split in place_splits(capture.files, plan.options, known)]
     numberings = _numberings(splits)
+    read = Counter[str]()
     damage: dict[str, list[Damage]] = {capture.name: [] for capture in captures}
     for one in splits:
         if one.error is not None:
             damage[one.capture].append(Damage(one.path, one.error, one.error_offset))
+        if one.split is not None:
+            read[one.capture] += one.split.frames
     if frames is None:
         frames = frames_of(spark, [one for one in splits if one.split is not None], plan.options)
     size = sum(capture.size for capture in captures)
@@ -113,12 +117,15 @@ def decode_groups(
     decode = partial(_decode, plan=plan, numberings=numberings)
     items = sorted_frames(frames, tasks).mapInArrow(decode, from_arrow_schema(_ITEMS))
     if plan.tells_stories:
-        judged = items.repartition(min(len(captures), tasks), "capture").sortWithinPartitions("capture", "id")
+        judged = items.repartition(min(len(captures), tasks), "capture").sortWithinPartitions(*_ORDER)
         items = judged.mapInArrow(partial(_judge, plan=plan), from_arrow_schema(_ITEMS))
     found: dict[str, list[_Written]] = {}
     for row in items.select("capture", "record").collect():
         found.setdefault(row.capture, []).append(pickle.loads(row.record))
-    return [_entry(capture, plan, found.get(capture.name, []), damage[capture.name]) for capture in captures]
+    return [
+        _entry(capture, plan, found.get(capture.name, []), damage[capture.name], read[capture.name])
+        for capture in captures
+    ]
 
 
 def _numberings(splits: Iterable[PlacedSplit]) -> dict[str, Numbering]:
@@ -143,7 +150,8 @@ def _decode(batches: Iterable[Any], plan: JobPlan, numberings: Mapping[str, Numb
             writer = TableWriter(plan.output, capture_key(capture), plan.tables)
         write_records(writer, batch, numberings[capture], plan.options)
         if plan.tells_stories:
-            yield _items(capture, item_columns(batch), len(batch) + len(batch.others))
+            columns = item_columns(batch) | {"clock": pa.array(conversations.clocks)}
+            yield _items(capture, columns, len(conversations.clocks))
     if writer is not None:
         yield _said(capture, writer.close(), {})
     for name, counts in conversations.counts.items():
@@ -157,12 +165,12 @@ def _items(capture: str, columns: dict[str, Any], count: int) -> Any:
 
 def _said(capture: str, files: list[WrittenFile], counts: dict[str, Any]) -> Any:
     record = pickle.dumps(_Written(files, counts))
-    row = {"capture": capture, "id": _FIRST, "record": record}
+    row = {"capture": capture, "clock": _FIRST, "id": _FIRST, "record": record}
     return pa.RecordBatch.from_pylist([row], schema=_ITEMS)
 
 
 def _judge(batches: Iterable[Any], plan: JobPlan) -> Iterator[Any]:
-    """Judge records in the order of their ids; hand on what was said of the files before."""
+    """Judge records in their order; hand on what was said of the files before."""
     judging: _Judging | None = None
     for batch in batches:
         for name, rows in _runs(batch):
@@ -206,9 +214,13 @@ def _runs(batch: Any) -> Iterator[tuple[str, Any]]:
             start = stop
 
 
-def _entry(capture: Capture, plan: JobPlan, found: Sequence[_Written], damage: list[Damage]) -> Entry:
+def _entry(
+    capture: Capture, plan: JobPlan, found: Sequence[_Written], known: list[Damage], frames: int
+) -> Entry:
     """Put together what all tasks did for a capture; the rows of its damage are written here."""
-    damage = [*damage, *(Damage(*one) for written in found for one in written.counts.get("damage", ()))]
+    told = (Damage(*one) for written in found for one in written.counts.get("damage", ()))
+    # Frames that come from elsewhere bring what is known already.
+    damage = list(dict.fromkeys((*known, *told)))
     files = [file for written in found for file in written.files]
     with TableWriter(plan.output, capture_key(capture.name), plan.tables) as writer:
         writer.write("errors", damage_rows(capture.name, damage))
@@ -223,7 +235,7 @@ def _entry(capture: Capture, plan: JobPlan, found: Sequence[_Written], damage: l
         capture,
         plan,
         [*files, *writer.files],
-        frames=sum(written.counts.get("frames", 0) for written in found),
+        frames=frames,
         understood=sum(written.counts.get("understood", 0) for written in found),
         skipped=dict(skipped),
         notices=dict(notices),

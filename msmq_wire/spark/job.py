@@ -7,6 +7,7 @@ point leaves tables that are right, and the next one goes on.
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 
 import msmq_wire
 from msmq_wire.capture.splits import FileIndex, index_file
-from msmq_wire.errors import CaptureError
+from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.capture_job import JobPlan, decode_capture, rows_of
 from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
 from msmq_wire.spark.group_job import decode_groups
@@ -42,6 +43,8 @@ DEFAULT_TABLES = tuple(table for table in TABLES if table != "packets")
 _INDEX = "index"
 _WAVE = 8
 """Bundles of captures for each core that are published together."""
+_OPENING = 4 << 20
+"""What opening a file counts for, in bytes."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,27 +84,37 @@ def run_job(
     """Fill the tables below ``output`` with the captures that ``options`` name.
 
     A capture whose files have not changed since a run with the same options and tables is left alone, unless
-    ``force``. ``tell`` is given a line of progress now and then. Raises MsmqWireError where ``output`` cannot
-    be written or another run has it; with ``onError=fail`` also where a file cannot be read.
+    ``force``. Tables that the output has are filled, too, even if they are not asked for: none may lack what
+    the others have. ``tell`` is given a line of progress now and then. Raises MsmqWireError where ``output``
+    cannot be written, another run has it, or it has a file as a part of another capture already; with
+    ``onError=fail`` also where a file cannot be read.
     """
     started = _now()
-    wanted = tuple(table for table in TABLES if table in set(tables))
+    if output != _legible(output):
+        raise MsmqWireError(f"cannot write {_legible(output)}: its name is not UTF-8")
+    # A capture must have one name, and a folder one place, wherever a run or a task has its working folder.
+    output = os.path.abspath(output)
     # Sessions need the steps of connections; these are no rows of messages.
-    options = replace(options, streams=True)
+    options = replace(options, streams=True, paths=tuple(map(_absolute, options.paths)))
     listing = list_files(options.paths, pattern=options.glob, recursive=options.recursive)
+    sources = _named(listing.files)
     if options.on_error == "fail":
-        for file in listing.files:
+        for file in sources:
             if file.error is not None:
                 raise CaptureError(file.error)
     name = f"{started.replace(':', '').replace('-', '')}-{secrets.token_hex(4)}"
-    plan = JobPlan(output=output, options=options, tables=wanted, run=name, key=_key(options, wanted))
     done: list[Entry] = []
     with Ledger(output) as ledger:
-        captures = captures_of(listing.files, options.scope)
+        filled = {table for entry in ledger.entries.values() for table in entry.tables}
+        wanted = tuple(table for table in TABLES if table in filled | set(tables))
+        plan = JobPlan(output=output, options=options, tables=wanted, run=name, key=_key(options, wanted))
+        captures = captures_of(sources, options.scope)
+        _refuse_twice(captures, ledger)
         todo = [capture for capture in captures if force or not ledger.has(capture, plan.key)]
         known: Indexed = {}
-        if options.scope == "group" or "packets" in wanted:
-            files = [file for capture in todo for file in capture.files]
+        if todo and (options.scope == "group" or "packets" in wanted):
+            # Those of captures that are left alone stay in the index.
+            files = [file for capture in captures for file in capture.files]
             index_captures(spark, files, str(ledger.output / _INDEX), options.split_bytes)
             known = read_index(str(ledger.output / _INDEX), files, options.split_bytes)
         for wave in _waves(spark, todo, options):
@@ -121,6 +134,40 @@ def run_job(
         run = _told(plan, done, started, len(captures) - len(todo), listing.left_out)
         _write_run(ledger.output / "runs", run)
     return run
+
+
+def _legible(text: str) -> str:
+    """A text that can be written: names of files need not be one."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _absolute(path: str) -> str:
+    return path if not path or "://" in path else os.path.abspath(path)
+
+
+def _named(files: Iterable[CaptureFile]) -> list[CaptureFile]:
+    """Files by names that tables can hold; one whose name is no text counts as one that cannot be read."""
+    found: dict[str, CaptureFile] = {}
+    for file in files:
+        path = _legible(file.path)
+        if path != file.path:
+            reason = f"cannot open {path}: its name is not UTF-8"
+            file = CaptureFile(path=path, size=0, mtime_ns=0, error=reason)
+        found.setdefault(path, file)
+    return list(found.values())
+
+
+def _refuse_twice(captures: Iterable[Capture], ledger: Ledger) -> None:
+    """Raise MsmqWireError where a file would be in the tables as a part of two captures."""
+    held = {file.path: entry.capture for entry in ledger.entries.values() for file in entry.sources}
+    for capture in captures:
+        for file in capture.files:
+            other = held.get(file.path, capture.name)
+            if other != capture.name:
+                raise MsmqWireError(
+                    f"{ledger.output} holds {file.path} as {other}, read with another scope: "
+                    "take another folder for the tables"
+                )
 
 
 def index_captures(spark: SparkSession, files: Sequence[CaptureFile], folder: str, split_bytes: int) -> int:
@@ -157,8 +204,10 @@ def _waves(spark: SparkSession, captures: Sequence[Capture], options: ReadOption
     size = 0
     for capture in captures:
         wave.append(capture)
-        size += capture.size
-        if len(wave) >= _WAVE * cores and size >= _WAVE * cores * options.split_bytes:
+        size += capture.size + _OPENING * len(capture.files)
+        # A group keeps all cores at work by itself.
+        some = options.scope == "group" or len(wave) >= _WAVE * cores
+        if some and size >= _WAVE * cores * options.split_bytes:
             yield wave
             wave, size = [], 0
     if wave:
@@ -214,7 +263,7 @@ def _write_packets(splits: Sequence[Any], plan: JobPlan) -> list[tuple[str, list
 
 def _key(options: ReadOptions, tables: Sequence[str]) -> str:
     """What stands for everything that changes rows; secrets are in it as the names of their files."""
-    parts = {name: getattr(options, name) for name in _DECIDES} | {"tables": tables}
+    parts = {name: _plain(getattr(options, name)) for name in _DECIDES} | {"tables": tables}
     text = msgspec.json.encode(parts, order="deterministic", enc_hook=sorted)
     return hashlib.sha256(text).hexdigest()[:16]
 
@@ -234,6 +283,12 @@ _DECIDES = (
 )
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return _legible(value)
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
@@ -247,8 +302,8 @@ def _told(plan: JobPlan, done: Sequence[Entry], started: str, unchanged: int, le
     return Run(
         name=plan.run,
         version=msmq_wire.__version__,
-        inputs=plan.options.paths,
-        options=msgspec.to_builtins(plan.options),
+        inputs=tuple(map(_legible, plan.options.paths)),
+        options={name: _plain(value) for name, value in msgspec.to_builtins(plan.options).items()},
         tables=plan.tables,
         started=started,
         ended=_now(),

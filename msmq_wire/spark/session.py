@@ -6,12 +6,15 @@ starts is set before.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +24,20 @@ from msmq_wire.spark import register
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["java_problem", "session"]
+__all__ = ["is_submitted", "java_problem", "session", "spark_problem"]
 
 _JAVA = 17
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _BATCH_BYTES = str(16 << 20)
+_GATEWAY = "PYSPARK_GATEWAY_PORT"
+_CALLED = re.compile(r"An error occurred while calling \S+\s*:?\s*")
+_CLASS = re.compile(r"(?:[a-z_][\w$]*\.)+[\w$]+: ")
+_RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:: .*)?$", re.MULTILINE)
+_ENDED = re.compile(
+    r"^(?:Error occurred during .*\n|Exception in thread \S+ \S+ )?((?:Error|Invalid|Could not|Master) .*)$",
+    re.MULTILINE,
+)
+_TRACEBACK = "Traceback (most recent call last)"
 _RUNTIME = {
     # A batch of frames of 64 KB must not be 10,000 of them.
     "spark.sql.execution.arrow.maxBytesPerBatch": _BATCH_BYTES,
@@ -41,15 +53,37 @@ def java_problem() -> str | None:
     if java is None:
         return f"Java {_JAVA} is needed: there is no java on PATH and JAVA_HOME is not set"
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
+        told = subprocess.run([java, "-version"], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"Java {_JAVA} is needed: {java} does not run: {getattr(error, 'strerror', None) or error}"
-    version = _VERSION.search(told.stderr + told.stdout)
+    version = _VERSION.search((told.stderr + told.stdout).decode("utf-8", "replace"))
     if version is None:
         return f"Java {_JAVA} is needed: {java} does not tell its version"
     if int(version.group(1)) < _JAVA:
         return f"Java {_JAVA} is needed: {java} is Java {version.group(1)}"
     return None
+
+
+def is_submitted() -> bool:
+    """Whether spark-submit runs this program: then its session, and its settings, are the submitter's."""
+    return _GATEWAY in os.environ
+
+
+def spark_problem(error: Exception) -> str:
+    """Say in one line what an error of Spark is about, without the stacks that come with it."""
+    text = str(error)
+    if "OutOfMemoryError" in text:
+        return "Java ran out of memory: spark.driver.memory says how much it may have"
+    if "Answer from Java side is empty" in text or isinstance(error, OSError):
+        return "Spark has ended: Java does not answer any more"
+    _, raised, stack = text.partition(_TRACEBACK)
+    if raised:
+        # What a task raised: the line that ends its traceback, where all others are indented.
+        lines = _RAISED.findall(stack.partition("\n\tat ")[0])
+        text = lines[-1] if lines else stack
+    text = _CALLED.sub("", text)
+    line = next((line for line in text.splitlines() if line.strip()), "") or type(error).__name__
+    return _CLASS.sub("", line.strip(), count=1).rstrip(";")
 
 
 def session(
@@ -58,27 +92,39 @@ def session(
     """Return the running session, that of spark-submit, or a new one; the data sources are registered.
 
     ``master`` is by default ``local[*]``: all cores of this machine. ``driver_memory`` counts only if no JVM
-    runs yet. Raises MsmqWireError without pyspark or without Java 17.
+    runs yet; neither counts, nor ``name``, where a session runs or spark-submit makes it. Raises
+    MsmqWireError without pyspark or without Java 17, and where Spark does not start.
     """
     try:
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no stubs
         from pyspark import SparkContext
+        from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
         raise MsmqWireError("Spark is not installed: pip install 'msmq-wire[spark]'") from None
-    running = SparkSession.getActiveSession()
-    if running is None and SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
-        problem = java_problem()
+    spark = SparkSession.getActiveSession()
+    if spark is None and (SparkContext._active_spark_context is not None or is_submitted()):
+        spark = SparkSession.builder.getOrCreate()
+    if spark is None:
+        problem = java_problem() if SparkContext._gateway is None else None
         if problem is not None:
             raise MsmqWireError(problem)
-        running = _started(master or "local[*]", driver_memory, name)
-    spark = running or SparkSession.builder.appName(name).getOrCreate()
+        work = tempfile.mkdtemp(prefix="msmq-wire-spark-")
+        atexit.register(shutil.rmtree, work, ignore_errors=True)
+        log = Path(work) / "java.log"
+        try:
+            with _output_to(log):
+                spark = _started(master or "local[*]", driver_memory, name, work)
+        except (Py4JError, PySparkException) as error:
+            said = _error_in(log) or spark_problem(error)
+            raise MsmqWireError(f"Spark does not start: {said}") from None
     for key, value in _RUNTIME.items():
         spark.conf.set(key, value)
     register(spark)
     return spark
 
 
-def _started(master: str, driver_memory: str | None, name: str) -> SparkSession:
+def _started(master: str, driver_memory: str | None, name: str, work: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     # Workers run their own python3 otherwise, which need not have what this one has.
@@ -89,17 +135,44 @@ def _started(master: str, driver_memory: str | None, name: str) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        "spark.sql.warehouse.dir": os.path.join(work, "warehouse"),
     }
     if driver_memory is not None:
         settings["spark.driver.memory"] = driver_memory
     if master.startswith("local"):
         # On a cluster the other machines must reach the driver.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        work = tempfile.mkdtemp(prefix="msmq-wire-spark-")
-        settings["spark.sql.warehouse.dir"] = os.path.join(work, "warehouse")
         settings["spark.local.dir"] = os.path.join(work, "local")
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+@contextlib.contextmanager
+def _output_to(path: Path) -> Iterator[None]:
+    """Let a JVM that starts here write to a file: what a user must know comes as an exception."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = {}
+    with contextlib.suppress(OSError):
+        # A stream that this process was started without stays closed.
+        kept = {number: os.dup(number) for number in (1, 2)}
+    try:
+        if kept:
+            with path.open("ab") as file:
+                for number in kept:
+                    os.dup2(file.fileno(), number)
+        yield
+    finally:
+        for number, descriptor in kept.items():
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+
+
+def _error_in(log: Path) -> str | None:
+    """What Java said before it ended at once, as of a size of memory that it cannot have."""
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    found = _ENDED.search(text)
+    return None if found is None else found[1].strip()

@@ -6,16 +6,21 @@ task that failed left behind harms nobody and is swept away later.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import pairwise
 from types import TracebackType
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.fs as pafs  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.spark.table_schemas import DAY, table_schemas
@@ -25,7 +30,7 @@ __all__ = ["HIDDEN", "NO_DAY", "TableWriter", "WrittenFile"]
 HIDDEN = "."
 """What the name of a file starts with until it counts."""
 NO_DAY = "__HIVE_DEFAULT_PARTITION__"
-"""The partition of rows without a time."""
+"""The partition of rows without a time, and of those of days for which there would be too many files."""
 
 _MICROSECONDS = 86_400_000_000
 _ROWS = 1 << 15
@@ -34,8 +39,12 @@ _GROUPS = 64
 """Row groups of one file: what Parquet keeps of them stays in memory until the file is closed."""
 _JUDGED = ("capture", "path", "type", "time", "time_ns", "src", "dst", "queue", "message_id", "rule", "code")
 """The columns whose least and largest value stand in the files, so that queries can leave groups out."""
+_MOST_WAITING = 1 << 26
+"""Bytes that wait in all files of one task."""
 _MOST_OPEN = 32
 """Files that one task holds open: captures seldom span more days."""
+_MOST_FILES = 1000
+"""Files of one table that one task makes for a capture: times may be anything, and a file is some 50 KB."""
 
 
 class WrittenFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +66,7 @@ class _Part:
         self.rows = 0
         self._waiting: list[Any] = []
         self._waiting_rows = 0
-        self._waiting_bytes = 0
+        self.waiting_bytes = 0
         os.makedirs(os.path.join(output, self.folder), exist_ok=True)
         self._path = os.path.join(output, self.folder, HIDDEN + self.name)
         self._schema = table_schemas()[table]
@@ -72,11 +81,11 @@ class _Part:
     def add(self, batch: Any) -> None:
         self._waiting.append(batch)
         self._waiting_rows += len(batch)
-        self._waiting_bytes += batch.nbytes
-        if self._waiting_rows >= _ROWS or self._waiting_bytes >= _BYTES:
-            self._flush()
+        self.waiting_bytes += batch.nbytes
+        if self._waiting_rows >= _ROWS or self.waiting_bytes >= _BYTES:
+            self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         if not self._waiting:
             return
         if self._writer is None:
@@ -86,22 +95,29 @@ class _Part:
                 compression="zstd",
                 use_dictionary=_repeated(self._schema),
                 write_statistics=[name for name in _JUDGED if name in self._schema.names],
+                # A name with a colon is no address of another file system.
+                filesystem=pafs.LocalFileSystem(),
             )
         self._writer.write_table(pa.Table.from_batches(self._waiting, self._schema))
         self._groups += 1
         self.rows += self._waiting_rows
-        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
+        self._waiting, self._waiting_rows, self.waiting_bytes = [], 0, 0
 
     def close(self) -> WrittenFile:
-        self._flush()
+        self.flush()
         if self._writer is not None:
             self._writer.close()
+        return self.place
+
+    @property
+    def place(self) -> WrittenFile:
         return WrittenFile(table=self.table, folder=self.folder, name=self.name, rows=self.rows)
 
     def discard(self) -> None:
         if self._writer is not None:
-            self._writer.close()
-            os.unlink(self._path)
+            with contextlib.suppress(OSError, pa.ArrowException):
+                # There may be no room for the end of the file.
+                self._writer.close()
 
 
 class TableWriter:
@@ -116,6 +132,7 @@ class TableWriter:
         self._stem = stem
         self._tables = frozenset(tables)
         self._open: dict[tuple[str, str], _Part] = {}
+        self._made: Counter[str] = Counter()
 
     def __enter__(self) -> TableWriter:
         return self
@@ -128,6 +145,11 @@ class TableWriter:
             return
         for part in self._open.values():
             part.discard()
+            self.files.append(part.place)
+        for file in self.files:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(self._output, file.folder, HIDDEN + file.name))
+        self.files = []
 
     def close(self) -> list[WrittenFile]:
         """End all files and return them."""
@@ -146,29 +168,54 @@ class TableWriter:
         day = pc.divide(batch.column("time").cast(pa.int64()), _MICROSECONDS)
         days = pc.unique(day)
         if len(days) == 1:
-            self._part(table, days[0].as_py()).add(batch)
+            self._add(table, days[0].as_py(), batch)
             return
-        for value in days.to_pylist():
-            mask = pc.is_null(day) if value is None else pc.fill_null(pc.equal(day, value), False)
-            self._part(table, value).add(batch.filter(mask))
+        order = pc.array_sort_indices(day)
+        sorted_days = pc.fill_null(day.take(order), -1).to_numpy()
+        edges = np.append(np.flatnonzero(np.diff(sorted_days, prepend=-2)), len(sorted_days))
+        late = []
+        for start, stop in pairwise(edges.tolist()):
+            rows, value = order.slice(start, stop - start), int(sorted_days[start])
+            if value < 0 or self._is_excess(table, value):
+                late.append(rows)
+            else:
+                # A slice would keep the whole batch while it waits.
+                self._add(table, value, batch.take(rows))
+        if late:
+            # In their order, whatever day each is of.
+            places = np.sort(np.concatenate([rows.to_numpy() for rows in late]))
+            self._add(table, None, batch.take(pa.array(places)))
+
+    def _add(self, table: str, day: int | None, rows: Any) -> None:
+        self._part(table, day).add(rows)
+        waiting = self._open.values()
+        if sum(part.waiting_bytes for part in waiting) > _MOST_WAITING:
+            max(waiting, key=lambda part: part.waiting_bytes).flush()
+
+    def _is_excess(self, table: str, day: int | None) -> bool:
+        return self._made[table] >= _MOST_FILES and (table, _name(day)) not in self._open
 
     def _part(self, table: str, day: int | None) -> _Part:
-        name = NO_DAY if day is None else _date(day)
+        name = NO_DAY if self._is_excess(table, day) else _name(day)
         part = self._open.get((table, name))
         if part is not None and part.is_full:
             self.files.append(self._open.pop((table, name)).close())
+            # Not one more: what is large may be in many files.
+            self._made[table] -= 1
             part = None
         if part is None:
             if len(self._open) >= _MOST_OPEN:
                 oldest = next(iter(self._open))
                 self.files.append(self._open.pop(oldest).close())
             part = self._open[table, name] = _Part(self._output, table, name, self._stem)
+            self._made[table] += 1
         return part
 
 
-def _date(day: int) -> str:
+def _name(day: int | None) -> str:
+    """The partition of a day, counted since 1970."""
     # Not every number of nanoseconds is a date that Python knows, but all that 63 bits hold are.
-    return datetime.fromtimestamp(day * 86_400, UTC).date().isoformat()
+    return NO_DAY if day is None else datetime.fromtimestamp(day * 86_400, UTC).date().isoformat()
 
 
 def _repeated(schema: Any) -> list[str]:

@@ -15,6 +15,7 @@ from msmq_wire.findings import RULES, Finding, Judge, judge
 from msmq_wire.findings.finding import SEVERITIES
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
+from msmq_wire.sessions import MessageLife
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 
@@ -126,6 +127,39 @@ def test_sessions_messages_and_the_story_are_judged_at_the_end() -> None:
         assert [found for one in read_capture(_DEMO, streams=True) for found in judging.feed(one)] == []
         assert [found.message for found in judging.finish()] == [name] * count
         assert judging.story is not None
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 1000])
+def test_messages_that_leave_are_judged_once_like_those_that_stay(most: int) -> None:
+    def check(life: Any, context: Context) -> Iterator[Seen]:
+        yield Seen(message=life.message_id, evidence=())
+
+    records = list(read_capture(_DEMO.with_name("clean_business_day.pcap"), streams=True))
+    left: list[MessageLife] = []
+    judging = Judge({"TST-ONE": rule(check, over="life")}, messages=most, leave=left.append)
+    early = [one.message for number in records for one in judging.feed(number)]
+    found = [*early, *(one.message for one in judging.finish())]
+    assert judging.story is not None
+    assert found == [life.message_id for life in (*left, *judging.story.lives)]
+    assert len(early) == len(left)
+    assert bool(left) == (most < 1000)
+    whole = Judge({"TST-ONE": rule(check, over="life")})
+    assert [one for number in records for one in whole.feed(number)] == []
+    assert set(found) == {one.message for one in whole.finish()}
+
+
+def test_findings_about_messages_that_leave_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(life: Any, context: Context) -> Iterator[Seen]:
+        yield Seen(message=life.message_id, evidence=())
+
+    monkeypatch.setattr(importlib.import_module("msmq_wire.findings.judge"), "MOST_OF_A_RULE", 3)
+    records = list(read_capture(_DEMO.with_name("clean_business_day.pcap"), streams=True))
+    left: list[MessageLife] = []
+    judging = Judge({"TST-ONE": rule(check, over="life")}, messages=1, leave=left.append)
+    found = [one for number in records for one in judging.feed(number)] + judging.finish()
+    assert judging.story is not None
+    assert len(found) == 3
+    assert judging.more["TST-ONE"] == len(left) + len(judging.story.lives) - 3
 
 
 def test_an_ordinary_capture_gives_nothing_that_calls_for_attention() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from msmq_wire.sessions import NACK_REASONS, Follower
+from msmq_wire.sessions import NACK_REASONS, Follower, MessageLife
 from msmq_wire.wire.types.enumerations import MessageClass
 from tests.sessions.tape import QUEUE, SECOND, SENDER, START, Tape
 
@@ -150,6 +150,74 @@ def test_the_oldest_messages_go_where_there_are_too_many(tape: Tape) -> None:
     story = follower.finish()
     assert [life.message_id for life in story.lives] == [f"{SENDER}\\{number}" for number in (3, 4, 5)]
     assert story.left_out.lives == 2
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 63, 64, 65, 200, 1000])
+def test_every_message_has_one_life_in_the_story_or_where_those_go_that_leave(most: int, tape: Tape) -> None:
+    tape.open()
+    for number in range(1, 301):
+        tape.message(number)
+    left: list[MessageLife] = []
+    follower = Follower(messages=most, leave=left.append)
+    for record in tape.records:
+        follower.feed(record)
+    story = follower.finish()
+    names = [life.message_id for life in (*left, *story.lives)]
+    # The oldest go first, so all are in the order in which they came.
+    assert names == [f"{SENDER}\\{number}" for number in range(1, 301)]
+    assert len(story.lives) <= most
+    assert story.left_out.lives == len(left)
+    assert bool(left) == (most < 300)
+
+
+def test_messages_go_some_at_a_time(tape: Tape) -> None:
+    tape.open()
+    left: list[MessageLife] = []
+    follower = Follower(messages=640, leave=left.append)
+    for record in tape.records:
+        follower.feed(record)
+    gone = []
+    for number in range(1, 664):
+        follower.feed(tape.message(number))
+        gone.append(len(left))
+    # An eleventh more than a sixty-fourth, when there is one too many.
+    assert gone[:640] == [0] * 640
+    assert gone[640:] == [11] * 11 + [22] * 11 + [33]
+
+
+def test_a_message_that_leaves_is_told_as_it_stands_then(tape: Tape) -> None:
+    tape.open()
+    tape.message(1, time_to_be_received=5)
+    tape.administration_ack(1, 0x0002)
+    tape.message(2)
+    tape.message(3)
+    tape.administration_ack(2, 0x0002)
+    left: list[MessageLife] = []
+    follower = Follower(messages=2, leave=left.append)
+    for record in tape.records:
+        follower.feed(record)
+    story = follower.finish()
+    outcomes = {life.message_id: life.outcome for life in left}
+    # The ack of the second one came when it was gone.
+    assert outcomes[f"{SENDER}\\1"] == "delivered"
+    assert outcomes[f"{SENDER}\\2"] == "unknown"
+    assert [(stray.kind, stray.message_id) for stray in story.strays] == [
+        ("administration_ack", f"{SENDER}\\2")
+    ]
+    whole = {life.message_id: life for life in tape.story().lives}
+    assert left[0] == msgspec.structs.replace(whole[f"{SENDER}\\1"], certain=left[0].certain)
+
+
+def test_a_message_that_is_sent_again_after_it_left_begins_another_life(tape: Tape) -> None:
+    tape.open()
+    for number in (1, 2, 3, 1):
+        tape.message(number)
+    left: list[MessageLife] = []
+    follower = Follower(messages=2, leave=left.append)
+    for record in tape.records:
+        follower.feed(record)
+    names = [life.message_id for life in (*left, *follower.finish().lives)]
+    assert sorted(names) == [f"{SENDER}\\{number}" for number in (1, 1, 2, 3)]
 
 
 def test_lives_are_found_by_session_and_by_name(tape: Tape) -> None:

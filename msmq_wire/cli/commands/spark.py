@@ -1,0 +1,296 @@
+"""``msmq-wire spark``: many captures into tables, and questions in SQL about them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec.structs import replace
+
+from msmq_wire.cli.commands.spark_package import package
+from msmq_wire.cli.commands.spark_sql import sql
+from msmq_wire.cli.options import Quiet
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.spark.captures import list_files
+from msmq_wire.spark.read_options import ReadOptions
+
+if TYPE_CHECKING:
+    from msmq_wire.spark.job import Run
+
+__all__ = ["CaptureScope", "TableName", "run", "spark_commands"]
+
+_BAD_USAGE = 2
+_REASONS = 6
+
+
+class CaptureScope(StrEnum):
+    """What one capture is."""
+
+    FILE = "file"
+    GROUP = "group"
+
+
+class TableName(StrEnum):
+    """The tables of the job."""
+
+    PACKETS = "packets"
+    MESSAGES = "messages"
+    CALLS = "calls"
+    SESSIONS = "sessions"
+    LIVES = "lives"
+    FINDINGS = "findings"
+    ANOMALIES = "anomalies"
+    ERRORS = "errors"
+
+
+def spark_commands() -> typer.Typer:
+    """The group of commands that need Spark."""
+    group = typer.Typer(name="spark", rich_markup_mode=None, invoke_without_command=True, callback=_group)
+    for command in (run, sql, package):
+        group.command()(command)
+    return group
+
+
+def _group(context: typer.Context) -> None:
+    """Fill tables with many captures, on this machine or a cluster, and ask them in SQL."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(_BAD_USAGE)
+
+
+def run(
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="DIR", help="The folder of the tables.", show_default=False),
+    ],
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH...", help="More inputs, as a shell gives them.", show_default=False),
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            "-i",
+            metavar="PATH",
+            help="A capture, a folder of captures, or a pattern of both. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    scope: Annotated[
+        CaptureScope,
+        typer.Option("--scope", help="file: each file is a capture; group: all files of a folder are one."),
+    ] = CaptureScope.FILE,
+    tables: Annotated[
+        list[TableName] | None,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            help=f"Fill only this table: {', '.join(TableName)}. May be repeated.",
+            show_default="all but packets",
+        ),
+    ] = None,
+    packets: Annotated[
+        bool, typer.Option("--packets", help="Fill packets too: every frame with its bytes.")
+    ] = False,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            "--glob",
+            metavar="PATTERN",
+            help="Names of the files to read in folders, as '*'; by default those that end like a capture.",
+            show_default=False,
+        ),
+    ] = None,
+    recursive: Annotated[bool, typer.Option("--recursive", help="Read folders in folders too.")] = False,
+    ports: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--port",
+            metavar="N",
+            help="Read only what goes to or from this TCP or UDP port. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--host",
+            metavar="HOST",
+            help="Read only what goes to or from this address or network. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="TIME",
+            help="Read only frames from this time on, as 2026-01-31T12:00:00Z.",
+            show_default=False,
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until", metavar="TIME", help="Read only frames before this time.", show_default=False
+        ),
+    ] = None,
+    nt_password_file: Annotated[
+        str | None,
+        typer.Option(
+            "--nt-password-file",
+            metavar="FILE",
+            help="Passwords that open sealed calls (NTLM), one a line.",
+            show_default=False,
+        ),
+    ] = None,
+    nt_hash_file: Annotated[
+        str | None,
+        typer.Option(
+            "--nt-hash-file", metavar="FILE", help="NT hashes instead, one a line.", show_default=False
+        ),
+    ] = None,
+    keytabs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keytab",
+            metavar="FILE",
+            help="Keys of servers that open sealed calls (Kerberos). May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Decode captures again that the tables hold already.")
+    ] = False,
+    fail: Annotated[bool, typer.Option("--fail", help="End at the first file that cannot be read.")] = False,
+    split_bytes: Annotated[
+        str,
+        typer.Option("--split-bytes", metavar="SIZE", help="Bytes of captures that one task reads."),
+    ] = "64m",
+    master: Master = None,
+    driver_memory: DriverMemory = None,
+    quiet: Quiet = False,
+) -> None:
+    """Decode captures into Parquet tables, every capture once.
+
+    A capture whose files have not changed since a run with the same options is left alone, so the same
+    command again reads only what is new; a run that was ended goes on where it was. Every table has a folder
+    of its own in DIR, partitioned by day. Files that cannot be read are rows of the table errors.
+
+    On a cluster captures, keys and DIR must be in folders that all machines have under the same name; see
+    msmq-wire spark package.
+
+    Exit status: 0 done; 1 no capture was found, one could not be read or was damaged (the tables are written
+    all the same), DIR cannot be written or another run has it, or Spark or Java is missing; 2 bad usage.
+
+    Examples:
+
+        msmq-wire spark run --input captures --output tables
+
+        msmq-wire spark run captures/*.pcapng --output tables --since 2026-01-31T00:00:00Z
+
+        msmq-wire spark run --input ring --scope group --output tables --master spark://host:7077
+    """
+    paths = [*(inputs or ()), *(more or ())]
+    if not paths:
+        raise typer.BadParameter("name at least one capture or folder", param_hint="--input")
+    options = _options(
+        {
+            "--input": ("paths", json.dumps(paths)),
+            "--glob": ("glob", pattern),
+            "--recursive": ("recursive", str(recursive)),
+            "--scope": ("scope", scope.value),
+            "--port": ("ports", ",".join(ports) if ports else None),
+            "--host": ("hosts", ",".join(hosts) if hosts else None),
+            "--since": ("since", since),
+            "--until": ("until", until),
+            "--fail": ("onError", "fail" if fail else "quarantine"),
+            "--split-bytes": ("splitBytes", split_bytes),
+            "--nt-password-file": ("ntPasswordFile", nt_password_file),
+            "--nt-hash-file": ("ntHashFile", nt_hash_file),
+        },
+        # A name may hold what separates names in a text.
+        keytabs=tuple(keytabs or ()),
+    )
+    wanted = set(tables or set(TableName) - {TableName.PACKETS})
+    if packets:
+        wanted.add(TableName.PACKETS)
+    check_spark(master, driver_memory)
+    _refuse_nothing(options)
+    with running_session(master, driver_memory, quiet=quiet) as spark:
+        from msmq_wire.spark.job import run_job
+        from msmq_wire.spark.keys import negotiator_of
+
+        # What is wrong with a key is told here, and not by a task.
+        negotiator_of(options)
+        done = run_job(spark, output, options, tables=wanted, force=force, tell=_nothing if quiet else tell)
+    for damage in done.damage:
+        path, _, reason = damage.partition(": ")
+        complain(reason if path in reason else damage)
+    if not quiet:
+        tell(_summary(done, output))
+    raise typer.Exit(1 if done.damage else 0)
+
+
+def _options(given: Mapping[str, tuple[str, str | None]], keytabs: tuple[str, ...]) -> ReadOptions:
+    """What is read. Raises typer.BadParameter, which names the option of the command line."""
+    texts = {}
+    for option, (name, text) in given.items():
+        if text is None:
+            continue
+        texts[name] = text
+        try:
+            ReadOptions.of({name: text})
+        except MsmqWireError as error:
+            raise typer.BadParameter(str(error), param_hint=option) from None
+    return replace(ReadOptions.of(texts), keytabs=keytabs)
+
+
+def _refuse_nothing(options: ReadOptions) -> None:
+    """End with status 1 where no input is there, before Spark is started for it."""
+    listing = list_files(options.paths, pattern=options.glob, recursive=options.recursive)
+    if any(file.error is None or os.path.lexists(file.path) for file in listing.files):
+        return
+    for file in listing.files:
+        complain(file.error or file.path)
+    if not listing.files:
+        left_out = count_text(listing.left_out, "file")
+        more = f"; {left_out} there not named like one: --glob '*' reads all" if listing.left_out else ""
+        deeper = "" if options.recursive else "; --recursive looks deeper"
+        complain(f"no capture in {', '.join(options.paths)}{more}{deeper}")
+    raise typer.Exit(1)
+
+
+def _summary(done: Run, output: str) -> str:
+    """What a run did, in one line."""
+    parts = [f"{count_text(done.captures, 'capture')} decoded"]
+    if done.unchanged:
+        parts[0] += f", {done.unchanged} unchanged"
+    if done.left_out:
+        parts[0] += f", {count_text(done.left_out, 'other file')} left out"
+    skipped = sum(done.skipped.values())
+    if done.captures:
+        text = f"{count_text(done.frames, 'frame')} read, {done.understood} understood, {skipped} skipped"
+        parts.append(f"{text} ({_most(done.skipped)})" if skipped else text)
+        parts.append("rows: " + ", ".join(f"{count} {table}" for table, count in done.rows.items()))
+    parts.append(f"tables in {output}")
+    return "; ".join(parts)
+
+
+def _most(counts: Mapping[str, int]) -> str:
+    shown = sorted(counts.items(), key=lambda one: -one[1])
+    text = ", ".join(f"{count} {reason}" for reason, count in shown[:_REASONS])
+    rest = sum(count for _, count in shown[_REASONS:])
+    return f"{text}, {rest} other" if rest else text
+
+
+def _nothing(text: str) -> None:
+    """Where no progress is wanted."""

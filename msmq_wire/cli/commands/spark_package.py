@@ -1,0 +1,48 @@
+"""``msmq-wire spark package``: what spark-submit needs, as two files."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+import typer
+
+from msmq_wire.cli.options import Quiet
+from msmq_wire.cli.render.safe_text import escaped
+from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.spark.packaging import write_package
+
+__all__ = ["package"]
+
+
+def package(
+    to: Annotated[
+        str, typer.Option("--to", metavar="DIR", help="The folder to write to.", show_default=False)
+    ],
+    quiet: Quiet = False,
+) -> None:
+    """Write what spark-submit needs: this package as msmq_wire.zip, and msmq_wire_job.py, which runs it.
+
+    The program takes what msmq-wire spark takes. What must be installed on the machines of the cluster:
+    construct, h11, msgspec, numpy, pandas and pyarrow, for captures with zstd zstandard, and for sealed calls
+    cryptography; typer and rich too where the driver runs. Older files of these names are replaced.
+
+    Exit status: 0 done; 1 DIR cannot be written; 2 bad usage.
+
+    Examples:
+
+        msmq-wire spark package --to job
+
+        spark-submit --py-files job/msmq_wire.zip job/msmq_wire_job.py run -i captures -o tables
+    """
+    try:
+        archive, launcher = write_package(to)
+    except MsmqWireError as error:
+        complain(str(error))
+        raise typer.Exit(1) from None
+    for path in (archive, launcher):
+        print(escaped(str(path)))
+    if not quiet:
+        names = [shlex.quote(str(path)) for path in (archive, launcher)]
+        tell(f"spark-submit --py-files {names[0]} {names[1]} run --input CAPTURES --output TABLES")

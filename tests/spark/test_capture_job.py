@@ -1,0 +1,377 @@
+"""The tables of a capture say what `read_capture`, `follow` and `judge` say of it, field by field."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
+import pytest
+
+from msmq_wire import Record, read_capture
+from msmq_wire.capture.pcap import Frame
+from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.capture.source import read_frames
+from msmq_wire.capture.writer import write_pcap
+from msmq_wire.errors import CaptureError
+from msmq_wire.findings import Finding, Judge
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.sessions import Story, follow
+from msmq_wire.spark import capture_job
+from msmq_wire.spark.capture_job import JobPlan, decode_capture
+from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
+from msmq_wire.spark.keys import negotiator_of
+from msmq_wire.spark.ledger import Entry
+from msmq_wire.spark.message_columns import CALLS
+from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.table_files import HIDDEN, NO_DAY
+from msmq_wire.spark.table_schemas import TABLES, table_schemas
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+CAPTURES = sorted(FIXTURES.rglob("*.pcap*"))
+WRITTEN = tuple(table for table in TABLES if table != "packets")
+DAY = 86_400_000_000_000
+
+Tables = dict[str, list[dict[str, Any]]]
+
+
+class Kept:
+    """In place of a writer: keeps what is written."""
+
+    tables: ClassVar[Tables] = {}
+
+    def __init__(self, output: str, stem: str, tables: Sequence[str]) -> None:
+        self.files: list[Any] = []
+        self._wanted = tables
+        Kept.tables = {table: [] for table in tables}
+
+    def __enter__(self) -> Kept:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def wants(self, table: str) -> bool:
+        return table in self._wanted
+
+    def write(self, table: str, batch: Any) -> None:
+        if table in self._wanted:
+            assert batch.schema.equals(table_schemas()[table])
+            place = batch.schema.get_field_index("time")
+            batch = batch.set_column(place, "time", batch.column(place).cast(pa.int64()))
+            Kept.tables[table] += batch.to_pylist()
+
+
+def plan_of(output: Path | str = "", tables: Sequence[str] = WRITTEN, **options: Any) -> JobPlan:
+    asked = ReadOptions(streams=True, **options)
+    return JobPlan(output=str(output), options=asked, tables=tuple(tables), run="run", key="key")
+
+
+def capture_at(path: Path) -> Capture:
+    (capture,) = captures_of(list_files([str(path)]).files, "file")
+    return capture
+
+
+def kept(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Tables, Entry]:
+    """The rows of a capture by table, and its entry."""
+    monkeypatch.setattr(capture_job, "TableWriter", Kept)
+    entry = decode_capture(capture_at(path), plan_of(**options))
+    return Kept.tables, entry
+
+
+@cache
+def records_of(path: Path) -> tuple[Record, ...]:
+    """The records of a capture; what is no capture gives the one that says so."""
+    try:
+        # Without keys, it tells whom clients say they are.
+        return tuple(read_capture(path, streams=True, negotiator=negotiator_of(ReadOptions())))
+    except CaptureError as error:
+        return (Record(id=1, type="error", capture=str(path), reason=error.message, offset=error.offset),)
+
+
+def judged(records: Sequence[Record], **bounds: Any) -> tuple[list[Finding], Judge]:
+    judging = Judge(**bounds)
+    found = [one for record in records for one in judging.feed(record)]
+    return found + judging.finish(), judging
+
+
+def cell(value: Any) -> Any:
+    """A value as a table shows it."""
+    if isinstance(value, msgspec.Struct):
+        text = getattr(value, "text", None)
+        if isinstance(text, str):
+            return text
+        return {name: cell(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, tuple):
+        if len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], msgspec.Struct):
+            return {"_1": value[0], "_2": cell(value[1])}
+        return [cell(one) for one in value]
+    if isinstance(value, bytes) and type(value) is not bytes:
+        return str(value)
+    return value
+
+
+def row_of(value: Any, capture: str, time: int | None, kind: Any) -> dict[str, Any]:
+    row = {"capture": capture, "time": None if time is None else time // 1000}
+    row |= {name: cell(getattr(value, name)) for name in value.__struct_fields__ if name != "capture"}
+    for one in kind:
+        # What is a number or a text stands as a text.
+        if pa.types.is_string(one.type) and row.get(one.name) is not None:
+            row[one.name] = str(row[one.name])
+    return row
+
+
+def as_text(value: Any) -> Any:
+    """Numbers inside as texts: a column that holds both shows texts."""
+    if isinstance(value, dict):
+        return {name: as_text(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [as_text(one) for one in value]
+    return value if value is None or isinstance(value, bytes) else str(value)
+
+
+def story_rows(values: Any, capture: str, table: str) -> list[dict[str, Any]]:
+    schema = table_schemas()[table]
+    return [row_of(one, capture, None if one.first is None else one.first.time, schema) for one in values]
+
+
+def finding_row(one: Finding, capture: str) -> dict[str, Any]:
+    first = one.evidence[0] if one.evidence else None
+    row = cell(one)
+    row["rule"] = row.pop("id")
+    for place, evidence in zip(row["evidence"], one.evidence, strict=True):
+        place["data"] = bytes(evidence.data)
+    row |= {"capture": capture, "src": None, "dst": None, "time": None}
+    if first is not None:
+        time = None if first.time is None else first.time // 1000
+        row |= {"src": first.src, "dst": first.dst, "time": time}
+    found: dict[str, Any] = row
+    return found
+
+
+def seen(record: Record) -> tuple[Any, ...]:
+    return record.id, record.type, record.time, record.src, record.dst, record.stream
+
+
+def seen_in(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("record", "type", "time_ns", "src", "dst", "stream"))
+
+
+def expected_errors(records: Sequence[Record]) -> Counter[tuple[Any, ...]]:
+    found: Counter[tuple[Any, ...]] = Counter()
+    for one in records:
+        if one.error is not None:
+            error = one.error
+            found[*seen(one), error.code, error.message, error.path, error.offset, one.missing] += 1
+        elif one.type == "gap":
+            found[*seen(one), one.reason, None, None, one.offset, one.missing] += 1
+        elif one.type == "error":
+            found[*seen(one), None, one.reason, None, one.offset, None] += 1
+    return found
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_tables_say_what_is_said_of_the_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records, name = records_of(path), str(path)
+    tables, entry = kept(path, monkeypatch, chunk_bytes=3000)
+    story: Story = follow(records)
+    findings, judging = judged(records)
+
+    assert as_text(tables["sessions"]) == as_text(story_rows(story.sessions, name, "sessions"))
+    assert as_text(tables["lives"]) == as_text(story_rows(story.lives, name, "lives"))
+    assert as_text(tables["findings"]) == [as_text(finding_row(one, name)) for one in findings]
+    assert entry.more == dict(judging.more)
+
+    anomalies = Counter(
+        (*seen(one), odd.code, odd.message, odd.path, odd.offset, odd.length, str(odd.spec))
+        for one in records
+        for odd in one.anomalies
+    )
+    what = ("code", "message", "field", "offset", "length", "spec")
+    assert Counter((*seen_in(row), *(row[key] for key in what)) for row in tables["anomalies"]) == anomalies
+    told = ("code", "message", "field", "offset", "missing")
+    assert Counter(
+        (*seen_in(row), *(row[key] for key in told)) for row in tables["errors"]
+    ) == expected_errors(records)
+    ids = [one.id for one in records if one.type not in (*CALLS, "tcp_stream", "error")]
+    assert sorted(row["id"] for row in tables["messages"]) == ids
+    assert sorted(row["id"] for row in tables["calls"]) == [one.id for one in records if one.type in CALLS]
+    assert all(row["capture"] == name for rows in tables.values() for row in rows)
+
+
+@pytest.mark.parametrize("path", CAPTURES[::5], ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_an_entry_counts_what_the_summary_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, entry = kept(path, monkeypatch)
+    capture = capture_at(path)
+    assert (entry.capture, entry.options, entry.run) == (str(path), "key", "run")
+    assert entry.tables == WRITTEN
+    with CaptureReader(path, negotiator=negotiator_of(ReadOptions())) as reader:
+        records, reason = [], None
+        try:
+            records = list(reader)
+        except CaptureError as error:
+            reason = error.message
+    if reason is not None:
+        assert entry.damage == (f"{path}: {reason}",)
+        return
+    summary = reader.summary
+    assert entry.sources == capture.files
+    assert (entry.frames, entry.understood) == (summary.frames, summary.understood)
+    assert (entry.skipped, entry.notices) == (summary.skipped, summary.notices)
+    damage = [f"{path}: {one.reason}" for one in records if one.type == "error"]
+    assert list(entry.damage) == damage
+
+
+def test_damage_is_told_once_with_its_file_and_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "cut.pcap"
+    path.write_bytes((FIXTURES / "captures" / "demo.pcap").read_bytes()[:-3])
+    with pytest.raises(CaptureError) as error:
+        list(read_frames(path))
+    tables, entry = kept(path, monkeypatch)
+    rows = [row for row in tables["errors"] if row["type"] == "error"]
+    assert [(row["path"], row["offset"], row["message"]) for row in rows] == [
+        (str(path), error.value.offset, error.value.message)
+    ]
+    assert rows[0]["frame_no"] is None
+    assert tables["messages"]
+    # What is wrong with its bytes is wrong with them every time.
+    assert entry.sources == capture_at(path).files
+
+
+def test_a_file_that_went_away_is_read_again_when_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "gone.pcap"
+    path.write_bytes((FIXTURES / "captures" / "demo.pcap").read_bytes())
+    capture = capture_at(path)
+    path.unlink()
+    monkeypatch.setattr(capture_job, "TableWriter", Kept)
+    entry = decode_capture(capture, plan_of())
+    reason = f"cannot open {path}: No such file or directory"
+    assert entry.damage == (f"{path}: {reason}",)
+    assert [one.error for one in entry.sources] == [reason]
+    (row,) = Kept.tables["errors"]
+    assert (row["path"], row["message"], row["time"]) == (str(path), reason, None)
+
+
+def test_a_file_that_could_not_be_listed_gives_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = CaptureFile(path="/x.pcap", size=0, mtime_ns=0, error="cannot open /x.pcap: Permission denied")
+    monkeypatch.setattr(capture_job, "TableWriter", Kept)
+    entry = decode_capture(Capture(name="/x.pcap", files=(file,)), plan_of())
+    assert entry.sources == (file,)
+    (row,) = Kept.tables["errors"]
+    assert (row["path"], row["message"]) == ("/x.pcap", file.error)
+
+
+@pytest.mark.parametrize("followed", [1, 2, 5])
+def test_messages_that_go_before_the_end_have_a_life_like_the_others(
+    followed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = FIXTURES / "captures" / "clean_business_day.pcap"
+    records = records_of(path)
+    left: list[Any] = []
+    findings, judging = judged(records, messages=followed, leave=left.append)
+    assert left
+    assert judging.story is not None
+    monkeypatch.setattr(capture_job, "_TOGETHER", 3)
+    tables, _ = kept(path, monkeypatch, followed=followed)
+    lives = [*left, *judging.story.lives]
+    assert as_text(tables["lives"]) == as_text(story_rows(lives, str(path), "lives"))
+    assert [row["rule"] for row in tables["findings"]] == [one.id for one in findings]
+
+
+def test_findings_are_not_held_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = max(CAPTURES, key=lambda path: len(judged(records_of(path))[0]))
+    count = len(judged(records_of(path))[0])
+    assert count > 4
+    monkeypatch.setattr(capture_job, "_TOGETHER", 2)
+    most = []
+
+    class Watched(capture_job.StoryTeller):
+        def take(self, records: Any) -> None:
+            for record in records:
+                super().take([record])
+                most.append(len(self._findings))
+
+    monkeypatch.setattr(capture_job, "StoryTeller", Watched)
+    tables, _ = kept(path, monkeypatch)
+    assert len(tables["findings"]) == count
+    assert max(most) < 2
+
+
+def test_only_the_tables_that_are_wanted_are_written(tmp_path: Path) -> None:
+    capture = capture_at(FIXTURES / "captures" / "demo.pcap")
+    for wanted in (("messages",), ("lives", "errors"), ("packets",)):
+        entry = decode_capture(capture, plan_of(tmp_path, wanted))
+        assert {file.table for file in entry.files} <= set(wanted)
+        assert set(entry.rows) == {file.table for file in entry.files}
+        assert entry.tables == wanted
+
+
+def midnight(folder: Path, times: Sequence[int]) -> Path:
+    """The demo with other times."""
+    frames = list(read_frames(FIXTURES / "captures" / "demo.pcap"))
+    path = folder / "midnight.pcap"
+    moved = [
+        Frame(frame.number, time, frame.link_type, frame.data, frame.length, 0)
+        for frame, time in zip(frames, times, strict=True)
+    ]
+    write_pcap(path, moved)
+    return path
+
+
+def test_a_capture_over_midnight_is_in_both_days_and_nobody_sees_it_yet(tmp_path: Path) -> None:
+    count = len(list(read_frames(FIXTURES / "captures" / "demo.pcap")))
+    start = 20_484 * DAY - count // 2 * 1_000_000
+    path = midnight(tmp_path, [start + number * 1_000_000 for number in range(count)])
+    output = tmp_path / "tables"
+    entry = decode_capture(capture_at(path), plan_of(output))
+    days = {file.folder.partition("day=")[2] for file in entry.files}
+    assert days == {"2026-01-30", "2026-01-31"}
+    assert not [one for one in output.rglob("*.parquet") if not one.name.startswith(HIDDEN)]
+    rows = 0
+    for file in entry.files:
+        assert re.fullmatch(r"part-[0-9a-f]{16}-[0-9a-f]{16}\.parquet", file.name)
+        table = pq.ParquetFile(output / file.folder / (HIDDEN + file.name)).read()
+        rows += len(table)
+        for time in table["time"].to_pylist():
+            assert f"day={time.date()}" in file.folder
+    assert rows == sum(entry.rows.values()) == sum(file.rows for file in entry.files)
+    records = records_of(path)
+    assert entry.rows["messages"] == sum(one.type not in (*CALLS, "tcp_stream", "error") for one in records)
+
+
+def test_a_capture_without_times_has_rows_without_a_day(tmp_path: Path) -> None:
+    count = len(list(read_frames(FIXTURES / "captures" / "demo.pcap")))
+    path = midnight(tmp_path, [0] * count)
+    entry = decode_capture(capture_at(path), plan_of(tmp_path / "tables"))
+    assert {file.folder.partition("=")[2] for file in entry.files} == {NO_DAY}
+    with_times = decode_capture(capture_at(FIXTURES / "captures" / "demo.pcap"), plan_of(tmp_path / "tables"))
+    assert entry.rows["messages"] == with_times.rows["messages"]
+    assert entry.rows["lives"] == with_times.rows["lives"]
+
+
+@pytest.mark.parametrize("name", ["with space.pcap", "day=1.pcap", "ünï.pcap", "#1.pcap", "100%.pcap"])
+def test_a_capture_may_have_any_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes((FIXTURES / "captures" / "demo.pcap").read_bytes())
+    entry = decode_capture(capture_at(path), plan_of(tmp_path / "tables"))
+    for file in entry.files:
+        table = pq.ParquetFile(tmp_path / "tables" / file.folder / (HIDDEN + file.name)).read()
+        assert set(table["capture"].to_pylist()) == {str(path)}
+
+
+def test_calls_are_there_with_what_they_carried(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = FIXTURES / "rpc_captures" / "rpc_sections.pcap"
+    tables, _ = kept(path, monkeypatch)
+    methods = [one.packet.method for one in records_of(path) if isinstance(one.packet, RpcCall)]
+    assert [row["method"] for row in tables["calls"] if row["type"] == "rpc_call"] == methods
+    assert methods
