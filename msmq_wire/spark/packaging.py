@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 
@@ -22,7 +23,7 @@ ARCHIVE = "msmq_wire.zip"
 LAUNCHER = "msmq_wire_job.py"
 
 _PACKAGE = "msmq_wire"
-_SHIMS = ("spark", "shims")
+_SHIMS = ("pyspark_msmq_packets", "pyspark_msmq_messages", "pyspark_msmq_calls")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip can hold."""
 _PLAIN_FILE = 0o100644 << 16
@@ -61,9 +62,8 @@ def write_package(folder: str) -> tuple[Path, Path]:
 def _archive() -> bytes:
     root = files(_PACKAGE)
     found = dict(_modules(root, _PACKAGE))
-    for shim in root.joinpath(*_SHIMS).iterdir():
-        if shim.name.startswith("pyspark_") and shim.name.endswith(".py"):
-            found[shim.name] = shim.read_bytes()
+    for name in _SHIMS:
+        found[f"{name}.py"] = _shim(root, name)
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(found):
@@ -73,6 +73,17 @@ def _archive() -> bytes:
             info.external_attr = _PLAIN_FILE
             archive.writestr(info, found[name])
     return buffer.getvalue()
+
+
+def _shim(root: Traversable, name: str) -> bytes:
+    """A module of the top level: in a clone below the package, once installed where it belongs."""
+    inside = root.joinpath("spark", "shims", f"{name}.py")
+    if inside.is_file():
+        return inside.read_bytes()
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise MsmqWireError(f"{name} is not installed beside {_PACKAGE}")
+    return Path(spec.origin).read_bytes()
 
 
 def _modules(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
