@@ -13,13 +13,14 @@ class MsmqWireError(Exception):
     """Base of every error this package raises on purpose; all of them can be pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What the subclasses take by name, they keep under that name.
-        values = {name: value for name, value in vars(self).items() if not name.startswith("__")}
-        return (_made, (type(self), values)) if values else (type(self), self.args)
+        # Subclasses do not take what they keep in args; notes are values like the others.
+        return _made, (type(self), self.args), vars(self)
 
 
-def _made(cls: type[MsmqWireError], values: dict[str, Any]) -> MsmqWireError:
-    return cls(**values)
+def _made(cls: type[MsmqWireError], args: tuple[Any, ...]) -> MsmqWireError:
+    error = cls.__new__(cls, *args)
+    error.args = args
+    return error
 
 
 class DecodeError(MsmqWireError):

@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["TIME", "array_of", "conform", "field", "nulls", "spark_type", "struct_type"]
+__all__ = ["TIME", "array_of", "conform", "field", "fitting", "nulls", "spark_type", "struct_type"]
 
 TIME = pa.timestamp("us", "UTC")
 """Times as Spark has them; nanoseconds stand beside them."""
@@ -158,7 +158,12 @@ def _cells_of(kind: Any) -> Cell:
         return lambda value: None if value is None else [make(one) for one in value]
     if pa.types.is_string(kind):
         return _text
-    return lambda value: value
+    return fitting if pa.types.is_int64(kind) else lambda value: value
+
+
+def fitting(value: int | None) -> int | None:
+    """A number that a column can hold; XML has larger ones, which the text of an envelope keeps."""
+    return value if value is None or -1 << 63 <= value < 1 << 63 else None
 
 
 def _text(value: Any) -> str | None:

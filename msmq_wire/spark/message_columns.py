@@ -20,7 +20,7 @@ from msmq_wire.capture.tables import OTHER, schema, tables_of
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.view import message_view
-from msmq_wire.spark.arrow_types import TIME, conform, field, nulls, spark_type
+from msmq_wire.spark.arrow_types import TIME, conform, field, fitting, nulls, spark_type
 from msmq_wire.spark.capture_reading import Numbering
 from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -296,9 +296,11 @@ def _summary_of(records: Sequence[Record]) -> dict[str, Any]:
     """What `message_view` says, for messages that calls or HTTP carried."""
     names = [one.name for one in _SUMMARY if one.name != "body"]
     rows = [message_view(record, acknowledgments=True) or {} for record in records]
-    columns = {
-        name: pa.array([row.get(name) for row in rows], message_schema().field(name).type) for name in names
-    }
+    columns = {}
+    for name in names:
+        kind = message_schema().field(name).type
+        values = [row.get(name) for row in rows]
+        columns[name] = pa.array(map(fitting, values) if pa.types.is_int64(kind) else values, kind)
     return columns | {"body": pa.array([_body(record.packet) for record in records], pa.binary())}
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from msmq_wire import read_capture
 from msmq_wire.capture.frames import FrameDecoder
+from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.tables import OTHER, read_tables
 from msmq_wire.errors import CaptureError
@@ -21,7 +22,7 @@ from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import anomaly_view, error_view, message_view
 from msmq_wire.spark.arrow_types import spark_type
-from msmq_wire.spark.capture_reading import CaptureReading
+from msmq_wire.spark.capture_reading import CaptureReading, Numbering
 from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.message_columns import CALLS, batches_of, message_schema
 
@@ -252,3 +253,20 @@ def test_every_column_says_what_it_means_and_has_a_type_of_spark() -> None:
     for one in message_schema():
         assert one.metadata[b"doc"]
         assert spark_type(one.type) == one.type
+
+
+@pytest.mark.parametrize("number", [1 << 63, (1 << 64) - 1, 10**40, -(10**40)])
+def test_a_number_that_no_column_holds_is_null(number: int) -> None:
+    records = read_capture(FIXTURES / "captures" / "clean_srmp.pcap")
+    record = next(one for one in records if one.type == "srmp_message")
+    replace = msgspec.structs.replace
+    envelope = record.packet.envelope
+    msmq = replace(envelope.header.msmq, priority=number, class_=number, body_type=number)
+    envelope = replace(envelope, header=replace(envelope.header, msmq=msmq))
+    changed = replace(record, packet=replace(record.packet, envelope=envelope))
+    batch = batch_of("capture", [changed])
+    [rows] = batches_of(batch, Numbering(["capture"], [0])).values()
+    [row] = rows.to_pylist()
+    assert (row["priority"], row["message_class"], row["body_type"]) == (None, None, None)
+    assert row["message_id"] == record.packet.message_id
+    assert str(number) in row["srmp"]["envelope"]
