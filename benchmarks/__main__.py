@@ -117,7 +117,8 @@ def _measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         results += found
         for group in dict.fromkeys(result.group for result in found):
             print(table_text(found, group), flush=True)
-    busy = neighbours.share()
+    # The Java process counts as somebody else until it ends.
+    busy = None if options.spark else neighbours.share()
     if busy is not None and busy > BUSY:
         print(
             f"\nwarning: others kept {busy:.2f} cores busy: take ratios with care and rates not at all",
