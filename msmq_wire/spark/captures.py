@@ -19,7 +19,7 @@ import msgspec
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError
 
-__all__ = ["Capture", "CaptureFile", "Listing", "Scope", "captures_of", "list_files"]
+__all__ = ["Capture", "CaptureFile", "Listing", "Scope", "captures_of", "legible", "list_files"]
 
 Scope: TypeAlias = Literal["file", "group"]
 
@@ -69,7 +69,8 @@ def list_files(paths: Iterable[str], *, pattern: str | None = None, recursive: b
     Of a folder those are taken whose name matches the glob ``pattern``, without one those that end like a
     capture (``.pcap``, ``.pcapng``, ``.cap``, ``.dmp``, with a number or ``.gz`` or ``.zst`` behind it); of
     its folders none, unless ``recursive``. Names that start with ``.`` or ``_`` are left out. A file that is
-    named itself is taken whatever its name is. What is not there has an ``error``.
+    named itself is taken whatever its name is. What is not there has an ``error``, and so has a file whose
+    name is no text: no table could hold it.
     """
     found: dict[str, CaptureFile] = {}
     left_out = 0
@@ -86,7 +87,9 @@ def list_files(paths: Iterable[str], *, pattern: str | None = None, recursive: b
                     found.setdefault(inside, _file(inside))
                 else:
                     left_out += 1
-    return Listing(files=tuple(found[path] for path in sorted(found)), left_out=left_out)
+    # Two names may be written alike.
+    named_alike = {found[path].path: found[path] for path in sorted(found)}
+    return Listing(files=tuple(named_alike.values()), left_out=left_out)
 
 
 def _inside(folder: str, pattern: str | None, recursive: bool) -> Iterator[tuple[str, bool]]:
@@ -107,7 +110,15 @@ def _inside(folder: str, pattern: str | None, recursive: bool) -> Iterator[tuple
                 yield entry.path, fnmatch.fnmatchcase(entry.name, pattern)
 
 
+def legible(text: str) -> str:
+    """A text that can be written: names of files need not be one."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _file(path: str) -> CaptureFile:
+    name = legible(path)
+    if name != path:
+        return CaptureFile(path=name, size=0, mtime_ns=0, error=f"cannot open {name}: its name is not UTF-8")
     try:
         found = os.stat(path)
         # Opening a pipe would wait for somebody to write to it.

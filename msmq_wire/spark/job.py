@@ -23,7 +23,7 @@ import msmq_wire
 from msmq_wire.capture.splits import FileIndex, index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.capture_job import JobPlan, decode_capture, rows_of
-from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
+from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, legible, list_files
 from msmq_wire.spark.group_job import decode_groups
 from msmq_wire.spark.ledger import Entry, Ledger, capture_key
 from msmq_wire.spark.read_options import ReadOptions
@@ -90,16 +90,15 @@ def run_job(
     ``onError=fail`` also where a file cannot be read.
     """
     started = _now()
-    if output != _legible(output):
-        raise MsmqWireError(f"cannot write {_legible(output)}: its name is not UTF-8")
+    if output != legible(output):
+        raise MsmqWireError(f"cannot write {legible(output)}: its name is not UTF-8")
     # A capture must have one name, and a folder one place, wherever a run or a task has its working folder.
     output = os.path.abspath(output)
     # Sessions need the steps of connections; these are no rows of messages.
     options = replace(options, streams=True, paths=tuple(map(_absolute, options.paths)))
     listing = list_files(options.paths, pattern=options.glob, recursive=options.recursive)
-    sources = _named(listing.files)
     if options.on_error == "fail":
-        for file in sources:
+        for file in listing.files:
             if file.error is not None:
                 raise CaptureError(file.error)
     name = f"{started.replace(':', '').replace('-', '')}-{secrets.token_hex(4)}"
@@ -108,7 +107,7 @@ def run_job(
         filled = {table for entry in ledger.entries.values() for table in entry.tables}
         wanted = tuple(table for table in TABLES if table in filled | set(tables))
         plan = JobPlan(output=output, options=options, tables=wanted, run=name, key=_key(options, wanted))
-        captures = captures_of(sources, options.scope)
+        captures = captures_of(listing.files, options.scope)
         _refuse_twice(captures, ledger)
         todo = [capture for capture in captures if force or not ledger.has(capture, plan.key)]
         known: Indexed = {}
@@ -136,25 +135,8 @@ def run_job(
     return run
 
 
-def _legible(text: str) -> str:
-    """A text that can be written: names of files need not be one."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
 def _absolute(path: str) -> str:
     return path if not path or "://" in path else os.path.abspath(path)
-
-
-def _named(files: Iterable[CaptureFile]) -> list[CaptureFile]:
-    """Files by names that tables can hold; one whose name is no text counts as one that cannot be read."""
-    found: dict[str, CaptureFile] = {}
-    for file in files:
-        path = _legible(file.path)
-        if path != file.path:
-            reason = f"cannot open {path}: its name is not UTF-8"
-            file = CaptureFile(path=path, size=0, mtime_ns=0, error=reason)
-        found.setdefault(path, file)
-    return list(found.values())
 
 
 def _refuse_twice(captures: Iterable[Capture], ledger: Ledger) -> None:
@@ -285,7 +267,7 @@ _DECIDES = (
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
-        return _legible(value)
+        return legible(value)
     return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
@@ -302,7 +284,7 @@ def _told(plan: JobPlan, done: Sequence[Entry], started: str, unchanged: int, le
     return Run(
         name=plan.run,
         version=msmq_wire.__version__,
-        inputs=tuple(map(_legible, plan.options.paths)),
+        inputs=tuple(map(legible, plan.options.paths)),
         options={name: _plain(value) for name, value in msgspec.to_builtins(plan.options).items()},
         tables=plan.tables,
         started=started,

@@ -162,3 +162,12 @@ def test_the_size_of_a_capture_is_that_of_its_files() -> None:
     files = tuple(CaptureFile(path=name, size=size, mtime_ns=0) for name, size in (("a", 3), ("b", 4)))
     (capture,) = captures_of(files, "group")
     assert capture.size == 7
+
+
+def test_a_file_whose_name_is_no_text_cannot_be_read(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path)
+    with open(os.path.join(folder, b"\xff.pcap"), "wb"):
+        pass
+    [file] = list_files([str(tmp_path)]).files
+    assert file.path == f"{tmp_path}/\\udcff.pcap"
+    assert file.error == f"cannot open {file.path}: its name is not UTF-8"
