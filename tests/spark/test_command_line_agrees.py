@@ -1,0 +1,56 @@
+"""The table ``findings`` has the rows that ``msmq-wire findings`` prints."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
+import pytest
+
+from msmq_wire.cli.app import main
+from msmq_wire.spark.capture_job import JobPlan, decode_capture
+from msmq_wire.spark.captures import captures_of, list_files
+from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.table_files import HIDDEN
+
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_HITS = sorted(_FIXTURES.glob("findings/*/hit*.pcap*"))
+_CAPTURES = [*sorted(_FIXTURES.glob("captures/*.pcap*")), *_HITS[::4]]
+
+
+@pytest.mark.parametrize("path", _CAPTURES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_findings_are_those_of_the_command_line(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["findings", "--quiet", "--format", "jsonl", str(path)])
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    [capture] = captures_of(list_files([str(path)]).files, "file")
+    plan = JobPlan(
+        output=str(tmp_path), options=ReadOptions(streams=True), tables=("findings",), run="r", key="k"
+    )
+    rows: list[dict[str, Any]] = []
+    for file in decode_capture(capture, plan).files:
+        rows += _rows(tmp_path / file.folder / (HIDDEN + file.name))
+    shown = [{name: row[name] for name in _shown(printed[0])} for row in rows] if printed else rows
+    order = [json.dumps(row, sort_keys=True) for row in shown]
+    assert sorted(order) == sorted(json.dumps(_shown(row), sort_keys=True) for row in printed)
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """A printed row by the names of the table, its times left out: they are texts there."""
+    names = {name: row[name] for name in ("severity", "confidence", "title", "message", "caveats", "cves")}
+    places = [{name: one[name] for name in one if name != "time"} for one in row["evidence"]]
+    return names | {"rule": row["id"], "spec": ", ".join(row["spec"]), "evidence": places}
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    table = pq.ParquetFile(path).read().drop_columns(["time"])
+    found: list[dict[str, Any]] = table.to_pylist()
+    for row in found:
+        for one in row["evidence"]:
+            del one["time"]
+            one["data"] = base64.b64encode(one["data"]).decode("ascii")
+    return found
