@@ -20,8 +20,15 @@ _COMMAND = re.compile(r"^\$ msmq-wire (spark (?:run|sql) .*)$", re.MULTILINE)
 
 @pytest.mark.parametrize("page", ["README.md", "docs/spark.md"])
 def test_the_commands_of_a_page_run(
-    page: str, spark: SparkSession, captures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    page: str,
+    spark: SparkSession,
+    captures: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # A narrow terminal cuts the names of queues.
+    monkeypatch.setenv("COLUMNS", "300")
     (tmp_path / "captures").mkdir()
     shutil.copy(captures / "demo.pcap", tmp_path / "captures")
     commands = [
