@@ -5,6 +5,7 @@ The rule kept here: what is named is read or gives an error row; what is left ou
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import glob
 import os
@@ -118,7 +119,10 @@ def legible(text: str) -> str:
 def _file(path: str) -> CaptureFile:
     name = legible(path)
     if name != path:
-        return CaptureFile(path=name, size=0, mtime_ns=0, error=f"cannot open {name}: its name is not UTF-8")
+        with contextlib.suppress(OSError):
+            changed = os.lstat(path).st_mtime_ns
+            error_text = f"cannot open {name}: its name is not UTF-8"
+            return CaptureFile(path=name, size=0, mtime_ns=changed, error=error_text)
     try:
         found = os.stat(path)
         # Opening a pipe would wait for somebody to write to it.
@@ -128,9 +132,9 @@ def _file(path: str) -> CaptureFile:
                 pass
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return CaptureFile(path=path, size=0, mtime_ns=0, error=f"cannot open {path}: {reason}")
+        return CaptureFile(path=name, size=0, mtime_ns=0, error=f"cannot open {name}: {reason}")
     if reason is not None:
-        return CaptureFile(path=path, size=0, mtime_ns=0, error=f"cannot open {path}: {reason}")
+        return CaptureFile(path=name, size=0, mtime_ns=0, error=f"cannot open {name}: {reason}")
     return CaptureFile(path=path, size=found.st_size, mtime_ns=found.st_mtime_ns)
 
 

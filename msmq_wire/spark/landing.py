@@ -154,7 +154,7 @@ class LandingLog:
         options = self._options
         found = []
         for file in list_files(options.paths, pattern=options.glob, recursive=options.recursive).files:
-            if file.error is not None:
+            if file.error is not None and not file.mtime_ns:
                 # Of what cannot be read it has no time.
                 changed = _change_of(file.path)
                 if changed is None:
@@ -170,7 +170,7 @@ class LandingLog:
         age = abs(now - file.mtime_ns)
         if age < self._options.settle * _SECOND:
             return False
-        latest = self._latest.get(_shown(file.path))
+        latest = self._latest.get(file.path)
         if latest is not None:
             watch.done = (latest.size, latest.mtime_ns) == (file.size, file.mtime_ns)
         if watch.done:
@@ -186,7 +186,7 @@ class LandingLog:
         return age >= self._options.patience * _SECOND
 
     def _is_known(self, file: CaptureFile, mark: str) -> bool:
-        path = _shown(file.path)
+        path = file.path
         return ("", file.size, mark) in self._contents or (path, file.size, mark) in self._contents
 
     def _log(self, file: CaptureFile, watch: _Watch) -> None:
@@ -206,7 +206,7 @@ class LandingLog:
 
     def _entry(self, file: CaptureFile, check: _Check) -> Landed | None:
         """The next entry, for a file that is not in the log; None when nothing was added to one that is."""
-        path = _shown(file.path)
+        path = file.path
         before = self._latest.get(path)
         after = 0
         if before is not None and before.size < file.size and holds(before):
@@ -304,8 +304,6 @@ def _at_once(path: str, flags: int) -> int:
 def _check(file: CaptureFile, mark: str) -> _Check:
     if file.error is not None:
         return _Check(fingerprint=mark, error=file.error)
-    if file.path != _shown(file.path):
-        return _Check(fingerprint=mark, error=f"cannot open {_shown(file.path)}: its name is not UTF-8")
     try:
         index = index_file(file.path, _WHOLE)
     except CaptureError as error:
@@ -329,11 +327,6 @@ def _is_unchanged(file: CaptureFile) -> bool:
     except OSError:
         return False
     return (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns)
-
-
-def _shown(path: str) -> str:
-    """The path as text, which the name of a file need not be."""
-    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _first_folder(paths: Sequence[str]) -> str:

@@ -140,7 +140,7 @@ def test_a_name_that_is_no_text_is_logged_with_the_reason(folder: Path) -> None:
     with open(name, "wb") as file:
         file.write(PUBLISHED)
     [entry] = logged(log_of(folder, {"settle": "0", "patience": "0"}))
-    assert entry.path == f"{folder}/caf\ufffd.pcap"
+    assert entry.path == f"{folder}/caf\\udce9.pcap"
     assert entry.error is not None
     assert not holds(entry)
 
