@@ -119,7 +119,7 @@ def legible(text: str) -> str:
 def _file(path: str) -> CaptureFile:
     name = legible(path)
     if name != path:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             changed = os.lstat(path).st_mtime_ns
             error_text = f"cannot open {name}: its name is not UTF-8"
             return CaptureFile(path=name, size=0, mtime_ns=changed, error=error_text)
