@@ -19,22 +19,21 @@ from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.sessions.message import FollowedMessage, message_name, moment_of
 from msmq_wire.sessions.session import Moment
 
-__all__ = ["ReadTracker", "RemoteQueue", "RemoteRead"]
+__all__ = ["READS", "ReadTracker", "RemoteQueue", "RemoteRead"]
 
 ReadEnd: TypeAlias = Literal["ack", "nack", "cancelled"]
 
 _MAX_READS = 1 << 17
 _MAX_OPEN = 1 << 16
-_STARTS = frozenset(
-    (
-        "R_StartReceive",
-        "R_StartTransactionalReceive",
-        "rpc_ACReceiveMessageEx",
-        "RemoteQMStartReceive",
-        "RemoteQMStartReceive2",
-        "RemoteQMStartReceiveByLookupId",
-    )
+READS = (
+    "R_StartReceive",
+    "R_StartTransactionalReceive",
+    "rpc_ACReceiveMessageEx",
+    "RemoteQMStartReceive",
+    "RemoteQMStartReceive2",
+    "RemoteQMStartReceiveByLookupId",
 )
+"""The calls that peek or receive."""
 _ENDS = frozenset(("R_EndReceive", "R_EndTransactionalReceive", "RemoteQMEndReceive"))
 _CANCELS = frozenset(("R_CancelReceive", "RemoteQMCancelReceive"))
 _OPENS = frozenset(
@@ -171,7 +170,7 @@ class ReadTracker:
         method = call.method
         moment = moment_of(record)
         place = (record.capture, (record.dst or "").rpartition(":")[0])
-        if method in _STARTS:
+        if method in READS:
             self._start(record, call, moment, place)
         elif method in _ENDS or method in _CANCELS:
             self._finish_read(call, moment, place)

@@ -6,7 +6,7 @@ first batch only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -17,7 +17,19 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["TIME", "array_of", "conform", "field", "fitting", "nulls", "spark_type", "struct_type"]
+__all__ = [
+    "TIME",
+    "array_of",
+    "conform",
+    "field",
+    "fitting",
+    "nulls",
+    "spark_field",
+    "spark_type",
+    "struct_of",
+    "struct_type",
+    "table_rows",
+]
 
 TIME = pa.timestamp("us", "UTC")
 """Times as Spark has them; nanoseconds stand beside them."""
@@ -31,15 +43,16 @@ def field(name: str, kind: Any, doc: str, *, nullable: bool = True) -> Any:
 def spark_type(kind: Any) -> Any:
     """The type that Spark can read for a type of our tables: no views, no fixed sizes, microseconds."""
     if pa.types.is_struct(kind):
-        return pa.struct([_plain(one) for one in kind])
+        return pa.struct([spark_field(one) for one in kind])
     if pa.types.is_list(kind):
-        return pa.list_(_plain(kind.value_field))
+        return pa.list_(spark_field(kind.value_field))
     if pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
         return pa.binary()
     return TIME if pa.types.is_timestamp(kind) else kind
 
 
-def _plain(one: Any) -> Any:
+def spark_field(one: Any) -> Any:
+    """A column of our tables as Spark can read it; it may be null."""
     # A cut packet may lack any of its parts: nothing inside a column is sure to be there.
     return pa.field(one.name, spark_type(one.type), metadata=one.metadata)
 
@@ -64,6 +77,21 @@ def conform(array: Any, kind: Any) -> Any:
             array.offsets, conform(array.values, kind.value_type), kind, mask=mask
         )
     return array.cast(kind)
+
+
+def struct_of(rows: Any, kind: Any) -> Any:
+    """The columns of a record batch that are members of a struct, as that struct."""
+    members = [conform(rows.column(one.name), one.type) for one in kind]
+    return pa.StructArray.from_arrays(members, fields=list(kind))
+
+
+def table_rows(columns: Mapping[str, Any], count: int, schema: Any) -> Any:
+    """A record batch of columns by name; those of the schema that are not there are null."""
+    arrays = [
+        conform(columns[one.name], one.type) if one.name in columns else nulls(count, one.type)
+        for one in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 _NULLS = 1 << 17

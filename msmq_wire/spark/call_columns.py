@@ -23,7 +23,7 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import message_view
 from msmq_wire.rpc.hresults import describe
-from msmq_wire.spark.arrow_types import conform, field, nulls, spark_type
+from msmq_wire.spark.arrow_types import field, spark_field, struct_of, table_rows
 from msmq_wire.spark.capture_reading import Numbering
 from msmq_wire.spark.message_columns import CALLS, PLACE, completed_by, place_columns
 
@@ -52,9 +52,11 @@ def call_schema() -> Any:
         field("answered", pa.bool_(), "Whether a response or a fault was seen."),
         field("what", pa.string(), "What the call did, in words."),
     ]
-    calls = [_plain(one) for one in composed_fields("rpc_call")]
+    calls = [spark_field(one) for one in composed_fields("rpc_call")]
     others = [
-        field(name, pa.struct([_plain(one) for one in composed_fields(name)]), f"What {name} records have.")
+        field(
+            name, pa.struct([spark_field(one) for one in composed_fields(name)]), f"What {name} records have."
+        )
         for name in ("rpc_bind", "rpc_fault")
     ]
     carried = field("messages", pa.list_(_CARRIED), "The messages that the call carried.")
@@ -64,11 +66,7 @@ def call_schema() -> Any:
 @cache
 def _results() -> list[Any]:
 
-    return [_plain(table_schema("rpc_call").field(name)) for name in _RESULT]
-
-
-def _plain(one: Any) -> Any:
-    return pa.field(one.name, spark_type(one.type), metadata=one.metadata)
+    return [spark_field(table_schema("rpc_call").field(name)) for name in _RESULT]
 
 
 def call_batches(batch: PacketBatch, numbering: Numbering, *, judge: bool = True) -> list[Any]:
@@ -99,22 +97,14 @@ def _wide(
 ) -> Any:
     count = len(made)
     types = pa.repeat(pa.scalar(table, pa.string()), count)
-    place = place_columns(made, capture, types, completed, numbering)
-    columns = dict(zip([one.name for one in PLACE], place, strict=True))
+    columns = place_columns(made, capture, types, completed, numbering)
     columns |= {name: made.column(name) for name in _RESULT}
-    schema = call_schema()
     if table == "rpc_call":
         columns |= {one.name: made.column(one.name) for one in composed_fields(table)}
         columns |= _story([(records[id_], carried.get(id_, [])) for id_ in made.column("id").to_pylist()])
     else:
-        kind = schema.field(table).type
-        members = [conform(made.column(one.name), one.type) for one in kind]
-        columns[table] = pa.StructArray.from_arrays(members, fields=list(kind))
-    arrays = [
-        conform(columns[one.name], one.type) if one.name in columns else nulls(count, one.type)
-        for one in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        columns[table] = struct_of(made, call_schema().field(table).type)
+    return table_rows(columns, count, call_schema())
 
 
 def _story(calls: list[tuple[Record, list[Record]]]) -> dict[str, Any]:

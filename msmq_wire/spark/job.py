@@ -27,7 +27,7 @@ from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, legible,
 from msmq_wire.spark.group_job import decode_groups
 from msmq_wire.spark.ledger import Entry, Ledger, capture_key
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import bundles, read_packets
+from msmq_wire.spark.sources import OPENING, bundles, read_packets
 from msmq_wire.spark.split_planning import Indexed, place_splits, read_index, update_index
 from msmq_wire.spark.table_files import TableWriter, WrittenFile
 from msmq_wire.spark.table_schemas import TABLES
@@ -43,8 +43,6 @@ DEFAULT_TABLES = tuple(table for table in TABLES if table != "packets")
 _INDEX = "index"
 _WAVE = 8
 """Bundles of captures for each core that are published together."""
-_OPENING = 4 << 20
-"""What opening a file counts for, in bytes."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,7 +184,7 @@ def _waves(spark: SparkSession, captures: Sequence[Capture], options: ReadOption
     size = 0
     for capture in captures:
         wave.append(capture)
-        size += capture.size + _OPENING * len(capture.files)
+        size += capture.size + OPENING * len(capture.files)
         # A group keeps all cores at work by itself.
         some = options.scope == "group" or len(wave) >= _WAVE * cores
         if some and size >= _WAVE * cores * options.split_bytes:

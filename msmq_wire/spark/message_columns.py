@@ -20,7 +20,15 @@ from msmq_wire.capture.tables import OTHER, schema, tables_of
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.view import message_view
-from msmq_wire.spark.arrow_types import TIME, conform, field, fitting, nulls, spark_type
+from msmq_wire.spark.arrow_types import (
+    TIME,
+    field,
+    fitting,
+    spark_field,
+    spark_type,
+    struct_of,
+    table_rows,
+)
 from msmq_wire.spark.capture_reading import Numbering
 from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -101,8 +109,7 @@ def message_schema() -> Any:
         members = [pa.field(one.name, spark_type(one.type)) for one in _own_fields(table)]
         columns[name] = field(name, pa.struct(members), f"What {table} records have.")
     result = schema("user_message")
-    ends = [result.field(name) for name in _RESULT]
-    ends = [pa.field(one.name, spark_type(one.type), metadata=one.metadata) for one in ends]
+    ends = [spark_field(result.field(name)) for name in _RESULT]
     return pa.schema([*PLACE, *_SUMMARY, *columns.values(), *ends, *_END])
 
 
@@ -151,7 +158,7 @@ def completed_by(batch: PacketBatch) -> Callable[[Array], Array]:
 
 def place_columns(
     made: Any, capture: str, types: Any, completed: Callable[[Array], Array], numbering: Numbering
-) -> list[Any]:
+) -> dict[str, Any]:
     """The columns `PLACE` of a record batch of `read_tables`."""
     count = len(made)
     frame = completed(made.column("id").to_numpy())
@@ -166,18 +173,16 @@ def place_columns(
         damaged = [numbering.damaged.get(id_) for id_ in made.column("id").to_pylist()]
         paths = pc.coalesce(paths, pa.array(damaged, pa.string()))
     time = made.column("time")
-    return [
-        pa.repeat(pa.scalar(capture, pa.string()), count),
-        paths,
-        pa.array(own, mask=~known),
-        made.column("id"),
-        made.column("parent"),
-        types,
-        conform(frames, pa.list_(pa.int64())),
-        time.cast(TIME, safe=False),
-        time.cast(pa.int64()),
-        *(made.column(name) for name in ("src", "dst", "stream", "offset", "length")),
-    ]
+    return {
+        "capture": pa.repeat(pa.scalar(capture, pa.string()), count),
+        "path": paths,
+        "frame_no": pa.array(own, mask=~known),
+        "type": types,
+        "frames": frames,
+        "time": time.cast(TIME, safe=False),
+        "time_ns": time.cast(pa.int64()),
+        **{name: made.column(name) for name in ("id", "parent", "src", "dst", "stream", "offset", "length")},
+    }
 
 
 def _last(frames: Any) -> Array:
@@ -200,17 +205,9 @@ def _wide(
     """The rows of one table of `read_tables` as rows of ``messages``."""
     count = len(made)
     types = made.column("type") if table == OTHER else pa.array([table] * count, pa.string())
-    columns = dict(
-        zip(
-            [one.name for one in PLACE],
-            place_columns(made, capture, types, completed, numbering),
-            strict=True,
-        )
-    )
+    columns = place_columns(made, capture, types, completed, numbering)
     if table in _OWN:
-        kind = message_schema().field(_OWN[table]).type
-        members = [conform(made.column(one.name), one.type) for one in kind]
-        columns[_OWN[table]] = pa.StructArray.from_arrays(members, fields=list(kind))
+        columns[_OWN[table]] = struct_of(made, message_schema().field(_OWN[table]).type)
         columns |= {name: made.column(name) for name in _RESULT}
     else:
         columns |= {name: made.column(name) for name in made.schema.names if name not in columns}
@@ -218,14 +215,15 @@ def _wide(
             columns |= _summary(table, made)
     if table in ("transfer_buffer", "srmp_message", "srmp_receipt"):
         columns |= _summary_of([records[number] for number in made.column("id").to_pylist()])
-    whole = {
-        one.name: conform(columns[one.name], one.type) if one.name in columns else nulls(count, one.type)
-        for one in message_schema()
-    }
-    if not payload:
-        for name, *inside in _PAYLOADS:
-            whole[name] = _without(whole[name], inside)
-    return pa.RecordBatch.from_arrays(list(whole.values()), schema=message_schema())
+    rows = table_rows(columns, count, message_schema())
+    return rows if payload else _without_payload(rows)
+
+
+def _without_payload(rows: Any) -> Any:
+    whole = dict(zip(rows.schema.names, rows.columns, strict=True))
+    for name, *inside in _PAYLOADS:
+        whole[name] = _without(whole[name], inside)
+    return pa.RecordBatch.from_arrays(list(whole.values()), schema=rows.schema)
 
 
 def _without(array: Any, names: Sequence[str]) -> Any:

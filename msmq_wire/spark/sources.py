@@ -7,7 +7,7 @@ capture and what the decoder keeps.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,13 +28,23 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.spark_schema import spark_schema
 from msmq_wire.spark.split_planning import PlacedSplit, place_splits, read_index
 
-__all__ = ["MsmqCalls", "MsmqMessages", "MsmqPackets"]
+__all__ = [
+    "OPENING",
+    "MsmqCalls",
+    "MsmqMessages",
+    "MsmqPackets",
+    "bundles",
+    "capture_partitions",
+    "capture_rows",
+    "open_capture",
+    "read_packets",
+]
 
 
 T = TypeVar("T")
 
-_SMALL = 4 << 20
-"""What opening a file counts for, in bytes, when files are bundled for a task."""
+OPENING = 4 << 20
+"""What opening a file counts for, in bytes."""
 
 
 class CapturePartition(InputPartition):
@@ -96,14 +106,7 @@ class RecordReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, CapturePartition)
         for capture in partition.captures:
-            yield from self._rows(open_capture(capture, self._options))
-
-    def _rows(self, reading: CaptureReading) -> Iterator[Any]:
-        for batch in reading:
-            yield from self.columns(batch, reading.numbering)
-        if reading.damage and self._options.on_error == "fail":
-            damage = reading.damage[0]
-            raise CaptureError(f"{damage.path}: {damage.reason}", offset=damage.offset)
+            yield from capture_rows(open_capture(capture, self._options), self._options, self.columns)
 
     @abstractmethod
     def columns(self, batch: PacketBatch, numbering: Numbering) -> Iterable[Any]:
@@ -212,7 +215,7 @@ def bundles(items: Sequence[T], sizes: Sequence[int], most: int) -> list[list[T]
     found: list[list[T]] = []
     room = 0
     for item, size in zip(items, sizes, strict=True):
-        cost = size + _SMALL
+        cost = size + OPENING
         if not found or cost > room:
             found.append([])
             room = most
@@ -221,16 +224,31 @@ def bundles(items: Sequence[T], sizes: Sequence[int], most: int) -> list[list[T]
     return found
 
 
-def open_capture(capture: Capture, options: ReadOptions) -> CaptureReading:
-    """What reads a capture as options say."""
+def open_capture(capture: Capture, options: ReadOptions, wanted: FrameFilter | None = None) -> CaptureReading:
+    """What reads a capture as options say; ``wanted`` takes the place of the filter that they make."""
+    if wanted is None and options.selects:
+        wanted = FrameFilter(options)
     return CaptureReading(
         capture,
-        wanted=FrameFilter(options) if options.selects else None,
+        wanted=wanted,
         chunk_bytes=options.chunk_bytes,
         ports=options.ports,
         streams=options.streams,
         negotiator=negotiator_of(options),
     )
+
+
+def capture_rows(
+    reading: CaptureReading,
+    options: ReadOptions,
+    columns: Callable[[PacketBatch, Numbering], Iterable[Any]],
+) -> Iterator[Any]:
+    """The rows of a capture. Raises CaptureError at its end where it is damaged and that is to fail."""
+    for batch in reading:
+        yield from columns(batch, reading.numbering)
+    if reading.damage and options.on_error == "fail":
+        damage = reading.damage[0]
+        raise CaptureError(f"{damage.path}: {damage.reason}", offset=damage.offset)
 
 
 def read_packets(one: PlacedSplit, options: ReadOptions) -> Iterator[Any]:

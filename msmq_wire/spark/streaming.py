@@ -20,13 +20,12 @@ from pyspark.sql.streaming.datasource import (
 from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.capture_reading import CaptureReading, Numbering
+from msmq_wire.spark.capture_reading import Numbering
 from msmq_wire.spark.captures import Capture, CaptureFile
 from msmq_wire.spark.frame_filter import FrameFilter
-from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.landing import Landed, LandingLog, holds
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import bundles
+from msmq_wire.spark.sources import bundles, capture_rows, open_capture
 
 __all__ = ["Columns", "LandedReader"]
 
@@ -108,19 +107,9 @@ class LandedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if error is None and not holds(entry):
             error = f"{entry.path} is gone, or is not the file that landed"
         file = CaptureFile(path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns, error=error)
-        reading = CaptureReading(
-            Capture(name=entry.capture, files=(file,)),
-            wanted=_EntryFilter(options, entry),
-            chunk_bytes=options.chunk_bytes,
-            ports=options.ports,
-            streams=options.streams,
-            negotiator=negotiator_of(options),
-        )
-        for batch in reading:
-            yield from self._columns(batch, reading.numbering)
-        if reading.damage and options.on_error == "fail":
-            damage = reading.damage[0]
-            raise CaptureError(f"{damage.path}: {damage.reason}", offset=damage.offset)
+        capture = Capture(name=entry.capture, files=(file,))
+        reading = open_capture(capture, options, _EntryFilter(options, entry))
+        yield from capture_rows(reading, options, self._columns)
         if error is None and not holds(entry):
             raise CaptureError(f"{entry.path} changed while it was read")
 

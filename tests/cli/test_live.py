@@ -58,6 +58,8 @@ class Started:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # What readline() takes ahead would be lost to communicate().
+            bufsize=0,
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
