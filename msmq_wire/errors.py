@@ -6,7 +6,15 @@ from typing import Any
 
 from msmq_wire.spec import SpecRef
 
-__all__ = ["CaptureError", "DecodeError", "EncodeError", "FormatNameError", "MsmqWireError"]
+__all__ = [
+    "CaptureError",
+    "DecodeError",
+    "EncodeError",
+    "FormatNameError",
+    "MsmqWireError",
+    "RoutingError",
+    "TopologyError",
+]
 
 
 class MsmqWireError(Exception):
@@ -83,3 +91,11 @@ class CaptureError(MsmqWireError):
 
     def __str__(self) -> str:
         return f"{self.message} (at byte {self.offset})" if self.offset else self.message
+
+
+class TopologyError(MsmqWireError):
+    """A description of an enterprise that contradicts itself; the message begins with the entry that does."""
+
+
+class RoutingError(MsmqWireError):
+    """A routing attempt that fails: there is no next hop. [MS-MQBR] 3.1.5.1"""

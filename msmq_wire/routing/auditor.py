@@ -1,0 +1,304 @@
+"""`Auditor`: compares every hop that a capture shows with the ways that the topology allows.
+
+The rule kept here: a hop is judged by what is known of its ends when it comes; what is not known is not
+guessed, and is said. Memory is bounded: of messages seen long ago no loop is found any more.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import msgspec
+
+from msmq_wire.records.record import Record
+from msmq_wire.routing.algorithm import HopRule
+from msmq_wire.routing.hop import Deviation, DeviationKind, ObservedHop, Sighting
+from msmq_wire.routing.prediction import MOST_ROUTERS, Prediction, Predictor
+from msmq_wire.routing.topology import Topology
+from msmq_wire.sessions.message import reached
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.enumerations import QueueType
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+
+__all__ = ["Auditor", "audit", "sighting_of"]
+
+_HOP_COUNT = SpecRef("MS-MQQB", "3.1.5.8.2")
+_PORT = ":1801"
+_MOST_MESSAGES = 1 << 17
+_MOST_STREAMS = 1 << 16
+_MOST_HOSTS = 1 << 16
+
+
+def sighting_of(record: Record) -> Sighting | None:
+    """The sighting in a ``user_message`` record; None for other records, and where it ends too early."""
+    if record.type != "user_message" or record.parent is not None:
+        return None
+    user = reached(record.packet, "user_header")
+    flags = reached(user, "flags")
+    if flags is None:
+        return None
+    direct = flags >> 10 & 7 == QueueType.DIRECT
+    return Sighting(
+        record=record.id,
+        capture=record.capture,
+        frames=record.frames,
+        time=record.time,
+        src=record.src or "",
+        dst=record.dst or "",
+        stream=record.stream,
+        source_queue_manager=user.source_queue_manager,
+        message_id=user.message_id,
+        queue_manager_address=None if direct else user.queue_manager_address,
+        hops=flags & 0x1F,
+    )
+
+
+class _Trail(msgspec.Struct):
+    """What was seen of a message: who sent it, after how many routing servers, and who got it."""
+
+    senders: dict[GUID | str, int] = {}
+    receivers: set[GUID] = set()
+
+
+class Auditor:
+    """Feed records in order; messages on the binary protocol come back as hops.
+
+    Who is at the ends of a connection is known from its EstablishConnection packets, else from the addresses
+    in the topology, else from other connections of the same host. The sender of a message that has passed
+    no routing server is its source.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self._predictor = Predictor(topology)
+        self._by_address = {
+            address: one.identifier for one in topology.queue_managers.values() for address in one.addresses
+        }
+        self._ends: OrderedDict[tuple[str, int | None], dict[str, GUID]] = OrderedDict()
+        self._hosts: dict[str, GUID | None] = {}
+        self._trails: OrderedDict[tuple[GUID, int], _Trail] = OrderedDict()
+
+    def feed(self, record: Record) -> ObservedHop | None:
+        """Take a record; a hop where it is a message that was sent over the binary protocol."""
+        if record.type == "establish_connection":
+            header = reached(record.packet, "establish_connection_header")
+            client, server = (reached(header, name) for name in ("client_guid", "server_guid"))
+            self.established(record.capture, record.stream, record.src, record.dst, client, server)
+            return None
+        sighting = sighting_of(record)
+        return None if sighting is None else self.judge(sighting)
+
+    def established(
+        self,
+        capture: str,
+        stream: int | None,
+        src: str | None,
+        dst: str | None,
+        client: GUID | None,
+        server: GUID | None,
+    ) -> None:
+        """Take an EstablishConnection packet, from ``src`` to ``dst``, and the queue managers that it names.
+
+        A response looks like a request: the second one of a connection in the other direction is one, and so
+        is what comes from port 1801. [MS-MQQB] 2.2.3.1
+        """
+        if src is None or dst is None:
+            return
+        key = (capture, stream)
+        ends = self._ends.setdefault(key, {})
+        self._ends.move_to_end(key)
+        if len(self._ends) > _MOST_STREAMS:
+            self._ends.popitem(last=False)
+        opener = next(iter(ends), None)
+        answer = opener == dst or (opener is None and src.endswith(_PORT) and not dst.endswith(_PORT))
+        if answer:
+            src, dst = dst, src
+        for end, identifier in ((src, client), (dst, server)):
+            if identifier is not None and identifier != NULL_GUID:
+                ends[end] = identifier
+                self._learn(end, identifier)
+
+    def judge(self, sighting: Sighting) -> ObservedHop:
+        """Compare one hop with the prediction."""
+        sighted_ends = self._ends.get((sighting.capture, sighting.stream), {})
+        source = self._who(sighting.src, sighted_ends)
+        if source is None and sighting.hops == 0:
+            source = sighting.source_queue_manager
+        target = self._who(sighting.dst, sighted_ends)
+        destination = sighting.queue_manager_address
+        reason = self._why_not(sighting, source, target)
+        if reason is not None or destination is None:
+            return ObservedHop(sighting=sighting, source=source, target=target, reason=reason)
+        known = sighting.source_queue_manager in self.topology.queue_managers
+        origin = sighting.source_queue_manager if known or source is None else source
+        prediction = self._predictor.predict(origin, destination)
+        expected = () if source is None else self._expected(prediction, source)
+        trail = self._trail(sighting)
+        deviations = [
+            *self._of_way(prediction, source, target, expected, trail),
+            *(self._of_count(prediction, sighting, source) if known else ()),
+            *self._of_loop(sighting, target, trail),
+        ]
+        trail.senders.setdefault(source or _host(sighting.src), sighting.hops)
+        if target is not None:
+            trail.receivers.add(target)
+        if not deviations:
+            reason = _half_known(source, target)
+        return ObservedHop(
+            sighting=sighting,
+            source=source,
+            target=target,
+            expected=expected,
+            deviations=tuple(deviations),
+            reason=reason,
+        )
+
+    def _trail(self, sighting: Sighting) -> _Trail:
+        key = (sighting.source_queue_manager, sighting.message_id)
+        trail = self._trails.get(key)
+        if trail is None:
+            trail = self._trails[key] = _Trail()
+            if len(self._trails) > _MOST_MESSAGES:
+                self._trails.popitem(last=False)
+        else:
+            self._trails.move_to_end(key)
+        return trail
+
+    def _why_not(self, sighting: Sighting, source: GUID | None, target: GUID | None) -> str | None:
+        known = self.topology.queue_managers
+        destination = sighting.queue_manager_address
+        if destination is None:
+            return "a direct format name is not routed"
+        if destination not in known:
+            return f"its destination {destination} is not in the topology"
+        if source is None and target is None:
+            return "who is at either end is not known"
+        if sighting.source_queue_manager not in known and source not in known:
+            return f"its source {sighting.source_queue_manager} is not in the topology"
+        return None
+
+    def _who(self, end: str, ends: dict[str, GUID]) -> GUID | None:
+        host = _host(end)
+        return ends.get(end) or self._by_address.get(host) or self._hosts.get(host)
+
+    def _learn(self, end: str, identifier: GUID) -> None:
+        host = _host(end)
+        if host in self._hosts or len(self._hosts) < _MOST_HOSTS:
+            # Behind an address translation there can be several: then the address tells nothing.
+            self._hosts[host] = identifier if self._hosts.get(host, identifier) == identifier else None
+
+    def _expected(self, prediction: Prediction, source: GUID) -> tuple[GUID, ...]:
+        hops = prediction.hops.get(source)
+        if hops is None and source in self.topology.queue_managers:
+            elsewhere = self._predictor.predict(source, prediction.destination.identifier)
+            hops = elsewhere.hops.get(source)
+        return tuple(hop.target for hop in hops or ())
+
+    def _of_way(
+        self,
+        prediction: Prediction,
+        source: GUID | None,
+        target: GUID | None,
+        expected: tuple[GUID, ...],
+        trail: _Trail,
+    ) -> Iterator[Deviation]:
+        destination = self.name(prediction.destination.identifier)
+        if not prediction.arrives:
+            why = "; ".join(dict.fromkeys(prediction.failures.values())) or "every way ends in a loop"
+            origin = self.name(prediction.source.identifier)
+            yield Deviation(
+                DeviationKind.NO_ROUTE,
+                f"no way leads from {origin} to {destination}: {why}",
+                SpecRef("MS-MQBR", "3.1.5.1"),
+            )
+            return
+        if target is None:
+            return
+        off = partial(Deviation, DeviationKind.OFF_PATH, spec=SpecRef("MS-MQBR", "3.1.5"))
+        if source is None:
+            if not any(hop.target == target for hops in prediction.hops.values() for hop in hops):
+                yield off(f"{self.name(target)} is on no way of this message")
+            return
+        step = f"{self.name(source)} passed it to {self.name(target)}"
+        hops = prediction.hops.get(source)
+        if source == prediction.destination.identifier:
+            yield off(f"{step}, though it is its destination")
+        elif hops is None:
+            # Who was sent it by mistake may well pass it on as it should.
+            if target not in expected:
+                yield off(f"{step}, and is on no way of this message itself")
+            elif source not in trail.receivers:
+                yield off(f"{self.name(source)} passed it on, and is on no way of this message")
+        elif target not in expected:
+            machine = self.topology.queue_managers.get(target)
+            direct = any(hop.rule is HopRule.DIRECT for hop in hops)
+            if direct and machine is not None and machine.routing_server:
+                yield Deviation(
+                    DeviationKind.ROUTED_THOUGH_DIRECT,
+                    f"{step}, though it can send it to {destination} itself",
+                    hops[0].spec,
+                )
+            else:
+                yield off(f"{step}, and not to {self._names(expected)}", spec=hops[0].spec)
+
+    def _of_count(
+        self, prediction: Prediction, sighting: Sighting, source: GUID | None
+    ) -> Iterator[Deviation]:
+        passed = prediction.routers_passed()
+        fewest, most = 0, min(MOST_ROUTERS, max((one[1] for one in passed.values()), default=0))
+        at = "on any way"
+        if source is not None and source in passed:
+            fewest, most = passed[source]
+            at = f"before {self.name(source)}"
+        count = sighting.hops
+        if count > most:
+            yield Deviation(
+                DeviationKind.TOO_MANY_HOPS,
+                f"it has passed {count} routing servers, and there are at most {most} {at}",
+                _HOP_COUNT,
+            )
+        elif count < fewest:
+            yield Deviation(
+                DeviationKind.TOO_FEW_HOPS,
+                f"it has passed {count} routing servers, and there are at least {fewest} {at}",
+                _HOP_COUNT,
+            )
+
+    def _of_loop(self, sighting: Sighting, target: GUID | None, trail: _Trail) -> Iterator[Deviation]:
+        to = target or _host(sighting.dst)
+        before = trail.senders.get(to)
+        if before is not None and before < sighting.hops:
+            yield Deviation(
+                DeviationKind.LOOP,
+                f"it goes back to {self.name(to)}, which passed it on before",
+                SpecRef("MS-MQBR", "3.1.5"),
+            )
+
+    def name(self, one: GUID | str) -> str:
+        """The name of a queue manager in the topology, else what is known of it."""
+        machine = self.topology.queue_managers.get(one) if isinstance(one, GUID) else None
+        return str(one) if machine is None else machine.computer_name
+
+    def _names(self, identifiers: Iterable[GUID]) -> str:
+        return " or ".join(map(self.name, identifiers)) or "anybody"
+
+
+def _host(end: str) -> str:
+    return end.rpartition(":")[0].strip("[]")
+
+
+def _half_known(source: GUID | None, target: GUID | None) -> str | None:
+    if source is None:
+        return "its sender is not known"
+    return "its receiver is not known" if target is None else None
+
+
+def audit(records: Iterable[Record], topology: Topology) -> Iterator[ObservedHop]:
+    """The hops of records, each compared with the ways that a topology allows."""
+    auditor = Auditor(topology)
+    for record in records:
+        hop = auditor.feed(record)
+        if hop is not None:
+            yield hop

@@ -1,0 +1,214 @@
+"""`Predictor`: every way that a message may take from one queue manager to another.
+
+The rule kept here: what the algorithm leaves open is possible; what it would choose here is marked. Time and
+memory are bounded, whatever the topology: what is not told is said to be missing.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from msmq_wire.errors import RoutingError
+from msmq_wire.routing.algorithm import HopRule, NextHops, RoutingAlgorithm
+from msmq_wire.routing.directory import QueueManager
+from msmq_wire.routing.routing_table import Ways
+from msmq_wire.routing.topology import Topology, TopologyDirectory
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = ["MOST_ROUTERS", "PathEnd", "PredictedHop", "PredictedPath", "Prediction", "Predictor"]
+
+MOST_ROUTERS = 0x1D
+"""Routing servers that a message may pass. [MS-MQMQ] 2.2.19.2, [MS-MQQB] 3.1.5.8.2"""
+_MOST_PLACES = 4096
+"""Queue managers that are looked at on the ways of one message."""
+_MOST_PREDICTIONS = 1 << 12
+
+PathEnd: TypeAlias = Literal["arrives", "loops", "no_route", "too_many_hops"]
+
+
+class PredictedHop(msgspec.Struct, frozen=True, kw_only=True):
+    """A step from one queue manager to the next.
+
+    ``chosen`` marks what `RoutingAlgorithm` puts first. ``cost`` is that of the routing link, 0 inside a
+    site; ``next_site`` the site to which it leads, None inside a site. ``connected`` is False where the two
+    have no connected network in common, so that the connection cannot be made.
+    """
+
+    source: GUID
+    target: GUID
+    rule: HopRule
+    spec: SpecRef
+    chosen: bool
+    cost: int = 0
+    next_site: GUID | None = None
+    connected: bool = True
+
+
+class PredictedPath(msgspec.Struct, frozen=True, kw_only=True):
+    """Hops from the source to the destination, or to where they ``end``: ``reason`` says why they do."""
+
+    hops: tuple[PredictedHop, ...]
+    end: PathEnd
+    reason: str = ""
+
+    @property
+    def cost(self) -> int:
+        """What its routing links cost together."""
+        return sum(hop.cost for hop in self.hops)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether it is the path that `RoutingAlgorithm` gives."""
+        return all(hop.chosen for hop in self.hops)
+
+
+class Prediction(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """All ways of a message.
+
+    ``hops`` are the possible steps by the queue manager that takes them, in the order of preference;
+    ``failures`` says of queue managers why their routing attempt fails. ``complete`` is False where there
+    are more steps than are looked at.
+    """
+
+    source: QueueManager
+    destination: QueueManager
+    hops: dict[GUID, tuple[PredictedHop, ...]]
+    failures: dict[GUID, str] = {}
+    complete: bool = True
+
+    @property
+    def arrives(self) -> bool:
+        """Whether any way leads to the destination."""
+        target = self.destination.identifier
+        return self.source.identifier == target or any(
+            hop.target == target and hop.connected for hops in self.hops.values() for hop in hops
+        )
+
+    def paths(self) -> Iterator[PredictedPath]:
+        """Every path, the chosen one first; there can be very many, and nobody has to take them all."""
+        walk: list[PredictedHop] = []
+        yield from self._paths(self.source.identifier, walk, {self.source.identifier})
+
+    def _paths(self, at: GUID, walk: list[PredictedHop], passed: set[GUID]) -> Iterator[PredictedPath]:
+        if at == self.destination.identifier:
+            yield PredictedPath(hops=tuple(walk), end="arrives")
+            return
+        if len(walk) > MOST_ROUTERS:
+            reason = f"a message passes at most {MOST_ROUTERS} routing servers"
+            yield PredictedPath(hops=tuple(walk), end="too_many_hops", reason=reason)
+            return
+        hops = self.hops.get(at, ())
+        if not hops:
+            reason = self.failures.get(at, "more ways than are looked at")
+            yield PredictedPath(hops=tuple(walk), end="no_route", reason=reason)
+        for hop in hops:
+            walk.append(hop)
+            if not hop.connected:
+                reason = "the two have no connected network in common"
+                yield PredictedPath(hops=tuple(walk), end="no_route", reason=reason)
+            elif hop.target in passed:
+                yield PredictedPath(hops=tuple(walk), end="loops", reason="it has been there before")
+            else:
+                passed.add(hop.target)
+                yield from self._paths(hop.target, walk, passed)
+                passed.discard(hop.target)
+            walk.pop()
+
+    def routers_passed(self) -> dict[GUID, tuple[int, int]]:
+        """By queue manager the fewest and the most routing servers that what it sends may have passed."""
+        return self._passed
+
+    @cached_property
+    def _passed(self) -> dict[GUID, tuple[int, int]]:
+        found: dict[GUID, tuple[int, int]] = {}
+        at = {self.source.identifier}
+        for passed in range(MOST_ROUTERS + 1):
+            for one in at:
+                found[one] = (found[one][0] if one in found else passed, passed)
+            at = {hop.target for one in at for hop in self.hops.get(one, ())}
+        return found
+
+
+class Predictor:
+    """Predicts the ways of messages in a topology; remembers the latest 4,096 predictions."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self.algorithm = RoutingAlgorithm(TopologyDirectory(topology))
+        self._known: OrderedDict[tuple[GUID, GUID], Prediction] = OrderedDict()
+
+    def predict(self, source_id: GUID, destination_id: GUID) -> Prediction:
+        """The ways from one queue manager to another; RoutingError if one of them is not in the topology."""
+        key = (source_id, destination_id)
+        prediction = self._known.get(key)
+        if prediction is None:
+            prediction = self._predict(*(self._machine(identifier) for identifier in key))
+            if len(self._known) >= _MOST_PREDICTIONS:
+                self._known.popitem(last=False)
+            self._known[key] = prediction
+        else:
+            self._known.move_to_end(key)
+        return prediction
+
+    def _machine(self, identifier: GUID) -> QueueManager:
+        machine = self.algorithm.get_queue_manager(identifier)
+        if machine is None:
+            raise RoutingError(f"no queue manager {identifier} in the directory")
+        return machine
+
+    def _predict(self, source: QueueManager, destination: QueueManager) -> Prediction:
+        hops: dict[GUID, tuple[PredictedHop, ...]] = {}
+        failures: dict[GUID, str] = {}
+        ways: Ways | None = None
+        todo = [] if source.identifier == destination.identifier else [source.identifier]
+        seen = {source.identifier, destination.identifier}
+        for at in todo:
+            try:
+                found = self.algorithm.get_next_hops(at, destination.identifier, ways)
+            except RoutingError as error:
+                failures[at] = str(error)
+                continue
+            ways = found.ways or ways
+            hops[at] = tuple(self._steps(self._machine(at), destination, found))
+            new = {hop.target: None for hop in hops[at] if hop.connected and hop.target not in seen}
+            if len(todo) + len(new) > _MOST_PLACES:
+                return Prediction(
+                    source=source, destination=destination, hops=hops, failures=failures, complete=False
+                )
+            seen.update(new)
+            todo += new
+        return Prediction(source=source, destination=destination, hops=hops, failures=failures)
+
+    def _steps(self, at: QueueManager, destination: QueueManager, found: NextHops) -> Iterator[PredictedHop]:
+        for number, target in enumerate((*found.identifiers, *found.alternatives)):
+            next_site = found.next_sites.get(target)
+            step = PredictedHop(
+                source=at.identifier,
+                target=target,
+                rule=found.rule,
+                spec=found.spec,
+                chosen=number == 0,
+                cost=0 if next_site is None else self.algorithm.link_cost(at, next_site),
+                next_site=next_site,
+                connected=found.rule is not HopRule.DIRECT or _connected(at, destination),
+            )
+            yield step
+            if not step.connected and not at.routing_server:
+                near = self.algorithm.routing_servers_near(at)
+                for server in (*near.identifiers, *near.alternatives):
+                    yield PredictedHop(
+                        source=at.identifier, target=server, rule=near.rule, spec=near.spec, chosen=False
+                    )
+
+
+def _connected(one: QueueManager, other: QueueManager) -> bool:
+    """Whether two have a connected network in common; they have if those of one are not known."""
+    networks = set(one.connected_network_identifier_list)
+    others = other.connected_network_identifier_list
+    return not networks or not others or not networks.isdisjoint(others)
