@@ -12,6 +12,7 @@ from msmq_wire.wire.registry import STRUCTURES
 __all__ = ["index", "pages"]
 
 _OVER = {
+    "hop": "every hop of a message, where there is a [topology](../topology.md)",
     "session": "every protocol session, when the captures end",
     "life": "the life of every message, when the captures end",
     "story": "all sessions and messages together, when the captures end",

@@ -15,6 +15,7 @@ import msgspec
 
 from msmq_wire.cli.redaction import Redactor
 from msmq_wire.findings import Evidence, Finding, Judge
+from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 
@@ -28,11 +29,16 @@ _Key: TypeAlias = tuple[str, str, str, _Places]
 
 
 class RedactingJudge:
-    """A `Judge` whose findings are redacted as ``redactor`` redacts records; ``more`` is that of a judge."""
+    """A `Judge` whose findings are redacted as ``redactor`` redacts records; ``more`` is that of a judge.
 
-    def __init__(self, rules: Mapping[str, Rule], redactor: Redactor) -> None:
+    A topology names hosts, so what an ``auditor`` says is told only where nothing is redacted.
+    """
+
+    def __init__(
+        self, rules: Mapping[str, Rule], redactor: Redactor, auditor: HopAuditor | None = None
+    ) -> None:
         self._redactor = redactor
-        self._judge = Judge(rules)
+        self._judge = Judge(rules, auditor=auditor)
         self._teller = Judge(rules) if redactor.what else None
         self.more = self._judge.more
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
 
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
 from msmq_wire.records.record import Record
+from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.sessions import Follower, MessageLife, Story
 
-__all__ = ["MOST_OF_A_RULE", "Judge", "judge"]
+__all__ = ["MOST_OF_A_RULE", "HopAuditor", "Judge", "judge"]
 
 MOST_OF_A_RULE = 1000
 """Findings of one rule that are given; `Judge.more` counts the others."""
@@ -32,6 +34,13 @@ _WIRE_TYPES = frozenset(
 )
 
 
+class HopAuditor(Protocol):
+    """What compares the hops of messages with a topology, as `msmq_wire.routing.Auditor` does."""
+
+    def feed(self, record: Record) -> ObservedHop | None:
+        """Take a record; a hop where it is a message that was sent."""
+
+
 class Judge:
     """Feed records in the order of their ids, then call `finish`.
 
@@ -39,7 +48,7 @@ class Judge:
     of severity info is not asked again. ``story`` are the sessions and messages, once finished.
 
     ``messages`` bounds the messages that are followed; those that go before the end are judged as they stand
-    then, and given to ``leave``.
+    then, and given to ``leave``. Without an ``auditor`` the rules about routing are not asked.
     """
 
     def __init__(
@@ -48,7 +57,9 @@ class Judge:
         *,
         messages: int = 1 << 20,
         leave: Callable[[MessageLife], None] | None = None,
+        auditor: HopAuditor | None = None,
     ) -> None:
+        self._auditor = auditor
         self._rules = list(rules.values())
         over_records = [rule for rule in self._rules if rule.over == "record"]
         self._of_any = [rule for rule in over_records if not rule.types and not rule.codes]
@@ -59,6 +70,7 @@ class Judge:
                 self._by_code.setdefault(code, []).append(rule)
             for type_ in () if rule.codes else rule.types:
                 self._by_type.setdefault(type_, []).append(rule)
+        self._of_hops = [rule for rule in self._rules if rule.over == "hop"]
         self._of_lives = [rule for rule in self._rules if rule.over == "life"]
         self._follower = Follower(messages=messages, leave=self._left)
         self._leave = leave
@@ -91,6 +103,8 @@ class Judge:
                 self._lossy.add(record.stream)
         before, self._held = self._held, record
         found = [] if before is None else self._judge(before)
+        if before is not None and self._auditor is not None:
+            self._hop(self._auditor, before, found)
         if self._of_the_gone:
             found += self._of_the_gone
             self._of_the_gone = []
@@ -99,13 +113,15 @@ class Judge:
     def finish(self) -> list[Finding]:
         """Judge the last record, then sessions, messages and the whole story."""
         found = [] if self._held is None else self._judge(self._held)
+        if self._held is not None and self._auditor is not None:
+            self._hop(self._auditor, self._held, found)
         self._held = None
         self.story = self._follower.finish()
         for rule in self._rules:
             if rule.over == "story":
                 for one in rule.check(self.story, self):
                     self._give(rule, one, found)
-            elif rule.over != "record":
+            elif rule.over in ("session", "life"):
                 for item in self.story.sessions if rule.over == "session" else self.story.lives:
                     for one in rule.check(item, self):
                         self._give(rule, one, found)
@@ -131,6 +147,13 @@ class Judge:
             for one in rule.check(record, self):
                 self._give(rule, one, found)
         return found
+
+    def _hop(self, auditor: HopAuditor, record: Record, found: list[Finding]) -> None:
+        hop = auditor.feed(record)
+        if hop is not None and hop.deviations:
+            for rule in self._of_hops:
+                for one in rule.check(hop, self):
+                    self._give(rule, one, found)
 
     def _retire(self, rule: Rule) -> None:
         for rules in (self._of_any, *self._by_type.values(), *self._by_code.values()):
@@ -159,9 +182,11 @@ class Judge:
         )
 
 
-def judge(records: Iterable[Record], rules: Mapping[str, Rule] = RULES) -> Iterator[Finding]:
+def judge(
+    records: Iterable[Record], rules: Mapping[str, Rule] = RULES, *, auditor: HopAuditor | None = None
+) -> Iterator[Finding]:
     """The findings of records, which should come with the steps of connections (``streams=True``)."""
-    judging = Judge(rules)
+    judging = Judge(rules, auditor=auditor)
     for record in records:
         yield from judging.feed(record)
     yield from judging.finish()

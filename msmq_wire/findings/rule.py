@@ -18,8 +18,9 @@ from msmq_wire.wire.musts import Anomaly
 
 __all__ = ["Check", "Context", "Over", "Rule", "Seen", "broken", "evidence_of"]
 
-Over = Literal["record", "session", "life", "story"]
-"""What a check takes: every record as it comes; every session, every message or everything at the end."""
+Over = Literal["record", "hop", "session", "life", "story"]
+"""What a check takes: every record or every hop of a message as it comes; every session, every message or
+everything at the end. Hops are there only where there is a topology."""
 _SHOWN = 64
 
 

@@ -56,10 +56,15 @@ def sighting_of(record: Record) -> Sighting | None:
 
 
 class _Trail(msgspec.Struct):
-    """What was seen of a message: who sent it, after how many routing servers, and who got it."""
+    """What was seen of a message: who sent it, after how many routing servers, and who got it.
+
+    ``over`` and ``under`` are by how many routing servers it was told to have passed too many, or too few.
+    """
 
     senders: dict[GUID | str, int] = {}
     receivers: set[GUID] = set()
+    over: int = 0
+    under: int = 0
 
 
 class Auditor:
@@ -138,7 +143,7 @@ class Auditor:
         trail = self._trail(sighting)
         deviations = [
             *self._of_way(prediction, source, target, expected, trail),
-            *(self._of_count(prediction, sighting, source) if known else ()),
+            *(self._of_count(prediction, sighting, source, trail) if known else ()),
             *self._of_loop(sighting, target, trail),
         ]
         trail.senders.setdefault(source or _host(sighting.src), sighting.hops)
@@ -244,25 +249,31 @@ class Auditor:
                 yield off(f"{step}, and not to {self._names(expected)}", spec=hops[0].spec)
 
     def _of_count(
-        self, prediction: Prediction, sighting: Sighting, source: GUID | None
+        self, prediction: Prediction, sighting: Sighting, source: GUID | None, trail: _Trail
     ) -> Iterator[Deviation]:
         passed = prediction.routers_passed()
-        fewest, most = 0, min(MOST_ROUTERS, max((one[1] for one in passed.values()), default=0))
-        at = "on any way"
         if source is not None and source in passed:
             fewest, most = passed[source]
             at = f"before {self.name(source)}"
+        elif source in trail.receivers:
+            # It should not have got the message, and that was said.
+            fewest, most, at = 0, MOST_ROUTERS, "on any way"
+        else:
+            fewest, most, at = 0, max((one[1] for one in passed.values()), default=0), "on any way"
         count = sighting.hops
-        if count > most:
+        # What went wrong before is not told again at every hop that follows.
+        if count - most > trail.over:
+            trail.over = count - most
             yield Deviation(
                 DeviationKind.TOO_MANY_HOPS,
-                f"it has passed {count} routing servers, and there are at most {most} {at}",
+                f"it has passed {_servers(count)}, and there {_are(most)} at most {most} {at}",
                 _HOP_COUNT,
             )
-        elif count < fewest:
+        elif fewest - count > trail.under:
+            trail.under = fewest - count
             yield Deviation(
                 DeviationKind.TOO_FEW_HOPS,
-                f"it has passed {count} routing servers, and there are at least {fewest} {at}",
+                f"it has passed {_servers(count)}, and there {_are(fewest)} at least {fewest} {at}",
                 _HOP_COUNT,
             )
 
@@ -287,6 +298,14 @@ class Auditor:
 
 def _host(end: str) -> str:
     return end.rpartition(":")[0].strip("[]")
+
+
+def _servers(count: int) -> str:
+    return f"{count} routing server" if count == 1 else f"{count or 'no'} routing servers"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _half_known(source: GUID | None, target: GUID | None) -> str | None:

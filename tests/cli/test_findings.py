@@ -205,3 +205,52 @@ def test_text_of_a_capture_cannot_control_the_terminal(run: Run, odd: str, tmp_p
         outcome = run("findings", path, *_TWO, "--format", format_)
         assert outcome.status == 0
         assert "\x1b" not in outcome.out + outcome.err
+
+
+_ROUTED = _ROOT / "fixtures" / "captures" / "routed_mixed.pcap"
+_TOPOLOGY = _ROOT / "fixtures" / "routing" / "example.toml"
+_ROUTING = ("RTE-PATH", "RTE-DIRECT", "RTE-HOPS", "RTE-FEW", "RTE-LOOP", "RTE-NONE")
+
+
+def test_with_a_topology_the_ways_of_messages_are_judged(run: Run) -> None:
+    outcome = run("findings", _ROUTED, "--topology", _TOPOLOGY, "--format", "jsonl", "--level", "low")
+    found = [(row["id"], row["message"]) for row in _rows(outcome) if row["id"].startswith("RTE-")]
+    assert found == [
+        ("RTE-PATH", "A-GATE passed it to D-GATE, and not to B-GATE"),
+        ("RTE-PATH", "B-GATE passed it to A-GATE, and not to C-GATE"),
+        ("RTE-LOOP", "it goes back to A-GATE, which passed it on before"),
+        ("RTE-HOPS", "it has passed 3 routing servers, and there are at most 2 before A-GATE"),
+        ("RTE-LOOP", "it goes back to B-GATE, which passed it on before"),
+        ("RTE-DIRECT", "B-CLIENT1 passed it to B-ROUTER, though it can send it to B-CLIENT2 itself"),
+    ]
+    rows = _rows(run("findings", _ROUTED, "--format", "jsonl"))
+    assert not {row["id"] for row in rows} & set(_ROUTING)
+
+
+def test_what_a_topology_names_is_not_told_where_hosts_are_redacted(run: Run) -> None:
+    rules = ("--rule", "RTE-PATH", "--rule", "RTE-LOOP")
+    outcome = run("findings", _ROUTED, "--topology", _TOPOLOGY, "--redact", "hosts", *rules)
+    assert outcome.out.count("A message is off the ways that the topology allows") == 2
+    assert "GATE" not in outcome.out
+    assert "192.0.2." not in outcome.out
+
+
+def test_a_rule_about_routing_needs_a_topology(run: Run) -> None:
+    outcome = run("findings", _ROUTED, "--rule", "rte-loop")
+    assert outcome.status == 2
+    assert "RTE-LOOP needs --topology" in outcome.err
+
+
+def test_a_topology_that_contradicts_itself_is_one_line(run: Run, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('[[site]]\nname = "A"\n[[site]]\nname = "a"\n', encoding="utf-8")
+    outcome = run("findings", _ROUTED, "--topology", wrong)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.err.count("\n") == 1
+    assert "wrong.toml: site 2 (a): " in outcome.err
+
+
+def test_standard_input_is_the_capture_or_the_topology(run: Run) -> None:
+    outcome = run("findings", "-", "--topology", "-")
+    assert outcome.status == 2
+    assert "both a capture and the topology" in outcome.err

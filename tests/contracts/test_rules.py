@@ -14,6 +14,9 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import RULES, SEVERITIES, Finding, judge
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
+from msmq_wire.routing.auditor import Auditor
+from msmq_wire.routing.topology import Topology
+from msmq_wire.routing.topology_file import parse_topology
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
 
@@ -35,8 +38,15 @@ _CVE = re.compile(r"CVE-[0-9]{4}-[0-9]{4,}")
 
 
 @cache
+def _topology(path: Path) -> Topology:
+    own = path.parent / "topology.toml"
+    return parse_topology((own if own.exists() else _FIXTURES / "routing" / "example.toml").read_bytes())
+
+
+@cache
 def _found(path: Path) -> tuple[Finding, ...]:
-    return tuple(judge(read_capture(str(path), streams=True)))
+    auditor = Auditor(_topology(path))
+    return tuple(judge(read_capture(str(path), streams=True), auditor=auditor))
 
 
 def _captures(rule: Rule, kind: str) -> list[Path]:

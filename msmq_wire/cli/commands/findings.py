@@ -38,11 +38,23 @@ from msmq_wire.cli.render.sarif import sarif_log
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.rule_names import rules_named
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.cli.topology_input import read_topology
 from msmq_wire.findings import RULES, SEVERITIES, Finding
+from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
 
 __all__ = ["FindingsFormat", "Level", "findings"]
+
+TopologyOfFindings = Annotated[
+    str | None,
+    typer.Option(
+        "--topology",
+        metavar="T",
+        help="Judge the ways of messages, too, by this enterprise (see route --help).",
+        show_default=False,
+    ),
+]
 
 _FOUND = 3
 
@@ -95,6 +107,7 @@ def findings(
             show_default=False,
         ),
     ] = None,
+    topology: TopologyOfFindings = None,
     filters: Filters = None,
     ports: Ports = None,
     nt_passwords: NtPasswords = None,
@@ -112,10 +125,12 @@ def findings(
     A finding says what was observed and in which frames; msmq-wire explain ID says what it means. Severities
     are info, low, medium and high. A filter keeps the findings that have evidence in a matching item
     (see decode --help); every item is judged all the same. With --redact the rules judge what was captured,
-    and a message that may quote what is redacted gives way to the title of its rule.
+    and a message that may quote what is redacted gives way to the title of its rule. The rules RTE-... need
+    a topology.
 
-    Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage;
-    3 a finding that matches is at or above --fail-on, whether it is shown or not and whatever else happened.
+    Exit status: 0 done; 1 a FILE or the topology could not be read, a FILE was damaged or held no MSMQ
+    traffic; 2 bad usage; 3 a finding that matches is at or above --fail-on, whether it is shown or not and
+    whatever else happened.
 
     Examples:
 
@@ -124,12 +139,19 @@ def findings(
         msmq-wire findings capture.pcapng --level medium --filter 'src ~ 192.0.2.7'
 
         msmq-wire findings *.pcap --format sarif --fail-on high > findings.sarif
+
+        msmq-wire findings capture.pcapng --topology enterprise.toml
     """
     zone = zone_for(utc, local, timezone)
     if format_ is not FindingsFormat.TABLE and not filters:
         # With a filter a zone says what its times mean.
         refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
     asked: Mapping[str, Rule] = rules_named(rules, "--rule") if rules else RULES
+    for rule in asked.values() if rules and topology is None else ():
+        if rule.over == "hop":
+            raise typer.BadParameter(f"{rule.id} needs --topology", param_hint="--rule")
+    if topology == "-" and "-" in files:
+        raise typer.BadParameter("standard input cannot be both a capture and the topology")
     selection = Selection(filter_for(filters, zone))
     redactor = redactor_for(redact)
     negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
@@ -143,7 +165,7 @@ def findings(
     )
     kept: list[Finding] = []
     write = _writer(format_, asked, color, zone, kept)
-    judge = RedactingJudge(asked, redactor)
+    judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=quiet))
     counts: Counter[str] = Counter()
     matching = _Numbers()
     judged = 0
@@ -179,6 +201,16 @@ def findings(
     reading.tell_summary(_told(counts, judged, level), *more)
     found_bad = fail_on is not None and any(counts[name] for name in SEVERITIES[fail_on.rank :])
     raise typer.Exit(_FOUND if found_bad else reading.status)
+
+
+def _auditor(topology: str | None, *, quiet: bool) -> HopAuditor | None:
+    if topology is None:
+        return None
+    known = read_topology(topology, quiet=quiet)
+    # What it needs is an extra; that it is there has been seen by now.
+    from msmq_wire.routing.auditor import Auditor
+
+    return Auditor(known)
 
 
 def _writer(

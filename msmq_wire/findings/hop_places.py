@@ -1,0 +1,38 @@
+"""What an audit says of hops, for the rules about routing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.rule import Context, Seen
+from msmq_wire.routing.hop import DeviationKind, ObservedHop
+
+__all__ = ["deviating"]
+
+_HALF_KNOWN = "who {} is not known, only its address"
+
+
+def deviating(hop: ObservedHop, kind: DeviationKind, context: Context) -> Iterator[Seen]:
+    """The deviations of a kind, with the packet as evidence."""
+    sighting = hop.sighting
+    ends = (("sent it", hop.source), ("took it", hop.target))
+    caveats = [_HALF_KNOWN.format(what) for what, identifier in ends if identifier is None]
+    if context.lossy(sighting.stream):
+        caveats.append("bytes of this connection are missing from the capture")
+    for one in hop.deviations:
+        if one.kind is kind:
+            yield Seen(
+                message=one.message,
+                evidence=(
+                    Evidence(
+                        capture=sighting.capture,
+                        record=sighting.record,
+                        frames=sighting.frames,
+                        time=sighting.time,
+                        src=sighting.src,
+                        dst=sighting.dst,
+                    ),
+                ),
+                caveats=tuple(caveats),
+            )

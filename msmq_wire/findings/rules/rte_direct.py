@@ -1,0 +1,32 @@
+"""RTE-DIRECT: a message is routed though it could go directly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.hop_places import deviating
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.routing.hop import DeviationKind, ObservedHop
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(hop: ObservedHop, context: Context) -> Iterator[Seen]:
+    return deviating(hop, DeviationKind.ROUTED_THOUGH_DIRECT, context)
+
+
+RULE = Rule(
+    id="RTE-DIRECT",
+    title="A message is routed though it could go directly",
+    severity="low",
+    confidence="likely",
+    spec=(SpecRef("MS-MQBR", "3.1.5.1"), SpecRef("MS-MQBR", "1.3.2")),
+    meaning="Source and destination are in one site and have no routing servers assigned, so the algorithm "
+    "connects them directly; here a routing server got the message.",
+    action="Look whether the two can reach each other on TCP port 1801: a failed connection is the usual "
+    "reason.",
+    harmless="A routing server may take over whenever a direct connection fails.",
+    over="hop",
+    check=_check,
+)

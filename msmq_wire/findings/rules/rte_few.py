@@ -1,0 +1,33 @@
+"""RTE-FEW: a message has passed too few routing servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.hop_places import deviating
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.routing.hop import DeviationKind, ObservedHop
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(hop: ObservedHop, context: Context) -> Iterator[Seen]:
+    return deviating(hop, DeviationKind.TOO_FEW_HOPS, context)
+
+
+RULE = Rule(
+    id="RTE-FEW",
+    title="A message has passed too few routing servers",
+    severity="low",
+    confidence="likely",
+    spec=(SpecRef("MS-MQQB", "3.1.5.8.2"), SpecRef("MS-MQMQ", "2.2.19.2")),
+    meaning="Every routing server that passes a message on adds 1 to RC in the UserHeader. It is lower than "
+    "on any way to this sender: a routing server does not count, or the message began here and the "
+    "source in it is somebody else.",
+    action="Ask whether the sender of this hop is the source under another name. If it is not, treat the "
+    "message as forged.",
+    harmless="A host that answers for several queue managers, as a cluster does.",
+    over="hop",
+    check=_check,
+)

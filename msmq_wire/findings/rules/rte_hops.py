@@ -1,0 +1,32 @@
+"""RTE-HOPS: a message has passed too many routing servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.hop_places import deviating
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.routing.hop import DeviationKind, ObservedHop
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(hop: ObservedHop, context: Context) -> Iterator[Seen]:
+    return deviating(hop, DeviationKind.TOO_MANY_HOPS, context)
+
+
+RULE = Rule(
+    id="RTE-HOPS",
+    title="A message has passed too many routing servers",
+    severity="low",
+    confidence="likely",
+    spec=(SpecRef("MS-MQQB", "3.1.5.8.2"), SpecRef("MS-MQMQ", "2.2.19.2")),
+    meaning="RC in the UserHeader counts the routing servers that passed a message on. It is higher than on "
+    "any way that the topology allows, so the message went a detour or in a circle, or the count was "
+    "not 0 at the start.",
+    action="Follow the message with msmq-wire timeline and msmq-wire route-audit --all.",
+    harmless="A topology that is not up to date.",
+    over="hop",
+    check=_check,
+)

@@ -1,0 +1,32 @@
+"""RTE-LOOP: a message goes back to where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.hop_places import deviating
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.routing.hop import DeviationKind, ObservedHop
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(hop: ObservedHop, context: Context) -> Iterator[Seen]:
+    return deviating(hop, DeviationKind.LOOP, context)
+
+
+RULE = Rule(
+    id="RTE-LOOP",
+    title="A message goes back to where it was",
+    severity="medium",
+    confidence="certain",
+    spec=(SpecRef("MS-MQBR", "3.1.5"), SpecRef("MS-MQQB", "3.1.5.8.2")),
+    meaning="A queue manager gets a message that it had passed on already. With tables of one directory that "
+    "cannot happen; the message circles until it has passed 29 routing servers and is rejected.",
+    action="Compare the routing tables of the two: their in- and out-routing servers, and when they read the "
+    "directory last.",
+    harmless="The directory was changed while the message was on its way.",
+    over="hop",
+    check=_check,
+)

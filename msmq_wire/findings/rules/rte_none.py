@@ -1,0 +1,32 @@
+"""RTE-NONE: a message has no way to its destination."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.hop_places import deviating
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.routing.hop import DeviationKind, ObservedHop
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(hop: ObservedHop, context: Context) -> Iterator[Seen]:
+    return deviating(hop, DeviationKind.NO_ROUTE, context)
+
+
+RULE = Rule(
+    id="RTE-NONE",
+    title="A message has no way to its destination",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MS-MQBR", "3.1.5.1"),),
+    meaning="Between the source and the destination in the packet the topology has no way: no routing link, "
+    "no gate or no routing server. The message was sent nevertheless, so it will stay somewhere until "
+    "it expires, or the topology is wrong.",
+    action="Run msmq-wire route with the two: it says where the ways end and why.",
+    harmless="A topology that is not complete.",
+    over="hop",
+    check=_check,
+)

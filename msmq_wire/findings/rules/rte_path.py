@@ -1,0 +1,32 @@
+"""RTE-PATH: a message is off the ways that the topology allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.hop_places import deviating
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.routing.hop import DeviationKind, ObservedHop
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(hop: ObservedHop, context: Context) -> Iterator[Seen]:
+    return deviating(hop, DeviationKind.OFF_PATH, context)
+
+
+RULE = Rule(
+    id="RTE-PATH",
+    title="A message is off the ways that the topology allows",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MS-MQBR", "3.1.5"),),
+    meaning="No least-cost path and no routing list of the topology has this hop. The sender routes by "
+    "another table than that of the directory, or somebody sends in its name.",
+    action="Compare the topology with the directory. Then look at the sender: which queue manager is it, and "
+    "what is its routing configuration?",
+    harmless="A directory that was changed and not yet read again: queue managers read it every hour.",
+    over="hop",
+    check=_check,
+)
