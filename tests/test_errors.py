@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from msmq_wire import errors
-from msmq_wire.errors import CaptureError, DecodeError, EncodeError, FormatNameError, MsmqWireError
+from msmq_wire.errors import (
+    CaptureError,
+    DecodeError,
+    EncodeError,
+    FormatNameError,
+    MsmqWireError,
+    RoutingError,
+    TopologyError,
+)
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.headers.base_header import BaseHeader
 
@@ -31,6 +39,8 @@ EVERY: list[MsmqWireError] = [
     FormatNameError("no name"),
     CaptureError("cut"),
     CaptureError("cut", offset=24),
+    TopologyError("site A: another site has the same name"),
+    RoutingError("no way"),
 ]
 
 

@@ -15,6 +15,8 @@ from msmq_wire.cli.commands.findings import findings
 from msmq_wire.cli.commands.messages import messages
 from msmq_wire.cli.commands.packet import packet
 from msmq_wire.cli.commands.report import report
+from msmq_wire.cli.commands.route import route
+from msmq_wire.cli.commands.route_audit import route_audit
 from msmq_wire.cli.commands.spark import spark_commands
 from msmq_wire.cli.commands.timeline import timeline
 from msmq_wire.cli.commands.wireshark import wireshark
@@ -44,9 +46,11 @@ def build() -> typer.Typer:
         explain,
         report,
         export,
+        route,
+        route_audit,
         wireshark,
     ):
-        app.command()(command)
+        app.command(command.__name__.replace("_", "-"))(command)
     app.add_typer(spark_commands())
     return app
 

@@ -65,7 +65,8 @@ class NextHops(msgspec.Struct, frozen=True, kw_only=True):
     ``identifiers`` is what the document returns; one of them is tried after the other. ``alternatives`` are
     other queue managers that an implementation may return, since the text leaves the choice open. ``rule``
     says why, ``spec`` where. For `HopRule.NEXT_SITE`, ``next_sites`` are the sites to which they lead, by
-    queue manager, and ``ways`` all least-cost paths.
+    queue manager, and ``ways`` all least-cost paths to each site of the destination, that of the last row of
+    the table first.
     """
 
     identifiers: tuple[GUID, ...] = ()
@@ -73,7 +74,7 @@ class NextHops(msgspec.Struct, frozen=True, kw_only=True):
     rule: HopRule
     spec: SpecRef
     next_sites: Mapping[GUID, GUID] = {}
-    ways: Ways = {}
+    ways: Mapping[GUID, Ways] = {}
 
 
 class RoutingAlgorithm:
@@ -130,11 +131,24 @@ class RoutingAlgorithm:
         weights = self._graph[next_site]
         return min(int(weights[site]["weight"]) for site in self._gated_sites(machine) if site in weights)
 
-    def get_next_hops(self, source_id: GUID, destination_id: GUID, ways: Ways | None = None) -> NextHops:
+    def get_next_hops(self, source_id: GUID, destination_id: GUID) -> NextHops:
         """GetNextHops: where a message goes next on its way to a queue manager. [MS-MQBR] 3.1.5.1
 
-        ``ways`` are those of an earlier hop of the same message: they save the making of further tables.
         Raises RoutingError where the routing attempt fails.
+        """
+        hops = self.possible_hops(source_id, destination_id)
+        if not hops.identifiers:
+            raise RoutingError(self.failure(source_id, hops))
+        return hops
+
+    def possible_hops(
+        self, source_id: GUID, destination_id: GUID, ways: Mapping[GUID, Ways] | None = None
+    ) -> NextHops:
+        """The same; where the attempt fails ``identifiers`` is empty, but with another order of the directory
+        there may be ``alternatives``.
+
+        ``ways`` are those of an earlier hop of the same message: they save the making of further tables.
+        Raises RoutingError for a queue manager that the directory does not have.
         """
         source = self.get_queue_manager(source_id)
         destination = self.get_queue_manager(destination_id)
@@ -142,12 +156,14 @@ class RoutingAlgorithm:
             unknown = source_id if source is None else destination_id
             raise RoutingError(f"no queue manager {unknown} in the directory")
         if source.routing_server:
-            hops = self.get_next_hops_for_router(source, destination, ways)
-        else:
-            hops = self._next_hops_of_client(source, destination)
-        if not hops.identifiers:
-            raise RoutingError(f"{source.computer_name}: {_FAILURES.get(hops.rule, 'no next hop')}")
-        return hops
+            return self.get_next_hops_for_router(source, destination, ways)
+        return self._next_hops_of_client(source, destination)
+
+    def failure(self, source_id: GUID, hops: NextHops) -> str:
+        """Why a routing attempt of a queue manager fails, in a sentence without its full stop."""
+        source = self.get_queue_manager(source_id)
+        name = str(source_id) if source is None else source.computer_name
+        return f"{name}: {_FAILURES.get(hops.rule, 'no next hop')}"
 
     def _next_hops_of_client(self, source: QueueManager, destination: QueueManager) -> NextHops:
         spec = SpecRef("MS-MQBR", "3.1.5.1")
@@ -159,7 +175,10 @@ class RoutingAlgorithm:
         return _chosen(self._routing_servers_for(source), HopRule.ROUTING_SERVER, spec)
 
     def get_next_hops_for_router(
-        self, source: QueueManager, destination: QueueManager, ways: Ways | None = None
+        self,
+        source: QueueManager,
+        destination: QueueManager,
+        ways: Mapping[GUID, Ways] | None = None,
     ) -> NextHops:
         """GetNextHopsForRouter: the same where the source is a routing server. [MS-MQBR] 3.1.5.2
 
@@ -172,10 +191,16 @@ class RoutingAlgorithm:
             return _chosen((destination.identifier,), HopRule.IN_ROUTING_CLIENT, spec)
         if _meet(source, destination):
             return _inside_site(destination, spec)
-        return _chosen(self._site_gates_for(source), HopRule.SITE_GATE, spec)
+        gates, others = self._site_gates_for(source)
+        return NextHops(
+            identifiers=gates[:1], alternatives=(*gates[1:], *others), rule=HopRule.SITE_GATE, spec=spec
+        )
 
     def get_next_hops_for_site_gate(
-        self, source: QueueManager, destination: QueueManager, ways: Ways | None = None
+        self,
+        source: QueueManager,
+        destination: QueueManager,
+        ways: Mapping[GUID, Ways] | None = None,
     ) -> NextHops:
         """GetNextHopsForSiteGate: the same where the source is a gate. [MS-MQBR] 3.1.5.3
 
@@ -188,14 +213,14 @@ class RoutingAlgorithm:
         if _meet(source, destination):
             return _inside_site(destination, spec)
         roots = self._gated_sites(source)
-        if ways is not None and len(roots) == 1 and roots[0] in ways:
+        if ways and len(roots) == 1 and all(roots[0] in each for each in ways.values()):
             # Every least-cost path from here is a part of one that leads here.
-            next_sites = ways[roots[0]]
+            next_sites = [site for each in ways.values() for site in each[roots[0]]]
         else:
             table = self.routing_table(source.identifier)
-            entry = table.last(destination.site_identifier_list)
-            ways = {} if entry is None else table.ways(entry.destination_site_id)
-            next_sites = table.next_hops(ways)
+            goals = table.last_first(destination.site_identifier_list)
+            ways = {goal: table.ways(goal) for goal in goals}
+            next_sites = [site for each in ways.values() for site in table.next_hops(each)]
         gates = {gate: site for site in reversed(next_sites) for gate in reversed(self._gates_of(site))}
         # The first of the first site is the one that the table and GetSiteGateForSite give.
         first = self.get_site_gate_for_site(next_sites[0]) if next_sites else None
@@ -230,7 +255,7 @@ class RoutingAlgorithm:
         Only the first of its sites is looked at, whether it has a gate or not.
         """
         machine = self.get_queue_manager(machine_id)
-        gates = () if machine is None else self._site_gates_for(machine)
+        gates = () if machine is None else self._site_gates_for(machine)[0]
         return gates[0] if gates else None
 
     def get_site_gate_for_site(self, site_id: GUID) -> GUID | None:
@@ -300,10 +325,13 @@ class RoutingAlgorithm:
         found = {one for site in machine.site_identifier_list for one in self._routing_servers.get(site, ())}
         return tuple(identifier for _, identifier in sorted(found))
 
-    def _site_gates_for(self, machine: QueueManager) -> tuple[GUID, ...]:
-        """The gates of the first site of a queue manager, in the order of the directory."""
+    def _site_gates_for(self, machine: QueueManager) -> tuple[tuple[GUID, ...], tuple[GUID, ...]]:
+        """The gates of the first site of a queue manager in the order of the directory, and of its others."""
         known = [site for site in machine.site_identifier_list if site in self._site_order]
-        return self._gates_of(min(known, key=self._site_order.__getitem__)) if known else ()
+        known.sort(key=self._site_order.__getitem__)
+        gates = self._gates_of(known[0]) if known else ()
+        others = dict.fromkeys(gate for site in known[1:] for gate in self._gates_of(site))
+        return gates, tuple(gate for gate in others if gate not in gates)
 
 
 def _meet(one: QueueManager, other: QueueManager) -> bool:

@@ -7,7 +7,7 @@ memory are bounded, whatever the topology: what is not told is said to be missin
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -27,6 +27,8 @@ MOST_ROUTERS = 0x1D
 """Routing servers that a message may pass. [MS-MQMQ] 2.2.19.2, [MS-MQQB] 3.1.5.8.2"""
 _MOST_PLACES = 4096
 """Queue managers that are looked at on the ways of one message."""
+_MOST_HOPS = 1 << 15
+"""Steps from one to another that are."""
 _MOST_PREDICTIONS = 1 << 12
 
 PathEnd: TypeAlias = Literal["arrives", "loops", "no_route", "too_many_hops"]
@@ -84,10 +86,12 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def arrives(self) -> bool:
-        """Whether any way leads to the destination."""
+        """Whether any way leads to the destination, past no more routing servers than there may be."""
         target = self.destination.identifier
         return self.source.identifier == target or any(
-            hop.target == target and hop.connected for hops in self.hops.values() for hop in hops
+            hop.target == target and hop.connected
+            for one in self.routers_passed()
+            for hop in self.hops.get(one, ())
         )
 
     def paths(self) -> Iterator[PredictedPath]:
@@ -104,7 +108,8 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             yield PredictedPath(hops=tuple(walk), end="too_many_hops", reason=reason)
             return
         hops = self.hops.get(at, ())
-        if not hops:
+        if at in self.failures or not hops:
+            # What follows then is possible only with another order of the directory.
             reason = self.failures.get(at, "more ways than are looked at")
             yield PredictedPath(hops=tuple(walk), end="no_route", reason=reason)
         for hop in hops:
@@ -131,7 +136,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         for passed in range(MOST_ROUTERS + 1):
             for one in at:
                 found[one] = (found[one][0] if one in found else passed, passed)
-            at = {hop.target for one in at for hop in self.hops.get(one, ())}
+            at = {hop.target for one in at for hop in self.hops.get(one, ()) if hop.connected}
         return found
 
 
@@ -165,19 +170,21 @@ class Predictor:
     def _predict(self, source: QueueManager, destination: QueueManager) -> Prediction:
         hops: dict[GUID, tuple[PredictedHop, ...]] = {}
         failures: dict[GUID, str] = {}
-        ways: Ways | None = None
+        ways: Mapping[GUID, Ways] | None = None
         todo = [] if source.identifier == destination.identifier else [source.identifier]
         seen = {source.identifier, destination.identifier}
+        steps = 0
         for at in todo:
-            try:
-                found = self.algorithm.get_next_hops(at, destination.identifier, ways)
-            except RoutingError as error:
-                failures[at] = str(error)
+            found = self.algorithm.possible_hops(at, destination.identifier, ways)
+            if not found.identifiers:
+                failures[at] = self.algorithm.failure(at, found)
+            if not found.identifiers and not found.alternatives:
                 continue
             ways = found.ways or ways
-            hops[at] = tuple(self._steps(self._machine(at), destination, found))
+            hops[at] = tuple(self._steps(self._machine(at), found))
             new = {hop.target: None for hop in hops[at] if hop.connected and hop.target not in seen}
-            if len(todo) + len(new) > _MOST_PLACES:
+            steps += len(hops[at])
+            if len(todo) + len(new) > _MOST_PLACES or steps > _MOST_HOPS:
                 return Prediction(
                     source=source, destination=destination, hops=hops, failures=failures, complete=False
                 )
@@ -185,7 +192,7 @@ class Predictor:
             todo += new
         return Prediction(source=source, destination=destination, hops=hops, failures=failures)
 
-    def _steps(self, at: QueueManager, destination: QueueManager, found: NextHops) -> Iterator[PredictedHop]:
+    def _steps(self, at: QueueManager, found: NextHops) -> Iterator[PredictedHop]:
         for number, target in enumerate((*found.identifiers, *found.alternatives)):
             next_site = found.next_sites.get(target)
             step = PredictedHop(
@@ -193,17 +200,22 @@ class Predictor:
                 target=target,
                 rule=found.rule,
                 spec=found.spec,
-                chosen=number == 0,
+                chosen=number == 0 and bool(found.identifiers),
                 cost=0 if next_site is None else self.algorithm.link_cost(at, next_site),
                 next_site=next_site,
-                connected=found.rule is not HopRule.DIRECT or _connected(at, destination),
+                connected=_connected(at, self._machine(target)),
             )
             yield step
-            if not step.connected and not at.routing_server:
+            if found.rule is HopRule.DIRECT and not step.connected and not at.routing_server:
                 near = self.algorithm.routing_servers_near(at)
                 for server in (*near.identifiers, *near.alternatives):
                     yield PredictedHop(
-                        source=at.identifier, target=server, rule=near.rule, spec=near.spec, chosen=False
+                        source=at.identifier,
+                        target=server,
+                        rule=near.rule,
+                        spec=near.spec,
+                        chosen=False,
+                        connected=_connected(at, self._machine(server)),
                     )
 
 

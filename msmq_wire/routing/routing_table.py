@@ -99,10 +99,10 @@ class RoutingTable:
         """The row of a site; None where there is none."""
         return self._rows.get(destination_site_id)
 
-    def last(self, destination_site_ids: Iterable[GUID]) -> RoutingTableEntry | None:
-        """The last row of the table that is of one of these sites; None where there is none."""
-        known = [site for site in destination_site_ids if site in self._positions]
-        return self._rows[max(known, key=self._positions.__getitem__)] if known else None
+    def last_first(self, destination_site_ids: Iterable[GUID]) -> list[GUID]:
+        """Those of the sites that have a row, the last row first."""
+        known = {site for site in destination_site_ids if site in self._positions}
+        return sorted(known, key=self._positions.__getitem__, reverse=True)
 
     def ways(self, destination_site_id: GUID) -> Ways:
         """The sites on all least-cost paths to a site, without the site itself; empty where there is no path.

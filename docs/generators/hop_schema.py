@@ -1,0 +1,79 @@
+"""The JSON Schema of a hop, but for what it shares with packets and rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msmq_wire.routing.hop import DeviationKind
+
+__all__ = ["hop_object"]
+
+Json = dict[str, Any]
+
+_TEXT: Json = {"type": "string"}
+_TEXT_OR_NULL: Json = {"type": ["string", "null"]}
+_GUID: Json = {"$ref": "#/$defs/guid_text"}
+_GUID_OR_NULL: Json = {"anyOf": [_GUID, {"type": "null"}]}
+_GUID_PATTERN = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
+def hop_object(place: Json) -> Json:
+    """A row of ``route-audit --format jsonl``; ``place`` are the properties that say where it was found."""
+    kinds = "|".join(DeviationKind)
+    deviation = _object(
+        {
+            "kind": {"enum": list(DeviationKind)},
+            "message": {"description": "A sentence, empty where hosts are redacted."} | _TEXT,
+            "spec": {"$ref": "#/$defs/section"},
+        }
+    )
+    return _object(
+        {
+            "record": {"description": "Id of the row of decode --streams.", "type": "integer", "minimum": 1},
+            "capture": {"description": "The file, or that of the table."} | _TEXT,
+            **place,
+            "stream": {"description": "Connection.", "type": ["integer", "null"], "minimum": 0},
+            "message_id": {
+                "description": "Queue manager that made the message, and number.",
+                "type": "string",
+                "pattern": rf"^{_GUID_PATTERN}\\[0-9]+$",
+            },
+            **_named("source", "Queue manager that passed it on."),
+            **_named("target", "Queue manager that got it."),
+            **_named("destination", "Queue manager that it is for; null for a direct format name."),
+            "hops": {
+                "description": "Routing servers that it has passed: RC.",
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 31,
+            },
+            "verdict": {
+                "description": "The kinds of its deviations with commas between them, if it has any.",
+                "type": "string",
+                "pattern": f"^(on_path|not_judged|({kinds})(, ({kinds}))*)$",
+            },
+            "deviations": {"description": "In what it differs from every possible way."} | _list(deviation),
+            "expected": {"description": "Queue managers to which the source may pass it."} | _list(_GUID),
+            "reason": {"description": "Why it could not be judged."} | _TEXT_OR_NULL,
+        }
+    )
+
+
+def _named(key: str, description: str) -> Json:
+    return {
+        key: {"description": description} | _GUID_OR_NULL,
+        f"{key}_name": {"description": "Its name in the topology."} | _TEXT_OR_NULL,
+    }
+
+
+def _list(items: Json) -> Json:
+    return {"type": "array", "items": items}
+
+
+def _object(properties: Json) -> Json:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,307 @@
+"""``msmq-wire route-audit``: the hops of messages, each compared with the ways that a topology allows."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import tzinfo
+from enum import StrEnum
+from importlib.util import find_spec
+from typing import Annotated, TypeVar
+
+import msgspec
+import typer
+
+from msmq_wire.cli.options import (
+    Color,
+    ColorOption,
+    Filters,
+    LocalTime,
+    Ports,
+    Quiet,
+    Redactions,
+    TimeZone,
+    UtcTime,
+    filter_for,
+    redactor_for,
+    refuse_without_effect,
+    screen_for,
+    zone_for,
+)
+from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.redaction import Redaction, Redactor
+from msmq_wire.cli.render.hop_table import HopTable
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.rows import csv_writer, json_writer
+from msmq_wire.cli.topology_input import TopologyFile, read_topology
+from msmq_wire.errors import CaptureError
+from msmq_wire.records.record import Record
+from msmq_wire.records.view import message_view
+from msmq_wire.routing.hop import ObservedHop
+from msmq_wire.routing.hop_view import KEYS, hop_view
+from msmq_wire.routing.topology import Topology, topology_of
+from msmq_wire.spark.route_audit import table_records
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
+
+__all__ = ["RouteAuditFormat", "route_audit"]
+
+_DEVIATES = 3
+_MOST_REASONS = 1 << 12
+_GUID = re.compile(r" [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+T = TypeVar("T", GUID, GUID | None)
+_Judged = tuple[Record, ObservedHop, str | None]
+_Write = Callable[[ObservedHop, str | None], None]
+
+AuditedFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="Captures as decode reads them, - is standard input; or folders with the tables of spark run.",
+        show_default=False,
+    ),
+]
+
+
+class RouteAuditFormat(StrEnum):
+    """How hops are printed."""
+
+    TABLE = "table"
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+def route_audit(
+    files: AuditedFiles,
+    topology_file: TopologyFile,
+    format_: Annotated[
+        RouteAuditFormat, typer.Option("--format", help="How to print them.")
+    ] = RouteAuditFormat.TABLE,
+    all_: Annotated[bool, typer.Option("--all", help="Show every hop, those on a possible way too.")] = False,
+    fail: Annotated[bool, typer.Option("--fail", help="End with status 3 if a hop deviates.")] = False,
+    filters: Filters = None,
+    ports: Ports = None,
+    redact: Redactions = None,
+    utc: UtcTime = False,
+    local: LocalTime = False,
+    timezone: TimeZone = None,
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """Say which messages went another way than the topology allows.
+
+    Every message that went over the binary protocol is a hop, from one queue manager to the next. It is
+    compared with all ways that [MS-MQBR] leaves open: who passed it to whom, and after how many routing
+    servers (RC). Shown are the hops that deviate, and one of those that could not be judged for the same
+    reason between the same hosts; direct format names are not routed and only counted. Captures that are
+    named together are judged together, those in tables each by itself. Filters: see decode --help. With
+    --redact hosts, names of the topology and the sentences about deviations are left out.
+
+    Exit status: 0 done; 1 a FILE or the topology could not be read, was damaged or held nothing; 2 bad usage;
+    3 with --fail a hop that matches deviates, whatever else happened.
+
+    Examples:
+
+        msmq-wire route-audit --topology enterprise.toml capture.pcapng
+
+        msmq-wire route-audit --topology enterprise.toml *.pcap --all --format csv > hops.csv
+
+        msmq-wire route-audit --topology export.ldf tables --fail
+    """
+    zone = zone_for(utc, local, timezone)
+    if format_ is not RouteAuditFormat.TABLE and not filters:
+        # With a filter a zone says what its times mean.
+        refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
+    if topology_file == "-" and "-" in files:
+        raise typer.BadParameter("standard input is a capture or the topology, not both")
+    folders = [file for file in files if os.path.isdir(file)]
+    captures = [file for file in files if file not in folders]
+    if folders and (filters or ports):
+        raise typer.BadParameter("--filter and --port read captures, not tables")
+    selection = Selection(filter_for(filters, zone))
+    redactor = redactor_for(redact)
+    topology = read_topology(topology_file, quiet=quiet or redactor.hides_hosts)
+    if folders and find_spec("pyarrow") is None:
+        complain("tables need pyarrow: pip install 'msmq-wire[arrow]'")
+        raise typer.Exit(1)
+    reading = Reading(captures, ports=ports or (), streams=True, quiet=quiet, anonymous=redactor.hides_hosts)
+    tally = _Tally()
+    several = len(files) > 1 or bool(folders)
+    # Names of the topology are hosts: without it nothing can name them.
+    shown_topology = topology_of((), (), ()) if redactor.hides_hosts else topology
+    write = _writer(format_, shown_topology, color, zone, several)
+
+    def take(judged: Iterator[_Judged]) -> None:
+        for record, hop, label in judged:
+            tally.hops += 1
+            if selection.filter is not None and record not in selection:
+                continue
+            if tally.count(hop) or all_:
+                tally.shown += 1
+                shown = redactor.record(record)
+                if label is None and format_ is RouteAuditFormat.TABLE:
+                    label = (message_view(shown) or {}).get("label")
+                write(_redacted(hop, shown, redactor), label)
+                if "-" in files:
+                    sys.stdout.flush()
+
+    take(_in_captures(reading, topology))
+    status = 0
+    for folder in folders:
+        before = tally.hops
+        try:
+            take(_in_tables(folder, topology, redactor))
+        except CaptureError as error:
+            complain(error.message)
+            status = 1
+        else:
+            if tally.hops == before:
+                complain(f"{folder}: no messages in these tables")
+                status = 1
+    told = tally.told(filtered=selection.filter is not None)
+    if captures:
+        reading.tell_summary(*told)
+    elif not quiet and not status:
+        tell("; ".join(told))
+    raise typer.Exit(_DEVIATES if fail and tally.deviating else reading.status or status)
+
+
+def _in_captures(reading: Reading, topology: Topology) -> Iterator[_Judged]:
+    """The hops in captures: all of them tell one story, as those of several hosts do."""
+    # What it needs is an extra.
+    from msmq_wire.routing.auditor import Auditor
+
+    auditor = Auditor(topology)
+    for record in reading:
+        hop = auditor.feed(record)
+        if hop is not None:
+            yield record, hop, None
+
+
+def _in_tables(folder: str, topology: Topology, redactor: Redactor) -> Iterator[_Judged]:
+    """The hops in tables: they may be those of years, so each capture is a story of its own."""
+    from msmq_wire.routing.auditor import Auditor
+
+    auditor: Auditor | None = None
+    capture = ""
+    for record, label in table_records(folder):
+        if auditor is None or record.capture != capture:
+            auditor, capture = Auditor(topology), record.capture
+        hop = auditor.feed(record)
+        if hop is not None:
+            # Its length stays, as in other places.
+            yield record, hop, "x" * len(label) if label and Redaction.LABELS in redactor.what else label
+
+
+def _writer(
+    format_: RouteAuditFormat, topology: Topology, color: Color, zone: tzinfo | None, several: bool
+) -> _Write:
+    match format_:
+        case RouteAuditFormat.JSONL:
+            write_row = json_writer()
+            return lambda hop, _: write_row(hop_view(hop, topology))
+        case RouteAuditFormat.CSV:
+            write_flat = csv_writer(KEYS)
+            return lambda hop, _: write_flat(hop_view(hop, topology) | {"deviations": _flat(hop)})
+    return HopTable(screen_for(color), topology, zone, several=several).add
+
+
+def _flat(hop: ObservedHop) -> str:
+    return "; ".join(
+        f"{one.kind}: {one.message} ({one.spec})" if one.message else str(one.kind) for one in hop.deviations
+    )
+
+
+def _redacted(hop: ObservedHop, shown: Record, redactor: Redactor) -> ObservedHop:
+    """The hop with the ends of its redacted record; sentences may name hosts, so they go."""
+    if not redactor.hides_hosts:
+        return hop
+    sighting = msgspec.structs.replace(
+        hop.sighting,
+        capture=shown.capture,
+        src=shown.src or "",
+        dst=shown.dst or "",
+        source_queue_manager=_stand_in(hop.sighting.source_queue_manager, redactor),
+        queue_manager_address=_stand_in(hop.sighting.queue_manager_address, redactor),
+    )
+    return msgspec.structs.replace(
+        hop,
+        sighting=sighting,
+        source=_stand_in(hop.source, redactor),
+        target=_stand_in(hop.target, redactor),
+        expected=tuple(_stand_in(one, redactor) for one in hop.expected),
+        deviations=tuple(msgspec.structs.replace(one, message="") for one in hop.deviations),
+        reason=None if hop.reason is None else _kind_of_reason(hop.reason),
+    )
+
+
+def _stand_in(identifier: T, redactor: Redactor) -> T:
+    """What stands for a queue manager, in other records too; None stays."""
+    if identifier is None:
+        return identifier
+    packet = PrivateQueueFormatName(source_queue_manager=identifier)
+    shown: T = redactor.record(Record(id=0, type="", packet=packet)).packet.source_queue_manager
+    return shown
+
+
+def _kind_of_reason(reason: str) -> str:
+    """Why a hop could not be judged, whichever queue manager it is about."""
+    return _GUID.sub("", reason)
+
+
+class _Tally:
+    """Counts hops by what was said of them; remembers some reasons, to show each once."""
+
+    def __init__(self) -> None:
+        self.hops = 0
+        self.shown = 0
+        self.deviating = 0
+        self._matching = 0
+        self._kinds: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
+        self._seen: set[tuple[str, str, str]] = set()
+
+    def count(self, hop: ObservedHop) -> bool:
+        """Count a hop; whether it is worth a look."""
+        self._matching += 1
+        if hop.deviations:
+            self.deviating += 1
+            self._kinds.update(str(one.kind) for one in hop.deviations)
+            return True
+        if hop.reason is None:
+            return False
+        self._reasons[_kind_of_reason(hop.reason)] += 1
+        if hop.sighting.queue_manager_address is None:
+            return False
+        key = (hop.reason, hop.sighting.src.rpartition(":")[0], hop.sighting.dst.rpartition(":")[0])
+        if key in self._seen or len(self._seen) >= _MOST_REASONS:
+            return False
+        self._seen.add(key)
+        return True
+
+    def told(self, *, filtered: bool) -> tuple[str, ...]:
+        """What was said, and how much of it was shown."""
+        if not self.hops:
+            return ("no hops of messages",)
+        hops = count_text(self.hops, "hop")
+        found = f"{self._matching} of {hops} match" if filtered else hops
+        not_judged = self._reasons.total()
+        parts = [
+            (self._matching - self.deviating - not_judged, "on path", ""),
+            (self.deviating, "deviating", _listed("{1} {0}", self._kinds)),
+            (not_judged, "not judged", _listed("{0}: {1}", self._reasons)),
+        ]
+        words = [f"{count} {word}{more}" for count, word, more in parts if count]
+        told = found + (f": {', '.join(words)}" if words else "")
+        hidden = self._matching - self.shown
+        shown = f"{self.shown or 'none'} shown, --all shows {'the others' if self.shown else 'them'}"
+        return (told, shown) if hidden else (told,)
+
+
+def _listed(words: str, counts: Counter[str]) -> str:
+    return f" ({', '.join(words.format(name, count) for name, count in counts.most_common())})"
