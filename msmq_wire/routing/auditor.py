@@ -58,13 +58,14 @@ def sighting_of(record: Record) -> Sighting | None:
 class _Trail(msgspec.Struct):
     """What was seen of a message: who sent it, after how many routing servers, and who got it.
 
-    ``over`` and ``under`` are by how many routing servers it was told to have passed too many, or too few.
+    ``over`` and ``under`` are by how many routing servers it was told to have passed too many, or too few,
+    and RC of that hop.
     """
 
     senders: dict[GUID | str, int] = {}
     receivers: set[GUID] = set()
-    over: int = 0
-    under: int = 0
+    over: tuple[int, int] = (0, 0)
+    under: tuple[int, int] = (0, 0)
 
 
 class Auditor:
@@ -81,6 +82,10 @@ class Auditor:
         self._by_address = {
             address: one.identifier for one in topology.queue_managers.values() for address in one.addresses
         }
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew, with another capture."""
         self._ends: OrderedDict[tuple[str, int | None], dict[str, GUID]] = OrderedDict()
         self._hosts: dict[str, GUID | None] = {}
         self._trails: OrderedDict[tuple[GUID, int], _Trail] = OrderedDict()
@@ -262,15 +267,15 @@ class Auditor:
             fewest, most, at = 0, max((one[1] for one in passed.values()), default=0), "on any way"
         count = sighting.hops
         # What went wrong before is not told again at every hop that follows.
-        if count - most > trail.over:
-            trail.over = count - most
+        if count > most and not _told(trail.over, count - most, count):
+            trail.over = count - most, count
             yield Deviation(
                 DeviationKind.TOO_MANY_HOPS,
                 f"it has passed {_servers(count)}, and there {_are(most)} at most {most} {at}",
                 _HOP_COUNT,
             )
-        elif fewest - count > trail.under:
-            trail.under = fewest - count
+        elif count < fewest and not _told(trail.under, fewest - count, count):
+            trail.under = fewest - count, count
             yield Deviation(
                 DeviationKind.TOO_FEW_HOPS,
                 f"it has passed {_servers(count)}, and there {_are(fewest)} at least {fewest} {at}",
@@ -298,6 +303,10 @@ class Auditor:
 
 def _host(end: str) -> str:
     return end.rpartition(":")[0].strip("[]")
+
+
+def _told(before: tuple[int, int], excess: int, count: int) -> bool:
+    return excess <= before[0] and count > before[1]
 
 
 def _servers(count: int) -> str:

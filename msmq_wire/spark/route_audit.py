@@ -130,8 +130,10 @@ def _hops(batches: Iterable[Any], topology: Topology) -> Iterator[ObservedHop]:
     capture = ""
     for batch in batches:
         for row in batch.to_pylist():
-            if auditor is None or row["capture"] != capture:
-                auditor, capture = Auditor(topology), row["capture"]
+            auditor = auditor or Auditor(topology)
+            if row["capture"] != capture:
+                auditor.forget()
+                capture = row["capture"]
             hop = auditor.feed(record_of(row))
             if hop is not None:
                 yield hop

@@ -192,6 +192,17 @@ def test_a_resent_message_is_no_loop() -> None:
     )
 
 
+def test_a_count_that_is_wrong_is_told_at_the_first_hop_and_whenever_that_hop_is_seen() -> None:
+    auditor = Auditor(example())
+    gate = {"src": "192.0.2.17:5000", "dst": "192.0.2.33:1801"}
+    following = {"src": "192.0.2.33:5000", "dst": "192.0.2.49:1801"}
+    verdicts = [
+        auditor.judge(_sighting(**ends, hops=hops)).verdict
+        for ends, hops in ((gate, 5), (following, 6), (gate, 5), (following, 8))
+    ]
+    assert verdicts == ["too_many_hops", "on_path", "too_many_hops", "too_many_hops"]
+
+
 def test_a_source_outside_is_judged_by_the_ways_of_who_passes_it_on() -> None:
     auditor = Auditor(example())
     outside = GUID(b"9" * 16)

@@ -187,11 +187,12 @@ def _in_tables(folder: str, topology: Topology, redactor: Redactor) -> Iterator[
     """The hops in tables: they may be those of years, so each capture is a story of its own."""
     from msmq_wire.routing.auditor import Auditor
 
-    auditor: Auditor | None = None
+    auditor = Auditor(topology)
     capture = ""
     for record, label in table_records(folder):
-        if auditor is None or record.capture != capture:
-            auditor, capture = Auditor(topology), record.capture
+        if record.capture != capture:
+            auditor.forget()
+            capture = record.capture
         hop = auditor.feed(record)
         if hop is not None:
             # Its length stays, as in other places.
