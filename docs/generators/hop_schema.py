@@ -1,16 +1,20 @@
-"""The JSON Schema of a hop, but for what it shares with packets and rows."""
+"""The JSON Schemas of a hop and of a predicted route, but for what they share with packets and rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
+from msmq_wire.routing.algorithm import HopRule
 from msmq_wire.routing.hop import DeviationKind
+from msmq_wire.routing.prediction import PathEnd
 
-__all__ = ["hop_object"]
+__all__ = ["hop_object", "route_object"]
 
 Json = dict[str, Any]
 
 _TEXT: Json = {"type": "string"}
+_NUMBER: Json = {"type": "integer", "minimum": 0}
+_YES_NO: Json = {"type": "boolean"}
 _TEXT_OR_NULL: Json = {"type": ["string", "null"]}
 _GUID: Json = {"$ref": "#/$defs/guid_text"}
 _GUID_OR_NULL: Json = {"anyOf": [_GUID, {"type": "null"}]}
@@ -55,6 +59,49 @@ def hop_object(place: Json) -> Json:
             "deviations": {"description": "In what it differs from every possible way."} | _list(deviation),
             "expected": {"description": "Queue managers to which the source may pass it."} | _list(_GUID),
             "reason": {"description": "Why it could not be judged."} | _TEXT_OR_NULL,
+        }
+    )
+
+
+def route_object() -> Json:
+    """What ``route --format json`` prints."""
+    manager = {
+        "identifier": {"description": "null for a host outside of the topology."} | _GUID_OR_NULL,
+        "computer_name": _TEXT,
+    }
+    end = _object({**manager, "sites": {"description": "Their names."} | _list(_TEXT)})
+    hop = _object(
+        {
+            "source": _GUID_OR_NULL,
+            "target": _GUID_OR_NULL,
+            "source_name": _TEXT,
+            "target_name": _TEXT,
+            "rule": {"enum": list(HopRule)},
+            "spec": {"$ref": "#/$defs/section"},
+            "cost": {"description": "That of the routing link, 0 inside a site."} | _NUMBER,
+            "next_site": {"description": "Name of the site to which it leads."} | _TEXT_OR_NULL,
+            "chosen": {"description": "Whether it is the first choice."} | _YES_NO,
+            "connected": {"description": "false without a connected network in common."} | _YES_NO,
+        }
+    )
+    path = _object(
+        {
+            "chosen": {"description": "Whether every hop is the first choice."} | _YES_NO,
+            "cost": _NUMBER,
+            "end": {"enum": list(get_args(PathEnd))},
+            "reason": {"description": "Why it ends where it does, empty if it arrives."} | _TEXT,
+            "hops": _list(hop),
+        }
+    )
+    return _object(
+        {
+            "source": end,
+            "destination": end,
+            "arrives": {"description": "Whether any way leads to the destination."} | _YES_NO,
+            "complete": {"description": "Whether every path is told."} | _YES_NO,
+            "paths": _list(path),
+            "failures": {"description": "Queue managers that have no next hop."}
+            | _list(_object({**manager, "reason": _TEXT})),
         }
     )
 

@@ -45,7 +45,7 @@ class DirectoryOperationResult(StrEnum):
     OBJECT_ALREADY_EXISTS = "ObjectAlreadyExists"
 
 
-class QueueManager(msgspec.Struct, frozen=True, kw_only=True):
+class QueueManager(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A queue manager, as far as routing looks at it. [MS-MQDMPR] 3.1.1.1
 
     ``addresses`` are IP addresses, which no directory has: a hand-written topology gives them so that hops of
@@ -65,7 +65,7 @@ class QueueManager(msgspec.Struct, frozen=True, kw_only=True):
     addresses: tuple[str, ...] = ()
 
 
-class Site(msgspec.Struct, frozen=True, kw_only=True):
+class Site(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An MSMQ site. [MS-MQDMPR] 3.1.1.7
 
     ``site_gate_collection`` are identifiers of queue managers. The directory does not have it: it is made of
@@ -79,7 +79,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     site_gate_collection: tuple[GUID, ...] = ()
 
 
-class RoutingLink(msgspec.Struct, frozen=True, kw_only=True):
+class RoutingLink(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A routing link between two sites, usable both ways. [MS-MQDMPR] 3.1.1.8"""
 
     identifier: GUID
@@ -91,7 +91,7 @@ class RoutingLink(msgspec.Struct, frozen=True, kw_only=True):
     site_gate_identifier_list: tuple[GUID, ...] = ()
 
 
-class ConnectedNetwork(msgspec.Struct, frozen=True, kw_only=True):
+class ConnectedNetwork(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A network in which any two computers can communicate directly. [MS-MQDMPR] 3.1.1.9"""
 
     identifier: GUID
@@ -101,7 +101,7 @@ class ConnectedNetwork(msgspec.Struct, frozen=True, kw_only=True):
 DirectoryObject: TypeAlias = QueueManager | Site | RoutingLink | ConnectedNetwork
 
 
-class AttributeFilter(msgspec.Struct, frozen=True):
+class AttributeFilter(msgspec.Struct, frozen=True, gc=False):
     """An attribute-filter expression: ``AttributeFilter("identifier", "EQUALS", guid)``.
 
     ``attribute`` is a field of the object. Of an attribute with several values one has to satisfy it, as in

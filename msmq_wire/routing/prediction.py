@@ -34,7 +34,7 @@ _MOST_PREDICTIONS = 1 << 12
 PathEnd: TypeAlias = Literal["arrives", "loops", "no_route", "too_many_hops"]
 
 
-class PredictedHop(msgspec.Struct, frozen=True, kw_only=True):
+class PredictedHop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A step from one queue manager to the next.
 
     ``chosen`` marks what `RoutingAlgorithm` puts first. ``cost`` is that of the routing link, 0 inside a

@@ -25,7 +25,7 @@ _ROOT = GUID(b"\xff" * 16)
 """Stands for all sites of a gate; no directory gives out this identifier."""
 
 
-class RoutingTableEntry(msgspec.Struct, frozen=True):
+class RoutingTableEntry(msgspec.Struct, frozen=True, gc=False):
     """A row: to this site, through that one, at this cost. [MS-MQBR] 3.1.1.2"""
 
     destination_site_id: GUID

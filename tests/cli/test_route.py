@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import jsonschema  # type: ignore[import-untyped]  # it comes without types
 import msgspec
 import pytest
 from hypothesis import given
@@ -617,3 +618,23 @@ def test_very_long_names_are_cut_in_text() -> None:
     assert "c" * 40 in out
     assert sum(line.count("c") for line in out.splitlines() if set(line.strip()) == {"c"}) < 1000
     assert len(out) < 6000
+
+
+@pytest.mark.parametrize(
+    ("topology", "source", "destination"),
+    [
+        ("example.toml", "A-CLIENT1", "C-CLIENT1"),
+        ("example_other_costs.toml", "A-CLIENT2", "D-CLIENT2"),
+        ("example.ldif", "A-CLIENT1", "DIRECT=OS:elsewhere\\q"),
+        ("../findings/RTE-NONE/topology.toml", "A-CLIENT1", "C-CLIENT1"),
+    ],
+)
+def test_what_json_shows_fits_its_schema(run: Run, topology: str, source: str, destination: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    schema = json.loads((root / "docs" / "schema" / "route.schema.json").read_text(encoding="utf-8"))
+    file = root / "fixtures" / "routing" / topology
+    outcome = run("route", "--topology", file, source, destination, "--format", "json")
+    document = json.loads(outcome.out)
+    validator = jsonschema.Draft202012Validator(schema)
+    assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(document)] == []
+    assert not validator.is_valid(document | {"arrives": "yes"})

@@ -26,6 +26,7 @@ from msmq_wire.wire.registry import ENUMERATIONS, STRUCTURES
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DOCS = _ROOT / "docs"
+_ROUTING = _ROOT / "fixtures" / "routing"
 _README = _ROOT / "README.md"
 _PAGES = sorted(_DOCS.rglob("*.md"))
 _CAPTURES = sorted((_ROOT / "fixtures" / "captures").glob("*.pcap*"))
@@ -187,11 +188,29 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     assert "DIRECT=OS:msg01\\private$\\orders" in printed
 
 
-@pytest.mark.parametrize("page", [_README, _DOCS / "index.md", _DOCS / "json.md"], ids=lambda path: path.name)
+def test_the_python_of_the_page_about_routing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [source] = _fences(_DOCS / "routing.md", "python")
+    routed = _ROOT / "fixtures" / "captures" / "routed_wrong.pcap"
+    (tmp_path / "capture.pcapng").write_bytes(routed.read_bytes())
+    (tmp_path / "enterprise.toml").write_bytes((_ROUTING / "example.toml").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    printed: list[object] = []
+    exec(compile(source, "routing.md", "exec"), {"print": lambda *values: printed.extend(values)})
+    assert printed[:3] == [4, "arrives", ["routing_server", "next_site", "next_site", "direct"]]
+    assert {"on_path", "off_path", "too_few_hops"} < set(map(str, printed))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [_README, _DOCS / "index.md", _DOCS / "json.md", _DOCS / "routing.md"],
+    ids=lambda path: path.name,
+)
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "capture.pcapng").write_bytes(_DEMO.read_bytes())
     published = _ROOT / "fixtures" / "packets" / "ping" / "frame_1_request.hex"
     (tmp_path / "message.hex").write_bytes(published.read_bytes())
+    for name, source in (("enterprise.toml", "example.toml"), ("export.ldif", "example.ldif")):
+        (tmp_path / name).write_bytes((_ROUTING / source).read_bytes())
     monkeypatch.chdir(tmp_path)
     commands = [command for command in _commands(page) if command.startswith("msmq-wire ")]
     assert commands

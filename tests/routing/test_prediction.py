@@ -539,3 +539,31 @@ def test_a_prediction_is_the_same_again(case: tuple[Enterprise, GUID, GUID]) -> 
     first = predictor.predict(source, destination)
     assert predictor.predict(source, destination) == first
     assert Predictor(topology).predict(source, destination) == first
+
+
+def test_who_lists_no_networks_is_connected_with_everybody() -> None:
+    enterprise = Enterprise(
+        (machine("one", "A", networks="X"), machine("two", "A")), (site("A"),), (), (network("X"),)
+    )
+    for source, destination in (("one", "two"), ("two", "one")):
+        (hop,) = _predict(enterprise, source, destination).hops[qm_id(source)]
+        assert hop.connected
+
+
+@pytest.mark.parametrize(("bound", "most"), [("_MOST_PLACES", 3), ("_MOST_HOPS", 2)])
+def test_a_prediction_of_too_many_steps_says_that_it_is_not_complete(
+    bound: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _predict(chain(6), "from", "to")
+    monkeypatch.setattr(f"msmq_wire.routing.prediction.{bound}", most)
+    part = _predict(chain(6), "from", "to")
+    assert (whole.complete, part.complete) == (True, False)
+    assert set(part.hops) < set(whole.hops)
+    (path,) = part.paths()
+    assert (path.end, path.reason) == ("no_route", "more ways than are looked at")
+
+
+@pytest.mark.parametrize(("source", "destination"), [("from", "nobody"), ("nobody", "to")])
+def test_a_queue_manager_that_is_not_there_has_no_prediction(source: str, destination: str) -> None:
+    with pytest.raises(RoutingError, match="no queue manager"):
+        _predict(chain(2), source, destination)
