@@ -32,8 +32,18 @@ PICTURES = {
     "messages.svg": (f"msmq-wire messages {CAPTURE}", 24, 132),
     "findings.svg": ("msmq-wire findings fixtures/findings/FPR-METASPLOIT/hit_top_bit.pcap", 40, 112),
     "diagnose.svg": (f"msmq-wire diagnose {CAPTURE}", 50, 112),
+    "route-audit.svg": (
+        "msmq-wire route-audit --topology fixtures/routing/example.toml fixtures/captures/routed_mixed.pcap",
+        40,
+        112,
+    ),
     "timeline.svg": (f"msmq-wire timeline {CAPTURE} --session 0", 50, 112),
 }
+
+DRAWN = {
+    "route.svg": "msmq-wire route --topology fixtures/routing/example_other_costs.toml A-CLIENT1 C-CLIENT1"
+}
+"""Command lines that draw the picture themselves."""
 
 SHOWN = "packets[MSMQUserMessage][0][MSMQUserMessage].show()"
 """The expression whose output scapy.svg shows; packets are those of the demo capture."""
@@ -41,11 +51,11 @@ SHOWN = "packets[MSMQUserMessage][0][MSMQUserMessage].show()"
 _FONT_FACE = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 
 
-def printed(command: str, width: int) -> str:
+def printed(command: str, width: int, *options: str) -> str:
     """What a command line prints on a terminal, escape sequences and all."""
     output = io.StringIO()
     os.environ["COLUMNS"] = str(width)
-    arguments = [*shlex.split(command)[1:], "--color", "always", "--quiet"]
+    arguments = [*shlex.split(command)[1:], *(options or ("--color", "always")), "--quiet"]
     with contextlib.chdir(ROOT), contextlib.redirect_stdout(output):
         status = msmq_wire(arguments)
     if status != 0:
@@ -90,6 +100,8 @@ def pictures() -> dict[str, str]:
     for name, (command, lines, width) in PICTURES.items():
         title = " ".join(command.split()[:2])
         found[name] = drawn(title, "$ ", command, printed(command, width).splitlines(), lines, width)
+    for name, command in DRAWN.items():
+        found[name] = printed(command, 80, "--svg")
     found["scapy.svg"] = drawn("scapy", ">>> ", SHOWN, shown_by_scapy().splitlines(), 60, 100)
     return found
 
