@@ -1,0 +1,197 @@
+"""Events about queues: create, delete, open and close. [MS-MQDMPR] 3.1.7.1.3 to 3.1.7.1.6
+
+The rule kept here: only queues of this queue manager are here. A queue of another one can be opened by
+nobody, since nothing is sent from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msmq_wire.errors import FormatNameError
+from msmq_wire.model.elements import OpenQueueDescriptor, Queue, QueueManager
+from msmq_wire.model.enumerations import QueueAccessType, QueueShareMode, QueueType
+from msmq_wire.model.message_events import cancel_all_waiting, close_cursor, message_position_deleted
+from msmq_wire.model.position_list import MessagePositionList
+from msmq_wire.model.status import Status
+from msmq_wire.names import FormatName
+from msmq_wire.names.queue_format import QueueFormatType, QueueSuffixType
+from msmq_wire.wire.types.enumerations import MessageClass
+from msmq_wire.wire.types.guid import NULL_GUID
+
+__all__ = ["close_queue", "create_queue", "delete_queue", "find_queue", "open_queue", "queue_key"]
+
+_RECEIVING = (QueueAccessType.RECEIVE_ACCESS, QueueAccessType.RECEIVE_ADMIN_ACCESS)
+_PEEKING = (QueueAccessType.PEEK_ACCESS, QueueAccessType.PEEK_ADMIN_ACCESS)
+
+
+def queue_key(pathname: str) -> str:
+    """The queue in a path name without its computer, as `QueueManager.queue_collection` knows it."""
+    return pathname.partition("\\")[2].casefold()
+
+
+def find_queue(manager: QueueManager, name: FormatName) -> Queue | None:
+    """The local queue of a format name; a subqueue is made when its queue is there."""
+    queue: Queue | None = None
+    match name.kind:
+        case QueueFormatType.DIRECT:
+            if name.protocol in ("HTTP", "HTTPS") or not _is_here(manager, name.address):
+                return None
+            path = name.path.lstrip("\\").casefold()
+            if path == "system$":
+                return _system_queue(manager, name.suffix)
+            queue = manager.queue_collection.get(path)
+        case QueueFormatType.PUBLIC:
+            queue = _first(manager, lambda one: str(one.identifier) == name.guid)
+        case QueueFormatType.PRIVATE if name.guid == str(manager.identifier):
+            queue = _first(manager, lambda one: one.private_queue_number == name.number)
+        case QueueFormatType.MACHINE if name.guid == str(manager.identifier):
+            return _system_queue(manager, name.suffix)
+    if queue is None:
+        return None
+    if name.suffix == QueueSuffixType.JOURNAL:
+        return queue.journal_queue_reference
+    if name.suffix == QueueSuffixType.SUBQUEUE:
+        return _subqueue(queue, name.subqueue)
+    return queue if name.suffix == QueueSuffixType.NONE else None
+
+
+def _first(manager: QueueManager, fits: Callable[[Queue], bool]) -> Queue | None:
+    return next((one for one in manager.queue_collection.values() if fits(one)), None)
+
+
+def _is_here(manager: QueueManager, address: str) -> bool:
+    names = (manager.computer_name, manager.qualified_computer_name, "localhost", ".", *manager.addresses)
+    return address.casefold() in {name.casefold() for name in names if name}
+
+
+def _system_queue(manager: QueueManager, suffix: QueueSuffixType) -> Queue | None:
+    return {
+        QueueSuffixType.JOURNAL: manager.system_journal_queue,
+        QueueSuffixType.DEADLETTER: manager.system_deadletter_queue,
+        QueueSuffixType.DEADXACT: manager.system_transactional_deadletter_queue,
+    }.get(suffix)
+
+
+def _subqueue(queue: Queue, name: str) -> Queue:
+    key = name.casefold()
+    for one in queue.subqueue_collection:
+        if one.pathname.rpartition(";")[2].casefold() == key:
+            return one
+    made = Queue(
+        queue_manager=queue.queue_manager,
+        pathname=f"{queue.pathname};{name}",
+        identifier=queue.identifier,
+        queue_type=queue.queue_type,
+        transactional=queue.transactional,
+        message_position_list=MessagePositionList(),
+        parent=queue,
+    )
+    queue.subqueue_collection.append(made)
+    return made
+
+
+def create_queue(manager: QueueManager, queue: Queue) -> int:
+    """Create Queue: add a queue, and a journal for it. [MS-MQDMPR] 3.1.7.1.3"""
+    key = queue_key(queue.pathname)
+    if not key:
+        return Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME
+    if key in manager.queue_collection:
+        return Status.MQ_ERROR_QUEUE_EXISTS
+    if queue.identifier == NULL_GUID:
+        queue.identifier = manager.new_guid()
+    if queue.queue_type is QueueType.PRIVATE and not queue.private_queue_number:
+        taken = (one.private_queue_number for one in manager.queue_collection.values())
+        queue.private_queue_number = 1 + max(taken, default=0)
+    queue.create_time = queue.modify_time = manager.current_time
+    queue.journal_queue_reference = Queue(
+        queue_manager=manager,
+        pathname=f"{queue.pathname};JOURNAL",
+        queue_type=QueueType.SYSTEM,
+        quota=queue.journal_quota,
+        message_position_list=MessagePositionList(),
+        parent=queue,
+    )
+    manager.queue_collection[key] = queue
+    return Status.MQ_OK
+
+
+def delete_queue(manager: QueueManager, queue: Queue) -> int:
+    """Delete Queue: it goes with all its messages. [MS-MQDMPR] 3.1.7.1.4"""
+    if manager.queue_collection.get(queue_key(queue.pathname)) is not queue:
+        return Status.MQ_ERROR_QUEUE_NOT_FOUND
+    for one in (queue, *queue.subqueue_collection):
+        for position in one.message_position_list:
+            message_position_deleted(position, MessageClass.MQMSG_CLASS_NACK_Q_DELETED)
+        for descriptor in list(one.open_queue_descriptor_collection):
+            cancel_all_waiting(descriptor)
+            for cursor in list(descriptor.cursor_collection):
+                close_cursor(cursor)
+            descriptor.queue_reference = None
+        one.open_queue_descriptor_collection.clear()
+    del manager.queue_collection[queue_key(queue.pathname)]
+    return Status.MQ_OK
+
+
+def open_queue(
+    manager: QueueManager,
+    format_name: str,
+    required_access: QueueAccessType,
+    shared_mode: QueueShareMode = QueueShareMode.DENY_NONE,
+) -> tuple[int, OpenQueueDescriptor | None]:
+    """Open Queue: the status and, with MQ_OK, a descriptor. [MS-MQDMPR] 3.1.7.1.5
+
+    Lists of names, queues of other queue managers and names over HTTP are for sending only, and sending is
+    not what this model does: they give what the text gives where nothing is found.
+    """
+    try:
+        name = FormatName.parse(format_name)
+    except FormatNameError:
+        return Status.MQ_ERROR_ILLEGAL_FORMATNAME, None
+    sending = required_access is QueueAccessType.SEND_ACCESS
+    http = name.protocol in ("HTTP", "HTTPS")
+    machine = name.kind is QueueFormatType.MACHINE
+    if (sending and machine) or (not sending and (http or name.kind is QueueFormatType.MULTICAST)):
+        return Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION, None
+    queue = find_queue(manager, name)
+    if queue is None:
+        return Status.MQ_ERROR_QUEUE_NOT_FOUND, None
+    if _shared(queue, required_access, shared_mode):
+        return Status.MQ_ERROR_SHARING_VIOLATION, None
+    descriptor = OpenQueueDescriptor(
+        handle=manager.new_handle(),
+        context_value=manager.new_handle(),
+        access_type=required_access,
+        share_mode=shared_mode,
+        queue_reference=queue,
+        format_name=str(name),
+    )
+    queue.open_queue_descriptor_collection.append(descriptor)
+    manager.descriptors[descriptor.handle] = descriptor
+    return Status.MQ_OK, descriptor
+
+
+def _shared(queue: Queue, access: QueueAccessType, mode: QueueShareMode) -> bool:
+    """Whether another descriptor keeps a queue from being opened so."""
+    deny = QueueShareMode.DENY_RECEIVE
+    opened = {(one.share_mode, one.access_type) for one in queue.open_queue_descriptor_collection}
+    if any((deny, one) in opened for one in _RECEIVING):
+        return mode is deny or access in _RECEIVING
+    if any((deny, one) in opened for one in _PEEKING):
+        return access in _RECEIVING
+    if any((QueueShareMode.DENY_NONE, one) in opened for one in _RECEIVING):
+        return mode is deny
+    return False
+
+
+def close_queue(manager: QueueManager, descriptor: OpenQueueDescriptor) -> None:
+    """Close Queue: with its cursors; who waits is told that it was cancelled. [MS-MQDMPR] 3.1.7.1.6"""
+    manager.descriptors.pop(descriptor.handle, None)
+    queue = descriptor.queue_reference
+    if queue is None:
+        return
+    cancel_all_waiting(descriptor)
+    for cursor in list(descriptor.cursor_collection):
+        close_cursor(cursor)
+    if descriptor in queue.open_queue_descriptor_collection:
+        queue.open_queue_descriptor_collection.remove(descriptor)
