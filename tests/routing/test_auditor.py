@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.build_routed_scenes import SCENES, hosts
+from fixtures.build_routed_scenes import SCENES, build, hosts
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.records.record import Record
 from msmq_wire.routing import DeviationKind, ObservedHop, QueueManager, Sighting, Site, topology_of
@@ -44,6 +44,10 @@ def _names() -> dict[GUID, str]:
 
 def _records(name: str) -> Iterator[Record]:
     return iter(read_capture(_FIXTURES / name, streams=True))
+
+
+def test_the_committed_captures_are_what_the_builder_builds() -> None:
+    assert [name for name, data in build() if (_FIXTURES / name).read_bytes() != data] == []
 
 
 @pytest.mark.parametrize(
