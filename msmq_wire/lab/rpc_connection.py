@@ -1,0 +1,284 @@
+"""One connection of a DCE/RPC server: bytes in, binds and calls, answers out.
+
+The rules kept here: who does not keep to the protocol loses the connection, and so does who takes too long.
+Nothing is taken from a client that does not read the answers that it has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+
+from msmq_wire.errors import DecodeError
+from msmq_wire.lab.capture_file import CapturedConnection, Endpoint, endpoint
+from msmq_wire.lab.faults import ConnectionFaults, FaultySender
+from msmq_wire.lab.rpc_calls import RpcCalls
+from msmq_wire.lab.rpc_fragments import agreed_fragment
+from msmq_wire.lab.rpc_negotiation import Reject, accept
+from msmq_wire.lab.rpc_service import RpcService
+from msmq_wire.rpc.pdu import COMMON_HEADER, decode_pdu, encode_pdu
+from msmq_wire.rpc.pdu_framer import FramedPdu, PduFramer
+from msmq_wire.rpc.pdu_values import (
+    PFC_CONC_MPX,
+    PFC_FIRST_FRAG,
+    PFC_LAST_FRAG,
+    AlterContext,
+    AlterContextResp,
+    Bind,
+    BindAck,
+    BindNak,
+    CoCancel,
+    ContextResult,
+    Orphaned,
+    Pdu,
+    Request,
+    Shutdown,
+)
+
+__all__ = ["RpcConnection"]
+
+_WHOLE = PFC_FIRST_FRAG | PFC_LAST_FRAG
+_UNKNOWN_AUTHENTICATION = 0x000006D3
+
+
+class RpcConnection(asyncio.Protocol):
+    """A client of an `RpcService`; ``closed`` is done when the connection is gone."""
+
+    def __init__(self, service: RpcService) -> None:
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._service = service
+        self._framer = PduFramer()
+        self._inbox: deque[bytes] = deque()
+        self._inbox_bytes = 0
+        self._received = 0
+        self._since = 0.0
+        self._garbage = False
+        self._open = False
+        self._client_ended = False
+        self._stalled_since: float | None = None
+        self._calls: RpcCalls | None = None
+        self._captured: CapturedConnection | None = None
+        self._faults: ConnectionFaults | None = None
+        self._transport: asyncio.Transport
+        self._sender: FaultySender
+        self._peer: Endpoint
+        self._port = 0
+
+    @property
+    def held(self) -> int:
+        """Bytes of requests that are not whole and of answers that are not sent."""
+        incoming = 0 if self._calls is None else self._calls.held
+        unsent = self._transport.get_write_buffer_size() + self._sender.pending
+        return self._inbox_bytes + self._framer.held_bytes + incoming + unsent
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take a new connection, or refuse it where there are too many."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        peer = transport.get_extra_info("peername")
+        if peer is None or not self._service.enter(self):
+            transport.abort()
+            return
+        self._open = True
+        here = endpoint(transport.get_extra_info("sockname"))
+        self._peer, self._port = endpoint(peer), here[1]
+        self._since = asyncio.get_running_loop().time()
+        # A client that is gone without a word is found out in the end.
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._faults = self._service.faults()
+        if self._service.capture is not None:
+            self._captured = self._service.capture.connection(self._peer, here)
+        self._sender = FaultySender(transport, self._faults, self._sent)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go of everything; with its last connection the association runs down."""
+        self._end()
+        self._service.leave(self)
+        if self._captured is not None:
+            if exc is None:
+                self._captured.finish(from_client=self._client_ended)
+            else:
+                self._captured.reset()
+        self.closed.set_result(None)
+        calls, self._calls = self._calls, None
+        if calls is not None:
+            self._service.part(calls.association)
+
+    def data_received(self, data: bytes) -> None:
+        """Take the next bytes."""
+        if not self._open:
+            return
+        self._since = asyncio.get_running_loop().time() if self._calls is not None else self._since
+        if self._captured is not None:
+            self._captured.feed(True, data)
+        self._received += len(data)
+        for event in self._framer.feed(data, 0, 0):
+            if not isinstance(event, FramedPdu):
+                self._garbage = True
+                break
+            self._inbox.append(event.data)
+            self._inbox_bytes += len(event.data)
+        self._garbage = self._garbage or (self._framer.lost and self._received >= COMMON_HEADER)
+        self._work()
+
+    def eof_received(self) -> None:
+        """The client sends no more: nothing that it asked for is of interest any more."""
+        self._client_ended = True
+
+    def pause_writing(self) -> None:
+        """The client does not read: take nothing from it."""
+        self._stalled_since = asyncio.get_running_loop().time()
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """It reads again."""
+        self._stalled_since = None
+        self._transport.resume_reading()
+        self._work()
+
+    def drop(self) -> None:
+        """Break the connection off."""
+        if self._captured is not None:
+            self._captured.reset(from_client=False)
+        self._end()
+        self._transport.abort()
+
+    def retire(self) -> None:
+        """Tell the client to go; close when it has the answers that are ready."""
+        if self._open:
+            if self._calls is not None:
+                self._sender.send(encode_pdu(Shutdown(_WHOLE)))
+            self._hang_up()
+
+    def check(self, now: float) -> None:
+        """Break the connection off if nothing came of it for too long until ``now``."""
+        limits = self._service.limits
+        if self._stalled_since is not None:
+            late = now - self._stalled_since > limits.stalled_seconds
+        elif self._calls is None:
+            late = now - self._since > limits.bind_seconds
+        else:
+            late = not self._calls.running and now - self._since > limits.idle_seconds
+        if late:
+            self.drop()
+
+    def _sent(self, data: bytes) -> None:
+        if self._captured is not None:
+            self._captured.feed(False, data)
+
+    def _hang_up(self) -> None:
+        self._sender.close()
+        self._end()
+
+    def _end(self) -> None:
+        """Take nothing and answer nothing any more."""
+        if self._open:
+            self._open = False
+            self._sender.stop()
+            self._inbox.clear()
+            self._inbox_bytes = 0
+            if self._calls is not None:
+                self._calls.end()
+
+    def _work(self) -> None:
+        """Take what came, as long as the client reads."""
+        while self._open and self._inbox and self._stalled_since is None:
+            data = self._inbox.popleft()
+            self._inbox_bytes -= len(data)
+            try:
+                pdu = decode_pdu(data)
+            except DecodeError:
+                self.drop()
+                return
+            if not self._take(pdu):
+                self.drop()
+        if self._open and self._garbage and not self._inbox:
+            self.drop()
+        if self._open:
+            self._service.weigh(self)
+
+    def _take(self, pdu: Pdu) -> bool:
+        """Do what a PDU says; False where it does not belong here."""
+        calls = self._calls
+        match pdu:
+            case AlterContext() if calls is not None:
+                self._alter(pdu, calls)
+            case AlterContext():
+                return False
+            case Bind() if calls is None:
+                self._bind(pdu)
+            case Request() if calls is not None:
+                return calls.request(pdu)
+            case CoCancel() | Orphaned() if calls is not None:
+                calls.give_up(pdu)
+            case _:
+                return False
+        return True
+
+    def _send(self, data: bytes) -> None:
+        if self._open:
+            self._since = asyncio.get_running_loop().time()
+            self._sender.send(data)
+            self._service.weigh(self)
+
+    def _refuse(self, pdu: Bind, reason: int) -> None:
+        self._send(encode_pdu(BindNak(_WHOLE, pdu.call_id, reject_reason=reason, versions=((5, 0), (5, 1)))))
+        self._hang_up()
+
+    def _bind(self, pdu: Bind) -> None:
+        if pdu.sec_trailer is not None:
+            self._refuse(pdu, Reject.AUTHENTICATION_TYPE_NOT_RECOGNIZED)
+            return
+        if len(pdu.contexts) > self._service.limits.contexts:
+            self._refuse(pdu, Reject.LOCAL_LIMIT_EXCEEDED)
+            return
+        association = self._service.join(pdu.assoc_group_id, self._peer[0])
+        if association is None:
+            self._refuse(pdu, Reject.REASON_NOT_SPECIFIED)
+            return
+        calls = self._calls = RpcCalls(self._service, association, self._send, self._faults)
+        calls.fragment = agreed_fragment(self._service.limits.fragment, pdu.max_recv_frag)
+        address = f"{self._port}\0".encode()
+        self._send(
+            encode_pdu(
+                BindAck(
+                    _WHOLE | pdu.pfc_flags & PFC_CONC_MPX,
+                    pdu.call_id,
+                    rpc_vers_minor=pdu.rpc_vers_minor,
+                    max_xmit_frag=calls.fragment,
+                    max_recv_frag=agreed_fragment(self._service.limits.fragment, pdu.max_xmit_frag),
+                    assoc_group_id=association.number,
+                    sec_addr=address,
+                    sec_addr_padding=bytes(-(26 + len(address)) & 3),
+                    results=self._accept(pdu, calls),
+                )
+            )
+        )
+
+    def _alter(self, pdu: AlterContext, calls: RpcCalls) -> None:
+        if pdu.sec_trailer is not None:
+            calls.fault(pdu.call_id, 0, _UNKNOWN_AUTHENTICATION)
+            return
+        if len(calls.contexts) + len(pdu.contexts) > self._service.limits.contexts:
+            self._refuse(pdu, Reject.LOCAL_LIMIT_EXCEEDED)
+            return
+        self._send(
+            encode_pdu(
+                AlterContextResp(
+                    _WHOLE | pdu.pfc_flags & PFC_CONC_MPX,
+                    pdu.call_id,
+                    rpc_vers_minor=pdu.rpc_vers_minor,
+                    max_xmit_frag=calls.fragment,
+                    max_recv_frag=self._service.limits.fragment,
+                    assoc_group_id=calls.association.number,
+                    sec_addr_padding=bytes(2),
+                    results=self._accept(pdu, calls),
+                )
+            )
+        )
+
+    def _accept(self, pdu: Bind, calls: RpcCalls) -> tuple[ContextResult, ...]:
+        results, contexts = accept(pdu.contexts, self._service.servers, self._service.preferred)
+        calls.contexts.update((one.context_id, one) for one in contexts)
+        return results

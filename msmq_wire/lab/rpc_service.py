@@ -1,0 +1,173 @@
+"""What the connections of a DCE/RPC server share: interfaces, associations, bounds on what all of them hold.
+
+The rules kept here: a context handle belongs to an association, that to its connections, and when the last of
+them is gone the servers let go of all that it held ([MS-RPCE] 3.3.1.4.1, 3.3.1.5.7). Whoever holds most pays
+for what is held in all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+import msgspec
+
+from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.faults import ConnectionFaults, FaultPlan
+from msmq_wire.lab.rpc_fragments import MAX_FRAGMENT
+from msmq_wire.model.server import Association, Server
+from msmq_wire.rpc.ndr import NDR64, Syntax
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = ["Holder", "RpcLimits", "RpcService"]
+
+
+class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What clients may take; who wants more is refused, or loses the connection.
+
+    ``calls`` are those in progress on all ``connections`` together, ``handles`` the context handles of one
+    association, ``contexts`` the presentation contexts of one connection. ``request_bytes`` are those of the
+    stub of one request, ``held_bytes`` those of requests that are not whole and of answers that are not read,
+    of all connections together. Seconds: ``bind_seconds`` until the bind, ``idle_seconds`` without a call and
+    without a byte, ``stalled_seconds`` for which a client does not read what it asked for. ``fragment`` is
+    the size of a PDU, sent or received.
+    """
+
+    connections: int = 1000
+    calls: int = 10_000
+    handles: int = 4096
+    contexts: int = 256
+    request_bytes: int = 8 << 20
+    held_bytes: int = 64 << 20
+    bind_seconds: float = 30.0
+    idle_seconds: float = 900.0
+    stalled_seconds: float = 60.0
+    fragment: int = MAX_FRAGMENT
+
+
+class Holder(Protocol):
+    """A connection, as far as its service knows it."""
+
+    closed: asyncio.Future[None]
+
+    @property
+    def held(self) -> int:
+        """Bytes that it holds now."""
+
+    def drop(self) -> None:
+        """Break the connection off."""
+
+    def retire(self) -> None:
+        """Tell the client to go, and close the connection."""
+
+    def check(self, now: float) -> None:
+        """Break the connection off if it took too long until ``now``, by the loop's clock."""
+
+
+class _Group(msgspec.Struct, eq=False):
+    association: Association
+    address: str
+    connections: int = 0
+
+
+class RpcService:
+    """Interfaces that are served, and their clients; arguments as for `RpcServer`.
+
+    Each change of the model happens inside ``event()``.
+    """
+
+    def __init__(
+        self,
+        servers: Sequence[Server],
+        *,
+        limits: RpcLimits,
+        clock: LoopClock | None = None,
+        capture: CaptureWriter | None = None,
+        faults: FaultPlan | None = None,
+        seed: int = 0,
+        preferred: Syntax = NDR64,
+    ) -> None:
+        self.servers: dict[GUID, Server] = {server.INTERFACE.uuid: server for server in servers}
+        self.limits = limits
+        self.capture = capture
+        self.preferred = preferred
+        self.calls = 0
+        self._clock = clock
+        self._faults = faults
+        self._seed = seed
+        self._groups: dict[int, _Group] = {}
+        self._last_group = 0
+        self._last_connection = 0
+        self._holders: dict[Holder, int] = {}
+        self._held = 0
+
+    @property
+    def connections(self) -> tuple[Holder, ...]:
+        """Those that are open."""
+        return tuple(self._holders)
+
+    def event(self) -> AbstractContextManager[None]:
+        """What surrounds whatever changes the model."""
+        return contextlib.nullcontext() if self._clock is None else self._clock.event()
+
+    def enter(self, holder: Holder) -> bool:
+        """A connection was made; False where there are too many."""
+        if len(self._holders) >= self.limits.connections:
+            return False
+        self._holders[holder] = 0
+        return True
+
+    def leave(self, holder: Holder) -> None:
+        """It is no more."""
+        self._held -= self._holders.pop(holder, 0)
+
+    def faults(self) -> ConnectionFaults | None:
+        """The faults of the next connection."""
+        self._last_connection += 1
+        return None if self._faults is None else self._faults.connection(self._seed, self._last_connection)
+
+    def weigh(self, holder: Holder) -> None:
+        """Take note of what a connection holds; where that is too much in all, those that hold most go."""
+        if holder not in self._holders:
+            return
+        held = holder.held
+        self._held += held - self._holders[holder]
+        self._holders[holder] = held
+        if self._held <= self.limits.held_bytes:
+            return
+        # What was sent meanwhile is not held any more.
+        self._holders = {one: one.held for one in self._holders}
+        self._held = sum(self._holders.values())
+        while self._held > self.limits.held_bytes:
+            largest = max(self._holders, key=self._holders.__getitem__)
+            self._held -= self._holders[largest]
+            self._holders[largest] = 0
+            largest.drop()
+
+    def join(self, number: int, address: str) -> Association | None:
+        """The association that a bind names, a new one for 0; None where ``address`` may not join it."""
+        if not number:
+            self._last_group += 1
+            group = _Group(Association(number=self._last_group), address)
+            self._groups[self._last_group] = group
+        else:
+            found = self._groups.get(number)
+            if found is None or found.address != address:
+                return None
+            group = found
+        group.connections += 1
+        return group.association
+
+    def part(self, association: Association) -> None:
+        """A connection of an association is gone."""
+        group = self._groups[association.number]
+        group.connections -= 1
+        if not group.connections:
+            del self._groups[association.number]
+            with self.event():
+                for server in self.servers.values():
+                    server.rundown(association)

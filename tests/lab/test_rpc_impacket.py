@@ -1,0 +1,133 @@
+"""impacket, which shares no code with us, talks to the RemoteRead server of the model; tshark reads along."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from msmq_wire.capture.reader import read_capture
+from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.rpc_server import RpcServer
+from msmq_wire.model.elements import Queue, QueueManager
+from msmq_wire.model.position_list import MessagePositionList
+from msmq_wire.model.queue_events import create_queue
+from msmq_wire.model.remote_read import RemoteReadServer
+from msmq_wire.model.timers import Timers
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.wire.types.guid import GUID
+
+SCRIPT = Path(__file__).with_name("impacket_client.py")
+
+
+@pytest.fixture(scope="module")
+def conversation(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], Path]:
+    """What impacket was told, and the capture of it."""
+    path = tmp_path_factory.mktemp("lab") / "impacket.pcap"
+    return asyncio.run(talk(path)), path
+
+
+async def talk(path: Path) -> dict[str, str]:
+    manager = QueueManager(
+        identifier=GUID(b"q" * 16), computer_name="lab01", timers=Timers(), randomness=random.Random(1)
+    )
+    queue = Queue(
+        queue_manager=manager, pathname="lab01\\private$\\orders", message_position_list=MessagePositionList()
+    )
+    assert create_queue(manager, queue) == 0
+    clock = LoopClock(manager.timers)
+    with CaptureWriter(path) as capture:
+        async with RpcServer([RemoteReadServer(manager)], clock=clock, capture=capture) as server:
+            _, port = await server.listen()
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                str(SCRIPT),
+                str(port),
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            async with asyncio.timeout(100):
+                printed, complained = await process.communicate()
+            assert process.returncode == 0, complained.decode()
+            while server.connections:
+                await asyncio.sleep(0.005)
+    clock.stop()
+    assert manager.descriptors == {}
+    told: dict[str, str] = json.loads(printed)
+    return told
+
+
+def test_every_call_is_answered_as_the_documents_say(conversation: tuple[dict[str, str], Path]) -> None:
+    said = dict(conversation[0])
+    handles = {said.pop("open"), said.pop("open in ndr64")}
+    assert len(handles) == 2
+    assert all(len(handle) == 40 and handle.startswith("00000000") for handle in handles)
+    assert len(said.pop("cursor")) == 16
+    assert "abstract_syntax_not_supported" in said.pop("other interface")
+    assert "0x8 - Authentication type not recognized" in said.pop("ntlm")
+    assert {name: answer.strip() for name, answer in said.items()} == {
+        "port": "37080000",
+        "open nowhere": "fault: Unknown DCE RPC fault status code: c00e0003",
+        "receive from an empty queue": "00" * 24 + "1b000ec0",
+        "no opnum": "fault: nca_s_op_rng_error",
+        "bad stub": "fault: rpc_x_bad_stub_data",
+        "unknown handle": "fault: nca_s_fault_context_mismatch",
+        "bad acknowledgment": "fault: nca_s_fault_invalid_bound",
+        "purge": "00000000",
+        "close": "00" * 24,
+        "use after close": "fault: nca_s_fault_context_mismatch",
+        "in fragments": "00000000",
+    }
+
+
+def test_the_capture_decodes_to_the_same_calls(conversation: tuple[dict[str, str], Path]) -> None:
+    records = list(read_capture(conversation[1]))
+    # The stub that was wrong on purpose is the only one that does not decode.
+    assert [one.error.code for one in records if one.error is not None] == ["unknown-selector"]
+    assert [one.type for one in records].count("gap") == 0
+    calls = [one.packet for one in records if isinstance(one.packet, RpcCall)]
+    assert [(one.method, one.syntax, one.status, one.fault) for one in calls if one.method is not None] == [
+        ("R_OpenQueue", "ndr", None, False),
+        ("R_GetServerPort", "ndr", None, False),
+        ("R_OpenQueue", "ndr", 0xC00E0003, True),
+        ("R_CreateCursor", "ndr", 0, False),
+        ("R_StartReceive", "ndr", 0xC00E001B, False),
+        ("R_OpenQueue", "ndr", 0x6F7, True),
+        ("R_CreateCursor", "ndr", 0x1C00001A, True),
+        ("R_EndReceive", "ndr", 0x1C000007, True),
+        ("R_PurgeQueue", "ndr", 0, False),
+        ("R_CloseQueue", "ndr", 0, False),
+        ("R_PurgeQueue", "ndr", 0x1C00001A, True),
+        ("R_QMEnlistRemoteTransaction", "ndr", 0, False),
+        ("R_OpenQueue", "ndr64", None, False),
+    ]
+    assert [one.status for one in calls if one.method is None] == [0x1C010002]
+
+
+@pytest.mark.tshark
+def test_tshark_sees_the_same_conversation(conversation: tuple[dict[str, str], Path]) -> None:
+    def frames(condition: str) -> int:
+        command = [
+            "tshark",
+            "-r",
+            str(conversation[1]),
+            "-Y",
+            condition,
+            "-T",
+            "fields",
+            "-e",
+            "frame.number",
+        ]
+        return len(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+    assert frames("_ws.malformed or tcp.analysis.flags") == 0
+    assert frames("dcerpc.pkt_type == 3") == 6
+    assert frames("dcerpc.pkt_type == 12") == 4
+    assert frames("dcerpc.pkt_type == 13 and dcerpc.cn_reject_reason == 8") == 1
+    assert frames("dcerpc.pkt_type == 2") == 8
