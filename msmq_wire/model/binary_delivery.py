@@ -8,7 +8,6 @@ in its queue, or was refused for good, so that what found no room can come again
 from __future__ import annotations
 
 from collections import OrderedDict
-from copy import copy
 from typing import TYPE_CHECKING
 
 from msmq_wire.engines.codec import decode
@@ -22,10 +21,11 @@ from msmq_wire.model.acknowledgments import (
 )
 from msmq_wire.model.elements import Message, MessagePosition, Queue
 from msmq_wire.model.enumerations import QueueType
+from msmq_wire.model.journaling import keep_journals
 from msmq_wire.model.message_events import enqueue_message
 from msmq_wire.model.outgoing import OutgoingQueue
 from msmq_wire.model.queue_events import find_queue
-from msmq_wire.model.stored_message import keep_message, message_of
+from msmq_wire.model.stored_message import message_of
 from msmq_wire.model.timers import Timer
 from msmq_wire.model.transactional_sequences import IncomingSequence
 from msmq_wire.names import FormatName
@@ -65,6 +65,7 @@ class Delivery:
         self._sequences: OrderedDict[tuple[GUID, str], IncomingSequence] = OrderedDict()
         self._ways: OrderedDict[GUID, OutgoingQueue] = OrderedDict()
         self._held_reasons: list[tuple[MessagePosition, int]] | None = None
+        keep_journals(self._manager)
         self._manager.position_deleted.append(self._deleted)
 
     def sequence(self, source: GUID, queue: str) -> IncomingSequence | None:
@@ -205,9 +206,6 @@ class Delivery:
         if queue.queue_type is QueueType.SYSTEM:
             return
         message = position.message_reference
-        journal = queue.journal_queue_reference if queue.journaling else None
-        if journal is not None and reason == MessageClass.MQMSG_CLASS_ACK_RECEIVE:
-            keep_message(copy(message), journal)
         if message.srmp or not (message.acknowledgements_requested or message.transactional):
             return
         if self._held_reasons is not None:

@@ -16,20 +16,18 @@ from msmq_wire.model.cursor_events import open_cursor
 from msmq_wire.model.elements import (
     Cursor,
     Message,
-    MessagePosition,
     OpenQueueDescriptor,
-    Queue,
     QueueManager,
     Transaction,
 )
-from msmq_wire.model.enumerations import CursorState, PositionState, QueueAccessType, QueueType
-from msmq_wire.model.message_events import dequeue_message, enqueue_message
+from msmq_wire.model.enumerations import CursorState, PositionState, QueueAccessType
+from msmq_wire.model.journaling import keep_journals
+from msmq_wire.model.message_events import dequeue_message
 from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.model.transaction_events import create_transaction
 from msmq_wire.rpc.com.queue_interfaces import MqTransaction
 from msmq_wire.rpc.com.variant import DISP_E_PARAMNOTFOUND, VariantType
-from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = [
     "E_INVALIDARG",
@@ -38,7 +36,6 @@ __all__ = [
     "MsmqMessage",
     "MsmqQueue",
     "MsmqTransaction",
-    "journal_received_message",
     "open_msmq_queue",
     "receive_current_v1",
 ]
@@ -128,10 +125,9 @@ class _Refused(msgspec.Struct, frozen=True):
 def open_msmq_queue(manager: QueueManager, descriptor: OpenQueueDescriptor, info: Any = None) -> MsmqQueue:
     """The object that MSMQQueueInfo::Open makes of an open queue. [MC-MQAC] 3.11.3
 
-    From now on the queues of this queue manager keep their journals (`journal_received_message`).
+    From now on the queues of this queue manager keep their journals.
     """
-    if journal_received_message not in manager.position_deleted:
-        manager.position_deleted.append(journal_received_message)
+    keep_journals(manager)
     return MsmqQueue(
         open_queue_descriptor=descriptor,
         cursor=open_cursor(descriptor),
@@ -139,26 +135,6 @@ def open_msmq_queue(manager: QueueManager, descriptor: OpenQueueDescriptor, info
         is_closed=False,
         is_initialized=True,
     )
-
-
-def journal_received_message(queue: Queue, position: MessagePosition, reason: int) -> None:
-    """Copy a message that leaves its queue because it was received to the queue's journal.
-
-    A subscriber of ``QueueManager.position_deleted``, so that a receive in a transaction is journaled when
-    it commits. [MC-MQAC] 3.11.4.1.11
-    """
-    journal = queue.journal_queue_reference
-    received = reason == MessageClass.MQMSG_CLASS_ACK_RECEIVE
-    if not received or journal is None or not queue.journaling or queue.queue_type is QueueType.SYSTEM:
-        return
-    copy = msgspec.structs.replace(
-        position.message_reference,
-        message_position_reference=None,
-        # It was received in time.
-        time_to_be_received=INFINITE,
-        time_to_be_received_timer=None,
-    )
-    enqueue_message(journal, copy)
 
 
 def receive_current_v1(
