@@ -232,13 +232,21 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     descriptors: dict[int, OpenQueueDescriptor] = {}
     cursors: dict[int, Cursor] = {}
     position_deleted: list[Callable[[Queue, MessagePosition, int], None]] = []
-    last_number: int = 0
+    last_number: int = 0x0B
 
     def __repr__(self) -> str:
         return f"QueueManager({self.computer_name})"
 
+    def is_called(self, computer: str) -> bool:
+        """Whether a name or an address is that of this computer; ``.`` and ``localhost`` are."""
+        names = (self.computer_name, self.qualified_computer_name, "localhost", ".", *self.addresses)
+        return computer.casefold() in {name.casefold() for name in names if name}
+
     def new_handle(self) -> int:
-        """A number that no other handle, cursor or queue of this queue manager has."""
+        """A number that no other handle or cursor of this queue manager has.
+
+        They begin behind 0x0B, which rpc_ACCloseCursor takes for no cursor ([MS-MQMP] 3.1.4.20).
+        """
         self.last_number += 1
         return self.last_number
 

@@ -6,7 +6,6 @@ begins, in this order: the security of the call, its stub, and whether this is a
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any, ClassVar
 
 import msgspec
@@ -29,7 +28,6 @@ from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 __all__ = [
     "NO_CURSOR",
     "QmcommMethods",
-    "QmcommStatus",
     "fail",
     "failed",
     "name_of",
@@ -46,16 +44,6 @@ _FOR_EVERY_SERVER = frozenset({2, 3, 4, _GET_SERVER_PORT})
 _FAILURE = 0x8000_0000
 _FIVE_MINUTES = 300_000
 _CALL_CANCELLED = 0x0000071A
-
-
-class QmcommStatus(IntEnum):
-    """Codes with which no other interface of the model answers. [MS-MQMQ] 2.4"""
-
-    STATUS_SHARING_VIOLATION = 0xC0000043
-    MQ_ERROR_ILLEGAL_SECURITY_DESCRIPTOR = 0xC00E0021
-    MQ_ERROR_USER_BUFFER_TOO_SMALL = 0xC00E0028
-    MQ_ERROR_ILLEGAL_OPERATION = 0xC00E0064
-    MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE = 0xC00E0069
 
 
 def fail(call: Call, status: int, **parameters: Any) -> None:
@@ -79,7 +67,7 @@ def remote_status(answer: Answer) -> int:
     """What another queue manager said; where RPC failed, that it could not be reached."""
     status = answer.status
     if answer.fault is not None and not failed(answer.fault):
-        return QmcommStatus.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE
+        return Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE
     return Status.MQ_OK if status is None else status
 
 
@@ -105,8 +93,6 @@ class QmcommMethods(Server):
         super().__init__(manager)
         self.environment = QmcommEnvironment() if environment is None else environment
         self._questions: list[_Question] = []
-        # A cursor of that number could not be closed.
-        manager.last_number = max(manager.last_number, NO_CURSOR)
 
     def serve(self, association: Association, opnum: int, request: Any, done: Done) -> Call | None:
         """Take a call; ``done`` gets its answer. None where there is no such method."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from msmq_wire.errors import DecodeError, FormatNameError
 from msmq_wire.model.elements import Queue
 from msmq_wire.model.position_list import MessagePositionList
-from msmq_wire.model.qmcomm_methods import QmcommMethods, QmcommStatus, fail
+from msmq_wire.model.qmcomm_methods import QmcommMethods, fail
 from msmq_wire.model.queue_events import create_queue, delete_queue
-from msmq_wire.model.queue_path import get_queue_path, is_this_computer, queue_of_path
+from msmq_wire.model.queue_path import get_queue_path, queue_of_path
 from msmq_wire.model.queue_properties import (
     check_properties,
     get_property,
@@ -68,12 +68,12 @@ class ObjectMethods(QmcommMethods):
         if request.dw_object_type != ObjectType.QUEUE:
             return fail(call, Status.MQ_ERROR_INVALID_PARAMETER)
         path = _private_path(request.lpwcs_path_name)
-        if path is None or not is_this_computer(self.manager, path.computer):
+        if path is None or not self.manager.is_called(path.computer):
             return fail(call, Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME)
         if descriptor is None and request.sd_size:
             return fail(call, Status.MQ_ERROR_INVALID_PARAMETER)
         if descriptor is not None and _descriptor(descriptor) is None:
-            return fail(call, QmcommStatus.MQ_ERROR_ILLEGAL_SECURITY_DESCRIPTOR)
+            return fail(call, Status.MQ_ERROR_ILLEGAL_SECURITY_DESCRIPTOR)
         status = check_properties(request.a_prop, request.ap_var, "create")
         if status != Status.MQ_OK:
             return fail(call, status)

@@ -17,7 +17,6 @@ from msmq_wire.model.message_events import close_cursor
 from msmq_wire.model.qmcomm_methods import (
     NO_CURSOR,
     QmcommMethods,
-    QmcommStatus,
     fail,
     failed,
     name_of,
@@ -26,7 +25,7 @@ from msmq_wire.model.qmcomm_methods import (
 )
 from msmq_wire.model.qmcomm_remote_queues import SHARE_MODES
 from msmq_wire.model.queue_events import close_queue, find_queue, open_queue
-from msmq_wire.model.queue_path import get_queue_path, is_this_computer
+from msmq_wire.model.queue_path import get_queue_path
 from msmq_wire.model.server import Answer, Call
 from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName, QueueFormatType, QueueSuffixType
@@ -106,7 +105,7 @@ class QueueMethods(QmcommMethods):
         path = get_queue_path(self.manager, self.environment.directory, name)
         if path.status != Status.MQ_OK:
             return fail(call, path.status)
-        if not path.path_name or is_this_computer(self.manager, path.machine_name):
+        if not path.path_name or self.manager.is_called(path.machine_name):
             return fail(call, Status.MQ_ERROR_QUEUE_NOT_FOUND)
         call.reply(OpenQueueInternalResponse(lplp_remote_queue_name=WcharText.of(path.path_name)))
 
@@ -119,7 +118,7 @@ class QueueMethods(QmcommMethods):
             return fail(call, Status.MQ_ERROR_QUEUE_NOT_FOUND)
         binding = self.environment.bind(path.machine_name)
         if binding is None:
-            return fail(call, QmcommStatus.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE)
+            return fail(call, Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE)
 
         def opened(answer: Answer) -> None:
             status = remote_status(answer)
@@ -203,7 +202,7 @@ class QueueMethods(QmcommMethods):
     def rpc_ac_set_cursor_properties(self, call: Call, request: SetCursorPropertiesRequest) -> None:
         """Tie a cursor to that of another queue manager; obsolete. [MS-MQMP] 3.1.4.20"""
         if not self.environment.obsolete_methods:
-            return fail(call, QmcommStatus.MQ_ERROR_ILLEGAL_OPERATION)
+            return fail(call, Status.MQ_ERROR_ILLEGAL_OPERATION)
         proxy = call.association.thing(request.h_proxy, RemoteQueueProxyHandle)
         for cursor in () if proxy is None else proxy.cursor_proxy_collection:
             if cursor.handle == request.h_cursor:

@@ -12,7 +12,7 @@ from msmq_wire.model.cursor_events import open_cursor
 from msmq_wire.model.elements import OpenQueueDescriptor
 from msmq_wire.model.enumerations import QueueAccessType, QueueShareMode, RemoteReadState
 from msmq_wire.model.local_queue_context import remote_queue_of_context
-from msmq_wire.model.qmcomm_methods import QmcommMethods, QmcommStatus, fail, name_of
+from msmq_wire.model.qmcomm_methods import QmcommMethods, fail, name_of
 from msmq_wire.model.queue_events import close_queue, open_queue
 from msmq_wire.model.server import Association, Call
 from msmq_wire.model.status import Status
@@ -58,7 +58,7 @@ class RemoteQueueMethods(QmcommMethods):
     def r_qm_get_remote_queue_name(self, call: Call, request: GetRemoteQueueNameRequest) -> None:
         """Give the path name of a remote queue; obsolete. [MS-MQMP] 3.1.4.1"""
         if not self.environment.obsolete_methods:
-            return call.throw(QmcommStatus.MQ_ERROR_ILLEGAL_OPERATION)
+            return call.throw(Status.MQ_ERROR_ILLEGAL_OPERATION)
         if request.lplp_remote_queue_name:
             return fail(call, Status.MQ_ERROR_INVALID_PARAMETER)
         proxy = remote_queue_of_context(call.association, request.p_queue)
@@ -87,7 +87,7 @@ class RemoteQueueMethods(QmcommMethods):
         status, descriptor = open_queue(self.manager, str(name), access, share_mode)
         if descriptor is None:
             shared = status == Status.MQ_ERROR_SHARING_VIOLATION
-            return fail(call, QmcommStatus.STATUS_SHARING_VIOLATION if shared else status)
+            return fail(call, Status.STATUS_SHARING_VIOLATION if shared else status)
         descriptor.remote_read_state = RemoteReadState.OPENED
         opened = RemoteQueueOpenContextHandle(open_queue_descriptor_reference=descriptor)
         opened.handle = call.association.handle(self.manager, opened)

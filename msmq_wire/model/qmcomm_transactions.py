@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from msmq_wire.model.elements import Transaction
-from msmq_wire.model.qmcomm_methods import QmcommMethods, QmcommStatus, fail
+from msmq_wire.model.qmcomm_methods import QmcommMethods, fail
 from msmq_wire.model.server import Association, Call
 from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction, transaction_abort, transaction_commit
@@ -42,7 +42,7 @@ class TransactionMethods(QmcommMethods):
             return fail(call, Status.MQ_ERROR_DTC_CONNECT, pb_whereabouts=room)
         size = len(whereabouts)
         if size > len(room):
-            status = QmcommStatus.MQ_ERROR_USER_BUFFER_TOO_SMALL
+            status = Status.MQ_ERROR_USER_BUFFER_TOO_SMALL
             return fail(call, status, pb_whereabouts=room, pcb_whereabouts=size)
         call.reply(GetTmWhereaboutsResponse(pb_whereabouts=whereabouts + room[size:], pcb_whereabouts=size))
 

@@ -13,7 +13,7 @@ from msmq_wire.names import FormatName, PathName, QueueFormatType, QueueSuffixTy
 from msmq_wire.names.grammar import suffix_text
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["QueuePath", "get_queue_path", "is_this_computer", "queue_of_path"]
+__all__ = ["QueuePath", "get_queue_path", "queue_of_path"]
 
 
 class QueuePath(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,15 +24,9 @@ class QueuePath(msgspec.Struct, frozen=True, kw_only=True):
     status: int = Status.MQ_OK
 
 
-def is_this_computer(manager: QueueManager, computer: str) -> bool:
-    """Whether a name or an address is that of this queue manager; ``.`` is."""
-    names = (manager.computer_name, manager.qualified_computer_name, "localhost", ".", *manager.addresses)
-    return computer.casefold() in {name.casefold() for name in names if name}
-
-
 def queue_of_path(manager: QueueManager, path: PathName) -> Queue | None:
     """The queue of the queue collection that has a path name, whatever the name of this computer in it."""
-    if path.suffix is not QueueSuffixType.NONE or not is_this_computer(manager, path.computer):
+    if path.suffix is not QueueSuffixType.NONE or not manager.is_called(path.computer):
         return None
     return manager.queue_collection.get(queue_key(str(path)))
 
