@@ -65,9 +65,14 @@ def _peek_forward(cursor: Cursor) -> _Found:
 
 
 def get_message_for_peek(cursor: Cursor) -> _Found:
-    """Get Message For Peek: the message at the cursor. [MS-MQDMPR] 3.2.7.2"""
-    if cursor.cursor_state is not CursorState.READ:
+    """Get Message For Peek: the message at the cursor. [MS-MQDMPR] 3.2.7.2
+
+    The text has no branch for a cursor with which somebody waits; read as refused, here and below.
+    """
+    if cursor.cursor_state is CursorState.UNREAD:
         return _peek_forward(cursor)
+    if cursor.cursor_state is not CursorState.READ:
+        return "AlreadyReceived", None
     here = cursor.message_position_reference
     if isinstance(here, MessagePosition) and here.state is PositionState.AVAILABLE:
         return "Succeeded", here
@@ -89,6 +94,8 @@ def get_next_message_for_dequeue(cursor: Cursor, *, no_wait: bool) -> _Found:
             cursor.cursor_state = CursorState.UNREAD
             return "Succeeded", here
         return "AlreadyReceived", None
+    if cursor.cursor_state is not CursorState.UNREAD:
+        return "AlreadyReceived", None
     found = _seek(cursor, peek_operation=False)
     if found is not None:
         cursor.message_position_reference = found
@@ -108,12 +115,15 @@ def message_available(cursor: Cursor, position: MessagePosition) -> None:
     cursor.message_position_reference = position
 
 
-def wait_time_expired(cursor: Cursor) -> None:
+def wait_time_expired(cursor: Cursor, before: CursorState = CursorState.UNREAD) -> None:
     """Wait Time Expired: what the cursor waited for did not come. [MS-MQDMPR] 3.2.7.6
 
     The text puts a cursor that waited to receive at End, behind which nothing ever comes; read as: behind
-    what is the last slot now. It is unread afterwards, whatever it waited for.
+    what is the last slot now. It leaves a cursor that waited to peek as it is; read as: that goes back to
+    its state ``before`` and stays where it was.
     """
     if cursor.cursor_state is CursorState.WAIT_RECEIVE:
         cursor.message_position_reference = _queue(cursor).message_position_list.previous("end")
-    cursor.cursor_state = CursorState.UNREAD
+        cursor.cursor_state = CursorState.UNREAD
+    elif cursor.cursor_state is CursorState.WAIT_PEEK:
+        cursor.cursor_state = before

@@ -1,4 +1,4 @@
-"""Events about the messages of a queue: enqueue, peek, dequeue, move and what wakes who waits.
+"""Events about the messages of a queue: peek, dequeue, move; with those that put them there and wake readers.
 
 The rule kept here: an event takes the branches of its section, in its order. Where a section waits, what
 comes of it is told to ``done``, now or later; it is told once.
@@ -24,9 +24,30 @@ from msmq_wire.model.elements import (
     Queue,
     Transaction,
     TransactionalOperation,
-    WaitingMessageReadOperation,
 )
-from msmq_wire.model.enumerations import MessageSeekAction, OperationType, PositionState, QueueType
+from msmq_wire.model.enqueue_events import (
+    begin_flow_control,
+    end_flow_control,
+    enqueue_message,
+    enqueue_message_to_an_open_queue,
+)
+from msmq_wire.model.enumerations import (
+    CursorState,
+    MessageSeekAction,
+    OperationType,
+    PositionState,
+    QueueType,
+)
+from msmq_wire.model.position_events import (
+    cancel_all_waiting,
+    cancel_waiting_message_read_request,
+    close_cursor,
+    message_position_available,
+    message_position_deleted,
+    place_in,
+    time_to_be_received_timer_expired,
+    wait_for_new_message,
+)
 from msmq_wire.model.seeking import seek_available_message_position, seek_available_message_position_with_id
 from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
@@ -34,13 +55,16 @@ from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = [
     "Done",
+    "begin_flow_control",
     "cancel_all_waiting",
     "cancel_waiting_message_read_request",
     "close_cursor",
     "dequeue_message",
     "dequeue_message_begin",
     "dequeue_message_end",
+    "end_flow_control",
     "enqueue_message",
+    "enqueue_message_to_an_open_queue",
     "message_position_available",
     "message_position_deleted",
     "move_message",
@@ -55,191 +79,6 @@ __all__ = [
 
 Done: TypeAlias = Callable[[int, Message | None], None]
 """Takes the status and, with MQ_OK, the message."""
-
-_KILOBYTE = 1024
-
-
-def enqueue_message(queue: Queue, message: Message, transaction: Transaction | None = None) -> int:
-    """Enqueue Message: 0; 1 and 2 where a quota of the queue or the queue manager would be exceeded.
-
-    [MS-MQDMPR] 3.1.7.1.9
-    """
-    manager = queue.queue_manager
-    limited = manager.quota != INFINITE
-    if manager.throttled or (limited and _exceeds(manager.total_bytes + message.size, manager.quota)):
-        return 2
-    if _exceeds(queue.total_bytes + message.size, queue.quota):
-        return 1
-    position = MessagePosition(message_reference=message, queue_reference=queue)
-    message.message_position_reference = position
-    message.arrival_time = manager.current_time
-    manager.sequential_id += 1
-    high = 7 - message.priority if message.transactional else 0
-    message.lookup_identifier = high << 56 | manager.sequential_id & (1 << 56) - 1
-    queue.message_position_list.insert(position)
-    if message.time_to_be_received != INFINITE:
-        message.time_to_be_received_timer = manager.timers.start(
-            message.time_to_be_received * 1000, lambda: _timed_out(message)
-        )
-    if transaction is not None:
-        position.state = PositionState.LOCKED
-        transaction.transactional_operation_collection.append(
-            TransactionalOperation(operation_type=OperationType.ENQUEUE, message_position_reference=position)
-        )
-    else:
-        message_position_available(queue, position)
-    return 0
-
-
-def _exceeds(size: int, quota: int) -> bool:
-    return quota != INFINITE and size > quota * _KILOBYTE
-
-
-def _timed_out(message: Message) -> None:
-    position = message.message_position_reference
-    if position is not None and position.listed:
-        time_to_be_received_timer_expired(message)
-
-
-def time_to_be_received_timer_expired(message: Message) -> None:
-    """Time To Be Received Timer Expired: the message goes, with its transaction if it has one.
-
-    [MS-MQDMPR] 3.1.7.2.7. A message that somebody has locked stays until that is decided.
-    """
-    position = message.message_position_reference
-    assert position is not None
-    manager = position.queue_reference.queue_manager
-    transaction = manager.transaction_collection.get(message.transaction_identifier)
-    if transaction is not None:
-        position.state = PositionState.LOCKED
-        transaction.transactional_operation_collection.append(
-            TransactionalOperation(
-                operation_type=OperationType.DEQUEUE,
-                message_position_reference=position,
-                dequeue_reason=MessageClass.MQMSG_CLASS_NACK_RECEIVE_TIMEOUT,
-            )
-        )
-    elif position.state is PositionState.AVAILABLE:
-        message_position_deleted(position, MessageClass.MQMSG_CLASS_NACK_RECEIVE_TIMEOUT)
-
-
-def message_position_deleted(position: MessagePosition, reason: int) -> None:
-    """Message Position Deleted: a message leaves its queue; ``reason`` is a message class.
-
-    [MS-MQDMPR] 3.1.7.2.1. Who subscribed to it at the queue manager is told.
-    """
-    queue, message = position.queue_reference, position.message_reference
-    if position.listed and position.counted:
-        queue.total_bytes -= message.size
-        position.counted = False
-    position.state = PositionState.DELETED
-    queue.message_position_list.remove(position)
-    if message.time_to_be_received_timer is not None:
-        message.time_to_be_received_timer.cancel()
-    for subscriber in queue.queue_manager.position_deleted:
-        subscriber(queue, position, reason)
-
-
-def message_position_available(queue: Queue, position: MessagePosition) -> None:
-    """Message Position Available: a message can be read; those who wait are served, in their order.
-
-    One who receives ends it, those who peek let the next one in. [MS-MQDMPR] 3.1.7.2.2
-    """
-    message = position.message_reference
-    if not position.counted:
-        queue.total_bytes += message.size
-        position.counted = True
-    position.state = PositionState.AVAILABLE
-    timer = message.time_to_be_received_timer
-    if timer is not None and not timer.running:
-        message_position_deleted(position, MessageClass.MQMSG_CLASS_NACK_RECEIVE_TIMEOUT)
-        return
-    for descriptor in list(queue.open_queue_descriptor_collection):
-        for reader in list(descriptor.waiting_message_read_operation_collection):
-            if reader not in descriptor.waiting_message_read_operation_collection:
-                continue
-            _stop_waiting(descriptor, reader)
-            reader.satisfied(position)
-            if reader.destructive_read or position.state is not PositionState.AVAILABLE:
-                return
-
-
-def _stop_waiting(descriptor: OpenQueueDescriptor, reader: WaitingMessageReadOperation) -> None:
-    descriptor.waiting_message_read_operation_collection.remove(reader)
-    if reader.timer is not None:
-        reader.timer.cancel()
-
-
-def wait_for_new_message(
-    descriptor: OpenQueueDescriptor,
-    timeout: int,
-    *,
-    destructive_read: bool,
-    tag: int | None,
-    cursor: Cursor | None,
-    satisfied: Callable[[MessagePosition], None],
-    stopped: Callable[[int], None],
-) -> None:
-    """Wait For New Message; ``timeout`` is in milliseconds. [MS-MQDMPR] 3.1.7.3.1
-
-    Without time to wait the text gives Failed, for which no code is named; read as MQ_ERROR_IO_TIMEOUT.
-    """
-    queue = descriptor.queue_reference
-    if queue is None or timeout <= 0:
-        stopped(Status.MQ_ERROR_IO_TIMEOUT)
-        return
-    reader = WaitingMessageReadOperation(
-        destructive_read=destructive_read,
-        tag=tag,
-        cursor_reference=cursor,
-        satisfied=satisfied,
-        stopped=stopped,
-    )
-    descriptor.waiting_message_read_operation_collection.append(reader)
-
-    def expired() -> None:
-        _stop_waiting(descriptor, reader)
-        stopped(Status.MQ_ERROR_IO_TIMEOUT)
-
-    reader.timer = queue.queue_manager.timers.start(timeout, expired)
-
-
-def cancel_waiting_message_read_request(
-    descriptor: OpenQueueDescriptor, tag: int, status: int = Status.MQ_ERROR_OPERATION_CANCELLED
-) -> int:
-    """Cancel Waiting Message Read Request: MQ_OK, or STATUS_NOT_FOUND. [MS-MQDMPR] 3.1.7.1.17
-
-    The text looks through all descriptors of the queue, where another client may have chosen the same tag;
-    read as: through the descriptor of who asks.
-    """
-    for reader in descriptor.waiting_message_read_operation_collection:
-        if reader.tag == tag:
-            _stop_waiting(descriptor, reader)
-            reader.stopped(status)
-            return Status.MQ_OK
-    return Status.STATUS_NOT_FOUND
-
-
-def cancel_all_waiting(descriptor: OpenQueueDescriptor, cursor: Cursor | None = None) -> None:
-    """Tell all who wait on a descriptor, or with a cursor, that they wait no more."""
-    for reader in list(descriptor.waiting_message_read_operation_collection):
-        if cursor is None or reader.cursor_reference is cursor:
-            _stop_waiting(descriptor, reader)
-            reader.stopped(Status.MQ_ERROR_OPERATION_CANCELLED)
-
-
-def close_cursor(cursor: Cursor) -> None:
-    """Close Cursor. [MS-MQDMPR] 3.1.7.1.2
-
-    The text forgets who waits with it; read as: they are told that it was cancelled.
-    """
-    descriptor = cursor.open_queue_descriptor_reference
-    cancel_all_waiting(descriptor, cursor)
-    if cursor in descriptor.cursor_collection:
-        descriptor.cursor_collection.remove(cursor)
-    queue = descriptor.queue_reference
-    if queue is not None:
-        queue.queue_manager.cursors.pop(cursor.handle, None)
 
 
 def purge_queue(queue: Queue) -> None:
@@ -278,6 +117,9 @@ def dequeue_message(
         done(Status.MQ_OK, position.message_reference)
 
     def satisfied(position: MessagePosition) -> None:
+        if _ended(transaction, queue):
+            stopped(Status.MQ_ERROR_TRANSACTION_SEQUENCE)
+            return
         if cursor is not None:
             message_available(cursor, position)
         take(position)
@@ -312,8 +154,16 @@ def dequeue_message(
     )
 
 
+def _ended(transaction: Transaction | None, queue: Queue) -> bool:
+    """Whether a transaction is over: what would be received in it would never be decided."""
+    if transaction is None or not transaction.identifier:
+        return False
+    return queue.queue_manager.transaction_collection.get(transaction.identifier) is not transaction
+
+
 def _take(position: MessagePosition, transaction: Transaction | None, two_phase_read: bool) -> None:
-    if transaction is not None:
+    # A transaction without an identifier is none.
+    if transaction is not None and transaction.identifier:
         position.state = PositionState.LOCKED
         transaction.transactional_operation_collection.append(
             TransactionalOperation(
@@ -356,7 +206,8 @@ def dequeue_message_end(
     position = message.message_position_reference
     if descriptor.queue_reference is None:
         return Status.MQ_ERROR_QUEUE_NOT_AVAILABLE
-    if position is None or position.state is PositionState.AVAILABLE:
+    # A message that is gone is held as little as one that can be read.
+    if position is None or position.state in (PositionState.AVAILABLE, PositionState.DELETED):
         return Status.MQ_ERROR_TRANSACTION_SEQUENCE
     if transactional:
         return Status.MQ_OK
@@ -393,7 +244,7 @@ def read_message_by_lookup_identifier(
 
 def peek_next_message(
     descriptor: OpenQueueDescriptor,
-    cursor: Cursor,
+    cursor: Cursor | None,
     done: Done,
     *,
     timeout: int = INFINITE,
@@ -403,13 +254,16 @@ def peek_next_message(
     if descriptor.queue_reference is None:
         done(Status.MQ_ERROR_QUEUE_NOT_AVAILABLE, None)
         return
+    if cursor is None:
+        done(Status.MQ_ERROR_ILLEGAL_CURSOR_ACTION, None)
+        return
     found, position = get_next_message_for_peek(cursor)
     if found == "IllegalCursorAction":
         done(Status.MQ_ERROR_ILLEGAL_CURSOR_ACTION, None)
     elif position is not None:
         done(Status.MQ_OK, position.message_reference)
     else:
-        _wait_to_peek(descriptor, cursor, done, timeout, tag)
+        _wait_to_peek(descriptor, cursor, CursorState.READ, done, timeout, tag)
 
 
 def peek_message(
@@ -439,12 +293,19 @@ def peek_message(
     if position is not None:
         done(Status.MQ_OK, position.message_reference)
     else:
-        _wait_to_peek(descriptor, cursor, done, timeout, tag)
+        _wait_to_peek(descriptor, cursor, CursorState.UNREAD, done, timeout, tag)
 
 
 def _wait_to_peek(
-    descriptor: OpenQueueDescriptor, cursor: Cursor | None, done: Done, timeout: int, tag: int | None
+    descriptor: OpenQueueDescriptor,
+    cursor: Cursor | None,
+    before: CursorState,
+    done: Done,
+    timeout: int,
+    tag: int | None,
 ) -> None:
+    """Wait, with a cursor that goes back to its state ``before`` when nothing comes."""
+
     def satisfied(position: MessagePosition) -> None:
         if cursor is not None:
             message_available(cursor, position)
@@ -452,7 +313,7 @@ def _wait_to_peek(
 
     def stopped(status: int) -> None:
         if cursor is not None:
-            wait_time_expired(cursor)
+            wait_time_expired(cursor, before)
         done(status, None)
 
     wait_for_new_message(
@@ -469,7 +330,12 @@ def _wait_to_peek(
 def move_message(
     position: MessagePosition, target_queue: Queue, transaction: Transaction | None = None
 ) -> None:
-    """Move Message: into another queue, now or when the transaction commits. [MS-MQDMPR] 3.1.7.1.16"""
+    """Move Message: into another queue, now or when the transaction commits. [MS-MQDMPR] 3.1.7.1.16
+
+    The text forbids to move into a system queue within a transaction; read as: nothing happens.
+    """
+    if transaction is not None and target_queue.queue_type is QueueType.SYSTEM:
+        return
     if transaction is not None:
         position.state = PositionState.LOCKED
         transaction.transactional_operation_collection.append(
@@ -481,21 +347,3 @@ def move_message(
         )
         return
     place_in(position, target_queue)
-
-
-def place_in(position: MessagePosition, target_queue: Queue) -> None:
-    """Take a message out of its slot and put it into one of another queue."""
-    message, source = position.message_reference, position.queue_reference
-    if position.counted:
-        source.total_bytes -= message.size
-        position.counted = False
-    position.state = PositionState.DELETED
-    source.message_position_list.remove(position)
-    new = MessagePosition(message_reference=message, queue_reference=target_queue)
-    message.message_position_reference = new
-    target_queue.message_position_list.insert(new)
-    if target_queue.queue_type is QueueType.SYSTEM:
-        target_queue.total_bytes += message.size
-        new.counted = True
-    else:
-        message_position_available(target_queue, new)

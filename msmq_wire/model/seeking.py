@@ -41,22 +41,28 @@ def seek_available_message_position_with_id(
     """Seek Available Message Position With Id: the status and, with MQ_OK, a slot.
 
     Where no slot is left in a direction, the text gives End and MQ_OK; read as MQ_ERROR_MESSAGE_NOT_FOUND.
-    [MS-MQDMPR] 3.1.7.3.3
+    ``lookup_id`` does not matter for the first and the last slot. [MS-MQDMPR] 3.1.7.3.3
     """
-    initial = queue.message_position_list.find(lookup_id)
-    if initial is None:
-        return Status.MQ_ERROR_MESSAGE_NOT_FOUND, None
-    if lookup_action is MessageSeekAction.SEEK_CURRENT:
-        if initial.state is PositionState.AVAILABLE or _readable(initial, peek_operation):
-            return Status.MQ_OK, initial
-        if peek_operation and initial.state is PositionState.LOCKED:
-            return Status.MQ_ERROR_TRANSACTION_USAGE, None
-        return Status.MQ_ERROR_MESSAGE_NOT_FOUND, None
-    place: Place = initial
+    place: Place
     if lookup_action is MessageSeekAction.SEEK_FIRST:
         place = "start"
     elif lookup_action is MessageSeekAction.SEEK_LAST:
         place = "end"
+    else:
+        initial = queue.message_position_list.find(lookup_id)
+        if initial is None:
+            return Status.MQ_ERROR_MESSAGE_NOT_FOUND, None
+        if lookup_action is MessageSeekAction.SEEK_CURRENT:
+            return _current(initial, peek_operation)
+        place = initial
     forward = lookup_action in (MessageSeekAction.SEEK_FIRST, MessageSeekAction.SEEK_NEXT)
     found = seek_available_message_position(queue, place, peek_operation=peek_operation, forward=forward)
     return (Status.MQ_ERROR_MESSAGE_NOT_FOUND if found is None else Status.MQ_OK), found
+
+
+def _current(initial: MessagePosition, peek_operation: bool) -> tuple[int, MessagePosition | None]:
+    if _readable(initial, peek_operation):
+        return Status.MQ_OK, initial
+    if peek_operation and initial.state is PositionState.LOCKED:
+        return Status.MQ_ERROR_TRANSACTION_USAGE, None
+    return Status.MQ_ERROR_MESSAGE_NOT_FOUND, None

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from msmq_wire.model.elements import QueueManager, Transaction
+import msgspec
+
+from msmq_wire.engines.codec import encode, inspect
+from msmq_wire.model.elements import Message, QueueManager, Transaction
 from msmq_wire.model.enumerations import OperationType, PositionState
 from msmq_wire.model.message_events import message_position_available, message_position_deleted, place_in
 from msmq_wire.model.status import Status
+from msmq_wire.rpc.transfer_properties import MessageProperties
+from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = ["create_transaction", "transaction_abort", "transaction_commit", "transaction_prepare"]
@@ -24,7 +29,25 @@ def transaction_prepare(manager: QueueManager, identifier: bytes, *, single_phas
     if transaction is None:
         return Status.MQ_ERROR_TRANSACTION_SEQUENCE
     transaction.single_phase = single_phase
+    operations = transaction.transactional_operation_collection
+    if operations:
+        _mark(operations[0].message_position_reference.message_reference, "fm", "first_in_transaction")
+        _mark(operations[-1].message_position_reference.message_reference, "lm", "last_in_transaction")
     return Status.MQ_OK
+
+
+def _mark(message: Message, bit: str, attribute: str) -> None:
+    """FirstInTransaction or LastInTransaction, in the properties and in the packet that was sent with it."""
+    if isinstance(message.properties, MessageProperties):
+        message.properties = msgspec.structs.replace(message.properties, **{attribute: True})
+    found = inspect(message.packet, as_="user_message") if message.packet and not message.srmp else None
+    if found is None or found.error is not None or not isinstance(found.packet, UserMessage):
+        return
+    header = found.packet.transaction_header
+    if header is not None:
+        message.packet = encode(
+            msgspec.structs.replace(found.packet, transaction_header=header.with_bits(**{bit: 1}))
+        )
 
 
 def transaction_commit(manager: QueueManager, identifier: bytes) -> int:
@@ -34,6 +57,9 @@ def transaction_commit(manager: QueueManager, identifier: bytes) -> int:
         return Status.MQ_ERROR_TRANSACTION_SEQUENCE
     for operation in transaction.transactional_operation_collection:
         position = operation.message_position_reference
+        if not position.listed:
+            # Its queue was deleted, or it expired, and who listens was told so.
+            continue
         match operation.operation_type:
             case OperationType.ENQUEUE:
                 message_position_available(position.queue_reference, position)

@@ -12,13 +12,14 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 
-from msmq_wire.rpc.constants import Auditing, TransferType
+from msmq_wire.names import FormatName
+from msmq_wire.rpc.constants import Auditing, TransferPrivacyLevel, TransferType
 from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.enumerations import PrivacyLevel
-from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "TRANSLATIONS",
     "MessageProperties",
     "Translation",
+    "member_at",
     "message_properties",
     "requested_attributes",
 ]
@@ -105,7 +107,18 @@ PRIVACY_LEVELS: Mapping[int, int] = {
 }
 """pulPrivLevel -> PrivacyLevel; 2 is of [MS-MQMP] 2.2.3.2, 3 and 5 of mq.h, which applications use."""
 
+TRANSFER_LEVELS: Mapping[int, int] = {
+    PrivacyLevel.NONE: TransferPrivacyLevel.MQMSG_PRIV_LEVEL_NONE,
+    PrivacyLevel.BITS_40: TransferPrivacyLevel.MQMSG_PRIV_LEVEL_BODY_BASE,
+    PrivacyLevel.BITS_128: TransferPrivacyLevel.MQMSG_PRIV_LEVEL_BODY_ENHANCED,
+}
+"""PrivacyLevel -> pulPrivLevel of [MS-MQMP] 2.2.3.2, which has none for AES; that stays 5."""
+
 Conversion: TypeAlias = Callable[[Any], Any]
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 class Translation(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +126,9 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
 
     ``member`` is a path in `CACTransferBufferV2`, ``propid`` the message property that applications know.
     ``sent`` and ``received`` tell in which direction the member has a meaning. ``convert`` gives the
-    attribute for a value that is there, or None when the value holds nothing.
+    attribute for a value that is there, or None when the value holds nothing; ``restore`` gives the value
+    for an attribute. ``absent`` is the value of a message that has no such attribute. ``mask`` are the bits
+    of the member that stand for the attribute, where others stand for another one.
 
     ``room`` is the member that counts the elements of the buffer, each of ``unit`` bytes, ``sent_length``
     those of its content in a message that is sent, ``received_length`` those of the whole attribute in one
@@ -124,6 +139,9 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     member: str
     propid: int | None
     convert: Conversion
+    restore: Conversion = _as_it_is
+    absent: Any = 0
+    mask: int = 0
     sent: bool = True
     received: bool = True
     room: str = ""
@@ -131,6 +149,24 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     received_length: str = ""
     unit: int = 1
     optional: bool = True
+
+
+def _bits(mask: int) -> Conversion:
+    return lambda value: mask if value else 0
+
+
+def _restored_text(value: Any) -> WcharText:
+    if isinstance(value, str):
+        return WcharText.of(value)
+    return value if value.terminated else WcharText(value + bytes(2))
+
+
+def _restored_queue(value: str) -> QueueFormat:
+    return QueueFormat.of(FormatName.parse(value))
+
+
+def _restored_level(value: int) -> int:
+    return TRANSFER_LEVELS.get(value, value)
 
 
 def _number(value: Any) -> int | None:
@@ -184,27 +220,48 @@ def _queue_name(value: Any) -> str | None:
     return None if name is None else str(name)
 
 
-def _both(attribute: str, member: str, propid: int | None, convert: Conversion = _number) -> Translation:
-    return Translation(attribute=attribute, member=f"old.{member}", propid=propid, convert=convert)
+_RESTORE: Mapping[Conversion, Conversion] = {
+    _flag: int,
+    _terminated: _restored_text,
+    _text: _restored_text,
+    _queue_name: _restored_queue,
+    _privacy_level: _restored_level,
+}
+_ABSENT: Mapping[Conversion, Any] = {_object_id: ObjectId(), _guid: NULL_GUID, _octets: b""}
 
 
-def _sent(attribute: str, member: str, propid: int | None, convert: Conversion) -> Translation:
-    return Translation(
-        attribute=attribute, member=f"old.{member}", propid=propid, convert=convert, received=False
-    )
+def _row(attribute: str, member: str, propid: int | None, convert: Conversion, **how: Any) -> Translation:
+    how = {"restore": _RESTORE.get(convert, _as_it_is), "absent": _ABSENT.get(convert, 0), **how}
+    return Translation(attribute=attribute, member=member, propid=propid, convert=convert, **how)
 
 
-def _received(attribute: str, member: str, propid: int | None, convert: Conversion = _number) -> Translation:
-    return Translation(attribute=attribute, member=member, propid=propid, convert=convert, sent=False)
+def _both(
+    attribute: str, member: str, propid: int | None, convert: Conversion = _number, **how: Any
+) -> Translation:
+    return _row(attribute, f"old.{member}", propid, convert, **how)
+
+
+def _auditing(attribute: str, mask: int) -> Translation:
+    return _both(attribute, "p_auditing", 7, _bit(mask), restore=_bits(mask), mask=mask)
+
+
+def _sent(attribute: str, member: str, propid: int | None, convert: Conversion, **how: Any) -> Translation:
+    return _row(attribute, f"old.{member}", propid, convert, received=False, **how)
+
+
+def _received(
+    attribute: str, member: str, propid: int | None, convert: Conversion = _number, **how: Any
+) -> Translation:
+    return _row(attribute, member, propid, convert, sent=False, **how)
 
 
 def _received_name(attribute: str, queue: str, propid: int) -> Translation:
-    return Translation(
-        attribute=attribute,
-        member=f"old.arm.pp_{queue}_format_name",
-        propid=propid,
-        convert=_text,
-        sent=False,
+    return _received(
+        attribute,
+        f"old.arm.pp_{queue}_format_name",
+        propid,
+        _text,
+        absent=WcharText(),
         room=f"old.arm.ul_{queue}_format_name_len",
         received_length=f"old.arm.pul_{queue}_format_name_len_prop",
         unit=2,
@@ -222,11 +279,12 @@ def _sized(
     sent_length: str = "",
     optional: bool = True,
 ) -> Translation:
-    return Translation(
-        attribute=attribute,
-        member=f"old.{member}",
-        propid=propid,
-        convert=convert,
+    return _row(
+        attribute,
+        f"old.{member}",
+        propid,
+        convert,
+        absent=b"" if optional or convert is not _terminated else WcharText(bytes(2)),
         room=f"old.{room}",
         sent_length=f"old.{sent_length or room}",
         received_length=f"old.{received_length}",
@@ -244,14 +302,14 @@ TRANSLATIONS: tuple[Translation, ...] = (
     _received_name("transaction_status_queue_format_name", "ordering", 39),
     _both("message_class", "p_class", 1),
     _received("identifier", "old.pp_message_id", 2, _object_id),
-    _both("correlation_identifier", "pp_correlation_id", 3, _octets),
+    _both("correlation_identifier", "pp_correlation_id", 3, _octets, absent=bytes(20)),
     _received("sent_time", "old.p_sent_time", 31),
     _received("arrival_time", "old.p_arrived_time", 32),
     _both("priority", "p_priority", 4),
     _both("delivery_guarantee", "p_delivery", 5),
     _both("acknowledgements_requested", "p_acknowledge", 6),
-    _both("positive_journaling_requested", "p_auditing", 7, _bit(Auditing.MQMSG_JOURNAL)),
-    _both("negative_journaling_requested", "p_auditing", 7, _bit(Auditing.MQMSG_DEADLETTER)),
+    _auditing("positive_journaling_requested", Auditing.MQMSG_JOURNAL),
+    _auditing("negative_journaling_requested", Auditing.MQMSG_DEADLETTER),
     _both("application_tag", "p_application_tag", 8),
     _sized(
         "body",
@@ -275,9 +333,9 @@ TRANSLATIONS: tuple[Translation, ...] = (
         optional=False,
     ),
     _sent("time_to_reach_queue", "ul_absolute_time_to_queue", 13, _time_to_reach_queue),
-    _received("time_to_reach_queue", "old.pul_relative_time_to_queue", 13),
-    _sent("time_to_be_received", "ul_relative_time_to_live", 14, _number),
-    _received("time_to_be_received", "old.pul_relative_time_to_live", 14),
+    _received("time_to_reach_queue", "old.pul_relative_time_to_queue", 13, absent=0xFFFFFFFF),
+    _sent("time_to_be_received", "ul_relative_time_to_live", 14, _number, absent=0xFFFFFFFF),
+    _received("time_to_be_received", "old.pul_relative_time_to_live", 14, absent=0xFFFFFFFF),
     _both("tracing_requested", "p_trace", 41, _flag),
     _both("sender_identifier_type", "pul_sender_id_type", 22),
     _sized("sender_identifier", "pp_sender_id", 20, _octets, "u_sender_id_len", "pul_sender_id_len_prop"),
@@ -324,7 +382,7 @@ def message_properties(buffer: CACTransferBufferV2, *, filled: bool = True) -> M
     rpc_ACReceiveMessageEx, and of a response whose status is an error. Then nothing in it is message data.
     A buffer that creates a cursor has no message either. Nothing is raised, whatever ``buffer`` lacks.
     """
-    transfer = _member(buffer, "old.u_transfer_type")
+    transfer = member_at(buffer, "old.u_transfer_type")
     if not filled or transfer not in (TransferType.CACTB_SEND, TransferType.CACTB_RECEIVE):
         return MessageProperties()
     sending = transfer == TransferType.CACTB_SEND
@@ -334,8 +392,8 @@ def message_properties(buffer: CACTransferBufferV2, *, filled: bool = True) -> M
     for row in TRANSLATIONS:
         if not (row.sent if sending else row.received):
             continue
-        value = _member(buffer, row.member)
-        length = _member(buffer, row.sent_length if sending else row.received_length)
+        value = member_at(buffer, row.member)
+        length = member_at(buffer, row.sent_length if sending else row.received_length)
         if isinstance(value, bytes) and isinstance(length, int):
             if not length and row.optional:
                 continue
@@ -356,18 +414,19 @@ def message_properties(buffer: CACTransferBufferV2, *, filled: bool = True) -> M
 
 def requested_attributes(buffer: CACTransferBufferV2) -> tuple[str, ...]:
     """Return the attributes of Message that a request to receive asks for: those with room in the buffer."""
-    if _member(buffer, "old.u_transfer_type") != TransferType.CACTB_RECEIVE:
+    if member_at(buffer, "old.u_transfer_type") != TransferType.CACTB_RECEIVE:
         return ()
     wanted = {
         row.attribute: None
         for row in TRANSLATIONS
         if row.received
-        and not isinstance(_member(buffer, row.member), NullPointee | msgspec.UnsetType | None)
+        and not isinstance(member_at(buffer, row.member), NullPointee | msgspec.UnsetType | None)
     }
     return tuple(wanted)
 
 
-def _member(buffer: CACTransferBufferV2, path: str) -> Any:
+def member_at(buffer: CACTransferBufferV2, path: str) -> Any:
+    """What stands at a path of `Translation`; None where there is no such member."""
     value: Any = buffer
     for part in path.split(".") if path else ():
         value = getattr(value, part, None)
