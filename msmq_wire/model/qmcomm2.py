@@ -38,7 +38,6 @@ from msmq_wire.model.server import Answer, Association, Call, Server
 from msmq_wire.model.status import Status
 from msmq_wire.model.transfer_buffers import filled_buffer, properties_to_receive
 from msmq_wire.model.transfer_checks import check_receive, check_send, undispatched
-from msmq_wire.model.transfer_status import TransferStatus
 from msmq_wire.names import QueueFormatType
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.method import Interface
@@ -105,7 +104,7 @@ class Qmcomm2Server(Server):
         if not self.supporting_server:
             return Status.MQ_ERROR, None
         if not self.answers_retry:
-            return TransferStatus.MQ_ERROR_ILLEGAL_OPERATION, None
+            return Status.MQ_ERROR_ILLEGAL_OPERATION, None
         status, format_name = self._local_name(request.p_queue_format)
         if status != Status.MQ_OK:
             return status, None
@@ -158,7 +157,7 @@ class Qmcomm2Server(Server):
         if descriptor.access_type is not QueueAccessType.SEND_ACCESS:
             return Status.MQ_ERROR_ACCESS_DENIED, None
         if _stale(descriptor):
-            return TransferStatus.MQ_ERROR_STALE_HANDLE, None
+            return Status.MQ_ERROR_STALE_HANDLE, None
         status = check_send(request.ptb, direct=descriptor.format_name.upper().startswith("DIRECT="))
         if status != Status.MQ_OK:
             return status, None
@@ -169,7 +168,7 @@ class Qmcomm2Server(Server):
     ) -> tuple[int, ObjectId | None]:
         """Send what was checked; ``retried`` if the client was told to come here."""
         if buffer.old.b_encrypted and self.answers_retry and not retried:
-            return TransferStatus.STATUS_RETRY, None
+            return Status.STATUS_RETRY, None
         transaction: Transaction | None = None
         if buffer.old.p_uow is not None:
             transaction = self.manager.transaction_collection.get(bytes(buffer.old.p_uow))
@@ -179,7 +178,7 @@ class Qmcomm2Server(Server):
         if properties.body_encrypted and properties.symmetric_key:
             body = self.decrypt(properties)
             if body is None:
-                return TransferStatus.MQ_ERROR_CORRUPTED_SECURITY_DATA, None
+                return Status.MQ_ERROR_CORRUPTED_SECURITY_DATA, None
             properties = msgspec.structs.replace(
                 properties, body=body, body_length=len(body), body_encrypted=False
             )
@@ -225,7 +224,7 @@ class Qmcomm2Server(Server):
             if descriptor.access_type not in (*_PEEKING, *_RECEIVING):
                 return Status.MQ_ERROR_ACCESS_DENIED
             if _stale(descriptor):
-                return TransferStatus.MQ_ERROR_STALE_HANDLE
+                return Status.MQ_ERROR_STALE_HANDLE
         if (status := check_receive(buffer)) != Status.MQ_OK:
             return status
         transaction: Transaction | None = None
@@ -327,7 +326,7 @@ class Qmcomm2Server(Server):
         elif isinstance(opened, RemoteQueueProxyHandle):
             self._create_remote_cursor(opened, answer)
         elif _stale(opened.open_queue_descriptor_reference):
-            answer(TransferStatus.MQ_ERROR_STALE_HANDLE)
+            answer(Status.MQ_ERROR_STALE_HANDLE)
         else:
             cursor = open_cursor(opened.open_queue_descriptor_reference)
             if cursor is None:
@@ -350,7 +349,7 @@ class Qmcomm2Server(Server):
                 cursor = add_cursor_proxy(self.manager, proxy, got.response.ph_cursor)
                 answer(Status.MQ_OK, cursor.handle)
             else:
-                answer(TransferStatus.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE)
+                answer(Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE)
 
         request = CreateRemoteCursorRequest(h_queue=proxy.remote_context)
         proxy.remote_binding_handle("R_QMCreateRemoteCursor", request, made)

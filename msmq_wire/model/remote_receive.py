@@ -18,7 +18,6 @@ from msmq_wire.model.server import Answer, Association
 from msmq_wire.model.status import Status
 from msmq_wire.model.stored_message import message_of
 from msmq_wire.model.transfer_buffers import filled_buffer, properties_to_receive
-from msmq_wire.model.transfer_status import TransferStatus
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMEndReceiveRequest, RemoteQMStartReceiveRequest
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
@@ -46,7 +45,7 @@ def receive_remotely(
 
     def started(got: Answer) -> None:
         if got.response is None:
-            answer(TransferStatus.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE, buffer)
+            answer(Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE, buffer)
             return
         if got.status != Status.MQ_OK:
             answer(got.response.status, buffer)
@@ -62,7 +61,7 @@ def receive_remotely(
             if ack is RemoteReadAck.RR_NACK:
                 answer(Status.MQ_ERROR_BUFFER_OVERFLOW, buffer)
             elif end.response is None:
-                answer(TransferStatus.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE, buffer)
+                answer(Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE, buffer)
             else:
                 answer(end.response.status, filled if end.response.status == Status.MQ_OK else buffer)
 

@@ -16,7 +16,6 @@ from msmq_wire.model.elements import Message
 from msmq_wire.model.status import Status
 from msmq_wire.model.stored_message import properties_of
 from msmq_wire.model.timers import INFINITE
-from msmq_wire.model.transfer_status import TransferStatus
 from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.transfer_properties import TRANSLATIONS, MessageProperties, Translation, member_at
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
@@ -36,13 +35,13 @@ _TOO_SMALL: Mapping[str, int] = {
     "destination_queue_format_name": Status.MQ_ERROR_FORMATNAME_BUFFER_TOO_SMALL,
     "transaction_status_queue_format_name": Status.MQ_ERROR_FORMATNAME_BUFFER_TOO_SMALL,
     "body": Status.MQ_ERROR_BUFFER_OVERFLOW,
-    "label": TransferStatus.MQ_ERROR_LABEL_BUFFER_TOO_SMALL,
+    "label": Status.MQ_ERROR_LABEL_BUFFER_TOO_SMALL,
     "extension": Status.MQ_ERROR_BUFFER_OVERFLOW,
     "sender_identifier": Status.MQ_ERROR_SENDERID_BUFFER_TOO_SMALL,
-    "authentication_provider_name": TransferStatus.MQ_ERROR_PROV_NAME_BUFFER_TOO_SMALL,
-    "sender_certificate": TransferStatus.MQ_ERROR_SENDER_CERT_BUFFER_TOO_SMALL,
-    "symmetric_key": TransferStatus.MQ_ERROR_SYMM_KEY_BUFFER_TOO_SMALL,
-    "signature": TransferStatus.MQ_ERROR_SIGNATURE_BUFFER_TOO_SMALL,
+    "authentication_provider_name": Status.MQ_ERROR_PROV_NAME_BUFFER_TOO_SMALL,
+    "sender_certificate": Status.MQ_ERROR_SENDER_CERT_BUFFER_TOO_SMALL,
+    "symmetric_key": Status.MQ_ERROR_SYMM_KEY_BUFFER_TOO_SMALL,
+    "signature": Status.MQ_ERROR_SIGNATURE_BUFFER_TOO_SMALL,
 }
 
 _Members: TypeAlias = dict[str, Any]

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from msmq_wire.model.status import Status
-from msmq_wire.model.transfer_status import TransferFault, TransferStatus
 from msmq_wire.rpc.constants import ReceiveAction, TransferType
 from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.types.cac_transfer_buffer import (
@@ -21,6 +20,9 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
 )
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, HashAlgorithm, SenderIdType
+
+RPC_X_BAD_STUB_DATA = 0x000006F7
+"""The fault of the RPC runtime, which sees to the bounds of the interface."""
 
 __all__ = ["check_receive", "check_send", "undispatched"]
 
@@ -61,7 +63,7 @@ def undispatched(buffer: CACTransferBufferV2) -> int | None:
         or any(length > _NAME_LIMIT for length in names)
         or (isinstance(correlation, bytes) and len(correlation) != 20)
     )
-    return TransferFault.RPC_X_BAD_STUB_DATA if beyond else None
+    return RPC_X_BAD_STUB_DATA if beyond else None
 
 
 def _null(value: Any) -> bool:
@@ -126,12 +128,12 @@ _SEND: tuple[tuple[_Broken, int], ...] = (
     (_encryption, Status.MQ_ERROR_PROPERTY),
     (
         lambda old: _null(old.pp_sender_cert) and old.ul_sender_cert_len != 0,
-        TransferStatus.MQ_ERROR_CERTIFICATE_NOT_PROVIDED,
+        Status.MQ_ERROR_CERTIFICATE_NOT_PROVIDED,
     ),
     (_sender, Status.MQ_ERROR_PROPERTY),
     (
         lambda old: _null(old.pp_symm_keys) and old.ul_symm_keys_size != 0,
-        TransferStatus.MQ_ERROR_CORRUPTED_SECURITY_DATA,
+        Status.MQ_ERROR_CORRUPTED_SECURITY_DATA,
     ),
     (_provider, Status.MQ_ERROR_PROPERTY),
     (_two_signatures, Status.MQ_ERROR_INVALID_PARAMETER),

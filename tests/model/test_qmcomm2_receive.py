@@ -13,7 +13,6 @@ from msmq_wire.model.queue_events import close_queue, delete_queue
 from msmq_wire.model.server import Association
 from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction, transaction_abort, transaction_commit
-from msmq_wire.model.transfer_status import TransferStatus
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACCreateCursorExRequest, RpcACReceiveMessageExRequest
 from msmq_wire.rpc.ndr import StubValue, decode_stub, encode_stub
 from msmq_wire.rpc.transfer_properties import MessageProperties
@@ -41,7 +40,7 @@ from tests.model.shared_events_scene import operations, reasons
 INVALID = Status.MQ_ERROR_INVALID_PARAMETER
 UNKNOWN = Status.MQ_ERROR_INVALID_HANDLE
 DENIED = Status.MQ_ERROR_ACCESS_DENIED
-STALE = TransferStatus.MQ_ERROR_STALE_HANDLE
+STALE = Status.MQ_ERROR_STALE_HANDLE
 USAGE = Status.MQ_ERROR_TRANSACTION_USAGE
 IO_TIMEOUT = Status.MQ_ERROR_IO_TIMEOUT
 UOW = GUID(b"a unit of work..")
@@ -444,7 +443,7 @@ TOO_SMALL = [
     pytest.param("body", OVERFLOW, marks=pytest.mark.rule("MQMP-3.1.5.3-46", "MQMP-2.2.3.2-53")),
     pytest.param(
         "label",
-        TransferStatus.MQ_ERROR_LABEL_BUFFER_TOO_SMALL,
+        Status.MQ_ERROR_LABEL_BUFFER_TOO_SMALL,
         marks=pytest.mark.rule("MQMP-3.1.5.3-59"),
     ),
     pytest.param("extension", OVERFLOW, marks=pytest.mark.rule("MQMP-3.1.5.3-63")),
@@ -455,22 +454,22 @@ TOO_SMALL = [
     ),
     pytest.param(
         "provider",
-        TransferStatus.MQ_ERROR_PROV_NAME_BUFFER_TOO_SMALL,
+        Status.MQ_ERROR_PROV_NAME_BUFFER_TOO_SMALL,
         marks=pytest.mark.rule("MQMP-3.1.5.3-76"),
     ),
     pytest.param(
         "certificate",
-        TransferStatus.MQ_ERROR_SENDER_CERT_BUFFER_TOO_SMALL,
+        Status.MQ_ERROR_SENDER_CERT_BUFFER_TOO_SMALL,
         marks=pytest.mark.rule("MQMP-3.1.5.3-82"),
     ),
     pytest.param(
         "key",
-        TransferStatus.MQ_ERROR_SYMM_KEY_BUFFER_TOO_SMALL,
+        Status.MQ_ERROR_SYMM_KEY_BUFFER_TOO_SMALL,
         marks=pytest.mark.rule("MQMP-3.1.5.3-88"),
     ),
     pytest.param(
         "signature",
-        TransferStatus.MQ_ERROR_SIGNATURE_BUFFER_TOO_SMALL,
+        Status.MQ_ERROR_SIGNATURE_BUFFER_TOO_SMALL,
         marks=pytest.mark.rule("MQMP-3.1.5.3-94"),
     ),
 ]

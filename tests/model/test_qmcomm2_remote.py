@@ -11,7 +11,6 @@ from msmq_wire.model.local_queue_context import RemoteQueueProxyHandle, add_curs
 from msmq_wire.model.server import Answer
 from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction
-from msmq_wire.model.transfer_status import TransferStatus
 from msmq_wire.rpc.interfaces.qm2qm import HandleResponse, RemoteQMStartReceiveResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import CreateRemoteCursorResponse
 from msmq_wire.rpc.types.cac_transfer_buffer import CACCreateRemoteCursor
@@ -31,7 +30,7 @@ from tests.model.qmcomm2_scene import (
 from tests.model.scene import make_packet
 
 UNKNOWN = Status.MQ_ERROR_INVALID_HANDLE
-UNAVAILABLE = TransferStatus.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE
+UNAVAILABLE = Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE
 REMOTE = ContextHandle(uuid=GUID(b"the remote queue"))
 STARTED = ContextHandle(uuid=GUID(b"the remote start"))
 UOW = GUID(b"a unit of work..")

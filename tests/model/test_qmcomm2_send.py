@@ -12,7 +12,6 @@ from msmq_wire.model.message_events import dequeue_message
 from msmq_wire.model.queue_events import close_queue, delete_queue
 from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction, transaction_abort, transaction_commit
-from msmq_wire.model.transfer_status import TransferStatus
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces.qmcomm2 import (
     QMSendMessageInternalExRequest,
@@ -32,7 +31,7 @@ from tests.model.shared_events_scene import Told, opened, operations
 INVALID = Status.MQ_ERROR_INVALID_PARAMETER
 PROPERTY = Status.MQ_ERROR_PROPERTY
 ILLEGAL = Status.MQ_ERROR_ILLEGAL_FORMATNAME
-CORRUPTED = TransferStatus.MQ_ERROR_CORRUPTED_SECURITY_DATA
+CORRUPTED = Status.MQ_ERROR_CORRUPTED_SECURITY_DATA
 UOW = GUID(b"a unit of work.."[:16])
 NO_QUEUE = QueueFormat(m_qft=3, arm=WcharText.of("nonsense"))
 ANSWERS = QueueFormat.of(FormatName.parse("DIRECT=OS:host\\private$\\answers"))
@@ -91,7 +90,7 @@ def test_who_never_answers_retry_refuses_what_would_follow() -> None:
     scene = Scene()
     answer = internal(scene, ORDERS)
     assert answer.fault is None
-    assert answer.status == TransferStatus.MQ_ERROR_ILLEGAL_OPERATION
+    assert answer.status == Status.MQ_ERROR_ILLEGAL_OPERATION
     assert labels(scene.queue) == []
 
 
@@ -176,7 +175,7 @@ def test_nothing_is_sent_to_a_deleted_queue() -> None:
     scene = Scene()
     place = scene.open(SEND)
     delete_queue(scene.manager, scene.queue)
-    assert scene.send(handle=place.handle).status == TransferStatus.MQ_ERROR_STALE_HANDLE
+    assert scene.send(handle=place.handle).status == Status.MQ_ERROR_STALE_HANDLE
 
 
 @pytest.mark.rule("MQMP-3.1.5.2-4")
@@ -216,7 +215,7 @@ REFUSED = [
     pytest.param({"pul_priv_level": 0}, PROPERTY, marks=pytest.mark.rule("MQMP-3.1.5.2-41")),
     pytest.param(
         {"ul_sender_cert_len": 1},
-        TransferStatus.MQ_ERROR_CERTIFICATE_NOT_PROVIDED,
+        Status.MQ_ERROR_CERTIFICATE_NOT_PROVIDED,
         marks=pytest.mark.rule("MQMP-3.1.5.2-46"),
     ),
     pytest.param({"u_sender_id_len": 1}, PROPERTY, marks=pytest.mark.rule("MQMP-3.1.5.2-47")),
@@ -295,7 +294,7 @@ def test_a_buffer_beyond_its_bounds_is_not_dispatched(old: dict[str, Any]) -> No
 def test_who_answers_retry_does_so_for_encrypted_messages() -> None:
     scene = Scene(answers_retry=True)
     old = {"b_encrypted": 1, **body(b"x", "a")}
-    assert scene.send(sending(**old)).status == TransferStatus.STATUS_RETRY
+    assert scene.send(sending(**old)).status == Status.STATUS_RETRY
     assert labels(scene.queue) == []
     assert internal(scene, ORDERS, sending(**old)).status == Status.MQ_OK
     assert labels(scene.queue) == ["a"]

@@ -66,3 +66,17 @@ def test_timers_go_off_by_time_and_then_by_start(starts: list[tuple[int, bool]],
     timers.advance(until)
     kept = [(duration, number) for number, (duration, gone) in enumerate(starts) if not gone]
     assert seen == [number for duration, number in sorted(kept) if duration <= until]
+
+
+def test_timers_that_were_cancelled_are_not_held_for_long() -> None:
+    timers, seen = Timers(), []
+    kept = timers.start(90_000, lambda: seen.append(timers.now))
+    for _ in range(1000):
+        timers.start(80_000, lambda: None).cancel()
+        timers.start(INFINITE, lambda: None).cancel()
+    assert len(timers._heap) < 200
+    assert (timers.running, timers.next_due) == (1, 90_000)
+    timers.advance(100_000)
+    assert (seen, kept.running) == ([90_000], False)
+    kept.cancel()
+    assert timers.next_due is None
