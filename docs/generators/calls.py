@@ -8,6 +8,7 @@ from typing import Any
 from docs.generators.markers import code, table
 from docs.generators.structures import documentation
 from docs.generators.wording import condition
+from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
 from msmq_wire.rpc.interfaces import INTERFACES, NAMED_ONLY, Interface, Method
 from msmq_wire.rpc.ndr import (
     ENUM,
@@ -47,8 +48,16 @@ def interfaces_block() -> str:
         )
         for uuid, interface in INTERFACES.items()
     ]
-    others = [(name, code(uuid), "", "named only") for uuid, name in NAMED_ONLY.items()]
-    return table(("Interface", "UUID", "Section", "Methods"), [*rows, *others])
+    objects = [
+        (f"[{interface.name}](com.md)", code(uuid), interface.spec, "one opened, others named")
+        for uuid, interface in COM_INTERFACES.items()
+    ]
+    others = [
+        (name, code(uuid), "", "named only")
+        for uuid, name in NAMED_ONLY.items()
+        if uuid not in COM_INTERFACES
+    ]
+    return table(("Interface", "UUID", "Section", "Methods"), [*rows, *objects, *others])
 
 
 def methods_block() -> str:

@@ -6,6 +6,7 @@ so no member is required, and no other member is allowed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -13,8 +14,9 @@ import msgspec
 
 from docs.generators.structures import documentation
 from msmq_wire.records.composed import COMPOSED
+from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES, RECEIVE_CURRENT
 from msmq_wire.rpc.events import SkippedBytes
-from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.interfaces import INTERFACES, Interface, Method
 from msmq_wire.rpc.ndr import Conformant, ConformantVarying, Fields, Union, members
 from msmq_wire.rpc.ndr.arrays import Array
 from msmq_wire.rpc.ndr.pointers import Pointer
@@ -64,17 +66,39 @@ def composed_definitions() -> Json:
     definitions: Json = {}
     for stem, cls in COMPOSED.items():
         _plain(stem, cls, definitions)
+    definitions["rpc_call"]["allOf"] = _rules(INTERFACES.values(), definitions)
+    definitions["com_call"]["allOf"] = [_object_rule(definitions)]
+    return definitions
+
+
+def _rules(interfaces: Iterable[Interface], definitions: Json) -> list[Json]:
+    """What the parameters of each method are."""
     rules: list[Json] = []
-    for interface in INTERFACES.values():
+    for interface in interfaces:
         for method in interface.methods.values():
             called = {"interface": {"const": interface.name}, "method": {"const": method.name}}
-            sides = {
-                "request": _any(_structure(method.request.cls, definitions), _NULL),
-                "response": _any(_structure(method.response.cls, definitions), _NULL),
-            }
-            rules.append({"if": {"properties": called}, "then": {"properties": sides}})
-    definitions["rpc_call"]["allOf"] = rules
-    return definitions
+            rules.append({"if": {"properties": called}, "then": _sides(method, definitions)})
+    return rules
+
+
+def _object_rule(definitions: Json) -> Json:
+    """What the parameters of calls on objects are: those of one method are opened."""
+    queue = next(iter(COM_INTERFACES.values()))
+    names = [interface.name for interface in COM_INTERFACES.values()]
+    other = next(method for opnum, method in queue.methods.items() if opnum != RECEIVE_CURRENT)
+    return {
+        "if": {"properties": {"interface": {"enum": names}, "opnum": {"const": RECEIVE_CURRENT}}},
+        "then": _sides(queue.methods[RECEIVE_CURRENT], definitions),
+        "else": _sides(other, definitions),
+    }
+
+
+def _sides(method: Method, definitions: Json) -> Json:
+    sides = {
+        "request": _any(_structure(method.request.cls, definitions), _NULL),
+        "response": _any(_structure(method.response.cls, definitions), _NULL),
+    }
+    return {"properties": sides}
 
 
 def _plain(name: str, cls: type[msgspec.Struct], definitions: Json) -> Json:

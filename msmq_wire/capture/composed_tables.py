@@ -15,6 +15,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
+from msmq_wire.records.com_packets import ComCall
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
@@ -29,7 +30,11 @@ from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["composed_arrays", "composed_fields"]
 
-_TEXTS: Mapping[type, tuple[str, ...]] = {RpcCall: ("request", "response"), SrmpMessage: ("envelope",)}
+_TEXTS: Mapping[type, tuple[str, ...]] = {
+    RpcCall: ("request", "response"),
+    ComCall: ("request", "response"),
+    SrmpMessage: ("envelope",),
+}
 """Fields that are JSON texts."""
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.records.com_packets import ComCall, ComObject
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, TransferBuffer
 from msmq_wire.rpc.ndr import NdrStruct
 from msmq_wire.rpc.transfer_properties import MessageProperties
@@ -74,6 +75,8 @@ class CallRedactor:
 
     def packet(self, packet: msgspec.Struct) -> msgspec.Struct:
         """A copy of the packet of a record of DCE/RPC without what is redacted."""
+        if isinstance(packet, ComCall):
+            packet = self._com_call(packet)
         if isinstance(packet, RpcCall):
             return msgspec.structs.replace(
                 packet,
@@ -96,6 +99,29 @@ class CallRedactor:
                 secondary_address=address if address.isdigit() else self._text(address),
             )
         return packet
+
+    def _com_call(self, call: ComCall) -> ComCall:
+        """What DCOM adds to a call; the objects in it without the hosts they are on."""
+        arguments = call.arguments
+        if arguments is not None:
+            given = self._object(arguments.transaction_object)
+            arguments = msgspec.structs.replace(arguments, transaction_object=given)
+        causality = call.causality
+        if causality is not None and self.hosts:
+            # As in ORPCTHIS: what makes it may have put its address in.
+            causality = GUID(self._guid(causality))
+        return msgspec.structs.replace(
+            call, causality=causality, arguments=arguments, returned=self._object(call.returned)
+        )
+
+    def _object(self, found: ComObject | None) -> ComObject | None:
+        if found is None:
+            return None
+        return msgspec.structs.replace(found, bindings=tuple(self._binding(one) for one in found.bindings))
+
+    def _binding(self, binding: str) -> str:
+        protocol, colon, address = binding.partition(":")
+        return f"{protocol}{colon}{self._text(address)}"
 
     def _text(self, text: str) -> str:
         """Text that may name a host or an account."""

@@ -13,8 +13,10 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from msmq_wire.records.com_packets import ComCall
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
 from msmq_wire.rpc.ndr import NdrStruct, members
@@ -70,10 +72,10 @@ _NAMED: Mapping[str, type[IntEnum]] = {
 def composed_paths() -> Mapping[str, Place]:
     """The paths in the JSON views of records of DCE/RPC and SRMP; one place for all that have the path."""
     found: dict[str, Place] = {}
-    for cls in (RpcBind, RpcCall, RpcFault, TransferBuffer):
+    for cls in (RpcBind, ComCall, RpcCall, RpcFault, TransferBuffer):
         for path, place in _plain_paths(cls, ""):
             found.setdefault(path, place)
-    for interface in INTERFACES.values():
+    for interface in (*INTERFACES.values(), *COM_INTERFACES.values()):
         for method in interface.methods.values():
             for side in ("request", "response"):
                 parameters: Parameters = getattr(method, side)

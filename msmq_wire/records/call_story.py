@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.records.com_packets import ComCall
+from msmq_wire.records.com_story import com_words, finds_nothing
 from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import (
@@ -78,6 +80,9 @@ def call_story(call: RpcCall, message: CarriedMessage | None = None) -> str:
     """
     if call.sealed and (call.request is None or call.response is None):
         return _SEALED
+    if isinstance(call, ComCall):
+        words = com_words(call)
+        return f"{words}: there is none" if finds_nothing(call) else _told(words, call)
     if call.method is None:
         return "a call that is not known" if call.interface == "unknown" else f"a call of {call.interface}"
     story = STORIES[call.method](call, message)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from msmq_wire.records.com_packets import ComCall
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 
@@ -19,6 +20,7 @@ COMPOSED: Mapping[str, type[msgspec.Struct]] = {
     "rpc_call": RpcCall,
     "rpc_fault": RpcFault,
     "transfer_buffer": TransferBuffer,
+    "com_call": ComCall,
     "srmp_message": SrmpMessage,
     "srmp_receipt": SrmpMessage,
 }

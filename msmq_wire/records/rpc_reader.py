@@ -10,11 +10,15 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
-from msmq_wire.records.open_queues import OpenQueues
+from msmq_wire.records.com_objects import ComObjects
+from msmq_wire.records.com_records import com_record
+from msmq_wire.records.open_queues import Links, OpenQueues
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_records import RpcPlace, frames_of, notes_of
 from msmq_wire.records.stream_reader import Conversation, StreamReader
 from msmq_wire.rpc.association import Association
+from msmq_wire.rpc.com.decoding import decode_com_call, follow_com_call, guess_com_call
+from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
 from msmq_wire.rpc.decoding import DecodedCall, decode_call, follow_guess, guess_call
 from msmq_wire.rpc.events import (
     BindEvent,
@@ -62,6 +66,7 @@ class RpcReader(StreamReader[_Connection]):
         super().__init__(**basis)
         self._negotiator = negotiator
         self._queues = OpenQueues()
+        self._objects = ComObjects()
 
     def _open(self) -> _Connection:
         return _Connection(self._negotiator)
@@ -120,7 +125,13 @@ class RpcReader(StreamReader[_Connection]):
         uuid = None if event.interface is None else event.interface.uuid
         offer = connection.association.offered(event.context_id)
         asked = uuid or (None if offer is None else offer.uuid)
+        on_object = self._on_object(connection, event, asked)
+        if on_object is not None:
+            yield from self._decide(place, connection)
+            yield from self._com_call(place, connection, on_object)
+            return
         if asked is not None and interface_name(asked) is None:
+            self._objects.learn(event, asked, max(frames_of(event), default=0))
             self._notice(_OTHERS)
             return
         call: DecodedCall | None = decode_call(event)
@@ -135,12 +146,41 @@ class RpcReader(StreamReader[_Connection]):
                     self._notice(_OTHERS)
                 return
         call = call or DecodedCall(event=event)
-        for note in notes_of(event):
-            self._notice(f"{place.client} to {place.server}: {note}")
+        self._tell(place, event)
         links = self._queues.take(place.server.rpartition(":")[0], call, max(frames_of(event), default=0))
         record = place.call(call, links, connection.association.account)
         yield record
         yield from place.messages(call, record, links.queue)
+
+    def _tell(self, place: RpcPlace, event: CallEvent) -> None:
+        for note in notes_of(event):
+            self._notice(f"{place.client} to {place.server}: {note}")
+
+    def _on_object(
+        self, connection: _Connection, event: CallEvent, asked: GUID | None
+    ) -> DecodedCall | None:
+        """The call if it is on a queue object, or on an object that went through one; None for others."""
+        known = self._objects.find(event)
+        if asked is not None:
+            followed = known is not None and known.followed and interface_name(asked) is None
+            return decode_com_call(event, asked) if followed or asked in COM_INTERFACES else None
+        if known is not None:
+            return decode_com_call(event, known.iid) if known.followed else None
+        told = connection.guesses.get(event.context_id)
+        if told is not None:
+            return follow_com_call(event, *told) if told[0].uuid in COM_INTERFACES else None
+        call = guess_com_call(event)
+        if call is not None and call.interface is not None and call.syntax is not None:
+            self._remember(connection, event, call.interface, call.syntax)
+        return call
+
+    def _com_call(self, place: RpcPlace, connection: _Connection, call: DecodedCall) -> Iterator[Record]:
+        event = call.event
+        self._tell(place, event)
+        known = self._objects.find(event)
+        self._objects.take(call, max(frames_of(event), default=0))
+        record = place.call(call, Links(), connection.association.account)
+        yield com_record(record, None if known is None else known.frame)
 
     def _guess(self, connection: _Connection, event: CallEvent, asked: GUID | None) -> DecodedCall | None:
         """What a call is whose context was not seen accepted, as what was asked or other calls tell."""
@@ -149,10 +189,16 @@ class RpcReader(StreamReader[_Connection]):
             return follow_guess(event, *known)
         call = guess_call(event, asked)
         if call is not None and call.interface is not None and call.syntax is not None:
-            connection.guesses[event.context_id] = call.interface, call.syntax
-            if len(connection.guesses) > _UNDECIDED:
-                connection.guesses.popitem(last=False)
+            self._remember(connection, event, call.interface, call.syntax)
         return call
+
+    def _remember(
+        self, connection: _Connection, event: CallEvent, interface: Interface, syntax: Syntax
+    ) -> None:
+        """Keep what a call told of its context."""
+        connection.guesses[event.context_id] = interface, syntax
+        if len(connection.guesses) > _UNDECIDED:
+            connection.guesses.popitem(last=False)
 
 
 def _size(event: CallEvent) -> int:

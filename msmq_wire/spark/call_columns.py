@@ -41,6 +41,8 @@ _CARRIED = pa.struct(
         pa.field("body_size", pa.int64()),
     ]
 )
+_TOLD = ("rpc_call", "com_call")
+"""The types of records that are calls."""
 _RESULT = ("anomalies", "consumed", "remainder", "error")
 
 
@@ -59,6 +61,9 @@ def call_schema() -> Any:
         )
         for name in ("rpc_bind", "rpc_fault")
     ]
+    shared = {one.name for one in calls}
+    added = [spark_field(one) for one in composed_fields("com_call") if one.name not in shared]
+    others.append(field("com_call", pa.struct(added), "What com_call records have beside what calls have."))
     carried = field("messages", pa.list_(_CARRIED), "The messages that the call carried.")
     return pa.schema([*PLACE, *calls, *story, carried, *others, *_results()])
 
@@ -99,10 +104,10 @@ def _wide(
     types = pa.repeat(pa.scalar(table, pa.string()), count)
     columns = place_columns(made, capture, types, completed, numbering)
     columns |= {name: made.column(name) for name in _RESULT}
-    if table == "rpc_call":
-        columns |= {one.name: made.column(one.name) for one in composed_fields(table)}
+    if table in _TOLD:
+        columns |= {one.name: made.column(one.name) for one in composed_fields("rpc_call")}
         columns |= _story([(records[id_], carried.get(id_, [])) for id_ in made.column("id").to_pylist()])
-    else:
+    if table != "rpc_call":
         columns[table] = struct_of(made, call_schema().field(table).type)
     return table_rows(columns, count, call_schema())
 

@@ -37,7 +37,7 @@ from msmq_wire.wire.registry import PACKETS
 
 __all__ = ["CALLS", "PLACE", "batches_of", "message_schema", "place_columns"]
 
-CALLS = ("rpc_bind", "rpc_call", "rpc_fault")
+CALLS = ("rpc_bind", "rpc_call", "rpc_fault", "com_call")
 """The types of records that are rows of the table ``calls``."""
 
 PLACE = [

@@ -88,7 +88,11 @@ def test_calls_and_messages_together_are_all_records(path: Path) -> None:
         assert [type_ for _, type_ in found] in ([], ["error"])
 
 
-WITH_CALLS = sorted([*FIXTURES.glob("rpc_captures/*.pcap*"), *FIXTURES.glob("findings/RPC-*/*.pcap*")])
+WITH_CALLS = sorted(
+    path
+    for place in ("rpc_captures/*.pcap*", "findings/RPC-*/*.pcap*", "captures/com_*.pcap")
+    for path in FIXTURES.glob(place)
+)
 
 
 def test_there_are_captures_with_calls() -> None:
@@ -113,7 +117,7 @@ def test_rows_say_where_calls_were_found_and_what_they_did(path: Path) -> None:
         assert row["error"] == error_view(record.error)
         assert (row["consumed"], row["remainder"]) == (record.consumed, record.remainder)
         story = {name: row[name] for name in ("status_name", "answered", "what", "messages")}
-        if record.type == "rpc_call":
+        if record.type in ("rpc_call", "com_call"):
             carried = [one for one in records if one.parent == record.id and one.type != "srmp_message"]
             assert story == said_of(record, carried)
         else:
@@ -133,9 +137,11 @@ def test_fields_of_calls_are_those_of_the_tables(path: Path) -> None:
                 fields = {name: narrow[name] for name in names}
                 for name in ("anomalies", "consumed", "remainder", "error"):
                     assert row[name] == fields.pop(name)
-                if table == "rpc_call":
-                    assert {name: row[name] for name in fields} == fields
+                if table in ("rpc_call", "com_call"):
+                    added = row["com_call"] if table == "com_call" else {}
+                    assert {name: row[name] for name in fields.keys() - added.keys()} | added == fields
                     assert row["rpc_bind"] is row["rpc_fault"] is None
+                    assert (row["com_call"] is None) == (table == "rpc_call")
                 else:
                     assert row[table] == fields
 

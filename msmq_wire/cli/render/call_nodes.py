@@ -12,10 +12,14 @@ from typing import Any
 import msgspec
 
 from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, status_text
+from msmq_wire.cli.render.com_nodes import com_nodes
 from msmq_wire.cli.render.nodes import Block, Node, NodeOptions
 from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text
 from msmq_wire.names.queue_format import QueueFormatType
+from msmq_wire.records.com_packets import ComCall
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
+from msmq_wire.rpc.com.variant import Variant, variant_type_name
 from msmq_wire.rpc.constants import TransferType
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, Union, members
@@ -67,6 +71,8 @@ def call_nodes(call: RpcCall, options: NodeOptions, marked: set[str]) -> Iterato
             yield Node(name, "yes", text, path=name)
     if call.sealed:
         yield Node("sealed", SEALED, path="sealed")
+    if isinstance(call, ComCall):
+        yield from com_nodes(call)
     builder = _Builder(options, marked, call)
     for side in ("request", "response"):
         value = getattr(call, side)
@@ -80,7 +86,7 @@ def call_nodes(call: RpcCall, options: NodeOptions, marked: set[str]) -> Iterato
 
 def _declared(call: RpcCall) -> SpecRef | None:
     """The section that describes the method of a call."""
-    for interface in INTERFACES.values():
+    for interface in (*INTERFACES.values(), *COM_INTERFACES.values()):
         if interface.name == call.interface and call.opnum is not None:
             method = interface.methods.get(call.opnum)
             return None if method is None else method.spec
@@ -137,6 +143,8 @@ class _Builder:
                 return Node(name, f"{value.lineage}\\{value.uniquifier}", doc, path=path)
             case PropVariant():
                 return self.variant(name, value, path)
+            case Variant():
+                return self.argument(name, value, path)
             case NdrStruct():
                 return self.structure(name, value, path)
             case tuple():
@@ -231,6 +239,17 @@ class _Builder:
         arm = next(member for member in members(PropVariant) if member.name == "arm")
         node = self.node(value, Member("arm", arm.type), name, value.arm, path)
         node.note = kind
+        return node
+
+    def argument(self, name: str, value: Variant, path: str) -> Node:
+        """A VARIANT by its type; its parts where bytes are asked for or something is wrong with them."""
+        kind = variant_type_name(value.vt) if isinstance(value.vt, int) else ""
+        node = Node(name, kind, path=path)
+        marked = any(one.startswith(f"{path}.") for one in self.marked)
+        if self.options.everything or marked or not isinstance(value.arm, int):
+            node.children = list(self.children(value, path))
+        elif kind:
+            node.value = f"{kind} {value.arm}" if abs(value.arm) < 1 << 16 else f"{kind} {value.arm:#x}"
         return node
 
     def text(self, name: str, value: WcharText, path: str, doc: str) -> Node:

@@ -1,0 +1,171 @@
+"""IMSMQQueue and its three successors, [MC-MQAC] 3.11.4: an open queue as an object.
+
+Each successor adds methods at the end; the five that the first one ends with have other names from the
+second one on, where methods of their old names follow. ReceiveCurrent_v1 (opnum 17, ReceiveCurrent in
+IMSMQQueue) is opened whole; of other methods ORPCTHIS, ORPCTHAT and the HRESULT are, the rest is bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Annotated, ClassVar
+
+from msmq_wire.rpc.com.conformant import Rest
+from msmq_wire.rpc.com.orpc import (
+    INTERFACE_POINTER,
+    ORPC_THAT,
+    ORPC_THIS,
+    MInterfacePointer,
+    OrpcThat,
+    OrpcThis,
+)
+from msmq_wire.rpc.com.variant import VARIANT, Variant
+from msmq_wire.rpc.interfaces.method import HResult, Interface, Method
+from msmq_wire.rpc.ndr import NdrStruct, Parameters
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = [
+    "COM_INTERFACES",
+    "OBJECT_INTERFACES",
+    "RECEIVE_CURRENT",
+    "MqTransaction",
+    "OrpcRequest",
+    "OrpcResponse",
+    "ReceiveCurrentRequest",
+    "ReceiveCurrentResponse",
+    "object_interface_name",
+]
+
+RECEIVE_CURRENT = 17
+"""The opnum of ReceiveCurrent_v1."""
+_QUEUE = SpecRef("MC-MQAC", "3.11.4.1")
+_ORPC = SpecRef("MS-DCOM", "2.2.13")
+
+
+class MqTransaction(IntEnum):
+    """MQTRANSACTION, [MC-MQAC] 2.2.2.1: how an operation comes by its transaction, or that it has none."""
+
+    MQ_NO_TRANSACTION = 0
+    MQ_MTS_TRANSACTION = 1
+    MQ_XA_TRANSACTION = 2
+    MQ_SINGLE_MESSAGE = 3
+
+
+class OrpcRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """A request to an object, its parameters as bytes."""
+
+    SPEC: ClassVar[SpecRef] = _ORPC
+    orpcthis: Annotated[OrpcThis, ORPC_THIS, "What every request carries."] = OrpcThis()
+    stub: Annotated[bytes, Rest(), "The parameters."] = b""
+
+
+class OrpcResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """A response of an object, its parameters as bytes."""
+
+    SPEC: ClassVar[SpecRef] = _ORPC
+    orpcthat: Annotated[OrpcThat, ORPC_THAT, "What every response carries."] = OrpcThat()
+    stub: Annotated[bytes, Rest(but=4), "The parameters."] = b""
+    status: HResult = 0
+
+
+class ReceiveCurrentRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """How to receive the message at the cursor; an argument that is not specified is a VT_ERROR."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MC-MQAC", "3.11.4.1.11")
+    orpcthis: Annotated[OrpcThis, ORPC_THIS, "What every request carries."] = OrpcThis()
+    transaction: Annotated[Variant | None, VARIANT, "MQTRANSACTION, or a transaction object."] = None
+    want_destination_queue: Annotated[Variant | None, VARIANT, "Whether its queue is wanted."] = None
+    want_body: Annotated[Variant | None, VARIANT, "Whether its body is wanted."] = None
+    receive_timeout: Annotated[Variant | None, VARIANT, "How long to wait, in milliseconds."] = None
+
+
+class ReceiveCurrentResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """The message, as an object."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MC-MQAC", "3.11.4.1.11")
+    orpcthat: Annotated[OrpcThat, ORPC_THAT, "What every response carries."] = OrpcThat()
+    ppmsg: Annotated[MInterfacePointer | None, INTERFACE_POINTER, "The message."] = None
+    status: HResult = 0
+
+
+_ANY = Parameters(OrpcRequest), Parameters(OrpcResponse)
+_OPENED = {RECEIVE_CURRENT: (Parameters(ReceiveCurrentRequest), Parameters(ReceiveCurrentResponse))}
+# [MS-OAUT] 3.1.4: what IDispatch has, behind the three methods of IUnknown, which no call names.
+_DISPATCH = ("GetTypeInfoCount", "GetTypeInfo", "GetIDsOfNames", "Invoke")
+_FIRST_DISPATCH, _FIRST_OWN = 3, 7
+_BEGIN = ("get_Access", "get_ShareMode", "get_QueueInfo", "get_Handle", "get_IsOpen", "Close")
+_READS = ("Receive", "Peek", "EnableNotification", "Reset", "ReceiveCurrent", "PeekNext", "PeekCurrent")
+_NOT_RENAMED = ("EnableNotification", "Reset")
+_RENAMED = tuple(name if name in _NOT_RENAMED else f"{name}_v1" for name in _READS)
+_REVISION_1 = (*_BEGIN, *_READS)
+_REVISION_2 = (
+    *_BEGIN,
+    *_RENAMED,
+    *(name for name in _READS if name not in _NOT_RENAMED),
+    "get_Properties",
+)
+_REVISION_3 = (
+    *_REVISION_2,
+    "get_Handle2",
+    *(
+        f"{verb}{place}ByLookupId"
+        for verb in ("Receive", "Peek")
+        for place in ("", "Next", "Previous", "First", "Last")
+    ),
+    "Purge",
+    "get_IsOpen2",
+)
+_REVISION_4 = (*_REVISION_3, "ReceiveByLookupIdAllowPeek")
+
+
+def _interface(name: str, uuid: str, own: tuple[str, ...]) -> Interface:
+    methods: dict[int, Method] = {}
+    for opnum, method in enumerate((*_DISPATCH, *own), _FIRST_DISPATCH):
+        place = opnum - _FIRST_OWN + 1
+        spec = (
+            SpecRef("MS-OAUT", f"3.1.4.{opnum - _FIRST_DISPATCH + 1}")
+            if opnum < _FIRST_OWN
+            else SpecRef("MC-MQAC", f"3.11.4.1.{place}")
+        )
+        methods[opnum] = Method(opnum, method, spec, *_OPENED.get(opnum, _ANY))
+    return Interface(name, GUID.parse(uuid), _QUEUE, methods)
+
+
+COM_INTERFACES: Mapping[GUID, Interface] = {
+    interface.uuid: interface
+    for interface in (
+        _interface("IMSMQQueue", "d7d6e076-dccd-11d0-aa4b-0060970debae", _REVISION_1),
+        _interface("IMSMQQueue2", "ef0574e0-06d8-11d3-b100-00e02c074f6b", _REVISION_2),
+        _interface("IMSMQQueue3", "eba96b1b-2168-11d3-898c-00e02c074f6b", _REVISION_3),
+        _interface("IMSMQQueue4", "eba96b20-2168-11d3-898c-00e02c074f6b", _REVISION_4),
+    )
+}
+"""The interfaces of a queue object by their IID, which is the UUID that a bind names."""
+
+OBJECT_INTERFACES: Mapping[GUID, str] = {
+    GUID.parse(uuid): name
+    for name, uuid in {
+        "IUnknown": "00000000-0000-0000-c000-000000000046",
+        "IDispatch": "00020400-0000-0000-c000-000000000046",
+        "IMSMQMessage": "d7d6e074-dccd-11d0-aa4b-0060970debae",
+        "IMSMQMessage2": "d9933be0-a567-11d2-b0f3-00e02c074f6b",
+        "IMSMQMessage3": "eba96b1a-2168-11d3-898c-00e02c074f6b",
+        "IMSMQMessage4": "eba96b23-2168-11d3-898c-00e02c074f6b",
+        "IMSMQQueueInfo": "d7d6e07b-dccd-11d0-aa4b-0060970debae",
+        "IMSMQQueueInfo2": "fd174a80-89cf-11d2-b0f2-00e02c074f6b",
+        "IMSMQQueueInfo3": "eba96b1d-2168-11d3-898c-00e02c074f6b",
+        "IMSMQQueueInfo4": "eba96b21-2168-11d3-898c-00e02c074f6b",
+        "IMSMQTransaction": "d7d6e07f-dccd-11d0-aa4b-0060970debae",
+        "IMSMQTransaction2": "2ce0c5b0-6e67-11d2-b0e6-00e02c074f6b",
+        "IMSMQTransaction3": "eba96b13-2168-11d3-898c-00e02c074f6b",
+    }.items()
+}
+"""Interfaces of the objects that go in and out of a queue object's methods, by IID."""
+
+
+def object_interface_name(iid: GUID) -> str | None:
+    """The name of an interface of those objects, or of a queue object; None for any other."""
+    known = COM_INTERFACES.get(iid)
+    return OBJECT_INTERFACES.get(iid) if known is None else known.name
