@@ -1,7 +1,8 @@
 """Records in, findings out: runs every rule over what it judges.
 
-The rule kept here: findings come in the order of the records they are about, those of sessions, messages and
-the whole story at the end; a rule that sees the same again and again is told so many times and then counted.
+The rule kept here: findings come in the order of the records they are about, those of replies as soon as no
+call can explain them any more, those of sessions, messages and the whole story at the end; a rule that sees
+the same again and again is told so many times and then counted.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Protocol
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
+from msmq_wire.model.replay import Replayer
+from msmq_wire.model.replay_deviation import ReplayDeviation
 from msmq_wire.records.record import Record
 from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.sessions import Follower, MessageLife, Story
@@ -71,6 +74,8 @@ class Judge:
             for type_ in () if rule.codes else rule.types:
                 self._by_type.setdefault(type_, []).append(rule)
         self._of_hops = [rule for rule in self._rules if rule.over == "hop"]
+        self._of_replies = [rule for rule in self._rules if rule.over == "reply"]
+        self._replayer = Replayer() if self._of_replies else None
         self._of_lives = [rule for rule in self._rules if rule.over == "life"]
         self._follower = Follower(messages=messages, leave=self._left)
         self._leave = leave
@@ -105,6 +110,8 @@ class Judge:
         found = [] if before is None else self._judge(before)
         if before is not None and self._auditor is not None:
             self._hop(self._auditor, before, found)
+        if before is not None and self._replayer is not None:
+            self._replies(self._replayer.feed(before), found)
         if self._of_the_gone:
             found += self._of_the_gone
             self._of_the_gone = []
@@ -115,6 +122,10 @@ class Judge:
         found = [] if self._held is None else self._judge(self._held)
         if self._held is not None and self._auditor is not None:
             self._hop(self._auditor, self._held, found)
+        if self._replayer is not None:
+            if self._held is not None:
+                self._replies(self._replayer.feed(self._held), found)
+            self._replies(self._replayer.finish(), found)
         self._held = None
         self.story = self._follower.finish()
         for rule in self._rules:
@@ -153,6 +164,12 @@ class Judge:
         if hop is not None and hop.deviations:
             for rule in self._of_hops:
                 for one in rule.check(hop, self):
+                    self._give(rule, one, found)
+
+    def _replies(self, deviations: Iterable[ReplayDeviation], found: list[Finding]) -> None:
+        for deviation in deviations:
+            for rule in self._of_replies:
+                for one in rule.check(deviation, self):
                     self._give(rule, one, found)
 
     def _retire(self, rule: Rule) -> None:

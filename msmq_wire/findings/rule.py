@@ -18,9 +18,9 @@ from msmq_wire.wire.musts import Anomaly
 
 __all__ = ["Check", "Context", "Over", "Rule", "Seen", "broken", "evidence_of"]
 
-Over = Literal["record", "hop", "session", "life", "story"]
-"""What a check takes: every record or every hop of a message as it comes; every session, every message or
-everything at the end. Hops are there only where there is a topology."""
+Over = Literal["record", "hop", "reply", "session", "life", "story"]
+"""What a check takes: every record, every hop of a message, or every reply of a server that no rule allows,
+as it comes; every session, every message or everything at the end. Hops are there only with a topology."""
 _SHOWN = 64
 
 

@@ -245,8 +245,11 @@ class World:
         """R_CloseQueue."""
         self.call(client, "R_CloseQueue", CloseQueueRequest(pph_context=handle), delay)
 
+    def calls(self) -> list[list[Record]]:
+        """The records of the conversation, as a capture has them."""
+        binds = [[bind(client.number, client.group)] for client in self.clients]
+        return [*binds, *(call for _, call in sorted(self._calls, key=lambda one: one[0]))]
+
     def deviations(self) -> list[ReplayDeviation]:
         """What a replay says of the whole conversation."""
-        binds = [[bind(client.number, client.group)] for client in self.clients]
-        calls = [call for _, call in sorted(self._calls, key=lambda one: one[0])]
-        return deviations(*binds, *calls)
+        return deviations(*self.calls())

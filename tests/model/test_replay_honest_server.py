@@ -1,12 +1,14 @@
-"""A server that keeps all rules is never found to break one, whatever its clients do."""
+"""A server that keeps all rules is never found to break one; one that does not check is found."""
 
 from __future__ import annotations
 
+import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.model.replay_world import Observed, World
+from msmq_wire.records.record import Record
+from tests.model.replay_world import Observed, World, deviations
 
 _ACTIONS = (0, 0x80000000, 0x80000001, 0x40000010, 0x40000011, 0x40000020, 0x40000022, 7)
 _STEP = st.tuples(
@@ -58,6 +60,44 @@ def test_no_conversation_with_an_honest_server_deviates(steps: list[tuple[int, i
         _step(world, world.clients[who], kind, one, other, delay)
     world.wait(10_000)
     assert [(str(one.rule), one.message) for one in world.deviations()] == []
+
+
+_REFUSALS = {
+    ("R_EndReceive", 0xC00E0006),
+    ("R_EndReceive", 0xC00E0007),
+    ("R_CloseCursor", 0xC0000008),
+    ("R_PurgeQueue", 0xC0000022),
+    ("R_StartReceive", 0xC0000008),
+}
+"""Refusals that rest on nothing but what clients did."""
+
+
+def _accepted(refused: list[Record]) -> list[Record]:
+    """The call as a server answers it that does not check."""
+    call = refused[0]
+    response = msgspec.structs.replace(call.packet.response, status=0)
+    packet = msgspec.structs.replace(call.packet, response=response, status=0)
+    return [msgspec.structs.replace(call, packet=packet)]
+
+
+@given(st.lists(_STEP, min_size=5, max_size=40), st.integers(0, 100))
+def test_a_refusal_that_is_turned_into_a_success_is_found(
+    steps: list[tuple[int, int, int, int, int]], which: int
+) -> None:
+    world = World()
+    for who, kind, one, other, delay in steps:
+        _step(world, world.clients[who], kind, one, other, delay)
+    calls = world.calls()
+    refused = [
+        number
+        for number, call in enumerate(calls)
+        if call[0].type == "rpc_call" and (call[0].packet.method, call[0].packet.status) in _REFUSALS
+    ]
+    assume(refused)
+    lie = refused[which % len(refused)]
+    calls[lie] = _accepted(calls[lie])
+    frames = calls[lie][0].frames
+    assert frames in [found.frames for found in deviations(*calls)]
 
 
 @pytest.mark.parametrize("delay", [1, 400])

@@ -1,0 +1,211 @@
+"""``msmq-wire replay``: the replies of queue managers that no rule of their interfaces allows."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import tzinfo
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+import typer
+
+from msmq_wire.cli.commands.findings import Level
+from msmq_wire.cli.options import (
+    CaptureFiles,
+    Color,
+    ColorOption,
+    Filters,
+    LocalTime,
+    Ports,
+    Quiet,
+    Redactions,
+    TimeZone,
+    UtcTime,
+    filter_for,
+    redactor_for,
+    refuse_without_effect,
+    screen_for,
+    zone_for,
+)
+from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.redaction import Redactor
+from msmq_wire.cli.render.deviation_table import DeviationTable
+from msmq_wire.cli.render.safe_text import json_line
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.findings import RULES, SEVERITIES, Severity
+from msmq_wire.findings.rule import Rule
+from msmq_wire.model.replay import Replayer
+from msmq_wire.model.replay_deviation import ReplayDeviation
+from msmq_wire.model.replay_view import deviation_view
+from msmq_wire.records.record import Record
+
+__all__ = ["ReplayFormat", "replay"]
+
+_FOUND = 3
+
+
+class ReplayFormat(StrEnum):
+    """How deviations are printed."""
+
+    TABLE = "table"
+    JSONL = "jsonl"
+
+
+def replay(
+    files: CaptureFiles,
+    format_: Annotated[
+        ReplayFormat, typer.Option("--format", help="How to print them.")
+    ] = ReplayFormat.TABLE,
+    fail_on: Annotated[
+        Level,
+        typer.Option(
+            "--fail-on",
+            metavar="LEVEL",
+            help="End with status 3 if there is one of this severity or above.",
+        ),
+    ] = Level.LOW,
+    filters: Filters = None,
+    ports: Ports = None,
+    nt_passwords: NtPasswords = None,
+    nt_hashes: NtHashes = None,
+    keytabs: Keytabs = None,
+    redact: Redactions = None,
+    utc: UtcTime = False,
+    local: LocalTime = False,
+    timezone: TimeZone = None,
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """Say which replies of a queue manager break the rules of its interfaces.
+
+    Every call of RemoteRead, qm2qm, qmcomm and qmcomm2 is held against the processing rules of its method,
+    with all that is known by then: open handles, cursors, receives that have not ended, messages that were
+    seen, taken or removed. What was before the capture is not known, and what is sealed, lost or missing
+    takes knowledge away: a reply is wrong only if no rule allows it in any case. Each deviation says what was
+    due, what came, and the rule with its section; its severity is that of the rule RPL-... of msmq-wire
+    findings. A filter keeps those whose call matches (see decode --help). With --redact a sentence that may
+    quote what is redacted gives way to the title of its rule.
+
+    Exit status: 0 no deviation; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage;
+    3 a deviation that matches is at or above --fail-on, low by default, whatever else happened.
+
+    Examples:
+
+        msmq-wire replay capture.pcapng
+
+        msmq-wire replay sealed.pcap --keytab server.keytab --format jsonl
+
+        msmq-wire replay *.pcap --fail-on high --filter 'dst ~ 192.0.2.10'
+    """
+    zone = zone_for(utc, local, timezone)
+    if format_ is not ReplayFormat.TABLE and not filters:
+        # With a filter a zone says what its times mean.
+        refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
+    selection = Selection(filter_for(filters, zone))
+    redactor = redactor_for(redact)
+    reading = Reading(
+        files,
+        ports=ports or (),
+        streams=True,
+        quiet=quiet,
+        negotiator=negotiator_for(nt_passwords, nt_hashes, keytabs),
+        anonymous=redactor.hides_hosts,
+    )
+    write = _writer(format_, color, zone, several=len(files) > 1)
+    replayer = _RedactingReplayer(redactor)
+    counts: Counter[Severity] = Counter()
+    matching: set[int] = set()
+    calls = judged = 0
+
+    def take(found: Iterable[ReplayDeviation]) -> None:
+        nonlocal judged
+        for one in found:
+            judged += 1
+            if selection.filter is None or one.record in matching:
+                counts[_rule(one).severity] += 1
+                write(one)
+
+    for record in reading:
+        if record.type == "rpc_call":
+            calls += 1
+            if selection.filter is not None and record in selection:
+                matching.add(record.id)
+        take(replayer.feed(record))
+        if "-" in files:
+            sys.stdout.flush()
+    take(replayer.finish())
+    reading.tell_summary(_told(counts, judged), count_text(calls, "call"))
+    found_bad = any(counts[name] for name in SEVERITIES[fail_on.rank :])
+    raise typer.Exit(_FOUND if found_bad else reading.status)
+
+
+def _rule(one: ReplayDeviation) -> Rule:
+    """The rule of findings about deviations of its kind."""
+    return RULES[f"RPL-{one.kind.upper()}"]
+
+
+def _writer(
+    format_: ReplayFormat, color: Color, zone: tzinfo | None, *, several: bool
+) -> Callable[[ReplayDeviation], None]:
+    if format_ is ReplayFormat.JSONL:
+        return lambda one: print(
+            json_line({"id": _rule(one).id, "severity": _rule(one).severity, **deviation_view(one)})
+        )
+    table = DeviationTable(screen_for(color), zone, several=several)
+    return lambda one: table.add(one, _rule(one).severity)
+
+
+def _told(counts: Counter[Severity], judged: int) -> str:
+    """How many deviations there are, by severity, and how many did not match."""
+    parts = [f"{counts[name]} {name}" for name in reversed(SEVERITIES) if counts[name]]
+    found = counts.total()
+    text = count_text(found, "deviation") if found else "no deviations"
+    text += f": {', '.join(parts)}" if parts else ""
+    return text if found == judged else f"{text}; {found} of {count_text(judged, 'deviation')} match"
+
+
+class _RedactingReplayer:
+    """A `Replayer` whose deviations are redacted as ``redactor`` redacts records.
+
+    The captured records are judged. What is printed comes from a second one, which sees redacted records
+    only; where that one does not come to the same, the title of the rule stands for the sentence.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._replayer = Replayer()
+        self._teller = Replayer() if redactor.what else None
+
+    def feed(self, record: Record) -> list[ReplayDeviation]:
+        """Judge a record as it was captured."""
+        found = self._replayer.feed(record)
+        if self._teller is None:
+            return found
+        return self._told(found, self._teller.feed(self._redactor.record(record)))
+
+    def finish(self) -> list[ReplayDeviation]:
+        """Judge the last replies."""
+        found = self._replayer.finish()
+        return found if self._teller is None else self._told(found, self._teller.finish())
+
+    def _told(self, found: list[ReplayDeviation], tellable: list[ReplayDeviation]) -> list[ReplayDeviation]:
+        told = {(one.record, one.rule): one for one in tellable}
+        return [told.get((one.record, one.rule)) or self._silenced(one) for one in found]
+
+    def _silenced(self, one: ReplayDeviation) -> ReplayDeviation:
+        ends = self._redactor.record(Record(id=0, type="", capture=one.capture, src=one.src, dst=one.dst))
+        return msgspec.structs.replace(
+            one,
+            capture=ends.capture,
+            src=ends.src or "",
+            dst=ends.dst or "",
+            server=(ends.dst or "").rpartition(":")[0].strip("[]"),
+            queue=None,
+            message=_rule(one).title,
+            expected="",
+            came="",
+        )

@@ -1,0 +1,102 @@
+"""Deviations of replies as text: one line each in a pipe, a short block each on a terminal.
+
+The rule kept here: on a terminal sentences are folded, in a pipe every deviation is one line. What the rule
+asks for stands before what was answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, tzinfo
+
+from rich.cells import cell_len
+
+from msmq_wire.cli.render.finding_table import SEVERITY_STYLES, frames_text
+from msmq_wire.cli.render.screen import Screen, Segment, fold
+from msmq_wire.cli.render.values import timestamp_text
+from msmq_wire.findings import SEVERITIES, Severity
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+
+__all__ = ["DeviationTable"]
+
+_GAP = "  "
+_INDENT = 8
+_SEVERITY_WIDTH = max(map(len, SEVERITIES))
+_KIND_WIDTH = max(map(len, ReplayKind))
+_WHOLE_SECONDS = 19
+
+
+class DeviationTable:
+    """Prints deviations. Zone None is local time.
+
+    With ``several`` captures the name of each stands above its deviations, in a pipe before the frames.
+    """
+
+    def __init__(self, screen: Screen, zone: tzinfo | None = UTC, *, several: bool = False) -> None:
+        self.screen = screen
+        self._zone = zone
+        self._several = several
+        self._capture: str | None = None
+
+    def add(self, one: ReplayDeviation, severity: Severity) -> None:
+        """Print one deviation."""
+        if self.screen.width is None:
+            self.screen.line(self._line(one, severity))
+            return
+        if self._several and one.capture != self._capture:
+            self._capture = one.capture
+            self.screen.line([(self.screen.safe(one.capture), "title")])
+        for segments in self._block(one, severity, self.screen.width):
+            self.screen.line(segments)
+
+    def _line(self, one: ReplayDeviation, severity: Severity) -> Iterator[Segment]:
+        yield from self._head(one, severity)
+        yield f"{self._time(one)}{_GAP}", ""
+        yield f"{self._ends(one)}{_GAP}", ""
+        place = frames_text(one.frames)
+        if self._several:
+            place = f"{self.screen.safe(one.capture)} {place}"
+        yield f"{place}{_GAP}", "dim"
+        yield f"{one.rule} {one.spec}{_GAP}", "spec"
+        yield "; ".join(self.screen.safe(text) for text in self._sentences(one)), ""
+        if one.queue:
+            yield f"{_GAP}{self.screen.safe(one.queue)}", "dim"
+
+    def _block(self, one: ReplayDeviation, severity: Severity, width: int) -> Iterator[list[Segment]]:
+        head = list(self._head(one, severity))
+        below = []
+        for text, style in ((self._time(one)[:_WHOLE_SECONDS], ""), (self._ends(one), "strong")):
+            if sum(cell_len(shown) for shown, _ in head) + cell_len(text) <= width:
+                head += [(text, style), (_GAP, "")]
+            else:
+                below.append((text, style))
+        yield head
+        for text, style in below:
+            yield from self._folded(text, width, style)
+        for text in self._sentences(one):
+            yield from self._folded(text, width, "")
+        if one.queue:
+            yield from self._folded(f"queue {one.queue}", width, "dim")
+        yield from self._folded(f"{one.rule} {one.spec}, {frames_text(one.frames)} {one.path}", width, "spec")
+
+    def _head(self, one: ReplayDeviation, severity: Severity) -> Iterator[Segment]:
+        yield f"{severity:<{_SEVERITY_WIDTH}}{_GAP}", SEVERITY_STYLES[severity]
+        yield f"{one.kind:<{_KIND_WIDTH}}{_GAP}", "title"
+
+    def _sentences(self, one: ReplayDeviation) -> Iterator[str]:
+        yield one.message
+        if one.expected:
+            yield f"due: {one.expected}; came: {one.came}"
+        if not one.certain:
+            yield "but: likely only, a call that was not captured may explain it"
+
+    def _folded(self, text: str, width: int, style: str) -> Iterator[list[Segment]]:
+        lines = fold(self.screen.safe(text), width - _INDENT)
+        yield from ([(" " * _INDENT, ""), (line, style)] for line in lines)
+
+    def _time(self, one: ReplayDeviation) -> str:
+        return "" if one.time is None else timestamp_text(one.time, self._zone)
+
+    def _ends(self, one: ReplayDeviation) -> str:
+        arrow = self.screen.choose("→", "->")
+        return self.screen.safe(f"{one.src or '?'} {arrow} {one.dst or '?'}")

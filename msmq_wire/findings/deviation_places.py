@@ -1,0 +1,38 @@
+"""What a replay says of replies, for the rules about the behaviour of servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.rule import Context, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+
+__all__ = ["contradicting"]
+
+
+def contradicting(one: ReplayDeviation, kind: ReplayKind, context: Context) -> Iterator[Seen]:
+    """A deviation of a kind, with the call as evidence."""
+    if one.kind is not kind:
+        return
+    caveats = []
+    if not one.certain:
+        caveats.append("a call that was not captured or cannot be read may explain it")
+    if context.lossy(one.stream):
+        caveats.append("bytes of this connection are missing from the capture")
+    yield Seen(
+        message=f"{one.message}: {one.expected} was due ({one.rule})",
+        evidence=(
+            Evidence(
+                capture=one.capture,
+                record=one.record,
+                frames=one.frames,
+                time=one.time,
+                src=one.src,
+                dst=one.dst,
+                path=one.path,
+            ),
+        ),
+        confidence="certain" if one.certain else "likely",
+        caveats=tuple(caveats),
+    )

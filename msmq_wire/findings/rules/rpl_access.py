@@ -1,0 +1,30 @@
+"""RPL-ACCESS: a read is accepted that the handle was not opened for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.ACCESS, context)
+
+
+RULE = Rule(
+    id="RPL-ACCESS",
+    title="A server reads through a handle that was not opened for it",
+    severity="high",
+    spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQQP", "3.1.4.1"), SpecRef("MS-MQMP", "3.1.5.3")),
+    meaning="The handle was opened to peek, to send or to move, and a message was received through it. "
+    "Rights are checked when a queue is opened, so who may only look can take messages away.",
+    action="Treat it as a breach of the queue's permissions: see which messages were received, by which "
+    "account. Do not offer this server to clients that are not trusted.",
+    over="reply",
+    check=_check,
+)

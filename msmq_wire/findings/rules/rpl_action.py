@@ -1,0 +1,35 @@
+"""RPL-ACTION: an action is accepted whose other parameters forbid it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.ACTION, context)
+
+
+RULE = Rule(
+    id="RPL-ACTION",
+    title="A server accepts an action that its other parameters forbid",
+    severity="low",
+    spec=(
+        SpecRef("MS-MQRR", "3.1.4.7"),
+        SpecRef("MS-MQRR", "3.1.4.13"),
+        SpecRef("MS-MQQP", "3.1.4.1"),
+        SpecRef("MS-MQQP", "3.1.4.11"),
+        SpecRef("MS-MQMP", "3.1.5.3"),
+    ),
+    meaning="The server does not check what it is asked. Which message it gives then is in no document, and "
+    "other servers refuse the same call.",
+    action="Correct the client. If it is a tool that tries out what servers accept, ask who runs it.",
+    over="reply",
+    check=_check,
+)

@@ -1,0 +1,30 @@
+"""RPL-CANCEL: a read was cancelled and brought a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.CANCEL, context)
+
+
+RULE = Rule(
+    id="RPL-CANCEL",
+    title="A read that was cancelled brings a message",
+    severity="medium",
+    spec=(SpecRef("MS-MQRR", "3.1.4.8"), SpecRef("MS-MQQP", "3.1.4.6")),
+    meaning="The server said that the read is over, and answered it with a message nevertheless. A client "
+    "that has given up ends no receive: the message stays locked until the server puts it back.",
+    action="See whether an end of the receive follows; if not, the message comes a second time after five "
+    "minutes.",
+    over="reply",
+    check=_check,
+)

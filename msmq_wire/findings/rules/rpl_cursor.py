@@ -1,0 +1,36 @@
+"""RPL-CURSOR: a cursor is accepted that is not the handle's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.CURSOR, context)
+
+
+RULE = Rule(
+    id="RPL-CURSOR",
+    title="A server accepts a cursor that it must refuse",
+    severity="medium",
+    spec=(
+        SpecRef("MS-MQRR", "3.1.4.4"),
+        SpecRef("MS-MQRR", "3.1.4.5"),
+        SpecRef("MS-MQRR", "3.1.4.7"),
+        SpecRef("MS-MQQP", "3.1.4.1"),
+        SpecRef("MS-MQMP", "3.1.5.3"),
+    ),
+    meaning="The cursor is closed, was never made, or belongs to another handle: one client steps through "
+    "the queue with the place of another, and messages are skipped.",
+    action="Look at which messages both readers got.",
+    harmless="A cursor that was made on a connection that was not captured.",
+    over="reply",
+    check=_check,
+)

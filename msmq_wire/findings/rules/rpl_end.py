@@ -1,0 +1,31 @@
+"""RPL-END: the end of a receive is accepted that was not begun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.END, context)
+
+
+RULE = Rule(
+    id="RPL-END",
+    title="A server accepts the end of a receive that it does not know",
+    severity="medium",
+    spec=(SpecRef("MS-MQRR", "3.1.4.9"), SpecRef("MS-MQRR", "3.1.4.15"), SpecRef("MS-MQQP", "3.1.4.2")),
+    meaning="The client is told that its message left the queue, or went back, and the server has no such "
+    "receive: what became of the message is not what the client believes.",
+    action="Look at the receive that the client meant, by its request identifier, and at where its message "
+    "is now.",
+    harmless="A receive on a connection that was not captured.",
+    over="reply",
+    check=_check,
+)

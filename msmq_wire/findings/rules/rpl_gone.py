@@ -1,0 +1,31 @@
+"""RPL-GONE: a message is seen after it was removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.REMOVED, context)
+
+
+RULE = Rule(
+    id="RPL-GONE",
+    title="A message comes back after it was removed",
+    severity="high",
+    spec=(SpecRef("MS-MQRR", "3.1.4.9"), SpecRef("MS-MQRR", "3.1.4.6"), SpecRef("MS-MQQP", "3.1.4.2")),
+    meaning="The client acknowledged the message, or the queue was purged, and the server said so; then the "
+    "same message was read again. What was processed is processed again, what was destroyed is not.",
+    action="Find who read it the second time. Ask whether the server was restored from a backup, or lost its "
+    "log.",
+    harmless="After a purge: a message that was moved to a subqueue before, and back.",
+    over="reply",
+    check=_check,
+)

@@ -1,0 +1,31 @@
+"""RPL-HANDLE: a server accepts a handle that is not one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.HANDLE, context)
+
+
+RULE = Rule(
+    id="RPL-HANDLE",
+    title="A server accepts a handle that it must refuse",
+    severity="medium",
+    spec=(SpecRef("MS-MQRR", "2.2.4"), SpecRef("MS-MQQP", "3.1.4.4"), SpecRef("MS-MQMP", "3.1.4.18")),
+    meaning="The handle is NULL, was closed before, or was given to another client. The server keeps state "
+    "that it should have let go, or does not tell its clients apart: one may use what another has opened.",
+    action="Look at what the client did with the handle afterwards, and which product the server is. Not a "
+    "Windows queue manager: report it to its maker.",
+    harmless="Copies of one connection in a capture, or addresses behind which there are several servers.",
+    over="reply",
+    check=_check,
+)

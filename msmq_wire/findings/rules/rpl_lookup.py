@@ -1,0 +1,29 @@
+"""RPL-LOOKUP: another message than the one asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.LOOKUP, context)
+
+
+RULE = Rule(
+    id="RPL-LOOKUP",
+    title="A server gives another message than the one asked for",
+    severity="medium",
+    spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQRR", "3.1.4.13"), SpecRef("MS-MQQP", "3.1.4.11")),
+    meaning="The client asked for a message by its lookup identifier and got another. It may take a message "
+    "for the one that it looked at before, and remove it.",
+    action="Look at what the client did with the message, above all whether it acknowledged it.",
+    over="reply",
+    check=_check,
+)

@@ -1,0 +1,31 @@
+"""RPL-ORDER: a message was passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.ORDER, context)
+
+
+RULE = Rule(
+    id="RPL-ORDER",
+    title="A server passes over a message that stands before",
+    severity="low",
+    spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQQP", "3.1.4.1"), SpecRef("MS-MQMQ", "2.2.19.1")),
+    meaning="Messages come by priority, and in the order of their arrival. One was there before and after "
+    "this read, should have come first, and did not.",
+    action="Look whether the order matters to the application, and whether the server has two copies of the "
+    "queue.",
+    harmless="Another reader held the message meanwhile and put it back.",
+    over="reply",
+    check=_check,
+)

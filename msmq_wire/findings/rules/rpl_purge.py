@@ -1,0 +1,29 @@
+"""RPL-PURGE: a queue is purged without receive access."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.PURGE, context)
+
+
+RULE = Rule(
+    id="RPL-PURGE",
+    title="A queue is purged through a handle that may not receive",
+    severity="high",
+    spec=(SpecRef("MS-MQRR", "3.1.4.6"), SpecRef("MS-MQQP", "3.1.4.7"), SpecRef("MS-MQMP", "3.1.4.22")),
+    meaning="Only a handle that was opened to receive may purge. The server does not check it: who may only "
+    "peek into a queue can destroy all of its messages.",
+    action="See RPC-PURGE for what was lost. Do not offer this server to clients that are not trusted.",
+    over="reply",
+    check=_check,
+)

@@ -1,0 +1,31 @@
+"""RPL-REQID: a request identifier is accepted twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.REQUEST, context)
+
+
+RULE = Rule(
+    id="RPL-REQID",
+    title="A server accepts a request identifier that is in use",
+    severity="medium",
+    spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQQP", "3.1.4.1")),
+    meaning="Two receives of one handle have the same identifier: the client cannot end or cancel one of "
+    "them alone, and a message can be acknowledged that was never processed.",
+    action="Look at the messages of both receives: was one of them lost or read twice? Then ask why the "
+    "client chose the number again.",
+    harmless="Windows 2000 and XP do not check it in qm2qm.",
+    over="reply",
+    check=_check,
+)

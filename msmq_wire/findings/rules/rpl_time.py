@@ -1,0 +1,30 @@
+"""RPL-TIME: a time-out at the wrong time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.TIME, context)
+
+
+RULE = Rule(
+    id="RPL-TIME",
+    title="A read times out at the wrong time",
+    severity="low",
+    spec=(SpecRef("MS-MQRR", "3.1.2.1"), SpecRef("MS-MQQP", "3.1.2")),
+    meaning="The wait ended more than a second before the time that the client asked for, or ten seconds or "
+    "more after it. Clients poll in vain, or stand still.",
+    action="Compare the clocks and the load of the server; look whether a middlebox answers in its place.",
+    harmless="A server that is overloaded, when it is late.",
+    over="reply",
+    check=_check,
+)

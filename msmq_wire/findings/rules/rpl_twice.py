@@ -1,0 +1,31 @@
+"""RPL-TWICE: a message is handed out twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.TWICE, context)
+
+
+RULE = Rule(
+    id="RPL-TWICE",
+    title="A message is handed out twice",
+    severity="high",
+    spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQRR", "3.1.4.9"), SpecRef("MS-MQQP", "3.1.4.2")),
+    meaning="A message that is being received is locked until its receive ends. It was handed to a second "
+    "reader, though the first did not put it back: it is processed twice.",
+    action="Find both readers by their frames and look whether what they did is harmful when done twice.",
+    harmless="The first receive was undone in a way that was not captured, as by an administrator at the "
+    "server.",
+    over="reply",
+    check=_check,
+)

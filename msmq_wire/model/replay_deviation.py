@@ -1,0 +1,98 @@
+"""What a replay says of a reply: `ReplayDeviation`. Plain frozen values."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from msmq_wire.spec import SpecRef
+
+__all__ = ["ProcessingRule", "ReplayDeviation", "ReplayKind"]
+
+_DOCUMENTS = {"MQRR": "MS-MQRR", "MQQP": "MS-MQQP", "MQMP": "MS-MQMP"}
+
+
+class ReplayKind(StrEnum):
+    """In what a reply contradicts the rules, given what is known."""
+
+    HANDLE = "handle"
+    """A handle that is NULL, closed or another client's was accepted."""
+    REQUEST = "reqid"
+    """A request identifier was accepted while the receive that has it was not ended."""
+    END = "end"
+    """The end of a receive was accepted that was not begun, or had ended before."""
+    ACCESS = "access"
+    """A read was accepted that the handle was not opened for."""
+    ACTION = "action"
+    """An action was accepted whose other parameters forbid it."""
+    SECTIONS = "size"
+    """The sections of a message contradict the limits of the request, or the status."""
+    TWICE = "twice"
+    """A message was handed out again while another receive holds it."""
+    PURGE = "purge"
+    """A queue was purged through a handle that was not opened to receive."""
+    STATUS = "status"
+    """The method cannot give this status, or not in what is known to be so."""
+    CURSOR = "cursor"
+    """A cursor was accepted that is closed, unknown or another handle's."""
+    REMOVED = "gone"
+    """A message was seen after it had been removed."""
+    LOOKUP = "lookup"
+    """Another message came than the one that its lookup identifier asks for."""
+    CANCEL = "cancel"
+    """A cancel was accepted, and the read that it cancelled brought a message."""
+    ORDER = "order"
+    """A message was passed over that stood before the one that came."""
+    TIME = "time"
+    """A time-out came before its time, or long after."""
+
+
+class ProcessingRule(msgspec.Struct, frozen=True):
+    """A row of docs/spec-coverage.md: ``ProcessingRule("MQRR", "3.1.4.7", 27)`` is MQRR-3.1.4.7-27."""
+
+    prefix: str
+    section: str
+    row: int
+
+    def __str__(self) -> str:
+        return f"{self.prefix}-{self.section}-{self.row}"
+
+    @property
+    def spec(self) -> SpecRef:
+        """The section that it was read from."""
+        return SpecRef(_DOCUMENTS[self.prefix], self.section)
+
+
+class ReplayDeviation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One reply that no rule allows.
+
+    ``record``, ``frames``, ``time``, ``src``, ``dst`` and ``stream`` are those of the call's record;
+    ``path`` is the member of it that contradicts. ``server`` is the address of the server without a port.
+    ``message`` says what is wrong, ``expected`` what the rule asks for and ``came`` what was answered, in
+    words without a full stop. ``certain`` is False where something that was not captured may explain it.
+    """
+
+    kind: ReplayKind
+    record: int
+    capture: str = ""
+    frames: tuple[int, ...] = ()
+    time: int | None = None
+    src: str = ""
+    dst: str = ""
+    stream: int | None = None
+    path: str = "opnum"
+    server: str = ""
+    interface: str = ""
+    method: str = ""
+    queue: str | None = None
+    message: str
+    expected: str
+    came: str
+    rule: ProcessingRule
+    certain: bool = True
+
+    @property
+    def spec(self) -> SpecRef:
+        """The section of the rule."""
+        return self.rule.spec

@@ -1,0 +1,124 @@
+"""``msmq-wire replay``: which replies are told, how, what is left out, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Outcome
+
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_TWICE = _FIXTURES / "findings" / "RPL-TWICE" / "hit_locked.pcap"
+_ORDER = _FIXTURES / "findings" / "RPL-ORDER" / "hit_priority.pcap"
+_HONEST = _FIXTURES / "findings" / "RPL-TWICE" / "miss_put_back.pcap"
+_DEMO = _FIXTURES / "captures" / "demo.pcap"
+
+Run = Callable[..., Outcome]
+
+
+def _rows(outcome: Outcome) -> list[Any]:
+    return [json.loads(line) for line in outcome.out.splitlines()]
+
+
+def test_a_deviation_is_one_line_in_a_pipe_with_the_rule_what_was_due_and_what_came(run: Run) -> None:
+    outcome = run("replay", _TWICE)
+    assert outcome.status == 3
+    (line,) = outcome.out.splitlines()
+    assert [part.strip() for part in line.split("  ") if part] == [
+        "high",
+        "twice",
+        "2026-11-20 09:14:07.525000Z",
+        "192.0.2.21:50113 → 192.0.2.10:2103",
+        "frames 10, 11",
+        "MQRR-3.1.4.7-89 [MS-MQRR] 3.1.4.7",
+        "R_StartReceive brings message a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4097, though R_StartReceive "
+        "(frame 9) has it and did not put it back; due: another message, or none; came: the same message",
+        "DIRECT=OS:msg01\\private$\\orders",
+    ]
+    assert outcome.err.strip().endswith("1 deviation: 1 high; 5 calls")
+
+
+def test_a_deviation_is_a_block_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    outcome = run("replay", _ORDER, _TWICE, "--color", "always")
+    lines = outcome.out.splitlines()
+    assert len(lines) > 10
+    assert any("but: likely only" in line for line in lines)
+    assert sum("hit_locked.pcap" in line for line in lines) == 1
+
+
+def test_a_row_says_all_of_it(run: Run) -> None:
+    (row,) = _rows(run("replay", _TWICE, "--format", "jsonl"))
+    assert {name: row[name] for name in ("id", "severity", "kind", "certain", "server", "method")} == {
+        "id": "RPL-TWICE",
+        "severity": "high",
+        "kind": "twice",
+        "certain": True,
+        "server": "192.0.2.10",
+        "method": "R_StartReceive",
+    }
+    assert (row["rule"], row["spec"]) == ("MQRR-3.1.4.7-89", "[MS-MQRR] 3.1.4.7")
+    assert (row["frames"], row["time"]) == ([10, 11], "2026-11-20T09:14:07.525000000Z")
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ((_HONEST,), 0),
+        ((_DEMO,), 0),
+        ((_ORDER,), 3),
+        ((_ORDER, "--fail-on", "medium"), 0),
+        ((_TWICE, "--fail-on", "high"), 3),
+        ((_TWICE, "--filter", "opnum == 2"), 0),
+        ((_TWICE, "--filter", "opnum == 7"), 3),
+        (("absent.pcap",), 1),
+        ((_TWICE, "--fail-on", "worst"), 2),
+        ((_TWICE, "--format", "jsonl", "--local"), 2),
+    ],
+)
+def test_the_status_tells_how_it_ended(run: Run, words: tuple[object, ...], status: int) -> None:
+    assert run("replay", *words).status == status
+
+
+def test_an_honest_capture_prints_nothing_but_its_summary(run: Run) -> None:
+    outcome = run("replay", _HONEST)
+    assert outcome.out == ""
+    assert outcome.err.strip().endswith("no deviations; 6 calls")
+    assert run("replay", _HONEST, "--quiet").err == ""
+
+
+def test_a_filter_tells_how_many_it_hides(run: Run) -> None:
+    outcome = run("replay", _TWICE, "--filter", "opnum == 2")
+    assert outcome.err.strip().endswith("no deviations; 0 of 1 deviation match; 5 calls")
+
+
+def test_standard_input_is_a_capture(run: Run) -> None:
+    outcome = run("replay", "-", "--format", "jsonl", stdin=_TWICE.read_bytes())
+    assert [row["id"] for row in _rows(outcome)] == ["RPL-TWICE"]
+
+
+@pytest.mark.parametrize("what", ["hosts", "bodies", "labels"])
+def test_redaction_finds_the_same_and_names_no_host(run: Run, what: str) -> None:
+    for path in (_TWICE, _ORDER):
+        plain = _rows(run("replay", path, "--format", "jsonl"))
+        outcome = run("replay", path, "--format", "jsonl", "--redact", what)
+        assert [(row["id"], row["record"]) for row in _rows(outcome)] == [
+            (row["id"], row["record"]) for row in plain
+        ]
+        if what == "hosts":
+            for host in ("192.0.2.", "msg01", "a1d30c5b"):
+                assert host not in outcome.out + outcome.err
+
+
+def test_findings_ask_the_same_rules(run: Run) -> None:
+    (row,) = _rows(run("findings", _TWICE, "--format", "jsonl", "--rule", "RPL-TWICE"))
+    assert row["message"].endswith("another message, or none was due (MQRR-3.1.4.7-89)")
+    assert row["confidence"] == "certain"
+    assert row["evidence"][0]["frames"] == [10, 11]
+    (row,) = _rows(run("findings", _ORDER, "--format", "jsonl", "--rule", "RPL-ORDER"))
+    assert (row["confidence"], len(row["caveats"])) == ("likely", 1)
