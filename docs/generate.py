@@ -19,6 +19,7 @@ from docs.generators import (
     arrow_tables,
     call_constants,
     calls,
+    com,
     commands,
     coverage,
     engines,
@@ -26,6 +27,7 @@ from docs.generators import (
     findings,
     schemas,
     spark_tables,
+    spec_coverage,
     srmp,
     structures,
 )
@@ -54,6 +56,12 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "rpc.md", "Remote read and other calls", {"interfaces": calls.interfaces_block()})
     blocks = {"methods": calls.methods_block(), "structures": calls.structures_block()}
     fill(DOCS / "rpc-methods.md", "Methods of calls", blocks)
+    blocks = {
+        "interfaces": com.interfaces_block(),
+        "methods": com.methods_block(),
+        "objects": com.objects_block(),
+    }
+    fill(DOCS / "com.md", "Queue objects: calls over COM", blocks)
     fill(DOCS / "srmp.md", "SRMP: messages over HTTP", {"elements": srmp.elements_block()})
     fill(DOCS / "anomalies.md", "Anomaly codes", {"anomalies": anomalies.block()})
     fill(DOCS / "findings.md", "Findings", {"index": findings.index()})
@@ -62,6 +70,7 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block()})
     fill(DOCS / "arrow.md", "Columns and Arrow tables", {"tables": arrow_tables.block()})
     fill(DOCS / "engines.md", "Engines", engines.blocks())
+    fill(DOCS / "spec-coverage.md", "Coverage of the rules", spec_coverage.blocks())
     fill(DOCS / "command-line.md", "Command line", commands.blocks())
     fill(DOCS / "spark.md", "Spark", {"options": spark_tables.options_block()})
     fill(DOCS / "spark-tables.md", "Tables on Spark", {"tables": spark_tables.tables_block()})

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import msmq_wire
 from docs.generators.markers import table
 
 __all__ = ["PARTS", "blocks", "read_parts", "rules_with_tests", "rules_without_tests"]
 
-_ROOT = Path(__file__).resolve().parents[2]
+# A copy of the documentation has no tests beside it.
+_ROOT = Path(msmq_wire.__file__).resolve().parents[1]
 _TESTS = _ROOT / "tests" / "model"
 _PAGES = _ROOT / "docs" / "spec-coverage"
 
