@@ -53,7 +53,12 @@ from msmq_wire.rpc.interfaces.qmcomm2 import (
 )
 from msmq_wire.rpc.interfaces.qmcomm_queues import CreateRemoteCursorRequest
 from msmq_wire.rpc.transfer_properties import MessageProperties
-from msmq_wire.rpc.types.cac_transfer_buffer import CACCreateRemoteCursor, CACTransferBufferV2
+from msmq_wire.rpc.types.cac_transfer_buffer import (
+    CACCreateRemoteCursor,
+    CACTransferBufferV1,
+    CACTransferBufferV2,
+    TransferSend,
+)
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 
 __all__ = ["Qmcomm2Server"]
@@ -351,7 +356,9 @@ class Qmcomm2Server(Server):
             else:
                 answer(Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE)
 
-        request = CreateRemoteCursorRequest(h_queue=proxy.remote_context)
+        # The buffer means nothing, but has to be there.
+        empty = CACTransferBufferV1(arm=TransferSend())
+        request = CreateRemoteCursorRequest(ptb1=empty, h_queue=proxy.remote_context)
         proxy.remote_binding_handle("R_QMCreateRemoteCursor", request, made)
 
 
