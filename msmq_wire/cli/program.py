@@ -12,8 +12,10 @@ from msmq_wire.cli.commands.diagnose import diagnose
 from msmq_wire.cli.commands.explain import explain
 from msmq_wire.cli.commands.export import export
 from msmq_wire.cli.commands.findings import findings
+from msmq_wire.cli.commands.lab import lab_commands
 from msmq_wire.cli.commands.messages import messages
 from msmq_wire.cli.commands.packet import packet
+from msmq_wire.cli.commands.replay import replay
 from msmq_wire.cli.commands.report import report
 from msmq_wire.cli.commands.route import route
 from msmq_wire.cli.commands.route_audit import route_audit
@@ -46,12 +48,14 @@ def build() -> typer.Typer:
         explain,
         report,
         export,
+        replay,
         route,
         route_audit,
         wireshark,
     ):
         app.command(command.__name__.replace("_", "-"))(command)
     app.add_typer(spark_commands())
+    app.add_typer(lab_commands())
     return app
 
 

@@ -214,8 +214,9 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     commands = [command for command in _commands(page) if command.startswith("msmq-wire ")]
     assert commands
-    # Those are run where there is a session: tests/spark/test_commands.py.
-    commands = [command for command in commands if not command.startswith("msmq-wire spark ")]
+    # Those are run where there is a session, tests/spark/test_commands.py, and a lab, tests/cli/test_lab.py.
+    elsewhere = ("msmq-wire spark ", "msmq-wire lab ")
+    commands = [command for command in commands if not command.startswith(elsewhere)]
     for command in commands:
         words = shlex.split(command)
         end = next((at for at, word in enumerate(words) if word in ("|", ">")), None)

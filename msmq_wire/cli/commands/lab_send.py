@@ -1,0 +1,248 @@
+"""``msmq-wire lab send``: messages with the binary protocol or SRMP, until they are known to have arrived."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from msmq_wire.cli.lab_options import (
+    Capture,
+    Fault,
+    QueueName,
+    Seed,
+    address_of,
+    capture_to,
+    faults_of,
+    format_name_of,
+    new_identifier,
+    new_randomness,
+    run_lab,
+)
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.reporting import complain
+from msmq_wire.engines.building import build_message
+from msmq_wire.errors import EncodeError, MsmqWireError
+from msmq_wire.lab.binary_client import BinaryClient, ping, window_for
+from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.lab.faults import FaultPlan
+from msmq_wire.lab.http_client import HttpClient
+from msmq_wire.lab.log import LabLog
+from msmq_wire.model.elements import QueueManager
+from msmq_wire.model.timers import Timers
+from msmq_wire.srmp.building import build_srmp
+from msmq_wire.wire.headers.transaction_header import TransactionHeader
+from msmq_wire.wire.packets.user_message import UserMessage
+
+__all__ = ["Delivery", "send"]
+
+_BINARY_PORT, _HTTP_PORT = 1801, 8080
+_BAD_OUTCOMES = ("refused", "expired")
+
+
+class Delivery(StrEnum):
+    """How sure it is that a message arrives."""
+
+    EXPRESS = "express"
+    RECOVERABLE = "recoverable"
+    TRANSACTIONAL = "transactional"
+
+
+def send(
+    server: Annotated[
+        str, typer.Argument(metavar="HOST:PORT", help="Where lab serve listens.", show_default=False)
+    ],
+    queue: QueueName,
+    body: Annotated[str, typer.Option("--body", metavar="TEXT", help="Text of the message.")] = "",
+    body_file: Annotated[
+        str | None,
+        typer.Option("--body-file", metavar="FILE", help="Bytes of the message.", show_default=False),
+    ] = None,
+    label: Annotated[str, typer.Option("--label", metavar="TEXT", help="Label of the message.")] = "",
+    delivery: Annotated[
+        Delivery, typer.Option("--delivery", help="How sure it is that it arrives.")
+    ] = Delivery.EXPRESS,
+    priority: Annotated[
+        int, typer.Option("--priority", metavar="N", min=0, max=7, help="Of the message.")
+    ] = 3,
+    count: Annotated[
+        int, typer.Option("--count", metavar="N", min=1, max=10_000_000, help="Send it so often.")
+    ] = 1,
+    http: Annotated[bool, typer.Option("--http", help="Post it as SRMP over HTTP.")] = False,
+    ping_port: Annotated[
+        int | None,
+        typer.Option(
+            "--ping-port",
+            metavar="N",
+            min=1,
+            max=65_535,
+            help="Ask this UDP port first whether a session would be accepted.",
+            show_default=False,
+        ),
+    ] = None,
+    patience: Annotated[
+        float,
+        typer.Option(
+            "--patience",
+            metavar="SECONDS",
+            min=0.1,
+            max=86_400,
+            help="Give up when nothing is heard for so long.",
+        ),
+    ] = 60.0,
+    capture: Capture = None,
+    fault: Fault = None,
+    seed: Seed = 0,
+) -> None:
+    """Send messages to a queue, and wait until all of them are acknowledged.
+
+    A message that is not acknowledged is sent again over another connection, whatever goes wrong; the
+    receiver takes it once. With --count the label of each ends with its number. PORT is 1801 by default, 8080
+    with --http. What a session acknowledges has arrived at the queue manager: that it has no such queue is
+    told of transactional and SRMP messages only.
+
+    Exit status: 0 all arrived; 1 some did not, or there is no server; 2 bad usage.
+
+    Examples:
+
+        msmq-wire lab send 127.0.0.1:1801 'private$\\orders' --body 'Order 4711' --label order
+
+        msmq-wire lab send :1801 'private$\\orders_tx' --delivery transactional --count 1000 --fault drop=0.01
+    """
+    if http and (delivery is Delivery.TRANSACTIONAL or fault is not None or ping_port is not None):
+        raise typer.BadParameter("not with transactional messages, faults or pings", param_hint="--http")
+    host, port = address_of(server, _HTTP_PORT if http else _BINARY_PORT)
+    content: bytes | str = body
+    if body_file is not None:
+        if body:
+            raise typer.BadParameter("not with --body", param_hint="--body-file")
+        try:
+            with open(body_file, "rb") as file:
+                content = file.read()
+        except OSError as error:
+            raise typer.BadParameter(f"{body_file}: {error.strerror}", param_hint="--body-file") from None
+    faults = faults_of(fault)
+    try:
+        with capture_to(capture) as writer:
+            if http:
+                posts = _posts(host, port, queue, content, label, delivery, priority, count)
+                run_lab(_post(host, port, posts, writer, patience))
+                return
+            packets = _packets(format_name_of(queue, host), content, label, delivery, priority, count)
+            run_lab(_send(host, port, packets, writer, faults, seed, ping_port, patience, count))
+    except (EncodeError, MsmqWireError) as error:
+        complain(str(error))
+        raise typer.Exit(1) from None
+
+
+def _labels(label: str, count: int) -> Iterator[str]:
+    for number in range(1, count + 1):
+        yield label if count == 1 else f"{label} {number}".strip()
+
+
+def _packets(
+    queue: str, body: bytes | str, label: str, delivery: Delivery, priority: int, count: int
+) -> Iterator[UserMessage]:
+    transaction = None
+    if delivery is Delivery.TRANSACTIONAL:
+        transaction = TransactionHeader().with_bits(fm=1, lm=1)
+    for one in _labels(label, count):
+        yield build_message(
+            queue,
+            body,
+            label=one,
+            delivery="express" if delivery is Delivery.EXPRESS else "recoverable",
+            priority=priority,
+            transaction=transaction,
+        )
+
+
+async def _send(
+    host: str,
+    port: int,
+    packets: Iterator[UserMessage],
+    capture: CaptureWriter | None,
+    faults: FaultPlan | None,
+    seed: int,
+    ping_port: int | None,
+    patience: float,
+    count: int,
+) -> None:
+    manager = QueueManager(
+        identifier=new_identifier(),
+        computer_name="client",
+        timers=Timers(),
+        time_offset=int(time.time()),
+        randomness=new_randomness(),
+    )
+    if ping_port is not None and not await ping(manager, host, ping_port, capture=capture):
+        raise MsmqWireError(f"{host} does not answer on UDP port {ping_port} that it accepts sessions")
+    begun = time.monotonic()
+    async with BinaryClient(
+        manager,
+        host,
+        port,
+        capture=capture,
+        faults=faults,
+        seed=seed,
+        log=LabLog(lambda: 0),
+        ping_sent=ping_port is not None,
+        window_size=window_for(count),
+    ) as client:
+        outcomes = await client.send(packets, patience=patience)
+    told = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
+    print(
+        f"{count_text(count, 'message')}: {told}; {count_text(client.reached, 'connection')}, "
+        f"{time.monotonic() - begun:.1f} s"
+    )
+    if any(outcomes[outcome] for outcome in _BAD_OUTCOMES):  # type: ignore[index]  # names of outcomes
+        raise typer.Exit(1)
+
+
+def _posts(
+    host: str,
+    port: int,
+    queue: str,
+    body: bytes | str,
+    label: str,
+    delivery: Delivery,
+    priority: int,
+    count: int,
+) -> Iterator[bytes]:
+    if "=" in queue:
+        raise typer.BadParameter("with --http a name as private$\\orders is needed", param_hint="QUEUE")
+    where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    url = f"http://{where}/msmq/{queue.replace(chr(92), '/')}"
+    options: dict[str, Any] = {"priority": priority, "durable": delivery is Delivery.RECOVERABLE}
+    source = UUID(bytes=bytes(new_identifier()))
+    content = body if isinstance(body, bytes) else body.encode()
+    for number, one in enumerate(_labels(label, count), 1):
+        yield build_srmp(
+            url,
+            content,
+            source_qm_guid=source,
+            message_number=number,
+            sent_at=int(time.time()),
+            label=one,
+            **options,
+        )
+
+
+async def _post(
+    host: str, port: int, posts: Iterator[bytes], capture: CaptureWriter | None, patience: float
+) -> None:
+    sent = 0
+    async with HttpClient(host, port, capture=capture, patience=patience) as client:
+        for post in posts:
+            answer = await client.request(post)
+            if answer.status != 200:
+                reason = answer.body.decode("utf-8", "replace") or answer.reason
+                raise MsmqWireError(
+                    f"{count_text(sent, 'message')} accepted, then status {answer.status}: {reason}"
+                )
+            sent += 1
+    print(f"{count_text(sent, 'message')}: accepted")

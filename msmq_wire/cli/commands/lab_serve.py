@@ -1,0 +1,197 @@
+"""``msmq-wire lab serve``: a small queue manager that runs until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from msmq_wire.cli.lab_options import Capture, Fault, LabFormat, Seed, faults_of, run_lab
+from msmq_wire.cli.render.safe_text import escaped, json_line
+from msmq_wire.cli.render.values import timestamp_text
+from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.lab.log import LabEvent
+from msmq_wire.lab.server import LabServer, LabServices, LabSettings, raise_file_limit
+
+__all__ = ["serve"]
+
+_NOT_FOR_PRODUCTION = (
+    "this is a lab, not a production queue manager: messages are in memory only, nobody is authenticated"
+)
+
+
+def _port(option: str, what: str) -> Any:
+    return typer.Option(option, metavar="N", min=0, max=65_535, help=f"{what}; 0 is any that is free.")
+
+
+def serve(
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, _port("--port", "TCP port of the binary protocol")] = 1801,
+    ping_port: Annotated[int, _port("--ping-port", "UDP port of pings")] = 3527,
+    rpc_port: Annotated[
+        int, _port("--rpc-port", "TCP port of RemoteRead, qm2qm, qmcomm and qmcomm2 over DCE/RPC")
+    ] = 2103,
+    http_port: Annotated[int, _port("--http-port", "TCP port of SRMP over HTTP")] = 8080,
+    queues: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--queue",
+            metavar="NAME",
+            help="A queue, named as private$\\orders. May be repeated.",
+            show_default="private$\\orders",
+        ),
+    ] = None,
+    transactional: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--transactional-queue",
+            metavar="NAME",
+            help="A queue for transactional messages. May be repeated.",
+            show_default="private$\\orders_tx",
+        ),
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--computer-name", metavar="NAME", help="Its name, as in DIRECT=OS:NAME.")
+    ] = "lab",
+    capture: Capture = None,
+    fault: Fault = None,
+    seed: Seed = 0,
+    seconds: Annotated[
+        int | None,
+        typer.Option(
+            "--time",
+            metavar="SECONDS",
+            min=0,
+            max=0xFFFF_FFFF,
+            help="Seconds since 1970 at the start, in place of the clock of this computer.",
+            show_default=False,
+        ),
+    ] = None,
+    format_: Annotated[
+        LabFormat, typer.Option("--format", help="How services and events are printed.")
+    ] = LabFormat.TEXT,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the services only.")] = False,
+) -> None:
+    """Serve queues with the binary protocol, remote read over DCE/RPC and SRMP, until Ctrl+C or SIGTERM.
+
+    This is a lab: it makes captures, tests clients and is fuzzed. It is not a production queue manager.
+    Messages are in memory and gone in the end, nobody is authenticated, nothing is encrypted, and nothing is
+    sent to other computers. It listens on loopback only, unless --host says otherwise.
+
+    First come the addresses, a line for each service, then what happens, a line for each event: sessions,
+    messages that come and go, calls, posts, pings. GET /queues on the HTTP port lists the queues.
+
+    Exit status: 0 it was told to stop; 1 a port cannot be served or the capture cannot be written; 2 bad
+    usage.
+
+    Examples:
+
+        msmq-wire lab serve --capture lab.pcap
+
+        msmq-wire lab serve --queue 'private$\\bills' --fault drop=0.01,delay=20ms --seed 7
+    """
+    settings = LabSettings(
+        host=host,
+        port=port,
+        ping_port=ping_port,
+        rpc_port=rpc_port,
+        http_port=http_port,
+        queues=tuple(queues or (LabSettings().queues if not transactional else ())),
+        transactional_queues=tuple(
+            transactional or (LabSettings().transactional_queues if not queues else ())
+        ),
+        computer_name=name,
+        time=seconds,
+        faults=faults_of(fault),
+        seed=seed,
+    )
+    tell(_NOT_FOR_PRODUCTION)
+    if not _is_loopback(host):
+        complain(f"WARNING: {host} is not loopback: whoever reaches it can read, send and remove messages")
+    raise_file_limit()
+    run_lab(_serve(settings, capture, _Printer(format_, quiet=quiet)))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class _Printer:
+    """Prints lines as long as somebody reads them; the lab goes on without."""
+
+    def __init__(self, format_: LabFormat, *, quiet: bool) -> None:
+        self.event: Callable[[LabEvent], None] | None = None if quiet else self._event
+        self._format = format_
+        self._broken = False
+
+    def services(self, services: LabServices) -> None:
+        """Print where the services are."""
+        for service in services.__struct_fields__:
+            host, port = getattr(services, service)
+            address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            if self._format is LabFormat.JSONL:
+                self._print(json_line({"service": service, "address": address}))
+            else:
+                self._print(f"{service:6} {address}")
+
+    def _event(self, event: LabEvent) -> None:
+        moment = timestamp_text(event.time)
+        if self._format is LabFormat.JSONL:
+            self._print(json_line({"time": moment, "event": event.event, **event.fields}))
+        else:
+            details = " ".join(f"{name}={escaped(str(value))}" for name, value in event.fields.items())
+            self._print(f"{moment} {event.event} {details}")
+
+    def _print(self, line: str) -> None:
+        if self._broken:
+            return
+        try:
+            print(line, flush=True)
+        except OSError:
+            self._broken = True
+
+
+async def _serve(settings: LabSettings, path: str | None, printer: _Printer) -> None:
+    capture = None if path is None else CaptureWriter(path, clock=_clock(settings.time))
+    try:
+        stop = asyncio.Event()
+        with _stopped_by_signals(stop):
+            async with LabServer(settings, capture=capture, write=printer.event) as server:
+                printer.services(await server.start())
+                await stop.wait()
+    finally:
+        if capture is not None:
+            capture.close()
+
+
+def _clock(seconds: int | None) -> Callable[[], int]:
+    if seconds is None:
+        return time.time_ns
+    begin = seconds * 1_000_000_000 - time.monotonic_ns()
+    return lambda: begin + time.monotonic_ns()
+
+
+@contextmanager
+def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
+    """Let SIGINT and SIGTERM set ``stop``; the handlers from before are back in the end."""
+    loop = asyncio.get_running_loop()
+
+    def told(number: int, frame: object) -> None:
+        loop.call_soon_threadsafe(stop.set)
+
+    before = {number: signal.signal(number, told) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

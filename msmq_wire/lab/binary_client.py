@@ -1,0 +1,216 @@
+"""Sends messages with the binary protocol, until all of them are known to have arrived."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Self, cast
+
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections, BinaryLimits
+from msmq_wire.lab.capture_file import CaptureWriter, endpoint
+from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.faults import FaultPlan
+from msmq_wire.lab.log import LabLog
+from msmq_wire.model.binary_protocol import BinaryProtocol, BinarySettings
+from msmq_wire.model.elements import QueueManager
+from msmq_wire.model.outgoing import Outcome, OutgoingMessage, OutgoingQueue
+from msmq_wire.model.pings import Pinger
+from msmq_wire.wire.packets.user_message import UserMessage
+
+__all__ = ["BinaryClient", "ping", "window_for"]
+
+_HALF_WINDOW = 32
+_MOST_KEPT = 2000
+"""Messages that wait to be acknowledged before more are taken."""
+_RETRY = 200
+"""Milliseconds until a connection is tried again."""
+
+
+def window_for(count: int) -> int:
+    """A window whose half divides a number of messages, so that the last ones are acknowledged at once.
+
+    A server acknowledges half a window, and what is less than that after up to 10 seconds only.
+    [MS-MQQB] 3.1.2.5
+    """
+    half = next(number for number in range(_HALF_WINDOW, 0, -1) if count % number == 0)
+    return 2 * half
+
+
+class BinaryClient:
+    """Sends from a queue manager to the one at an address; use it as a context.
+
+    ``faults`` with ``seed`` meet what it sends, connection by connection. ``reached`` counts connections.
+    ``window_size`` is proposed to the server; see `window_for`.
+    """
+
+    def __init__(
+        self,
+        manager: QueueManager,
+        host: str,
+        port: int,
+        *,
+        capture: CaptureWriter | None = None,
+        faults: FaultPlan | None = None,
+        seed: int = 0,
+        log: LabLog,
+        ping_sent: bool = False,
+        message_id_ordinal: int = 0,
+        window_size: int = 64,
+    ) -> None:
+        self.outcomes: Counter[Outcome] = Counter()
+        self.reached = 0
+        self._server = host, port
+        self._clock = LoopClock(manager.timers)
+        self._protocol = BinaryProtocol(
+            manager,
+            BinarySettings(retry_interval=_RETRY, window_size=window_size),
+            message_id_ordinal=message_id_ordinal,
+        )
+        self._connections = BinaryConnections(
+            self._protocol,
+            self._clock,
+            limits=BinaryLimits(connections=4),
+            capture=capture,
+            faults=faults,
+            seed=seed,
+            log=log,
+        )
+        self._ping_sent = ping_sent
+        self._queue = self._protocol.outgoing_queue(
+            remote_address=host, connect=self._connect, settled=self._settled
+        )
+        self._dialing: set[asyncio.Task[None]] = set()
+        self._failure: OSError | None = None
+        self._news = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def send(self, messages: Iterable[UserMessage], *, patience: float = 60.0) -> Counter[Outcome]:
+        """Send messages and wait for all; return how many came to which outcome.
+
+        Raises `MsmqWireError` where nothing was heard of them for ``patience`` seconds, with the reason, and
+        `EncodeError` for a packet that contradicts itself.
+        """
+        for message in messages:
+            while len(self._queue) >= _MOST_KEPT:
+                await self._wait(patience)
+            with self._clock.event():
+                if self._queue.send(message) is None:
+                    raise MsmqWireError("the message is larger than all that may wait")
+            if not len(self._queue) % 64:
+                await asyncio.sleep(0)
+        while len(self._queue):
+            await self._wait(patience)
+        return self.outcomes
+
+    async def close(self) -> None:
+        """Close the session; what was not acknowledged is given up."""
+        self._queue.clear()
+        await self._connections.close()
+        self._clock.stop()
+        for task in self._dialing:
+            task.cancel()
+        if self._dialing:
+            await asyncio.wait(self._dialing)
+
+    async def _wait(self, patience: float) -> None:
+        self._news.clear()
+        try:
+            await asyncio.wait_for(self._news.wait(), patience)
+        except TimeoutError:
+            name = f"{self._server[0]} port {self._server[1]}"
+            left = f"{len(self._queue)} messages were not acknowledged"
+            if self._failure is not None:
+                reason = self._failure.strerror or str(self._failure)
+                raise MsmqWireError(f"cannot connect to {name}: {reason}; {left}") from None
+            raise MsmqWireError(f"{name} says no more: {left}") from None
+
+    def _connect(self, outgoing: OutgoingQueue) -> None:
+        task = asyncio.get_running_loop().create_task(self._dial(outgoing))
+        self._dialing.add(task)
+        task.add_done_callback(self._dialing.discard)
+
+    async def _dial(self, outgoing: OutgoingQueue) -> None:
+        shared = self._connections
+
+        def connection() -> BinaryConnection:
+            return BinaryConnection(
+                shared,
+                lambda _, changed: self._protocol.initiate(
+                    outgoing, ping_sent=self._ping_sent, changed=changed
+                ),
+                is_client=True,
+            )
+
+        try:
+            await asyncio.get_running_loop().create_connection(connection, *self._server)
+        except OSError as error:
+            self._failure = error
+            with self._clock.event():
+                outgoing.failed()
+        else:
+            self._failure = None
+            self.reached += 1
+
+    def _settled(self, message: OutgoingMessage, outcome: Outcome) -> None:
+        self.outcomes[outcome] += 1
+        self._news.set()
+
+
+async def ping(manager: QueueManager, host: str, port: int, *, capture: CaptureWriter | None = None) -> bool:
+    """Ask a UDP port whether sessions are accepted; False where no answer comes within a second."""
+    clock = LoopClock(manager.timers)
+    pinger = Pinger(manager)
+    answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    try:
+        transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+            lambda: _PingRequests(pinger, clock, capture), remote_addr=(host, port)
+        )
+    except OSError as error:
+        raise MsmqWireError(f"cannot ping {host} port {port}: {error.strerror or error}") from error
+    try:
+        with clock.event():
+            data = pinger.request(answer.set_result)
+        if capture is not None:
+            here, peer = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
+            capture.datagram(endpoint(here), endpoint(peer), data)
+        transport.sendto(data)
+        return await answer
+    finally:
+        clock.stop()
+        transport.close()
+
+
+class _PingRequests(asyncio.DatagramProtocol):
+    """Takes the answer to a ping."""
+
+    def __init__(self, pinger: Pinger, clock: LoopClock, capture: CaptureWriter | None) -> None:
+        self._pinger = pinger
+        self._clock = clock
+        self._capture = capture
+        self._transport: asyncio.DatagramTransport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the socket."""
+        # That of a selector loop is one, without saying so.
+        self._transport = cast(asyncio.DatagramTransport, transport)
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        """Take an answer."""
+        if self._capture is not None:
+            here = endpoint(self._transport.get_extra_info("sockname"))
+            self._capture.datagram(endpoint(addr), here, data)
+        with self._clock.event():
+            self._pinger.feed(data)
+
+    def error_received(self, exc: Exception) -> None:
+        """Nobody is there: no answer comes."""

@@ -1,0 +1,287 @@
+"""A connection of the binary protocol: a session of the model on a TCP connection, on either side.
+
+The rules kept here: bytes go from the socket to the session and from the session to the socket, nothing else
+does. Nothing is taken from a peer that does not read, and who holds most goes when all hold too much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import msgspec
+
+from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, Endpoint, endpoint
+from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender
+from msmq_wire.lab.log import LabLog
+from msmq_wire.model.binary_protocol import BinaryProtocol
+from msmq_wire.model.binary_session import BinarySession
+from msmq_wire.model.session_opening import SessionState
+
+__all__ = ["BinaryConnection", "BinaryConnections", "BinaryLimits"]
+
+_ROUND = 1.0
+
+
+class BinaryLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What peers may take; who wants more loses the connection.
+
+    ``held_bytes`` are those of packets that are not whole and of what is not read, of all ``connections``
+    together; ``stalled_seconds`` how long a peer may not read.
+    """
+
+    connections: int = 1100
+    held_bytes: int = 16 << 20
+    stalled_seconds: float = 60.0
+
+
+class BinaryConnections:
+    """What the connections of one queue manager share. Each change of the model happens inside ``clock``."""
+
+    def __init__(
+        self,
+        protocol: BinaryProtocol,
+        clock: LoopClock,
+        *,
+        limits: BinaryLimits = BinaryLimits(),  # noqa: B008  (a value that does not change)
+        capture: CaptureWriter | None = None,
+        faults: FaultPlan | None = None,
+        seed: int = 0,
+        log: LabLog,
+    ) -> None:
+        self.protocol = protocol
+        self.clock = clock
+        self.limits = limits
+        self.capture = capture
+        self.log = log
+        self.open: dict[BinaryConnection, int] = {}
+        self._faults = faults
+        self._seed = seed
+        self._count = 0
+        self._held = 0
+        self._round: asyncio.TimerHandle | None = None
+
+    def next_faults(self) -> ConnectionFaults | None:
+        """The faults of the next connection."""
+        self._count += 1
+        return None if self._faults is None else self._faults.connection(self._seed, self._count)
+
+    def ping_faults(self) -> ConnectionFaults | None:
+        """The faults of pings."""
+        return None if self._faults is None else self._faults.connection(self._seed, "ping")
+
+    @property
+    def count(self) -> int:
+        """How many connections there were."""
+        return self._count
+
+    def enter(self, connection: BinaryConnection) -> bool:
+        """A connection was made; False where there are too many."""
+        if len(self.open) >= self.limits.connections:
+            return False
+        self.open[connection] = 0
+        if self._round is None:
+            self._look_around()
+        return True
+
+    def leave(self, connection: BinaryConnection) -> None:
+        """It is no more."""
+        self._held -= self.open.pop(connection, 0)
+
+    def weigh(self, connection: BinaryConnection) -> None:
+        """Take note of what a connection holds; where that is too much in all, those that hold most go."""
+        if connection not in self.open:
+            return
+        held = connection.held
+        self._held += held - self.open[connection]
+        self.open[connection] = held
+        if self._held <= self.limits.held_bytes:
+            return
+        # What was sent meanwhile is not held any more.
+        self.open = {one: one.held for one in self.open}
+        self._held = sum(self.open.values())
+        while self._held > self.limits.held_bytes:
+            largest = max(self.open, key=self.open.__getitem__)
+            self._held -= self.open[largest]
+            self.open[largest] = 0
+            largest.drop()
+
+    async def close(self) -> None:
+        """Close all sessions, and wait until the connections are gone; those that stay are broken off."""
+        if self._round is not None:
+            self._round.cancel()
+            self._round = None
+        with self.clock.event():
+            self.protocol.stop()
+        gone = [connection.closed for connection in self.open]
+        if gone:
+            _, slow = await asyncio.wait(gone, timeout=1.0)
+            for connection in list(self.open):
+                if connection.closed in slow:
+                    connection.drop()
+            await asyncio.wait(gone)
+
+    def _look_around(self) -> None:
+        self._round = None
+        now = asyncio.get_running_loop().time()
+        for connection in list(self.open):
+            connection.check(now)
+        if self.open:
+            self._round = asyncio.get_running_loop().call_later(_ROUND, self._look_around)
+
+
+class BinaryConnection(asyncio.Protocol):
+    """One connection; ``begin`` makes its session once it is there. ``closed`` is done when it is gone."""
+
+    def __init__(
+        self,
+        connections: BinaryConnections,
+        begin: Callable[[str, Callable[[BinarySession], None]], BinarySession],
+        *,
+        is_client: bool,
+    ) -> None:
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.session: BinarySession | None = None
+        self.number = 0
+        self._connections = connections
+        self._begin = begin
+        self._is_client = is_client
+        self._captured: CapturedConnection | None = None
+        self._refuse = False
+        self._told = False
+        self._peer_ended = False
+        self._stalled_since: float | None = None
+        self._ending = False
+        self._peer: Endpoint
+        self._transport: asyncio.Transport
+        self._sender: FaultySender
+
+    @property
+    def held(self) -> int:
+        """Bytes of a packet that is not whole, and of what is not sent."""
+        if self.session is None:
+            return 0
+        return self.session.pending_bytes + self._transport.get_write_buffer_size() + self._sender.pending
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin a session, or refuse the connection where there are too many."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        peer, shared = transport.get_extra_info("peername"), self._connections
+        if peer is None or not shared.enter(self):
+            shared.log.say("connection-refused", peer=None if peer is None else peer[0])
+            transport.abort()
+            return
+        self._peer, here = endpoint(peer), endpoint(transport.get_extra_info("sockname"))
+        # A peer that is gone without a word is found out in the end.
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        faults = shared.next_faults()
+        self.number = shared.count
+        self._refuse = not self._is_client and faults is not None and faults.refused()
+        if shared.capture is not None:
+            ends = (here, self._peer) if self._is_client else (self._peer, here)
+            self._captured = shared.capture.connection(*ends)
+        self._sender = FaultySender(transport, faults, self._sent)
+        with shared.clock.event():
+            self.session = self._begin(self._peer[0], self._changed)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The session is over."""
+        if self.session is not None:
+            self._sender.stop()
+            with self._connections.clock.event():
+                self.session.disconnected()
+            # Connection and session know each other; what the session holds goes now, not when that is found.
+            self.session = None
+        self._connections.leave(self)
+        if self._captured is not None:
+            if exc is None:
+                self._captured.finish(from_client=self._peer_ended is not self._is_client)
+            else:
+                self._captured.reset(from_client=not self._is_client)
+        self.closed.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        """Take the next bytes."""
+        if self.session is None:
+            return
+        if self._captured is not None:
+            self._captured.feed(not self._is_client, data)
+        protocol = self._connections.protocol
+        accepting = protocol.accepting
+        with self._connections.clock.event():
+            protocol.accepting = accepting and not self._refuse
+            try:
+                self.session.feed(data)
+            finally:
+                protocol.accepting = accepting
+            self._tell_open(self.session)
+        self._connections.weigh(self)
+
+    def eof_received(self) -> None:
+        """The peer sends no more: the connection ends."""
+        self._peer_ended = True
+
+    def pause_writing(self) -> None:
+        """The peer does not read: take nothing from it."""
+        self._stalled_since = asyncio.get_running_loop().time()
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """It reads again."""
+        self._stalled_since = None
+        if self._transport.is_closing():
+            return
+        self._transport.resume_reading()
+        if self.session is not None:
+            with self._connections.clock.event():
+                self._changed(self.session)
+
+    def drop(self) -> None:
+        """Break the connection off."""
+        self._transport.abort()
+
+    def check(self, now: float) -> None:
+        """Break the connection off if the peer did not read for too long."""
+        stalled = self._stalled_since
+        if stalled is not None and now - stalled > self._connections.limits.stalled_seconds:
+            self.drop()
+
+    def _changed(self, session: BinarySession) -> None:
+        """There is something to send, or the session was closed."""
+        self._tell_open(session)
+        if self._stalled_since is None or session.closed:
+            data = session.take()
+            if data and not self._transport.is_closing():
+                self._sender.send(data)
+        if session.closed and not self._ending:
+            self._ending = True
+            self._connections.log.say(
+                "session-closed",
+                session=self.number,
+                received=session.received.messages,
+                recoverable=session.received.recoverable,
+                sent=session.sent.messages,
+                reason=session.close_reason,
+            )
+            if session.close_reason != "disconnected":
+                self._sender.close()
+                # Whoever does not read what is left has a while for it, and no longer.
+                if self._stalled_since is None and self._transport.get_write_buffer_size():
+                    self._stalled_since = asyncio.get_running_loop().time()
+
+    def _tell_open(self, session: BinarySession) -> None:
+        if session.state is SessionState.OPEN and not self._told:
+            self._told = True
+            self._connections.log.say(
+                "session-open",
+                session=self.number,
+                peer=f"{self._peer[0]}:{self._peer[1]}",
+                queue_manager=str(session.remote_queue_manager),
+            )
+
+    def _sent(self, data: bytes) -> None:
+        if self._captured is not None:
+            self._captured.feed(self._is_client, data)

@@ -1,0 +1,261 @@
+"""SRMP over HTTP: messages that are posted, and a plain list of the queues. [MC-MQSRM] 2.1
+
+The rule kept here: every request is answered once, in its order. 200 says that the message is in its queue,
+500 that it is not; what is no request for this server ends the connection with 400.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+
+from msmq_wire.lab.binary_server import cannot_serve
+from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, Endpoint, endpoint
+from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender
+from msmq_wire.lab.log import LabLog
+from msmq_wire.lab.queue_manager import LabQueueManager
+from msmq_wire.lab.srmp_message import SrmpRefusal, srmp_message
+from msmq_wire.model.message_events import enqueue_message
+from msmq_wire.model.queue_events import queue_key
+from msmq_wire.srmp.http import HttpMessage
+from msmq_wire.srmp.http_framer import HttpFramer
+
+__all__ = ["QUEUES_PATH", "HttpServer", "response"]
+
+QUEUES_PATH = "/queues"
+"""What to GET for the list of queues; no protocol of queue managers that is served here has one."""
+_BACKLOG = 512
+_CONNECTIONS = 200
+_LARGEST = 4 << 20
+_HELD = 12 << 20
+_IDLE = 60.0
+_ROUND = 5.0
+_HISTORY = 10_000
+_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 500: "Internal Server Error"}
+
+
+def response(
+    status: int, content: bytes = b"", content_type: str = "text/plain", *, close: bool = False
+) -> bytes:
+    """An HTTP response."""
+    head = [f"HTTP/1.1 {status} {_REASONS[status]}", f"Content-Length: {len(content)}"]
+    if content:
+        head.append(f"Content-Type: {content_type}")
+    if close:
+        head.append("Connection: close")
+    return "\r\n".join([*head, "", ""]).encode("ascii") + content
+
+
+class HttpServer:
+    """Serves HTTP for a queue manager; `close` it before the loop ends."""
+
+    def __init__(
+        self,
+        manager: LabQueueManager,
+        clock: LoopClock,
+        *,
+        capture: CaptureWriter | None = None,
+        faults: FaultPlan | None = None,
+        seed: int = 0,
+        log: LabLog,
+    ) -> None:
+        self.capture = capture
+        self.log = log
+        self.open: set[_HttpConnection] = set()
+        self._manager = manager
+        self._clock = clock
+        self._faults = faults
+        self._seed = seed
+        self._count = 0
+        self._known: OrderedDict[str, None] = OrderedDict()
+        self._listeners: list[asyncio.Server] = []
+        self._round: asyncio.TimerHandle | None = None
+
+    async def listen(self, host: str = "127.0.0.1", port: int = 0) -> Endpoint:
+        """Serve a port, any free one for 0, and return it; `MsmqWireError` where that is not possible."""
+        loop = asyncio.get_running_loop()
+        try:
+            listener = await loop.create_server(lambda: _HttpConnection(self), host, port, backlog=_BACKLOG)
+        except OSError as error:
+            raise cannot_serve(host, port, error) from error
+        self._listeners.append(listener)
+        self._look_around()
+        return endpoint(listener.sockets[0].getsockname())
+
+    async def close(self) -> None:
+        """Take no more connections, and break off those that are there."""
+        if self._round is not None:
+            self._round.cancel()
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            listener.close()
+        gone = [connection.closed for connection in self.open]
+        for connection in list(self.open):
+            connection.drop()
+        if gone:
+            await asyncio.wait(gone)
+        for listener in listeners:
+            await listener.wait_closed()
+
+    def enter(self, connection: _HttpConnection) -> bool:
+        """A connection was made; False where there are too many."""
+        if len(self.open) >= _CONNECTIONS:
+            return False
+        self.open.add(connection)
+        return True
+
+    def next_faults(self) -> ConnectionFaults | None:
+        """The faults of the next connection."""
+        self._count += 1
+        return None if self._faults is None else self._faults.connection(self._seed, f"http {self._count}")
+
+    def weigh(self) -> None:
+        """Where all hold too much, those that hold most go."""
+        while sum(one.held for one in self.open) > _HELD:
+            max(self.open, key=lambda one: one.held).drop()
+
+    def answer(self, request: HttpMessage, peer: str, *, refuse: bool) -> bytes:
+        """Do what a request asks for; the bytes of the response."""
+        if request.method == "GET" and request.target == QUEUES_PATH:
+            return response(200, self._queues(), "application/json")
+        if request.method != "POST":
+            return response(404)
+        status, said = (500, "refused on request") if refuse else self._take(request)
+        self.log.say("srmp-post", peer=peer, target=request.target, status=status, reason=said or None)
+        return response(status, said.encode("utf-8", "replace"))
+
+    def _take(self, request: HttpMessage) -> tuple[int, str]:
+        with self._clock.event():
+            found = srmp_message(self._manager, request)
+            if isinstance(found, SrmpRefusal):
+                return 500, found.reason
+            queue, message = found
+            # A sender that got no answer posts the same bytes again.
+            name = f"{message.identifier.hex()} {queue_key(queue.pathname)}"
+            if name in self._known:
+                self._known.move_to_end(name)
+                return 200, ""
+            if enqueue_message(queue, message):
+                return 500, "there is no room"
+            self._known[name] = None
+            if len(self._known) > _HISTORY:
+                self._known.popitem(last=False)
+        return 200, ""
+
+    def _queues(self) -> bytes:
+        rows = [
+            {
+                "queue": queue_key(queue.pathname),
+                "messages": len(queue.message_position_list),
+                "bytes": queue.total_bytes,
+                "transactional": queue.transactional,
+            }
+            for queue in self._manager.all_queues
+        ]
+        return json.dumps(rows).encode("ascii")
+
+    def _look_around(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._round = loop.call_later(_ROUND, self._look_around)
+        for connection in list(self.open):
+            if loop.time() - connection.since > _IDLE:
+                connection.drop()
+
+
+class _HttpConnection(asyncio.Protocol):
+    """A client; ``since`` is when it was last heard of, or when it stopped to read."""
+
+    def __init__(self, server: HttpServer) -> None:
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.since = asyncio.get_running_loop().time()
+        self._server = server
+        self._framer = HttpFramer(from_client=True)
+        self._captured: CapturedConnection | None = None
+        self._open = False
+        self._client_ended = False
+        self._faults: ConnectionFaults | None = None
+        self._peer: Endpoint
+        self._transport: asyncio.Transport
+        self._sender: FaultySender
+
+    @property
+    def held(self) -> int:
+        """Bytes of a request that is not whole, and of answers that are not sent."""
+        return self._framer.held_bytes + self._transport.get_write_buffer_size()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take a connection, or refuse it where there are too many."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        peer = transport.get_extra_info("peername")
+        if peer is None or not self._server.enter(self):
+            transport.abort()
+            return
+        self._open = True
+        self._peer = endpoint(peer)
+        self._faults = self._server.next_faults()
+        if self._server.capture is not None:
+            here = endpoint(transport.get_extra_info("sockname"))
+            self._captured = self._server.capture.connection(self._peer, here)
+        self._sender = FaultySender(transport, self._faults, self._sent)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone."""
+        if self._open:
+            self._sender.stop()
+        self._server.open.discard(self)
+        if self._captured is not None:
+            if exc is None:
+                self._captured.finish(from_client=self._client_ended)
+            else:
+                self._captured.reset()
+        self.closed.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        """Take the next bytes."""
+        if not self._open or self._transport.is_closing():
+            return
+        if self._captured is not None:
+            self._captured.feed(True, data)
+        self.since = asyncio.get_running_loop().time()
+        at = 0
+        self._framer.room = _LARGEST
+        while at < len(data) and not self._transport.is_closing():
+            at, item = self._framer.step(data, at, 0, 0)
+            if isinstance(item, HttpMessage) and item.complete and item.is_request and not item.missing:
+                self._answer(item)
+            elif item is not None or self._framer.lost or self._framer.held_bytes > _LARGEST:
+                self._server.log.say("http-garbage", peer=self._peer[0])
+                self._sender.send(response(400, close=True))
+                self._sender.close()
+        self._server.weigh()
+
+    def eof_received(self) -> None:
+        """The client sends no more."""
+        self._client_ended = True
+
+    def pause_writing(self) -> None:
+        """The client does not read: take nothing from it."""
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """It reads again."""
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def drop(self) -> None:
+        """Break the connection off."""
+        self._transport.abort()
+
+    def _answer(self, request: HttpMessage) -> None:
+        refuse = self._faults is not None and self._faults.refused()
+        self._sender.send(self._server.answer(request, self._peer[0], refuse=refuse))
+        wanted = (request.header("connection") or "").casefold()
+        if wanted == "close" or (request.http_version == "1.0" and wanted != "keep-alive"):
+            self._sender.close()
+
+    def _sent(self, data: bytes) -> None:
+        if self._captured is not None:
+            self._captured.feed(False, data)

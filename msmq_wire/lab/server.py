@@ -1,0 +1,242 @@
+"""`LabServer`: a small queue manager that speaks all protocols of this project. Not for production.
+
+The rule kept here: it is for captures, tests and fuzzing. Nothing is kept on disk, nobody is authenticated,
+and what it holds is bounded.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from msmq_wire.lab.binary_connection import BinaryConnections
+from msmq_wire.lab.binary_server import BinaryServer
+from msmq_wire.lab.capture_file import CaptureWriter, Endpoint
+from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.faults import FaultPlan
+from msmq_wire.lab.http_server import HttpServer
+from msmq_wire.lab.log import LabEvent, LabLog
+from msmq_wire.lab.queue_manager import new_queue_manager
+from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
+from msmq_wire.model.binary_protocol import BinaryProtocol
+from msmq_wire.model.qm2qm import Qm2qmServer
+from msmq_wire.model.qmcomm import QmcommServer
+from msmq_wire.model.qmcomm2 import Qmcomm2Server
+from msmq_wire.model.qmcomm_environment import QmcommEnvironment
+from msmq_wire.model.remote_read import RemoteReadServer
+from msmq_wire.model.server import Answer, Association, Call, Server
+from msmq_wire.model.timers import Timers
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = ["DEFAULT_IDENTIFIER", "LabServer", "LabServices", "LabSettings", "raise_file_limit"]
+
+DEFAULT_IDENTIFIER = GUID.parse("1ab0c0de-0000-4000-8000-000000000001")
+_SECOND, _MILLISECOND = 1_000_000_000, 1_000_000
+_FILES = 4096
+_RPC_LIMITS = RpcLimits(connections=1100, held_bytes=16 << 20)
+
+
+class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a lab serves. Ports of 0 are any that are free.
+
+    ``queues`` and ``transactional_queues`` are named as ``private$\\orders``. ``time`` is in seconds since
+    1970, when the lab starts; None for that of the computer. ``quota`` bounds in kilobytes what all queues
+    hold, with what it costs here. ``faults`` are drawn from ``seed``.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 1801
+    ping_port: int = 3527
+    rpc_port: int = 2103
+    http_port: int = 8080
+    queues: tuple[str, ...] = ("private$\\orders",)
+    transactional_queues: tuple[str, ...] = ("private$\\orders_tx",)
+    computer_name: str = "lab"
+    identifier: GUID = DEFAULT_IDENTIFIER
+    quota: int = 64 << 10
+    time: int | None = None
+    faults: FaultPlan | None = None
+    seed: int = 0
+
+
+class LabServices(msgspec.Struct, frozen=True):
+    """Where the services of a lab are."""
+
+    binary: Endpoint
+    ping: Endpoint
+    rpc: Endpoint
+    http: Endpoint
+
+
+class _LoggedCalls(Server):
+    """An interface whose calls are logged when they are answered."""
+
+    log: LabLog | None = None
+
+    def serve(
+        self, association: Association, opnum: int, request: Any, done: Callable[[Answer], None]
+    ) -> Call | None:
+        """Take a call."""
+        method = self.INTERFACE.methods.get(opnum)
+
+        def answered(answer: Answer) -> None:
+            if self.log is not None:
+                status = answer.status
+                self.log.say(
+                    "rpc-call",
+                    interface=self.INTERFACE.name,
+                    method=str(opnum) if method is None else method.name,
+                    client=association.number,
+                    status=None if status is None else f"{status & 0xFFFF_FFFF:#010x}",
+                    fault=None if answer.fault is None else 1,
+                )
+            done(answer)
+
+        return super().serve(association, opnum, request, answered)
+
+
+class _RemoteRead(_LoggedCalls, RemoteReadServer):
+    pass
+
+
+class _Qm2qm(_LoggedCalls, Qm2qmServer):
+    pass
+
+
+class _Qmcomm(_LoggedCalls, QmcommServer):
+    pass
+
+
+class _Qmcomm2(_LoggedCalls, Qmcomm2Server):
+    pass
+
+
+class LabServer:
+    """A queue manager with its services; `start` it, and `close` it before the loop ends.
+
+    ``write`` is told what happens, ``capture`` takes down what passes. ``interfaces`` are served in place of
+    the four of the model, where a test has others; they are made by ``interfaces(manager)``.
+    """
+
+    def __init__(
+        self,
+        settings: LabSettings,
+        *,
+        capture: CaptureWriter | None = None,
+        write: Callable[[LabEvent], None] | None = None,
+        interfaces: Callable[[Any], Sequence[Server]] | None = None,
+    ) -> None:
+        timers = Timers()
+        begin = (time.time_ns() if settings.time is None else settings.time * _SECOND) // _MILLISECOND
+        self.log = LabLog(lambda: (begin + timers.now) * _MILLISECOND, write)
+        self.manager = new_queue_manager(
+            settings.computer_name, settings.identifier, timers, begin // 1000, settings.quota, self.log
+        )
+        # A format name DIRECT=TCP: names a queue here by any address that reaches this lab.
+        self.manager.addresses = (settings.host, "127.0.0.1", "::1", *_own_addresses(settings.host))
+        self.clock = LoopClock(timers)
+        for name in settings.queues:
+            self.manager.add_queue(name)
+        for name in settings.transactional_queues:
+            self.manager.add_queue(name, transactional=True)
+        self._settings = settings
+        self._interfaces = self._own_interfaces() if interfaces is None else list(interfaces(self.manager))
+        faults, seed = settings.faults, settings.seed
+        self._rpc = RpcServer(
+            self._interfaces, limits=_RPC_LIMITS, clock=self.clock, capture=capture, faults=faults, seed=seed
+        )
+        self._connections = BinaryConnections(
+            BinaryProtocol(self.manager),
+            self.clock,
+            capture=capture,
+            faults=faults,
+            seed=seed,
+            log=self.log,
+        )
+        self._binary = BinaryServer(self._connections)
+        self._http = HttpServer(
+            self.manager, self.clock, capture=capture, faults=faults, seed=seed, log=self.log
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> LabServices:
+        """Serve all ports; `MsmqWireError` where one cannot be, and then `close` lets go of the others."""
+        settings = self._settings
+        self.clock.start()
+        rpc = await self._rpc.listen(settings.host, settings.rpc_port)
+        self._name_port(rpc[1])
+        return LabServices(
+            binary=await self._binary.listen(settings.host, settings.port),
+            ping=await self._binary.listen_for_pings(settings.host, settings.ping_port),
+            rpc=rpc,
+            http=await self._http.listen(settings.host, settings.http_port),
+        )
+
+    async def close(self) -> None:
+        """End all sessions and calls."""
+        await self._http.close()
+        await self._rpc.close()
+        await self._binary.close()
+        self.clock.stop()
+
+    def _own_interfaces(self) -> list[Server]:
+        made: list[_LoggedCalls] = [
+            _RemoteRead(self.manager),
+            _Qm2qm(self.manager),
+            _Qmcomm(self.manager, QmcommEnvironment(permits=self.manager.permits)),
+            _Qmcomm2(self.manager),
+        ]
+        for one in made:
+            one.log = self.log
+        return list(made)
+
+    def _name_port(self, port: int) -> None:
+        """Every interface names the one port that is served."""
+        for one in self._interfaces:
+            if isinstance(one, RemoteReadServer):
+                one.port = port
+            elif isinstance(one, Qm2qmServer):
+                one.configuration = msgspec.structs.replace(
+                    one.configuration, handshake_port=port, read_port=port
+                )
+            elif isinstance(one, QmcommServer):
+                one.environment = msgspec.structs.replace(
+                    one.environment, handshake_port=port, read_port=port
+                )
+
+
+def _own_addresses(host: str) -> list[str]:
+    """The addresses of this computer, where a lab listens on all of them."""
+    if host not in ("0.0.0.0", "::"):
+        return []
+    try:
+        found = socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_STREAM)
+    except OSError:
+        # The computer does not know its own name.
+        return []
+    return [str(one[4][0]) for one in found]
+
+
+def raise_file_limit() -> None:
+    """Let this process have as many connections as a lab serves, as far as the system allows."""
+    try:
+        import resource
+    except ImportError:
+        # Not a POSIX system: there is no such limit to raise.
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,155 @@
+"""``msmq-wire lab``: its commands against a server in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from msmq_wire.capture.reader import read_capture
+from tests.cli.conftest import Outcome
+from tests.lab.lab_process import ROOT, LabProcess
+
+Run = Callable[..., Outcome]
+ORDERS = "private$\\orders"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
+    path = tmp_path_factory.mktemp("lab") / "lab.pcap"
+    with LabProcess("--capture", str(path), "--queue", ORDERS, "--queue", "q2") as one:
+        yield one
+
+
+def at(server: LabProcess, service: str) -> str:
+    return f"127.0.0.1:{server.ports[service]}"
+
+
+def test_what_is_sent_is_listed_peeked_moved_received_and_purged(
+    run: Run, server: LabProcess, tmp_path: Path
+) -> None:
+    binary, rpc, http = at(server, "binary"), at(server, "rpc"), at(server, "http")
+    ping = ("--ping-port", server.ports["ping"])
+    sent = run("lab", "send", binary, ORDERS, "--body", "Order 4711", "--label", "o", "--count", 3, *ping)
+    assert (sent.status, sent.err) == (0, "")
+    assert sent.out.startswith("3 messages: 3 acknowledged; 1 connection, ")
+
+    posted = run("lab", "send", http, ORDERS, "--http", "--body", "by post", "--label", "p")
+    assert posted.out == "1 message: accepted\n"
+
+    listed = run("lab", "queues", http, "--format", "jsonl")
+    counts = {row["queue"]: row["messages"] for row in map(json.loads, listed.out.splitlines())}
+    assert counts == {ORDERS: 4, f"{ORDERS};journal": 0, "q2": 0, "q2;journal": 0}
+
+    seen = run("lab", "peek", rpc, ORDERS)
+    assert (seen.status, seen.err) == (0, "4 messages seen\n")
+    assert [line.split("  ")[2:] for line in seen.out.splitlines()] == [
+        ["o 1", "22 bytes", "Order 4711"],
+        ["o 2", "22 bytes", "Order 4711"],
+        ["o 3", "22 bytes", "Order 4711"],
+        ["p", "7 bytes", "by post"],
+    ]
+    first = run("lab", "receive", rpc, ORDERS, "--nack").out
+    assert run("lab", "receive", rpc, ORDERS).out == first
+    assert run("lab", "move", rpc, ORDERS, f"{ORDERS};late", "--count", 2).err == "2 messages moved\n"
+    late = run("lab", "peek", rpc, f"{ORDERS};late", "--interface", "qm2qm", "--format", "jsonl")
+    assert json.loads(late.out)["label"] == "o 2"
+    path = tmp_path / "client.pcap"
+    taken = run("lab", "receive", rpc, ORDERS, "--interface", "qm2qm", "--capture", path)
+    assert taken.out.split("  ")[2] == "p"
+    assert any(record.type == "rpc_call" for record in read_capture(path))
+    assert run("lab", "purge", rpc, f"{ORDERS};late") == Outcome(0, "", "")
+    assert run("lab", "receive", rpc, f"{ORDERS};late") == Outcome(1, "", "0 messages received\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("peek", "rpc", "private$\\none"), "MQ_ERROR_QUEUE_NOT_FOUND"),
+        (("purge", "rpc", "private$\\none", "--interface", "qm2qm"), "MQ_ERROR_QUEUE_NOT_FOUND"),
+        (("move", "rpc", ORDERS, "q2"), "must be opened for moves and be a queue and subqueue"),
+        (("move", "rpc", ORDERS, f"{ORDERS};x", "--lookup-id", "999"), "MQ_ERROR_MESSAGE_NOT_FOUND"),
+        (("send", "http", "private$\\none", "--http"), "status 500: no such queue"),
+        (("send", "ping", ORDERS, "--patience", "0.3"), "cannot connect"),
+        (("queues", "rpc"), "ends connections before it answers"),
+    ],
+)
+def test_what_the_server_refuses_is_one_line_and_status_1(
+    run: Run, server: LabProcess, arguments: tuple[str, ...], message: str
+) -> None:
+    run("lab", "send", at(server, "binary"), ORDERS)
+    command, service, *rest = arguments
+    refused = run("lab", command, at(server, service), *rest)
+    assert (refused.status, refused.out) == (1, "")
+    assert message in refused.err
+    assert refused.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("send", "127.0.0.1:x", ORDERS), "is no HOST:PORT"),
+        (("send", ":1", "DIRECT=nothing"), "DIRECT=nothing"),
+        (("send", ":1", ORDERS, "--fault", "fire=1"), "is no fault"),
+        (("send", ":1", ORDERS, "--http", "--delivery", "transactional"), "not with transactional"),
+        (("send", ":1", ORDERS, "--body", "a", "--body-file", "b"), "not with --body"),
+        (("send", ":1", ORDERS, "--body-file", "/nowhere/at/all"), "No such file"),
+        (("receive", ":1", ORDERS, "--nack", "--count", "2"), "one message, and RemoteRead"),
+        (("serve", "--port", "70000"), "'--port'"),
+    ],
+)
+def test_bad_usage_is_status_2(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    refused = run("lab", *arguments)
+    assert (refused.status, refused.out) == (2, "")
+    assert message in refused.err
+
+
+def test_a_server_that_cannot_listen_says_so(run: Run, server: LabProcess) -> None:
+    ports = ("--port", 0, "--ping-port", 0, "--http-port", 0, "--rpc-port", server.ports["rpc"])
+    refused = run("lab", "serve", *ports)
+    assert refused.status == 1
+    assert "cannot serve 127.0.0.1 port" in refused.err
+
+
+def test_a_host_that_is_not_loopback_is_warned_of(run: Run) -> None:
+    refused = run("lab", "serve", "--host", "192.0.2.1", "--port", 0)
+    assert refused.status == 1
+    assert "WARNING: 192.0.2.1 is not loopback" in refused.err
+
+
+def test_the_log_and_the_capture_have_the_time_that_was_asked_for(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "lab.pcap"
+    with LabProcess("--capture", str(path), "--time", "1700000000") as server:
+        run("lab", "send", at(server, "binary"), ORDERS)
+    assert {one["time"][:16] for one in server.events} == {"2023-11-14 22:13"}
+    times = [record.time or 0 for record in read_capture(path)]
+    assert all(1_700_000_000 <= time // 1_000_000_000 < 1_700_000_060 for time in times)
+
+
+def test_nothing_of_the_lab_is_imported_with_the_package() -> None:
+    import subprocess
+
+    code = "import sys, msmq_wire; print([name for name in sys.modules if name.startswith('msmq_wire.lab')])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/lab.md"])
+def test_the_walk_of_a_page_runs_and_prints_what_it_shows(page: str, run: Run) -> None:
+    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
+    send, receive = (
+        next(shlex.split(line)[2:] for line in lines if line.startswith(f"$ msmq-wire lab {name} 127."))
+        for name in ("send", "receive")
+    )
+    with LabProcess() as server:
+        sent = run(*(at(server, "binary") if word == "127.0.0.1" else word for word in send))
+        taken = run(*(at(server, "rpc") if word == "127.0.0.1" else word for word in receive))
+    assert sent.out.startswith("1 message: 1 acknowledged; 1 connection, ")
+    assert any(line.startswith("1 message: 1 acknowledged; 1 connection, ") for line in lines)
+    shown = next(line for line in lines if line.endswith("22 bytes  Order 4711"))
+    # The time is that of the run.
+    assert taken.out.split("  ")[2:] == [*shown.split("  ")[2:-1], "Order 4711\n"]

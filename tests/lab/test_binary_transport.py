@@ -1,0 +1,152 @@
+"""The binary protocol on sockets: pings, sessions, faults, and what the log says of them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from msmq_wire import decode, encode
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.lab.binary_client import BinaryClient, ping
+from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.lab.faults import FaultPlan
+from msmq_wire.lab.log import LabEvent
+from msmq_wire.lab.server import LabServer
+from msmq_wire.model.session_opening import establish_request
+from msmq_wire.sessions import follow
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from tests.lab.conftest import Run
+from tests.lab.lab_scene import ANY_PORTS, HOST, ORDERS, QUIET, client_manager, message, messages, records_of
+
+
+def test_a_ping_is_answered_and_captured_on_both_sides(run: Run, tmp_path: Path) -> None:
+    paths = tmp_path / "server.pcap", tmp_path / "client.pcap"
+
+    async def talk() -> None:
+        with CaptureWriter(paths[0]) as served, CaptureWriter(paths[1]) as asked:
+            async with LabServer(ANY_PORTS, capture=served) as lab:
+                services = await lab.start()
+                assert await ping(client_manager(), *services.ping, capture=asked)
+
+    run(talk())
+    frames = [path.read_bytes()[24 + 16 + 28 :] for path in paths]
+    assert decode(frames[0][:24], "ping") == decode(frames[1][:24], "ping")
+
+
+def test_a_ping_that_nobody_answers_is_false_after_a_second(run: Run) -> None:
+    async def talk() -> None:
+        loop = asyncio.get_running_loop()
+        silent, _ = await loop.create_datagram_endpoint(asyncio.DatagramProtocol, local_addr=(HOST, 0))
+        assert not await ping(client_manager(), *silent.get_extra_info("sockname"))
+        silent.close()
+
+    run(talk())
+
+
+def test_datagrams_that_are_no_pings_are_ignored(run: Run) -> None:
+    async def talk() -> None:
+        async with LabServer(ANY_PORTS) as lab:
+            services = await lab.start()
+            loop = asyncio.get_running_loop()
+            got: list[bytes] = []
+
+            class Sender(asyncio.DatagramProtocol):
+                def datagram_received(self, data: bytes, addr: Any) -> None:
+                    got.append(data)
+
+            sender, _ = await loop.create_datagram_endpoint(Sender, remote_addr=services.ping)
+            for data in (b"", b"x", bytes(24), bytes(60_000)):
+                sender.sendto(data)
+            assert await ping(client_manager(), *services.ping)
+            sender.close()
+            assert got == []
+
+    run(talk())
+
+
+def test_a_session_is_seen_the_same_from_both_sides(run: Run, tmp_path: Path) -> None:
+    paths = tmp_path / "server.pcap", tmp_path / "client.pcap"
+    events: list[LabEvent] = []
+
+    async def talk() -> None:
+        with CaptureWriter(paths[0]) as served, CaptureWriter(paths[1]) as sent:
+            async with LabServer(ANY_PORTS, capture=served, write=events.append) as lab:
+                services = await lab.start()
+                async with BinaryClient(
+                    client_manager(), *services.binary, capture=sent, log=QUIET, window_size=2
+                ) as client:
+                    assert await client.send(messages("recoverable", 20)) == {"stored": 20}
+
+    run(talk())
+    stories = [follow(records_of(path)) for path in paths]
+    for story in stories:
+        assert [session.notes for session in story.sessions] == [()]
+    closed = [one.fields for one in events if one.event == "session-closed"]
+    assert [(one["received"], one["recoverable"], one["reason"]) for one in closed] == [
+        (20, 20, "disconnected")
+    ]
+    assert [one.event for one in events].count("session-open") == 1
+
+
+def test_a_message_to_no_queue_is_refused_to_its_transactional_sender(run: Run) -> None:
+    async def talk() -> None:
+        async with LabServer(ANY_PORTS) as lab:
+            services = await lab.start()
+            async with BinaryClient(client_manager(), *services.binary, log=QUIET) as client:
+                lost = message("transactional", "to nobody", "private$\\nowhere")
+                assert await client.send([lost]) == {"refused": 1}
+
+    run(talk())
+
+
+def test_a_client_without_a_server_says_why_it_gives_up(run: Run) -> None:
+    async def talk() -> None:
+        async with LabServer(ANY_PORTS) as lab:
+            port = (await lab.start()).binary[1]
+        async with BinaryClient(client_manager(), HOST, port, log=QUIET) as client:
+            with pytest.raises(MsmqWireError, match=r"cannot connect to .*; 3 messages were not ack"):
+                await client.send(messages("recoverable", 3), patience=0.5)
+
+    run(talk())
+
+
+def test_a_session_that_the_server_refuses_is_tried_again(run: Run) -> None:
+    async def talk() -> None:
+        events: list[LabEvent] = []
+        settings = msgspec.structs.replace(ANY_PORTS, faults=FaultPlan(nack=0.5), seed=4)
+        async with LabServer(settings, write=events.append) as lab:
+            services = await lab.start()
+            async with BinaryClient(
+                client_manager(),
+                *services.binary,
+                log=QUIET,
+                faults=FaultPlan(cut=0.2),
+                seed=3,
+                window_size=2,
+            ) as client:
+                assert await client.send(messages("recoverable", 12)) == {"stored": 12}
+            assert len(lab.manager.queue_collection[ORDERS].message_position_list) == 12
+        reasons = {one.fields["reason"] for one in events if one.event == "session-closed"}
+        assert {"refused", "disconnected"} <= reasons
+
+    run(talk())
+
+
+def test_a_server_that_stops_closes_its_sessions(run: Run) -> None:
+    async def talk() -> None:
+        events: list[LabEvent] = []
+        async with LabServer(ANY_PORTS, write=events.append) as lab:
+            services = await lab.start()
+            reader, writer = await asyncio.open_connection(*services.binary)
+            writer.write(encode(establish_request(GUID(b"c" * 16), NULL_GUID, 1, ping_sent=False)))
+            assert decode(await reader.readexactly(572)).establish_connection_header.client_guid == b"c" * 16
+        assert await reader.read() == b""
+        writer.close()
+        await writer.wait_closed()
+        assert [one.fields["reason"] for one in events if one.event == "session-closed"] == ["stopped"]
+
+    run(talk())
