@@ -156,9 +156,7 @@ class RpcReader(StreamReader[_Connection]):
         for note in notes_of(event):
             self._notice(f"{place.client} to {place.server}: {note}")
 
-    def _on_object(
-        self, connection: _Connection, event: CallEvent, asked: GUID | None
-    ) -> DecodedCall | None:
+    def _on_object(self, connection: _Connection, event: CallEvent, asked: GUID | None) -> DecodedCall | None:
         """The call if it is on a queue object, or on an object that went through one; None for others."""
         known = self._objects.find(event)
         if asked is not None:
