@@ -84,8 +84,8 @@ TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that takes ``capture`` once a capture."""
     if "capture" in metafunc.fixturenames:
-        # Calls on objects have their own expectations: tests/records/test_com_calls.py.
-        files = sorted(path for path in CAPTURES.glob("*.pcap*") if not path.name.startswith("com_"))
+        # Expectations elsewhere: tests/records/test_com_calls.py for calls on objects, tests/lab for the lab.
+        files = sorted(path for path in CAPTURES.glob("*.pcap*") if not path.name.startswith(("com_", "lab_")))
         metafunc.parametrize("capture", files, ids=lambda path: path.name)
 
 
