@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -56,13 +55,13 @@ class LabProcess:
     ) -> None:
         process = self._process
         assert process.stderr is not None
-        # Nobody waited for it yet, so the number is still its own.
+        # Resource usage would count what this process had when it forked, so the kernel's mark is read.
+        if process.poll() is None:
+            self.peak_bytes = _peak_bytes(process.pid)
         process.send_signal(signal.SIGTERM)
         with process.stderr:
             self.complaints = process.stderr.read()
-        _, ended, usage = os.wait4(process.pid, 0)
-        self.status = process.returncode = os.waitstatus_to_exitcode(ended)
-        self.peak_bytes = usage.ru_maxrss * 1024
+        self.status = process.wait()
         self.events = self._rows()[len(_PORTS) :]
         self._output.close()
 
@@ -74,3 +73,9 @@ class LabProcess:
     def named(self, event: str) -> list[dict[str, Any]]:
         """The events of one kind."""
         return [one for one in self.events if one["event"] == event]
+
+
+def _peak_bytes(process: int) -> int:
+    """The most memory that a process had since it began to run its program."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) * 1024
