@@ -84,8 +84,9 @@ TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that takes ``capture`` once a capture."""
     if "capture" in metafunc.fixturenames:
-        # Expectations elsewhere: tests/records/test_com_calls.py for calls on objects, tests/lab for the lab.
-        files = sorted(path for path in CAPTURES.glob("*.pcap*") if not path.name.startswith(("com_", "lab_")))
+        # Calls on objects and captures of the lab have tests of their own.
+        elsewhere = ("com_", "lab_")
+        files = sorted(path for path in CAPTURES.glob("*.pcap*") if not path.name.startswith(elsewhere))
         metafunc.parametrize("capture", files, ids=lambda path: path.name)
 
 
