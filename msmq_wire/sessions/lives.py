@@ -117,6 +117,9 @@ class LifeTracker:
             hops = (reached(record.packet.user_header, "flags") or 0) & 0x1F
             _append(known.tell().hops, _hop(record, moment, hops))
             return known, "hop"
+        if (known.label is None or known.queue is None) and record.error is None:
+            # It was cut when it was seen first.
+            self.reader.complete(known, key, record)
         src, _, _ = (record.src or "").rpartition(":")
         hops = (reached(record.packet.user_header, "flags") or 0) & 0x1F
         ways = [(known.src.rpartition(":")[0], known.flags & 0x1F)]

@@ -95,6 +95,12 @@ class FollowedMessage(msgspec.Struct, gc=False):
         return self.history
 
 
+_OF_PACKET = (
+    "size", "queue", "label", "message_class", "priority", "delivery", "sent_time", "time_to_reach_queue",
+    "time_to_be_received", "flags", "wanted", "admin_queue", "correlation_id",
+)  # fmt: skip
+
+
 def moment_of(record: Record) -> Moment:
     """When a record was completed."""
     frames = record.frames
@@ -207,6 +213,12 @@ class MessageReader:
         if class_:
             message.correlation_id = reached(properties, "correlation_id")
         return message
+
+    def complete(self, message: FollowedMessage, key: bytes, record: Record) -> None:
+        """Tell of a message that was cut when it was seen first what its whole packet says."""
+        whole = self.read(key, record, message.first, message.via)
+        for name in _OF_PACKET:
+            setattr(message, name, getattr(whole, name))
 
     def queue(self, user: UserHeader, field: str) -> str | None:
         """The format name of a queue in a header."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from msmq_wire import encode, inspect
 from msmq_wire.sessions import NACK_REASONS, Follower, MessageLife
 from msmq_wire.wire.types.enumerations import MessageClass
 from tests.sessions.tape import QUEUE, SECOND, SENDER, START, Tape
@@ -98,6 +99,25 @@ def test_sent_again_before_its_ack_is_a_resend_and_after_it_a_duplicate(tape: Ta
     first, second = tape.story().sessions
     assert (first.directions[0].resent, first.directions[0].duplicates) == (1, 0)
     assert (second.directions[0].resent, second.directions[0].duplicates) == (1, 1)
+
+
+@pytest.mark.parametrize("kept", [80, 120, 160, 200, 250])
+def test_a_message_that_was_cut_when_it_was_seen_first_is_told_from_its_whole_copy(kept: int) -> None:
+    tape, other = Tape(), Tape()
+    tape.open(1)
+    record = tape.message(1, on=1, tx=(1, 0), label="order", admin_queue=QUEUE, acknowledge=("pa",))
+    cut = inspect(encode(record.packet)[:kept])
+    assert cut.error is not None
+    tape.records[-1] = msgspec.structs.replace(record, packet=cut.packet, error=cut.error)
+    tape.tcp("closed", on=1)
+    for one in (tape, other):
+        one.open()
+        one.message(1, tx=(1, 0), label="order", admin_queue=QUEUE, acknowledge=("pa",))
+        one.order_ack(1)
+    life, whole = tape.life(), other.life()
+    assert (life.outcome, life.resends, whole.resends) == ("delivered", 1, 0)
+    for name in ("queue", "label", "priority", "delivery", "outcome", "admin_queue", "size", "wanted"):
+        assert getattr(life, name) == getattr(whole, name), name
 
 
 def test_the_next_host_sends_it_on_as_a_hop_and_not_as_a_resend(tape: Tape) -> None:
