@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from msmq_wire.cli.reporting import complain
-from msmq_wire.errors import FormatNameError, MsmqWireError
+from msmq_wire.errors import CaptureError, FormatNameError, MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.faults import FaultPlan, parse_faults
 from msmq_wire.names import FormatName
@@ -131,12 +131,16 @@ def new_randomness() -> random.Random:
 
 @contextlib.contextmanager
 def capture_to(path: str | None) -> Iterator[CaptureWriter | None]:
-    """A capture file that is closed in the end."""
+    """A capture file that is closed in the end; where it cannot be written the status is 1."""
     if path is None:
         yield None
-    else:
+        return
+    try:
         with CaptureWriter(path) as capture:
             yield capture
+    except CaptureError as error:
+        complain(str(error))
+        raise typer.Exit(1) from None
 
 
 def run_lab(work: Coroutine[Any, Any, _T]) -> _T:

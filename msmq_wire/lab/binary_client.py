@@ -13,19 +13,20 @@ from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections,
 from msmq_wire.lab.capture_file import CaptureWriter, endpoint
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.faults import FaultPlan
-from msmq_wire.lab.log import LabLog
+from msmq_wire.lab.log import LabLog, why
 from msmq_wire.model.binary_protocol import BinaryProtocol, BinarySettings
 from msmq_wire.model.elements import QueueManager
 from msmq_wire.model.outgoing import Outcome, OutgoingMessage, OutgoingQueue
 from msmq_wire.model.pings import Pinger
 from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["BinaryClient", "ping", "window_for"]
 
 _HALF_WINDOW = 32
 _MOST_KEPT = 2000
 """Messages that wait to be acknowledged before more are taken."""
-_RETRY = 200
+_RETRY = 50
 """Milliseconds until a connection is tried again."""
 
 
@@ -127,12 +128,23 @@ class BinaryClient:
         try:
             await asyncio.wait_for(self._news.wait(), patience)
         except TimeoutError:
-            name = f"{self._server[0]} port {self._server[1]}"
-            left = f"{len(self._queue)} messages were not acknowledged"
-            if self._failure is not None:
-                reason = self._failure.strerror or str(self._failure)
-                raise MsmqWireError(f"cannot connect to {name}: {reason}; {left}") from None
-            raise MsmqWireError(f"{name} says no more: {left}") from None
+            raise MsmqWireError(f"{self._trouble}; {self._left}") from None
+
+    @property
+    def _trouble(self) -> str:
+        """Why nothing is heard."""
+        name = f"{self._server[0]} port {self._server[1]}"
+        if self._failure is not None:
+            return f"cannot connect to {name}: {why(self._failure)}"
+        if self._queue.remote_queue_manager == NULL_GUID:
+            return f"{name} opens no session: it refuses them, or is no binary port"
+        return f"{name} says no more"
+
+    @property
+    def _left(self) -> str:
+        done, left = sum(self.outcomes.values()), len(self._queue)
+        others = f", {done} {'was' if done == 1 else 'were'}" if done else ""
+        return f"{left} message{' was' if left == 1 else 's were'} not acknowledged{others}"
 
     def _connect(self, outgoing: OutgoingQueue) -> None:
         task = asyncio.get_running_loop().create_task(self._dial(outgoing))
@@ -155,6 +167,7 @@ class BinaryClient:
             await asyncio.get_running_loop().create_connection(connection, *self._server)
         except OSError as error:
             self._failure = error
+            self._connections.log.say("connect-failed", reason=why(error))
             with self._clock.event():
                 outgoing.failed()
         else:
@@ -176,7 +189,7 @@ async def ping(manager: QueueManager, host: str, port: int, *, capture: CaptureW
             lambda: _PingRequests(pinger, clock, capture), remote_addr=(host, port)
         )
     except OSError as error:
-        raise MsmqWireError(f"cannot ping {host} port {port}: {error.strerror or error}") from error
+        raise MsmqWireError(f"cannot ping {host} port {port}: {why(error)}") from error
     try:
         with clock.event():
             data = pinger.request(answer.set_result)

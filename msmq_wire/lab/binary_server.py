@@ -9,17 +9,20 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections
 from msmq_wire.lab.capture_file import Endpoint, endpoint
 from msmq_wire.lab.faults import ConnectionFaults
+from msmq_wire.lab.log import why
 from msmq_wire.model.pings import answer_ping
 
 __all__ = ["BinaryServer", "cannot_serve"]
 
 _BACKLOG = 1024
 _LARGEST_PING = 64
+_MOST_WAITING = 1000
+"""Answers to pings that wait for their time."""
 
 
 def cannot_serve(host: str, port: int, error: OSError) -> MsmqWireError:
     """The error of a port that cannot be served."""
-    return MsmqWireError(f"cannot serve {host} port {port}: {error.strerror or error}")
+    return MsmqWireError(f"cannot serve {host} port {port}: {why(error)}")
 
 
 class BinaryServer:
@@ -80,6 +83,7 @@ class _PingAnswers(asyncio.DatagramProtocol):
         self._connections = connections
         self._faults: ConnectionFaults | None = connections.ping_faults()
         self._full = False
+        self._waiting = 0
         self._transport: asyncio.DatagramTransport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -99,11 +103,29 @@ class _PingAnswers(asyncio.DatagramProtocol):
         if answer is None or self._full:
             return
         shared.log.say("ping", peer=peer[0], accepted=int(accepting))
-        if faults is not None and faults.fate(len(answer)).keep is not None:
+        if faults is None:
+            self._send(answer, addr)
             return
-        for _ in range(1 + (faults is not None and faults.duplicated())):
-            if shared.capture is not None:
-                shared.capture.datagram(here, peer, answer)
+        fate, copies = faults.fate(len(answer)), 1 + faults.duplicated()
+        if fate.keep is not None:
+            return
+        if not fate.delay:
+            self._send(answer, addr, copies)
+        elif self._waiting < _MOST_WAITING:
+            self._waiting += 1
+            asyncio.get_running_loop().call_later(fate.delay, self._send_late, answer, addr, copies)
+
+    def _send_late(self, answer: bytes, addr: Any, copies: int) -> None:
+        self._waiting -= 1
+        if not self._transport.is_closing():
+            self._send(answer, addr, copies)
+
+    def _send(self, answer: bytes, addr: Any, copies: int = 1) -> None:
+        capture = self._connections.capture
+        for _ in range(copies):
+            if capture is not None:
+                here = endpoint(self._transport.get_extra_info("sockname"))
+                capture.datagram(here, endpoint(addr), answer)
             self._transport.sendto(answer, addr)
 
     def pause_writing(self) -> None:

@@ -7,6 +7,7 @@ import contextlib
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, endpoint
+from msmq_wire.lab.log import why
 from msmq_wire.srmp.http import HttpMessage
 from msmq_wire.srmp.http_framer import HttpFramer
 
@@ -50,7 +51,7 @@ class HttpClient:
             except ConnectionError:
                 answer = None
             except OSError as error:
-                raise MsmqWireError(f"cannot connect to {self._name}: {error.strerror or error}") from error
+                raise MsmqWireError(f"cannot connect to {self._name}: {why(error)}") from error
             if answer is not None:
                 return answer
             await self.close()
@@ -65,7 +66,7 @@ class HttpClient:
             try:
                 self._streams = await asyncio.open_connection(*self._server)
             except ConnectionError as error:
-                raise MsmqWireError(f"cannot connect to {self._name}: {error.strerror or error}") from error
+                raise MsmqWireError(f"cannot connect to {self._name}: {why(error)}") from error
             self._framer = HttpFramer(from_client=False)
             self._captured = None
             if self._capture is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import string
 from collections import OrderedDict
 
 from msmq_wire.lab.binary_server import cannot_serve
@@ -31,8 +32,12 @@ _CONNECTIONS = 200
 _LARGEST = 4 << 20
 _HELD = 12 << 20
 _IDLE = 60.0
+_REQUEST = 20.0
+"""Seconds from the first byte of a request to its last."""
 _ROUND = 5.0
 _HISTORY = 10_000
+_NO_REQUEST = frozenset(range(256)) - frozenset(b"\r\n" + string.ascii_letters.encode())
+"""Bytes with which no request begins, nor an empty line before one."""
 _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 500: "Internal Server Error"}
 
 
@@ -99,12 +104,16 @@ class HttpServer:
         for listener in listeners:
             await listener.wait_closed()
 
-    def enter(self, connection: _HttpConnection) -> bool:
-        """A connection was made; False where there are too many."""
+    def enter(self, connection: _HttpConnection) -> None:
+        """A connection was made; where there are too many, the one goes that has asked for nothing longest.
+
+        Whoever asks is answered at once, so that what goes is slow, or waits for nothing.
+        """
         if len(self.open) >= _CONNECTIONS:
-            return False
+            slow = min(self.open, key=lambda one: one.waiting_since)
+            self.open.remove(slow)
+            slow.give_up()
         self.open.add(connection)
-        return True
 
     def next_faults(self) -> ConnectionFaults | None:
         """The faults of the next connection."""
@@ -160,16 +169,17 @@ class HttpServer:
         loop = asyncio.get_running_loop()
         self._round = loop.call_later(_ROUND, self._look_around)
         for connection in list(self.open):
-            if loop.time() - connection.since > _IDLE:
-                connection.drop()
+            connection.check(loop.time())
 
 
 class _HttpConnection(asyncio.Protocol):
-    """A client; ``since`` is when it was last heard of, or when it stopped to read."""
+    """A client; ``closed`` is done when it is gone."""
 
     def __init__(self, server: HttpServer) -> None:
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.since = asyncio.get_running_loop().time()
+        # When it was last heard of, or stopped to read.
+        self._since = asyncio.get_running_loop().time()
+        self._begun: float | None = None
         self._server = server
         self._framer = HttpFramer(from_client=True)
         self._captured: CapturedConnection | None = None
@@ -183,16 +193,24 @@ class _HttpConnection(asyncio.Protocol):
     @property
     def held(self) -> int:
         """Bytes of a request that is not whole, and of answers that are not sent."""
-        return self._framer.held_bytes + self._transport.get_write_buffer_size()
+        unsent = self._transport.get_write_buffer_size() + self._sender.pending
+        return self._framer.held_bytes + unsent
+
+    @property
+    def waiting_since(self) -> float:
+        """When the request began that is not whole, or the last one was answered."""
+        return self._since if self._begun is None else self._begun
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take a connection, or refuse it where there are too many."""
+        """Take a connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         peer = transport.get_extra_info("peername")
-        if peer is None or not self._server.enter(self):
+        if peer is None:
+            # It is gone again.
             transport.abort()
             return
+        self._server.enter(self)
         self._open = True
         self._peer = endpoint(peer)
         self._faults = self._server.next_faults()
@@ -219,17 +237,24 @@ class _HttpConnection(asyncio.Protocol):
             return
         if self._captured is not None:
             self._captured.feed(True, data)
-        self.since = asyncio.get_running_loop().time()
+        self._since = asyncio.get_running_loop().time()
+        begins = self._begun is None
+        if begins:
+            self._begun = self._since
+        if begins and data[0] in _NO_REQUEST:
+            # What speaks another protocol would wait for an answer, and here for the end of its line.
+            self._refuse()
+            return
         at = 0
         self._framer.room = _LARGEST
         while at < len(data) and not self._transport.is_closing():
             at, item = self._framer.step(data, at, 0, 0)
             if isinstance(item, HttpMessage) and item.complete and item.is_request and not item.missing:
+                # What follows is the next one.
+                self._begun = None if at == len(data) else self._since
                 self._answer(item)
             elif item is not None or self._framer.lost or self._framer.held_bytes > _LARGEST:
-                self._server.log.say("http-garbage", peer=self._peer[0])
-                self._sender.send(response(400, close=True))
-                self._sender.close()
+                self._refuse()
         self._server.weigh()
 
     def eof_received(self) -> None:
@@ -248,6 +273,21 @@ class _HttpConnection(asyncio.Protocol):
     def drop(self) -> None:
         """Break the connection off."""
         self._transport.abort()
+
+    def give_up(self) -> None:
+        """Break off a connection that holds a place for nothing."""
+        self._server.log.say("http-slow", peer=self._peer[0])
+        self.drop()
+
+    def check(self, now: float) -> None:
+        """Break the connection off if nothing came of it, or its request takes too long until ``now``."""
+        if now - self._since > _IDLE or (self._begun is not None and now - self._begun > _REQUEST):
+            self.give_up()
+
+    def _refuse(self) -> None:
+        self._server.log.say("http-garbage", peer=self._peer[0])
+        self._sender.send(response(400, close=True))
+        self._sender.close()
 
     def _answer(self, request: HttpMessage) -> None:
         refuse = self._faults is not None and self._faults.refused()

@@ -1,13 +1,18 @@
-"""What a lab does, event by event."""
+"""What a lab does, event by event, and the reasons of what it cannot do."""
 
 from __future__ import annotations
 
+import os
+import re
+import socket
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import msgspec
 
-__all__ = ["LabEvent", "LabLog"]
+__all__ = ["LabEvent", "LabLog", "why"]
+
+_NUMBER = re.compile(r"\[Errno (\d{1,5})\]")
 
 Field: TypeAlias = str | int | None
 
@@ -32,3 +37,18 @@ class LabLog:
         if self._write is not None:
             told = {name: value for name, value in fields.items() if value is not None}
             self._write(LabEvent(self._now(), event, told))
+
+
+def why(error: OSError) -> str:
+    """The reason of an error, as ``Connection refused``.
+
+    asyncio puts addresses into the text of an error, and makes one without a number of those of several
+    addresses; of these the first is told.
+    """
+    if isinstance(error, socket.gaierror):
+        # Its numbers are not those of the system.
+        return error.strerror or str(error)
+    if error.errno is not None:
+        return os.strerror(error.errno)
+    found = _NUMBER.search(str(error))
+    return str(error) if found is None else os.strerror(int(found[1]))

@@ -28,6 +28,8 @@ _MESSAGE_COST = 1600
 """Bytes that a message takes besides its packet and body."""
 _MOST_QUEUES = 256
 _JOURNAL_QUOTA = 8192
+_MOST_CURSORS = 65_536
+_MOST_TRANSACTIONS = 10_000
 _SWEEP = 5_000
 _COLLECTED = 8 << 20
 
@@ -99,6 +101,15 @@ class LabQueueManager(QueueManager, eq=False, kw_only=True):
     def permits(self, association: Association, deed: str, queue: Queue | None) -> bool:
         """Whether a client of qmcomm may do something: all, but make queues without end."""
         return deed != "create" or len(self.queue_collection) < _MOST_QUEUES
+
+    def has_room_for_cursor(self) -> bool:
+        """Whether one more cursor may be made, of any queue by any client."""
+        descriptors = (one for queue in self.all_queues for one in queue.open_queue_descriptor_collection)
+        return sum(len(one.cursor_collection) for one in descriptors) < _MOST_CURSORS
+
+    def has_room_for_transaction(self) -> bool:
+        """Whether one more transaction may be enlisted."""
+        return len(self.transaction_collection) < _MOST_TRANSACTIONS
 
     def removed(self, size: int) -> None:
         """A message is gone; free the memory of those that are gone once they are large enough.

@@ -41,7 +41,7 @@ from msmq_wire.rpc.pdu_values import (
 )
 from msmq_wire.rpc.types.context_handle import ContextHandle
 
-__all__ = ["RpcCalls"]
+__all__ = ["RpcCalls", "refusal"]
 
 _REQUEST_TOO_LARGE = 0x00000005  # [MS-RPCE] 3.3.3.5.4
 _SECURITY_PACKAGE = 0x00000721
@@ -193,7 +193,7 @@ class RpcCalls:
         self._running[first.call_id] = call
         self._service.calls += 1
         if self._faults is not None and self._faults.refused():
-            self._answer(first.call_id, call, _refusal(method))
+            self._answer(first.call_id, call, refusal(method))
             return
         with self._service.event():
             server.serve(
@@ -230,7 +230,7 @@ class RpcCalls:
             known = handle.uuid in self.association.handles and not handle.attributes
             if not known and not (handle.null and name in method.response.names):
                 return _CONTEXT_MISMATCH
-        if not handles and len(self.association.handles) >= self._service.limits.handles:
+        if not handles and not self._service.room_for_handle(self.association):
             return _TOO_BUSY
         return None
 
@@ -282,7 +282,7 @@ def _stub_problem(stub: InspectedStub) -> int | None:
     return None if broken is None else _STUB_FAULTS.get(broken, _BAD_STUB_DATA)
 
 
-def _refusal(method: Method) -> Answer:
+def refusal(method: Method) -> Answer:
     """The failure instead of what could have been done: a status, or a fault where the method has none."""
     status = int(Status.MQ_ERROR_INSUFFICIENT_RESOURCES)
     if method.returns_status:

@@ -16,6 +16,7 @@ import msgspec
 from msmq_wire.errors import DecodeError, MsmqWireError
 from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, endpoint
 from msmq_wire.lab.faults import ConnectionFaults, FaultySender
+from msmq_wire.lab.log import why
 from msmq_wire.lab.rpc_fragments import MAX_FRAGMENT, JoinedStub, agreed_fragment, fragments
 from msmq_wire.lab.rpc_negotiation import (
     AcceptedContext,
@@ -53,6 +54,7 @@ __all__ = ["PendingCall", "RpcClient"]
 _WHOLE = PFC_FIRST_FRAG | PFC_LAST_FRAG
 _MAX_RESPONSE = 64 << 20
 _GRACE = 1.0
+_BIND_SECONDS = 30.0
 
 
 class PendingCall(msgspec.Struct, eq=False, kw_only=True):
@@ -116,7 +118,7 @@ class RpcClient(asyncio.Protocol):
                 lambda: cls(name, capture, faults, fragment), host, port
             )
         except OSError as error:
-            raise MsmqWireError(f"cannot connect to {name}: {error.strerror or error}") from error
+            raise MsmqWireError(f"cannot connect to {name}: {why(error)}") from error
         return client
 
     async def __aenter__(self) -> Self:
@@ -137,7 +139,7 @@ class RpcClient(asyncio.Protocol):
     ) -> None:
         """Offer interfaces; one bind for the first of them, then an alter_context for more.
 
-        Raises `MsmqWireError` where the server refuses the bind, or one of the interfaces.
+        Raises `MsmqWireError` where the server refuses the bind, or one of the interfaces, or says nothing.
         """
         elements = offer(interfaces, syntaxes, self._next_context)
         self._next_context += len(elements)
@@ -325,7 +327,10 @@ class RpcClient(asyncio.Protocol):
         self._binding = asyncio.get_running_loop().create_future()
         try:
             self._send(pdu)
-            return await self._binding
+            async with asyncio.timeout(_BIND_SECONDS):
+                return await self._binding
+        except TimeoutError:
+            raise MsmqWireError(f"{self._name} does not answer a bind: is it a port of RPC?") from None
         finally:
             self._binding = None
 

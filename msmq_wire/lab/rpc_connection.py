@@ -103,7 +103,7 @@ class RpcConnection(asyncio.Protocol):
         self.closed.set_result(None)
         calls, self._calls = self._calls, None
         if calls is not None:
-            self._service.part(calls.association)
+            self._service.part(calls.association, self)
 
     def data_received(self, data: bytes) -> None:
         """Take the next bytes."""
@@ -233,7 +233,7 @@ class RpcConnection(asyncio.Protocol):
         if len(pdu.contexts) > self._service.limits.contexts:
             self._refuse(pdu, Reject.LOCAL_LIMIT_EXCEEDED)
             return
-        association = self._service.join(pdu.assoc_group_id, self._peer[0])
+        association = self._service.join(pdu.assoc_group_id, self._peer[0], self)
         if association is None:
             self._refuse(pdu, Reject.REASON_NOT_SPECIFIED)
             return

@@ -11,6 +11,7 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.faults import FaultPlan
+from msmq_wire.lab.log import why
 from msmq_wire.lab.rpc_connection import RpcConnection
 from msmq_wire.lab.rpc_service import RpcLimits, RpcService
 from msmq_wire.model.server import Server
@@ -81,7 +82,7 @@ class RpcServer:
                 lambda: RpcConnection(self._service), host, port, backlog=_BACKLOG
             )
         except OSError as error:
-            raise MsmqWireError(f"cannot serve {host} port {port}: {error.strerror or error}") from error
+            raise MsmqWireError(f"cannot serve {host} port {port}: {why(error)}") from error
         self._listeners.append(listener)
         if self._round is None:
             self._look_around()

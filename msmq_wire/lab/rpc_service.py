@@ -30,16 +30,17 @@ class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What clients may take; who wants more is refused, or loses the connection.
 
     ``calls`` are those in progress on all ``connections`` together, ``handles`` the context handles of one
-    association, ``contexts`` the presentation contexts of one connection. ``request_bytes`` are those of the
-    stub of one request, ``held_bytes`` those of requests that are not whole and of answers that are not read,
-    of all connections together. Seconds: ``bind_seconds`` until the bind, ``idle_seconds`` without a call and
-    without a byte, ``stalled_seconds`` for which a client does not read what it asked for. ``fragment`` is
-    the size of a PDU, sent or received.
+    association and ``all_handles`` those of all, ``contexts`` the presentation contexts of one connection.
+    ``request_bytes`` are those of the stub of one request, ``held_bytes`` those of requests that are not
+    whole and of answers that are not read, of all connections together. Seconds: ``bind_seconds`` until the
+    bind, ``idle_seconds`` without a call and without a byte, ``stalled_seconds`` for which a client does not
+    read what it asked for. ``fragment`` is the size of a PDU, sent or received.
     """
 
     connections: int = 1000
     calls: int = 10_000
-    handles: int = 4096
+    handles: int = 2048
+    all_handles: int = 8192
     contexts: int = 256
     request_bytes: int = 8 << 20
     held_bytes: int = 64 << 20
@@ -71,7 +72,7 @@ class Holder(Protocol):
 class _Group(msgspec.Struct, eq=False):
     association: Association
     address: str
-    connections: int = 0
+    holders: list[Holder] = []
 
 
 class RpcService:
@@ -148,7 +149,23 @@ class RpcService:
             self._holders[largest] = 0
             largest.drop()
 
-    def join(self, number: int, address: str) -> Association | None:
+    def room_for_handle(self, association: Association) -> bool:
+        """Whether an association may have one more context handle.
+
+        Where all have too many, the association that has most loses its connections, unless it is this one.
+        """
+        if len(association.handles) >= self.limits.handles:
+            return False
+        if sum(len(one.association.handles) for one in self._groups.values()) < self.limits.all_handles:
+            return True
+        largest = max(self._groups.values(), key=lambda one: len(one.association.handles))
+        if largest.association is association:
+            return False
+        for holder in tuple(largest.holders):
+            holder.drop()
+        return True
+
+    def join(self, number: int, address: str, holder: Holder) -> Association | None:
         """The association that a bind names, a new one for 0; None where ``address`` may not join it."""
         if not number:
             self._last_group += 1
@@ -159,14 +176,14 @@ class RpcService:
             if found is None or found.address != address:
                 return None
             group = found
-        group.connections += 1
+        group.holders.append(holder)
         return group.association
 
-    def part(self, association: Association) -> None:
+    def part(self, association: Association, holder: Holder) -> None:
         """A connection of an association is gone."""
         group = self._groups[association.number]
-        group.connections -= 1
-        if not group.connections:
+        group.holders.remove(holder)
+        if not group.holders:
             del self._groups[association.number]
             with self.event():
                 for server in self.servers.values():

@@ -21,7 +21,8 @@ from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_server import HttpServer
 from msmq_wire.lab.log import LabEvent, LabLog
-from msmq_wire.lab.queue_manager import new_queue_manager
+from msmq_wire.lab.queue_manager import LabQueueManager, new_queue_manager
+from msmq_wire.lab.rpc_calls import refusal
 from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
 from msmq_wire.model.binary_protocol import BinaryProtocol
 from msmq_wire.model.qm2qm import Qm2qmServer
@@ -73,8 +74,17 @@ class LabServices(msgspec.Struct, frozen=True):
     http: Endpoint
 
 
+_CURSOR_MAKERS = frozenset({"R_CreateCursor", "R_QMCreateRemoteCursor", "rpc_ACCreateCursorEx"})
+_ENLISTERS = frozenset(
+    {"R_QMEnlistRemoteTransaction", "R_QMEnlistTransaction", "R_QMEnlistInternalTransaction"}
+)
+
+
 class _LoggedCalls(Server):
-    """An interface whose calls are logged when they are answered."""
+    """An interface whose calls are logged when they are answered.
+
+    What has no context handle of its own, so that the RPC service does not count it, is bounded here.
+    """
 
     log: LabLog | None = None
 
@@ -97,7 +107,18 @@ class _LoggedCalls(Server):
                 )
             done(answer)
 
+        if method is not None and self._refuses(method.name):
+            answered(refusal(method))
+            return None
         return super().serve(association, opnum, request, answered)
+
+    def _refuses(self, name: str) -> bool:
+        manager = self.manager
+        if not isinstance(manager, LabQueueManager):
+            return False
+        if name in _CURSOR_MAKERS:
+            return not manager.has_room_for_cursor()
+        return name in _ENLISTERS and not manager.has_room_for_transaction()
 
 
 class _RemoteRead(_LoggedCalls, RemoteReadServer):

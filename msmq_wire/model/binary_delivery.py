@@ -30,6 +30,7 @@ from msmq_wire.model.timers import Timer
 from msmq_wire.model.transactional_sequences import IncomingSequence
 from msmq_wire.names import FormatName
 from msmq_wire.names.queue_format import QueueSuffixType
+from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -93,6 +94,7 @@ class Delivery:
             self._schedule_order_ack(sequence, way)
             if not sequence.accepts(transaction):
                 sequence.reject_count += 1
+                self._acknowledge_again(sequence, transaction, way)
                 return True
         self._remember_way(source, way)
         refusal = self._refusal(packet, queue)
@@ -280,6 +282,26 @@ class Delivery:
             settings.order_ack_timeout, lambda: self._send_order_ack(sequence, way)
         )
 
+    def _acknowledge_again(
+        self, sequence: IncomingSequence, header: TransactionHeader, way: OutgoingQueue
+    ) -> None:
+        """Tell a sender that begins a session with what is here already: it knows of no OrderAck for that.
+
+        The text stops the timer with the session, and starts it again with each message of the next one: a
+        sender whose sessions are short would not be told for long. It does not forbid an OrderAck that comes
+        before the timer is due. [MS-MQQB] 3.1.5.9, 3.1.2.7
+        """
+        seen = header.tx_sequence_id == sequence.identifier and header.tx_sequence_number <= sequence.number
+        if not seen or way.session is None:
+            return
+        # One of the millisecond in which the session began may be of the session before: then it is kept, and
+        # sent in this one, as long as nobody has acknowledged it.
+        if sequence.last_order_ack >= way.session.begun:
+            return
+        if sequence.order_ack_timer is not None:
+            sequence.order_ack_timer.cancel()
+        self._send_order_ack(sequence, way)
+
     def _send_order_ack(self, sequence: IncomingSequence, way: OutgoingQueue) -> None:
         """Order Ack Send Timer Event. [MS-MQQB] 3.1.6.9"""
         if way.session is None or not sequence.number:
@@ -290,6 +312,6 @@ class Delivery:
             return
         sequence.last_order_ack = self._manager.timers.now
         if sequence.order_ack is not None:
-            # One that was not sent yet says less than this one.
-            sequence.order_ack.queue.withdraw(sequence.order_ack)
+            # The one before says less than this one, which is sent again in its place.
+            sequence.order_ack.queue.supersede(sequence.order_ack)
         sequence.order_ack = way.send(made)

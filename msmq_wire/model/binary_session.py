@@ -60,7 +60,7 @@ class BinarySession:
     ``remote_queue_manager`` is RemoteQMGuid, NULL until it is known. ``changed`` is called when there are
     bytes to take or the session is closed; what is left to take then is still to be sent. ``close_reason``
     is None while it is not closed. ``outgoing`` is what it sends from, None for an acceptor before it is
-    open.
+    open. ``begun`` is when it began, in the milliseconds of the timers.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class BinarySession:
         self.recoverable_ack_send_timeout = INFINITE
         self._direct = self.remote_queue_manager == NULL_GUID
         self._timers = protocol.manager.timers
+        self.begun = self._timers.now
         self._framer = PacketFramer(max_pending=protocol.settings.most_packet_bytes)
         self._output: list[bytes] = []
         self._output_size = 0

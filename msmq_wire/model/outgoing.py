@@ -148,12 +148,9 @@ class OutgoingQueue:
             self._wish()
         return message
 
-    def withdraw(self, message: OutgoingMessage) -> bool:
-        """Take a message back; False where it was sent, and may have arrived."""
-        if message.transmissions or message.number not in self._kept:
-            return False
+    def supersede(self, message: OutgoingMessage) -> None:
+        """Keep a message no longer, since a newer one says more; where it was sent it may have arrived."""
         self._forget(message)
-        return True
 
     def clear(self) -> None:
         """Forget all that is kept."""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from msmq_wire.capture.reader import read_capture
+from msmq_wire.cli.commands import lab_send
 from tests.cli.conftest import Outcome
 from tests.lab.lab_process import ROOT, LabProcess
 
 Run = Callable[..., Outcome]
 ORDERS = "private$\\orders"
+PROGRAM = "import sys; from msmq_wire.cli.app import main; sys.exit(main())"
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +81,18 @@ def test_what_is_sent_is_listed_peeked_moved_received_and_purged(
         (("move", "rpc", ORDERS, f"{ORDERS};x", "--lookup-id", "999"), "MQ_ERROR_MESSAGE_NOT_FOUND"),
         (("send", "http", "private$\\none", "--http"), "status 500: no such queue"),
         (("send", "ping", ORDERS, "--patience", "0.3"), "cannot connect"),
+        (("send", "http", "private$\\ü;x", "--http"), "status 500: no such queue"),
+        (("send", "rpc", ORDERS, "--patience", "0.5"), "opens no session"),
+        (("send", "http", ORDERS, "--patience", "0.5"), "opens no session"),
+        (("receive", "binary", ORDERS), "the connection ended"),
+        (("receive", "http", ORDERS), "the server sent what is no PDU"),
         (("queues", "rpc"), "ends connections before it answers"),
+        (("queues", "binary"), "ends connections before it answers"),
+        (("send", "binary", ORDERS, "--capture", "/nowhere/x.pcap"), "the capture /nowhere/x.pcap: No such"),
+        (("peek", "rpc", ORDERS, "--capture", "/nowhere/x.pcap"), "the capture /nowhere/x.pcap: No such"),
+        (("move", "rpc", ORDERS, f"{ORDERS};x", "--capture", "/nowhere/x.pcap"), "No such file"),
+        (("purge", "rpc", ORDERS, "--capture", "/nowhere/x.pcap"), "No such file"),
+        (("queues", "http", "--capture", "/nowhere/x.pcap"), "No such file"),
     ],
 )
 def test_what_the_server_refuses_is_one_line_and_status_1(
@@ -98,6 +115,8 @@ def test_what_the_server_refuses_is_one_line_and_status_1(
         (("send", ":1", ORDERS, "--http", "--delivery", "transactional"), "not with transactional"),
         (("send", ":1", ORDERS, "--body", "a", "--body-file", "b"), "not with --body"),
         (("send", ":1", ORDERS, "--body-file", "/nowhere/at/all"), "No such file"),
+        (("send", ":1", "private$\\a\nb", "--http"), "cannot hold U+000A"),
+        (("send", ":1", "private$\\", "--http"), "queue name is empty"),
         (("receive", ":1", ORDERS, "--nack", "--count", "2"), "one message, and RemoteRead"),
         (("serve", "--port", "70000"), "'--port'"),
     ],
@@ -112,7 +131,88 @@ def test_a_server_that_cannot_listen_says_so(run: Run, server: LabProcess) -> No
     ports = ("--port", 0, "--ping-port", 0, "--http-port", 0, "--rpc-port", server.ports["rpc"])
     refused = run("lab", "serve", *ports)
     assert refused.status == 1
-    assert "cannot serve 127.0.0.1 port" in refused.err
+    assert refused.err.endswith(f"cannot serve 127.0.0.1 port {ports[-1]}: Address already in use\n")
+
+
+def test_a_body_may_be_empty_and_may_not_be_larger_than_a_packet(
+    run: Run, server: LabProcess, tmp_path: Path
+) -> None:
+    path = tmp_path / "body"
+    for size, status in ((0, 0), ((4 << 20) - 4096, 0), (4 << 20, 1)):
+        path.write_bytes(bytes(size))
+        sent = run("lab", "send", at(server, "binary"), ORDERS, "--body-file", path)
+        assert sent.status == status
+    assert sent.err.startswith("msmq-wire: the message cannot be sent: PacketSize must not exceed 0x00400000")
+    assert sent.err.count("\n") == 1
+    peeked = run("lab", "peek", at(server, "rpc"), ORDERS, "--format", "jsonl", "--count", "1000")
+    sizes = [json.loads(line)["body_size"] for line in peeked.out.splitlines()]
+    assert sizes[-2:] == [0, (4 << 20) - 4096]
+    assert run("lab", "purge", at(server, "rpc"), ORDERS).status == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk that is full needs /dev/full")
+@pytest.mark.parametrize(
+    ("command", "service", "rest"),
+    [
+        ("send", "binary", (ORDERS,)),
+        ("send", "http", (ORDERS, "--http")),
+        ("peek", "rpc", (ORDERS,)),
+        ("receive", "rpc", (ORDERS,)),
+        ("move", "rpc", (ORDERS, f"{ORDERS};full")),
+        ("purge", "rpc", (ORDERS,)),
+        ("queues", "http", ()),
+    ],
+)
+def test_a_capture_on_a_full_disk_ends_nothing_and_is_told_in_the_end(
+    run: Run, server: LabProcess, command: str, service: str, rest: tuple[str, ...]
+) -> None:
+    run("lab", "send", at(server, "binary"), ORDERS)
+    done = run("lab", command, at(server, service), *rest, "--capture", "/dev/full")
+    assert done.status == 1
+    assert done.err.endswith("the capture is not complete: No space left on device\n")
+    assert "Traceback" not in done.err
+
+
+def test_who_waits_for_a_server_is_told_once(
+    run: Run, server: LabProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab_send, "_SHORT", 0.1)
+    # Nothing listens on TCP there.
+    address = at(server, "ping")
+    given_up = run("lab", "send", address, ORDERS, "--patience", "0.4")
+    first, last = given_up.err.splitlines()
+    assert first.endswith("Connection refused; trying for 0.4 s")
+    assert last.endswith("Connection refused; 1 message was not acknowledged")
+    assert (given_up.status, given_up.out) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("command", "service", "rest", "event"),
+    [
+        ("send", "binary", ("nowhere", "--count", "1000000"), "session-open"),
+        ("send", "http", (ORDERS, "--http", "--count", "1000000"), "srmp-post"),
+        ("receive", "rpc", (f"{ORDERS};none", "--wait", "60"), "rpc-call"),
+    ],
+)
+def test_an_interrupt_ends_a_client_with_status_130(
+    server: LabProcess, command: str, service: str, rest: tuple[str, ...], event: str
+) -> None:
+    before = server.so_far(event)
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "lab", command, at(server, service), *rest],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as client:
+        # An interrupt that comes before the program runs is Python's own affair.
+        while server.so_far(event) == before:
+            time.sleep(0.05)
+        client.send_signal(signal.SIGINT)
+        assert client.stderr is not None
+        said = client.stderr.read()
+        assert client.wait() == 130
+    assert "Traceback" not in said
 
 
 def test_a_host_that_is_not_loopback_is_warned_of(run: Run) -> None:

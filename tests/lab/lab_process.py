@@ -70,6 +70,10 @@ class LabProcess:
         with open(f"/dev/fd/{self._output.fileno()}", encoding="utf-8") as output:
             return [json.loads(line) for line in output if line.endswith("\n")]
 
+    def so_far(self, event: str) -> int:
+        """How many events of one kind were logged until now."""
+        return [one.get("event") for one in self._rows()].count(event)
+
     def named(self, event: str) -> list[dict[str, Any]]:
         """The events of one kind."""
         return [one for one in self.events if one["event"] == event]

@@ -13,21 +13,27 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from msmq_wire import encode
+from msmq_wire.lab import http_server, queue_manager
 from msmq_wire.lab.binary_client import BinaryClient
 from msmq_wire.lab.http_client import HttpClient
+from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.queue_reader import connect_reader
 from msmq_wire.lab.rpc_client import RpcClient
-from msmq_wire.lab.server import raise_file_limit
+from msmq_wire.lab.server import LabServer, raise_file_limit
 from msmq_wire.model.session_opening import establish_request, parameters_request
+from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from tests.lab.conftest import Run
 from tests.lab.lab_process import LabProcess
-from tests.lab.lab_scene import HOST, ORDERS, QUIET, client_manager, message, messages
+from tests.lab.lab_scene import ANY_PORTS, HOST, ORDERS, QUIET, client_manager, message, messages
 
 MEGABYTE = 1 << 20
 SESSIONS = 1000
+SLOW = 250
+"""More connections than HTTP has places for."""
 OPENING = encode(establish_request(GUID(b"c" * 16), NULL_GUID, 1, ping_sent=False))
 PARAMETERS = encode(parameters_request(500, 20_000, 64))
 
@@ -101,6 +107,15 @@ async def half_open(ports: dict[str, int]) -> None:
         await others_are_answered(ports, 12)
 
 
+async def slow_posts(ports: dict[str, int]) -> None:
+    head = b"POST /msmq/private$/orders HTTP/1.1\r\nContent-Length: 1000\r\n"
+    async with connected(ports["http"], SLOW) as writers:
+        for number, piece in enumerate((head, b"\r\n", b"<a>")):
+            for writer in writers:
+                await push(writer, piece)
+            await others_are_answered(ports, 100 + number)
+
+
 async def many_sessions(ports: dict[str, int]) -> None:
     raise_file_limit()
     async with connected(ports["binary"], SESSIONS) as writers:
@@ -166,6 +181,7 @@ def server() -> LabProcess:
         for kind in (
             garbage,
             half_open,
+            slow_posts,
             many_sessions,
             large_packets_that_never_end,
             more_messages_than_there_is_room,
@@ -187,3 +203,96 @@ def test_the_server_ends_clean_and_complains_of_nothing(server: LabProcess) -> N
 def test_sessions_were_held_all_at_once(server: LabProcess) -> None:
     opened = {one["queue_manager"] for one in server.named("session-open")}
     assert len(opened) > SESSIONS
+
+
+def test_slow_clients_of_http_give_way_to_others(server: LabProcess) -> None:
+    assert len(server.named("http-slow")) >= SLOW - 200
+
+
+@pytest.mark.parametrize(
+    "beginning", [b"POST /msmq HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\n"]
+)
+def test_a_request_that_comes_byte_by_byte_is_not_waited_for_without_end(
+    run: Run, monkeypatch: pytest.MonkeyPatch, beginning: bytes
+) -> None:
+    monkeypatch.setattr(http_server, "_REQUEST", 0.2)
+    monkeypatch.setattr(http_server, "_ROUND", 0.05)
+
+    async def talk() -> None:
+        async with LabServer(ANY_PORTS) as lab:
+            services = await lab.start()
+            reader, writer = await asyncio.open_connection(*services.http)
+            writer.write(beginning)
+            ended = asyncio.ensure_future(reader.read())
+            while not ended.done():
+                writer.write(b"x")
+                await asyncio.sleep(0.02)
+            with contextlib.suppress(ConnectionError):
+                assert await ended == b""
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    run(talk())
+
+
+def test_a_connection_that_is_used_again_is_not_slow(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "_REQUEST", 0.2)
+    monkeypatch.setattr(http_server, "_ROUND", 0.05)
+
+    events: list[LabEvent] = []
+
+    async def talk() -> None:
+        async with LabServer(ANY_PORTS, write=events.append) as lab:
+            services = await lab.start()
+            async with HttpClient(*services.http) as client:
+                for _ in range(3):
+                    answer = await client.request(b"GET /queues HTTP/1.1\r\nHost: lab\r\n\r\n", "GET")
+                    assert answer.status == 200
+                    # It waits longer than a request may take.
+                    await asyncio.sleep(0.3)
+
+    run(talk())
+    assert events == []
+
+
+def test_cursors_and_transactions_are_bounded_for_all_clients_together(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_manager, "_MOST_CURSORS", 3)
+    monkeypatch.setattr(queue_manager, "_MOST_TRANSACTIONS", 2)
+
+    async def talk() -> None:
+        async with LabServer(ANY_PORTS) as lab:
+            services = await lab.start()
+            async with await RpcClient.connect(*services.rpc) as client:
+                await client.bind(rr.INTERFACE)
+                name = QueueFormat.of(FormatName.parse(f"DIRECT=OS:lab\\{ORDERS}"))
+                opened = await client.call(
+                    rr.INTERFACE, 2, rr.OpenQueueRequest(p_queue_format=name, dw_access=1)
+                )
+                handle = opened.response.pph_context
+                cursors = [
+                    await client.call(rr.INTERFACE, 4, rr.ContextRequest(ph_context=handle)) for _ in range(4)
+                ]
+                assert [one.status for one in cursors] == [0, 0, 0, Status.MQ_ERROR_INSUFFICIENT_RESOURCES]
+                closing = rr.CloseCursorRequest(ph_context=handle, h_cursor=cursors[0].response.ph_cursor)
+                assert (await client.call(rr.INTERFACE, 5, closing)).status == 0
+                again = await client.call(rr.INTERFACE, 4, rr.ContextRequest(ph_context=handle))
+                assert again.status == 0
+                enlisted = [
+                    await client.call(
+                        rr.INTERFACE,
+                        12,
+                        rr.QMEnlistRemoteTransactionRequest(
+                            p_transaction_id=GUID(bytes([number] * 16)),
+                            cb_propagation_token=1,
+                            pb_propagation_token=b"t",
+                            p_queue_format=name,
+                        ),
+                    )
+                    for number in (1, 2, 3)
+                ]
+                assert [one.status for one in enlisted] == [0, 0, Status.MQ_ERROR_INSUFFICIENT_RESOURCES]
+
+    run(talk())

@@ -114,6 +114,19 @@ def test_a_client_without_a_server_says_why_it_gives_up(run: Run) -> None:
     run(talk())
 
 
+def test_a_client_whose_server_is_gone_says_what_arrived_before(run: Run) -> None:
+    async def talk() -> None:
+        async with LabServer(ANY_PORTS) as lab:
+            services = await lab.start()
+            client = BinaryClient(client_manager(), *services.binary, log=QUIET, window_size=2)
+            assert await client.send(messages("recoverable", 3)) == {"stored": 3}
+        with pytest.raises(MsmqWireError, match=r"refused; 1 message was not acknowledged, 3 were$"):
+            await client.send(messages("recoverable", 1), patience=0.5)
+        await client.close()
+
+    run(talk())
+
+
 def test_a_session_that_the_server_refuses_is_tried_again(run: Run) -> None:
     async def talk() -> None:
         events: list[LabEvent] = []

@@ -204,6 +204,20 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         CaptureWriter(tmp_path / "missing" / "lab.pcap")
 
 
+def test_a_capture_that_is_being_written_is_not_touched_by_another_writer(tmp_path: Path) -> None:
+    path = tmp_path / "lab.pcap"
+    path.write_bytes(b"an old file, which is overwritten")
+    with CaptureWriter(path) as capture:
+        capture.datagram(("127.0.0.1", 1), ("127.0.0.1", 2), b"first")
+        written = path.read_bytes()
+        with pytest.raises(CaptureError, match=r"lab.pcap: somebody else writes it now"):
+            CaptureWriter(path)
+        assert path.read_bytes() == written
+        assert b"old" not in written
+    CaptureWriter(path).close()
+    assert len(path.read_bytes()) == 24
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_ends_no_conversation_and_is_told_at_the_end() -> None:
     capture = CaptureWriter("/dev/full")

@@ -100,6 +100,29 @@ def test_calls_and_handles_beyond_the_limits_are_refused(run: Run, small_server:
     run(talk())
 
 
+def test_who_holds_most_handles_loses_them_when_all_hold_too_many(
+    run: Run, small_server: SmallServer
+) -> None:
+    async def talk() -> None:
+        async with RpcServer([small_server], limits=RpcLimits(all_handles=4)) as server:
+            _, port = await server.listen()
+            greedy = await RpcClient.connect("127.0.0.1", port)
+            await greedy.bind(RR)
+            opening = rr.OpenQueueRequest(dw_access=1)
+            opened = [await greedy.call(RR, 2, opening) for _ in range(5)]
+            assert [one.fault for one in opened] == [None] * 4 + [0x1C010014]
+            async with await RpcClient.connect("127.0.0.1", port) as client:
+                await client.bind(RR)
+                for _ in range(3):
+                    assert (await client.call(RR, 2, opening)).fault is None
+                while greedy.connected:
+                    await asyncio.sleep(0.005)
+                assert small_server.gone == [1]
+            await greedy.close()
+
+    run(talk())
+
+
 def test_connections_that_never_bind_or_are_idle_are_closed_and_waiting_ones_are_not(
     run: Run, small_server: SmallServer
 ) -> None:

@@ -315,6 +315,85 @@ def test_a_burst_that_does_not_end_is_acknowledged_in_ten_seconds() -> None:
     assert 10_000 <= first.time // 1_000_000 - START * 1000 <= 10_900
 
 
+def order_acks(world: World) -> list[int]:
+    """How far the OrderAcks say that messages arrived."""
+    found = [packet.order_ack_body for packet in packets(world, "order_ack") if isinstance(packet, OrderAck)]
+    return [body.tx_sequence_number for body in found if body is not None]
+
+
+def test_a_sender_that_begins_again_with_what_is_here_is_told_at_once() -> None:
+    world = World()
+    for _ in range(3):
+        world.outgoing.send(message("transactional"))
+    world.run(100)
+    world.wire.drop()
+    world.run(5000)
+    assert len(world.wires) == 2
+    # Nothing of the half second that follows the last message has passed since the session began.
+    assert (order_acks(world), world.outcomes) == ([3], ["ordered"] * 3)
+    assert len(world.orders_tx.message_position_list) == 3
+
+
+def test_sessions_that_are_too_short_for_an_order_ack_still_get_everything_through() -> None:
+    world = World(settings=BinarySettings(window_size=4, retry_interval=50))
+    for number in range(40):
+        world.outgoing.send(message("transactional", b"%d" % number))
+    for _ in range(30):
+        world.run(20)
+        world.wire.drop()
+        world.run(50)
+    assert world.outcomes == ["ordered"] * 40
+    assert bodies(world.orders_tx) == [b"%d" % number for number in range(40)]
+    assert world.timers.now < 10_000
+
+
+def test_one_session_is_told_once_of_what_it_sends_again() -> None:
+    world = World()
+    world.outgoing.send(message("transactional"))
+    world.run(100)
+    world.wire.drop()
+    world.run(5000)
+    (packet,) = packets(world, "user_message")[:1]
+    way = world.wire.ends[1].outgoing
+    assert way is not None
+    assert isinstance(packet, UserMessage)
+    for _ in range(5):
+        assert world.remote.delivery.deliver(packet, encode(packet), way)
+    world.run(0)
+    assert order_acks(world) == [1]
+
+
+def test_an_order_ack_that_is_lost_when_the_next_session_begins_is_sent_in_it() -> None:
+    world = World(settings=BinarySettings(retry_interval=0))
+    world.outgoing.send(message("transactional"))
+    world.settle()
+    sequence = world.remote.delivery.sequence(SENDER, ORDERS_TX)
+    assert sequence is not None
+    assert sequence.order_ack_timer is not None
+    # The connection is lost before anything is carried of what the timer sends.
+    world.timers.advance(sequence.order_ack_timer.due)
+    world.wire.drop()
+    world.settle()
+    began = world.timers.now
+    assert (world.wire.number, sequence.last_order_ack) == (0, began)
+    world.run(0)
+    assert (world.wire.number, world.wire.ends[1].begun) == (1, began)
+    assert (order_acks(world), world.outcomes) == ([1], ["ordered"])
+
+
+def test_only_the_newest_order_ack_is_sent_again() -> None:
+    world = World()
+    for _ in range(4):
+        world.outgoing.send(message("transactional"))
+        world.run(1000)
+    assert len(order_acks(world)) == 4
+    world.wire.drop()
+    world.outgoing.send(message("transactional"))
+    world.run(5000)
+    # The fourth may not have arrived, and the fifth is new.
+    assert len(order_acks(world)) == 4 + 2
+
+
 def test_acknowledgments_of_a_session_by_address_go_to_that_address(world: World) -> None:
     world.outgoing.send(message("transactional"))
     world.outgoing.send(message("transactional", queue=ORDERS))

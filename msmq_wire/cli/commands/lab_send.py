@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any
+from urllib.parse import quote
 from uuid import UUID
 
 import typer
@@ -24,14 +25,14 @@ from msmq_wire.cli.lab_options import (
     run_lab,
 )
 from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.engines.building import build_message
 from msmq_wire.errors import EncodeError, MsmqWireError
 from msmq_wire.lab.binary_client import BinaryClient, ping, window_for
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_client import HttpClient
-from msmq_wire.lab.log import LabLog
+from msmq_wire.lab.log import LabEvent, LabLog
 from msmq_wire.model.elements import QueueManager
 from msmq_wire.model.timers import Timers
 from msmq_wire.srmp.building import build_srmp
@@ -40,6 +41,7 @@ from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["Delivery", "send"]
 
+_SHORT = 5.0
 _BINARY_PORT, _HTTP_PORT = 1801, 8080
 _BAD_OUTCOMES = ("refused", "expired")
 
@@ -134,7 +136,7 @@ def send(
                 return
             packets = _packets(format_name_of(queue, host), content, label, delivery, priority, count)
             run_lab(_send(host, port, packets, writer, faults, seed, ping_port, patience, count))
-    except (EncodeError, MsmqWireError) as error:
+    except MsmqWireError as error:
         complain(str(error))
         raise typer.Exit(1) from None
 
@@ -159,6 +161,21 @@ def _packets(
             priority=priority,
             transaction=transaction,
         )
+
+
+class _Waiting:
+    """Tells once that there is no server yet, where it would not be seen for long."""
+
+    def __init__(self, name: str, patience: float) -> None:
+        self._name = name
+        self._patience = patience
+        self._told = patience <= _SHORT
+
+    def event(self, event: LabEvent) -> None:
+        """Take an event of the client."""
+        if event.event == "connect-failed" and not self._told:
+            self._told = True
+            tell(f"cannot connect to {self._name}: {event.fields['reason']}; trying for {self._patience:g} s")
 
 
 async def _send(
@@ -189,11 +206,14 @@ async def _send(
         capture=capture,
         faults=faults,
         seed=seed,
-        log=LabLog(lambda: 0),
+        log=LabLog(lambda: 0, _Waiting(f"{host} port {port}", patience).event),
         ping_sent=ping_port is not None,
         window_size=window_for(count),
     ) as client:
-        outcomes = await client.send(packets, patience=patience)
+        try:
+            outcomes = await client.send(packets, patience=patience)
+        except EncodeError as error:
+            raise MsmqWireError(f"the message cannot be sent: {error}") from None
     told = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
     print(
         f"{count_text(count, 'message')}: {told}; {count_text(client.reached, 'connection')}, "
@@ -215,8 +235,9 @@ def _posts(
 ) -> Iterator[bytes]:
     if "=" in queue:
         raise typer.BadParameter("with --http a name as private$\\orders is needed", param_hint="QUEUE")
+    format_name_of(queue, host)
     where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    url = f"http://{where}/msmq/{queue.replace(chr(92), '/')}"
+    url = f"http://{where}/msmq/{quote(queue.replace(chr(92), '/'), safe='/$;')}"
     options: dict[str, Any] = {"priority": priority, "durable": delivery is Delivery.RECOVERABLE}
     source = UUID(bytes=bytes(new_identifier()))
     content = body if isinstance(body, bytes) else body.encode()
