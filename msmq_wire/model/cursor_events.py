@@ -15,6 +15,7 @@ __all__ = [
     "get_next_message_for_peek",
     "message_available",
     "open_cursor",
+    "wait_refused",
     "wait_time_expired",
 ]
 
@@ -127,3 +128,11 @@ def wait_time_expired(cursor: Cursor, before: CursorState = CursorState.UNREAD) 
         cursor.cursor_state = CursorState.UNREAD
     elif cursor.cursor_state is CursorState.WAIT_PEEK:
         cursor.cursor_state = before
+
+
+def wait_refused(cursor: Cursor) -> None:
+    """What a cursor waited to receive came, but cannot be taken: it stays where it was, before that.
+
+    Read so: the text has no transaction that ends while somebody waits to receive in it.
+    """
+    cursor.cursor_state = CursorState.UNREAD

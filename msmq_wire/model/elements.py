@@ -185,12 +185,16 @@ class Cursor(msgspec.Struct, eq=False, kw_only=True):
 
 
 class TransactionalOperation(msgspec.Struct, eq=False, kw_only=True):
-    """What a transaction does to one slot when it commits. [MS-MQDMPR] 3.1.1.13"""
+    """What a transaction does to one slot when it commits. [MS-MQDMPR] 3.1.1.13
+
+    ``settled`` is called before that is done, with True, or when the transaction aborts, with False.
+    """
 
     operation_type: OperationType
     message_position_reference: MessagePosition
     target_queue_reference: Queue | None = None
     dequeue_reason: int | None = None
+    settled: Callable[[bool], None] | None = None
 
 
 class Transaction(msgspec.Struct, eq=False, kw_only=True):

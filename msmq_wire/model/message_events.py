@@ -14,6 +14,7 @@ from msmq_wire.model.cursor_events import (
     get_next_message_for_dequeue,
     get_next_message_for_peek,
     message_available,
+    wait_refused,
     wait_time_expired,
 )
 from msmq_wire.model.elements import (
@@ -118,7 +119,9 @@ def dequeue_message(
 
     def satisfied(position: MessagePosition) -> None:
         if _ended(transaction, queue):
-            stopped(Status.MQ_ERROR_TRANSACTION_SEQUENCE)
+            if cursor is not None:
+                wait_refused(cursor)
+            done(Status.MQ_ERROR_TRANSACTION_SEQUENCE, None)
             return
         if cursor is not None:
             message_available(cursor, position)

@@ -22,6 +22,7 @@ from msmq_wire.model.message_events import (
 )
 from msmq_wire.model.qm2qm_entries import OpenQueueEntry, RemoteReadEntry
 from msmq_wire.model.qm2qm_queues import CONTEXT_MISMATCH, INVALID_BOUND, Qm2qmQueues, may_receive
+from msmq_wire.model.remote_read_packet import user_message_packet
 from msmq_wire.model.server import Answer, Association, Call
 from msmq_wire.model.status import Status
 from msmq_wire.rpc.constants import PortProtocol, ReceiveAction, RemoteReadAck
@@ -261,7 +262,7 @@ class Qm2qmServer(Qm2qmQueues):
         handle = ContextHandle()
         if message is not None:
             receive = entry.action == ReceiveAction.MQ_ACTION_RECEIVE or entry.action in _LOOKUP_RECEIVES
-            unwanted = call.answered or len(message.packet) > _LARGEST_PACKET
+            unwanted = call.answered or len(user_message_packet(message)) > _LARGEST_PACKET
             if receive and unwanted:
                 # It was never taken: who waits behind this reader gets it.
                 _put_back(message)
@@ -307,10 +308,11 @@ def _answered(wanted: RemoteReadDesc, message: Message | None) -> RemoteReadDesc
     """What the client sent, with what the server fills in. [MS-MQQP] 2.2.2.1"""
     if message is None:
         return msgspec.structs.replace(wanted, dw_size=0, lp_buffer=None, reserved=1)
+    packet = user_message_packet(message)
     return msgspec.structs.replace(
         wanted,
-        dw_size=len(message.packet),
-        lp_buffer=message.packet,
+        dw_size=len(packet),
+        lp_buffer=packet,
         dw_arrive_time=message.arrival_time & 0xFFFF_FFFF,
         reserved=1,
     )

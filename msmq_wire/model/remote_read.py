@@ -24,6 +24,7 @@ from msmq_wire.model.enumerations import (
 from msmq_wire.model.message_events import move_message, purge_queue
 from msmq_wire.model.position_events import close_cursor
 from msmq_wire.model.queue_events import close_queue, find_queue, open_queue
+from msmq_wire.model.remote_read_packet import begin_move, count_move
 from msmq_wire.model.remote_read_pending import CLEANUP_TIMEOUT, QueueContext
 from msmq_wire.model.remote_read_receive import INVALID_BOUND, RemoteReadReceives
 from msmq_wire.model.server import Association, Call
@@ -262,17 +263,16 @@ class RemoteReadServer(RemoteReadReceives):
         if position.state is not PositionState.AVAILABLE:
             return Status.MQ_ERROR_MESSAGE_LOCKED_UNDER_TRANSACTION
         message = position.message_reference
-        self.moves.settle(message)
         if identifier == NULL_GUID:
             # The packet says that it was moved before somebody who waits in the target gets it.
-            self.moves.moved(message, target)
+            count_move(message, target, self.manager.current_time)
             move_message(position, target)
             return Status.MQ_OK
         transaction = self.manager.transaction_collection.get(identifier)
         if transaction is None:
             return Status.MQ_ERROR_TRANSACTION_SEQUENCE
         move_message(position, target, transaction)
-        self.moves.begun(message, target, transaction)
+        begin_move(message, transaction, target, self.manager.current_time)
         return Status.MQ_OK
 
     def r_qm_enlist_remote_transaction(self, call: Call, request: QMEnlistRemoteTransactionRequest) -> None:

@@ -10,16 +10,24 @@ import msgspec
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.engines.fit import fit
 from msmq_wire.errors import DecodeError, EncodeError
-from msmq_wire.model.elements import Message, MessagePosition, Queue, QueueManager, Transaction
+from msmq_wire.model.elements import Message, Queue, Transaction, TransactionalOperation
 from msmq_wire.reassembly.sections import split_sections
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.extension_header import ExtensionHeader
 from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
+from msmq_wire.wire.packets.base import size_of
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 from msmq_wire.wire.types.wchar_text import FixedWcharText
 
-__all__ = ["Moves", "packet_sections", "subqueue_name"]
+__all__ = [
+    "begin_move",
+    "begin_read",
+    "count_move",
+    "packet_sections",
+    "subqueue_name",
+    "user_message_packet",
+]
 
 _TIME_TO_REACH_QUEUE = slice(12, 16)
 _INFINITE = b"\xff\xff\xff\xff"
@@ -64,80 +72,97 @@ def _number(packet: bytes) -> int:
     return int.from_bytes(packet[_TIME_TO_REACH_QUEUE], "little")
 
 
+def user_message_packet(message: Message) -> bytes:
+    """The UserMessage packet of a message, without the headers that RemoteRead has behind it.
+
+    [MS-MQDMPR] 3.1.7.1.30
+    """
+    packet = _packet(message)
+    if packet is None or packet.extension_header is None:
+        return message.packet
+    bare = msgspec.structs.replace(
+        packet,
+        extension_header=None,
+        subqueue_header=None,
+        dead_letter_header=None,
+        extended_address_header=None,
+    )
+    try:
+        return encode(fit(bare))
+    except EncodeError:
+        return message.packet
+
+
 def subqueue_name(queue: Queue) -> str:
     """The name of a subqueue; empty for a queue that is none."""
     return queue.pathname.partition(";")[2]
 
 
-class _PendingMove(msgspec.Struct, frozen=True):
-    """A move whose transaction has not ended when it was last looked at."""
+def count_move(message: Message, target: Queue, time: int) -> None:
+    """Write into a packet that its message was moved, ``time`` in seconds since 1970. [MS-MQRR] 2.2.5.3
 
-    transaction: Transaction
-    source: Queue
-    time: int
-
-
-class Moves:
-    """What the SubqueueHeader of messages says about their moves. [MS-MQRR] 2.2.5.3
-
-    LastMoveTime is read as seconds, those of the call that moved the message. How a move in a transaction
-    came out is written when the message is next looked at.
+    LastMoveTime is read as seconds: the milliseconds of the text do not fit 32 bits.
     """
+    header = _subqueue_header(message) or SubqueueHeader()
+    _rewrite(
+        message,
+        abort_counter=0,
+        move_counter=min(header.move_counter + 1, _COUNT_LIMIT),
+        last_move_time=time & _COUNT_LIMIT,
+        subqueue_name=_padded(subqueue_name(target)),
+        target_subqueue_name=_padded(""),
+    )
 
-    def __init__(self, manager: QueueManager) -> None:
-        self._manager = manager
-        self._pending: dict[int, _PendingMove] = {}
-        manager.position_deleted.append(self._deleted)
 
-    def __len__(self) -> int:
-        return len(self._pending)
+def begin_move(message: Message, transaction: Transaction, target: Queue, time: int) -> None:
+    """Write into a packet that its message moves with a transaction, and have written what comes of it.
 
-    def moved(self, message: Message, target: Queue) -> None:
-        """A message has been moved."""
-        self._count_move(message, target, self._manager.current_time)
+    LastMoveTime of a move that commits is ``time``, that of the call. [MS-MQRR] 2.2.5.3
+    """
+    operation = _operation(message, transaction)
+    if operation is None:
+        return
+    _rewrite(message, target_subqueue_name=_padded(subqueue_name(target)))
 
-    def begun(self, message: Message, target: Queue, transaction: Transaction) -> None:
-        """A message is moved when a transaction commits."""
-        position = message.message_position_reference
-        assert position is not None
-        self._pending[message.lookup_identifier] = _PendingMove(
-            transaction, position.queue_reference, self._manager.current_time
-        )
-        _rewrite(message, target_subqueue_name=_padded(subqueue_name(target)))
-
-    def settle(self, message: Message) -> None:
-        """Write what came of a move, if its transaction has ended."""
-        pending = self._pending.get(message.lookup_identifier)
-        if pending is None:
-            return
-        transaction, position = pending.transaction, message.message_position_reference
-        if self._manager.transaction_collection.get(transaction.identifier) is transaction:
-            return
-        del self._pending[message.lookup_identifier]
-        if position is not None and position.queue_reference is not pending.source:
-            self._count_move(message, position.queue_reference, pending.time)
+    def settled(committed: bool) -> None:
+        if committed:
+            count_move(message, target, time)
         else:
-            header = _subqueue_header(message)
-            _rewrite(
-                message,
-                abort_counter=min(header.abort_counter + 1, _COUNT_LIMIT),
-                target_subqueue_name=_padded(""),
-            )
+            _count_abort(message)
 
-    @staticmethod
-    def _count_move(message: Message, target: Queue, time: int) -> None:
-        header = _subqueue_header(message)
-        _rewrite(
-            message,
-            abort_counter=0,
-            move_counter=min(header.move_counter + 1, _COUNT_LIMIT),
-            last_move_time=time & _COUNT_LIMIT,
-            subqueue_name=_padded(subqueue_name(target)),
-            target_subqueue_name=_padded(""),
-        )
+    operation.settled = settled
 
-    def _deleted(self, queue: Queue, position: MessagePosition, reason: int) -> None:
-        self._pending.pop(position.message_reference.lookup_identifier, None)
+
+def begin_read(message: Message, transaction: Transaction) -> None:
+    """Have written into a packet that a transaction which read its message failed. [MS-MQRR] 2.2.5.3
+
+    Where a packet has no SubqueueHeader none is added: one without SubqueueName is ignored.
+    """
+    operation = _operation(message, transaction)
+    if operation is None:
+        return
+
+    def settled(committed: bool) -> None:
+        if not committed and _subqueue_header(message) is not None:
+            _count_abort(message)
+
+    operation.settled = settled
+
+
+def _operation(message: Message, transaction: Transaction) -> TransactionalOperation | None:
+    """What a transaction does to the slot of a message, if it does anything."""
+    position = message.message_position_reference
+    operations = reversed(transaction.transactional_operation_collection)
+    return next((one for one in operations if one.message_position_reference is position), None)
+
+
+def _count_abort(message: Message) -> None:
+    header = _subqueue_header(message) or SubqueueHeader()
+    _rewrite(
+        message,
+        abort_counter=min(header.abort_counter + 1, _COUNT_LIMIT),
+        target_subqueue_name=_padded(""),
+    )
 
 
 def _padded(name: str) -> FixedWcharText:
@@ -146,6 +171,8 @@ def _padded(name: str) -> FixedWcharText:
 
 
 def _packet(message: Message) -> MessagePacket | None:
+    if message.srmp:
+        return None
     try:
         packet = decode(message.packet, as_="message_packet")
     except DecodeError:
@@ -153,9 +180,9 @@ def _packet(message: Message) -> MessagePacket | None:
     return packet if isinstance(packet, MessagePacket) else None
 
 
-def _subqueue_header(message: Message) -> SubqueueHeader:
+def _subqueue_header(message: Message) -> SubqueueHeader | None:
     packet = _packet(message)
-    return (packet and packet.subqueue_header) or SubqueueHeader()
+    return None if packet is None else packet.subqueue_header
 
 
 def _rewrite(message: Message, **changes: object) -> None:
@@ -169,7 +196,17 @@ def _rewrite(message: Message, **changes: object) -> None:
         extended_address_header=packet.extended_address_header or ExtendedAddressHeader(),
     )
     try:
-        message.packet = encode(fit(changed))
+        message.packet = encode(_counted(fit(changed)))
     except EncodeError:
         # The packet contradicts itself in what it held before: it stays as it was sent.
         return
+
+
+def _counted(packet: MessagePacket) -> MessagePacket:
+    """The packet with a PacketSize that counts all of it, also its trailing headers. [MS-MQMQ] 2.2.19.1
+
+    Only the SessionHeader is not counted.
+    """
+    uncounted = size_of(packet.session_header)
+    base = msgspec.structs.replace(packet.base_header, packet_size=len(encode(packet)) - uncounted)
+    return msgspec.structs.replace(packet, base_header=base)

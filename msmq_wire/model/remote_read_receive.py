@@ -17,7 +17,7 @@ from msmq_wire.model.message_events import (
     read_message_by_lookup_identifier,
 )
 from msmq_wire.model.position_events import cancel_waiting_message_read_request
-from msmq_wire.model.remote_read_packet import Moves, packet_sections
+from msmq_wire.model.remote_read_packet import begin_read, packet_sections
 from msmq_wire.model.remote_read_pending import CLEANUP_TIMEOUT, PendingRequestTable, QueueContext
 from msmq_wire.model.server import Call, Server
 from msmq_wire.model.status import Status
@@ -79,7 +79,6 @@ class RemoteReadReceives(Server):
     def __init__(self, manager: QueueManager, *, cleanup_timeout: int = CLEANUP_TIMEOUT) -> None:
         super().__init__(manager)
         self.pending_request_table = PendingRequestTable(manager, cleanup_timeout)
-        self.moves = Moves(manager)
 
     def context(self, call: Call, handle: ContextHandle) -> QueueContext | None:
         """What a handle of the client stands for; else the call is refused as the RPC runtime does."""
@@ -162,6 +161,8 @@ class RemoteReadReceives(Server):
                 table.remove(entry)
                 _refuse(call, status)
             else:
+                if transaction is not None:
+                    begin_read(message, transaction)
                 table.answered(entry, message.lookup_identifier)
                 self._give(call, request, message)
 
@@ -217,7 +218,6 @@ class RemoteReadReceives(Server):
             peek_message(descriptor, done, timeout=timeout, cursor=cursor, tag=tag)
 
     def _give(self, call: Call, request: StartReceiveRequest, message: Message) -> None:
-        self.moves.settle(message)
         sections = packet_sections(
             message.packet, request.dw_max_body_size, request.dw_max_compound_message_size
         )

@@ -60,6 +60,8 @@ def transaction_commit(manager: QueueManager, identifier: bytes) -> int:
         if not position.listed:
             # Its queue was deleted, or it expired, and who listens was told so.
             continue
+        if operation.settled is not None:
+            operation.settled(True)
         match operation.operation_type:
             case OperationType.ENQUEUE:
                 message_position_available(position.queue_reference, position)
@@ -86,6 +88,8 @@ def transaction_abort(manager: QueueManager, identifier: bytes) -> int:
     for operation in transaction.transactional_operation_collection:
         position = operation.message_position_reference
         queue = position.queue_reference
+        if operation.settled is not None:
+            operation.settled(False)
         if operation.operation_type is OperationType.ENQUEUE:
             position.state = PositionState.DELETED
             queue.message_position_list.remove(position)

@@ -37,3 +37,12 @@ def test_every_rule_of_a_part_has_a_test_or_a_reason(part: str) -> None:
 def test_no_test_names_a_rule_that_is_not_there() -> None:
     known = {rule for part in read_parts().values() for rule in part}
     assert sorted(rules_with_tests() - known) == []
+
+
+def test_the_rules_of_a_section_count_from_one_without_holes() -> None:
+    numbers: dict[str, list[int]] = {}
+    for rule in (rule for part in read_parts().values() for rule in part):
+        section, _, number = rule.rpartition("-")
+        numbers.setdefault(section, []).append(int(number))
+    wrong = {section: found for section, found in numbers.items() if found != list(range(1, len(found) + 1))}
+    assert wrong == {}

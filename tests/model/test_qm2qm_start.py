@@ -12,6 +12,7 @@ from msmq_wire.model.enumerations import CursorState, PositionState, QueueAccess
 from msmq_wire.model.message_events import dequeue_message, enqueue_message
 from msmq_wire.model.qm2qm_entries import Qm2qmConfiguration, RemoteReadEntry
 from msmq_wire.model.queue_events import close_queue, delete_queue
+from msmq_wire.model.remote_read_packet import count_move
 from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.rpc.constants import RemoteReadAck
@@ -515,6 +516,19 @@ def test_a_message_comes_as_its_packet_with_its_size_and_arrival(method: str, ac
     assert read.lp_buffer == message.packet
     assert read.dw_size == decode(message.packet, as_="user_message").base_header.packet_size
     assert read.dw_arrive_time == EPOCH + 61
+
+
+@both
+@pytest.mark.parametrize("action", [RECEIVE, PEEK])
+@pytest.mark.rule("MQQP-3.1.4.1-42", "MQQP-3.1.4.10-44", "MQQP-2.2.2.1-5")
+def test_a_message_that_was_moved_comes_as_it_was_sent(method: str, action: int) -> None:
+    scene = Scene()
+    message = put(scene.queue, b"the body")
+    sent = message.packet
+    count_move(message, scene.queue, EPOCH)
+    assert len(message.packet) == len(sent) + 188
+    read = read_of(scene.read(method, action))
+    assert (read.lp_buffer, read.dw_size) == (sent, len(sent))
 
 
 @both

@@ -505,6 +505,22 @@ def test_a_message_that_does_not_fit_stays(what: str, status: int, how: str) -> 
     assert scene.take(place, cursor=number if how == "cursor" else 0) == b"the body"
 
 
+@pytest.mark.rule("MQMP-3.1.5.3-182")
+@pytest.mark.parametrize(
+    ("room", "told", "fits"), [(0, 50, True), (50, 0, True), (-1, 50, False), (50, -1, False)]
+)
+@pytest.mark.parametrize("what", [*IN_ARM, "label"])
+def test_the_smaller_of_two_lengths_is_the_room(what: str, room: int, told: int, fits: bool) -> None:
+    scene = rich_scene()
+    _, _, told_member, _, count = ROOMS[what]
+    members = room_for(what, count + room)
+    members.get("arm", members)[told_member] = count + told
+    answer = scene.receive(receiving(**members))
+    assert (answer.status == Status.MQ_OK, states(scene.queue)) == (fits, [] if fits else ["Available"])
+    if fits:
+        assert got(answer, what) == (CONTENT[what], count, count)
+
+
 FILLED = [
     pytest.param(
         "response",

@@ -381,6 +381,12 @@ DEFAULTS = [
         marks=pytest.mark.rule("MQMP-3.1.5.2-53"),
     ),
     pytest.param({"pp_signature": b"s"}, "signature", None, marks=pytest.mark.rule("MQMP-3.1.5.2-54")),
+    pytest.param(
+        {**SIGNED, "pp_signature": None}, "signature", None, marks=pytest.mark.rule("MQMP-3.1.5.2-106")
+    ),
+    pytest.param(
+        {**SIGNED, "pp_signature": None}, "authentication_level", 0, id="a size without a signature"
+    ),
     pytest.param(NAMED, "authentication_provider_type", 24, marks=pytest.mark.rule("MQMP-3.1.5.2-56")),
     pytest.param(
         {**NAMED, "pul_prov_type": None},

@@ -65,7 +65,7 @@ def asked(world: World) -> Any:
     return world.request("rpc_ACReceiveMessageEx").ptb.old
 
 
-@pytest.mark.rule("CMQMP-3.2.4.10-3", "CMQMP-3.2.4.10-4", "CMQMP-3.2.4.10-5", "CMQMP-3.2.4.10-7")
+@pytest.mark.rule("CMQMP-3.2.4.10-1", "CMQMP-3.2.4.10-2", "CMQMP-3.2.4.10-3", "CMQMP-3.2.4.10-5")
 def test_a_message_is_sent_to_an_open_queue(world: World) -> None:
     queue = world.open(access=SEND)
     identifier = world.good(world.client.send(queue, message(b"content", "a label")))
@@ -81,14 +81,14 @@ def test_a_message_is_sent_to_an_open_queue(world: World) -> None:
     )
 
 
-@pytest.mark.rule("CMQMP-3.2.4.10-7")
+@pytest.mark.rule("CMQMP-3.2.4.10-5")
 def test_the_identifier_of_a_message_need_not_be_wanted(world: World) -> None:
     queue = world.open(access=SEND)
     result = world.run(world.client.send(queue, message(b"content"), identifier_wanted=False))
     assert (result.status, result.value, world.sent().p_message_id) == (OK, None, None)
 
 
-@pytest.mark.rule("CMQMP-3.2.4.10-6", "CMQMP-3.1.5.2-2")
+@pytest.mark.rule("CMQMP-3.2.4.10-4", "CMQMP-3.1.5.2-2")
 def test_what_a_message_does_not_have_is_null(world: World) -> None:
     old = sent(world)
     lengths = (
@@ -106,7 +106,7 @@ def test_what_a_message_does_not_have_is_null(world: World) -> None:
     assert (old.arm.p_admin_queue_format, old.arm.p_response_queue_format) == (None, None)
 
 
-@pytest.mark.rule("CMQMP-3.2.4.10-6", "CMQMP-3.1.5.2-2")
+@pytest.mark.rule("CMQMP-3.2.4.10-4", "CMQMP-3.1.5.2-2")
 def test_the_members_of_a_message_are_those_of_its_properties(world: World) -> None:
     old = sent(
         world,
@@ -354,7 +354,7 @@ def test_a_cursor_is_one_of_the_opening(world: World) -> None:
 
 
 @pytest.mark.rule(
-    "CMQMP-3.2.4.12-3", "CMQMP-3.2.4.12-4", "CMQMP-3.2.4.12-5", "CMQMP-3.2.4.12-6", "CMQMP-3.2.4.12-7"
+    "CMQMP-3.2.4.12-1", "CMQMP-3.2.4.12-2", "CMQMP-3.2.4.12-3", "CMQMP-3.2.4.12-4", "CMQMP-3.2.4.12-5"
 )
 def test_a_message_is_received(world: World) -> None:
     world.send(b"one")
@@ -511,8 +511,8 @@ def test_each_internal_transaction_has_a_random_identifier_of_its_own(world: Wor
 @pytest.mark.rule(
     "CMQMP-2.2.1.1.1-2",
     "CMQMP-3.1.4.15-1",
-    "CMQMP-3.2.4.10-5",
-    "CMQMP-3.2.4.12-5",
+    "CMQMP-3.2.4.10-3",
+    "CMQMP-3.2.4.12-3",
     "CMQMP-3.1.5.3-11",
 )
 def test_what_a_transaction_holds_happens_when_it_is_committed(world: World) -> None:
@@ -631,6 +631,30 @@ def test_an_external_transaction_is_the_one_that_its_coordinator_named(world: Wo
     world.client.ended(transaction)
     with pytest.raises(ValueError, match="has ended"):
         world.run(world.client.receive(queue, transaction))
+
+
+@pytest.mark.rule(
+    "CMQMP-3.2.4.10-6", "CMQMP-3.2.4.10-7", "CMQMP-3.2.4.12-6", "CMQMP-3.2.4.12-7", "CMQMP-3.2.4.12-5"
+)
+def test_a_transaction_of_a_coordinator_is_enlisted_before_anything_is_done_in_it(world: World) -> None:
+    sending, receiving = world.open(access=SEND), world.open()
+    stranger = EnlistedTransaction(identifier=EXTERNAL, endpoint=sending.endpoint)
+    sent = world.run(world.client.send(sending, message(b"one"), stranger))
+    received = world.run(world.client.receive(receiving, stranger))
+    assert min(sent.status, received.status) >= 0x80000000
+    assert world.names[-2:] == ["rpc_ACSendMessageEx", "rpc_ACReceiveMessageEx"]
+    world.log.clear()
+    assert world.good(world.client.get_tm_whereabouts(len(WHEREABOUTS))) == WHEREABOUTS
+    transaction = world.good(world.client.enlist_transaction(EXTERNAL, b"cookie"))
+    world.good(world.client.send(sending, message(b"one"), transaction))
+    assert world.run(world.client.receive(receiving, transaction)).status == Status.MQ_ERROR_IO_TIMEOUT
+    assert world.names == [
+        "R_QMGetTmWhereabouts",
+        "R_QMEnlistTransaction",
+        "rpc_ACSendMessageEx",
+        "rpc_ACReceiveMessageEx",
+    ]
+    assert [step.request.ptb.old.p_uow for step in world.log[2:]] == [EXTERNAL, EXTERNAL]
 
 
 @pytest.mark.rule("CMQMP-3.1.4.13-1")

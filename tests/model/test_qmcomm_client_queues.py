@@ -388,8 +388,8 @@ def test_a_success_without_a_name_and_a_fault_are_failures(world: World) -> None
 
 
 @pytest.mark.rule(
-    "CMQMP-3.2.4.8-7",
-    "CMQMP-3.2.4.8-9",
+    "CMQMP-3.2.4.8-1",
+    "CMQMP-3.2.4.8-3",
     "CMQMP-3.2.1-1",
     "CMQMP-3.2.4.16-1",
     "CMQMP-3.1.4.19-1",
@@ -428,7 +428,7 @@ def test_a_cursor_is_given_up_whatever_its_closing_comes_to(world: World, status
     assert queue.cursors == set()
 
 
-@pytest.mark.rule("CMQMP-3.2.4.8-8", "CMQMP-3.1.5.4-3")
+@pytest.mark.rule("CMQMP-3.2.4.8-2", "CMQMP-3.1.5.4-3")
 @pytest.mark.parametrize("status", FAILURES)
 def test_there_is_no_cursor_in_a_failure(world: World, status: int) -> None:
     queue = world.open()
@@ -456,6 +456,11 @@ CURSOR_CALLS = [
 
 
 @pytest.mark.rule(
+    "CMQMP-3.2.4.8-4",
+    "CMQMP-3.2.4.8-5",
+    "CMQMP-3.2.4.8-6",
+    "CMQMP-3.2.4.8-7",
+    "CMQMP-3.2.4.8-8",
     "CMQMP-3.2.4.8-10",
     "CMQMP-3.1.4.1-1",
     "CMQMP-3.1.4.4-1",
@@ -490,7 +495,7 @@ def test_a_cursor_of_another_computer_is_created_there_where_the_server_says_so(
     assert queue.cursors == {cursor}
 
 
-@pytest.mark.rule("CMQMP-3.1.4.1-2", "CMQMP-3.1.4.4-2", "CMQMP-3.1.4.20-3")
+@pytest.mark.rule("CMQMP-3.2.4.8-9", "CMQMP-3.1.4.1-2", "CMQMP-3.1.4.4-2", "CMQMP-3.1.4.20-3")
 @pytest.mark.parametrize("status", FAILURES)
 @pytest.mark.parametrize(("failing", "calls"), [(1, 2), (3, 4), (4, 5)])
 def test_a_cursor_that_is_not_created_elsewhere_is_closed_again(

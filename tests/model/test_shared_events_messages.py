@@ -330,16 +330,22 @@ def test_without_time_nothing_is_waited_for() -> None:
     assert told.got == [(Status.MQ_ERROR_IO_TIMEOUT, None)]
 
 
-def test_who_waits_in_a_transaction_that_has_ended_takes_nothing() -> None:
+@pytest.mark.rule("MQDMPR-3.1.7.1.10-24")
+@pytest.mark.parametrize("with_cursor", [False, True])
+def test_who_waits_in_a_transaction_that_has_ended_takes_nothing(with_cursor: bool) -> None:
     manager = make_manager()
     queue = make_queue(manager)
     unit, dead, alive = transaction(manager), Told(), Told()
-    dequeue_message(opened(queue), dead, transaction=unit)
+    descriptor = opened(queue)
+    cursor = open_cursor(descriptor) if with_cursor else None
+    dequeue_message(descriptor, dead, cursor=cursor, transaction=unit)
     dequeue_message(opened(queue), alive)
     del manager.transaction_collection[unit.identifier]
     put(queue, b"a")
     assert dead.got == [(Status.MQ_ERROR_TRANSACTION_SEQUENCE, None)]
     assert alive.got == [(Status.MQ_OK, "a")]
+    if cursor is not None:
+        assert (cursor.cursor_state, cursor.message_position_reference) == (CursorState.UNREAD, "start")
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.12-1")
