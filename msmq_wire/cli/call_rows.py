@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered
+from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered, is_cut
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import message_view, time_text
@@ -30,6 +30,7 @@ KEYS = (
     "what",
     "syntax",
     "answered",
+    "cut",
     "sealed",
     "verified",
     "guessed",
@@ -84,6 +85,7 @@ class CallRows:
             "what": call_story(call, carried),
             "syntax": call.syntax,
             "answered": is_answered(call),
+            "cut": is_cut(call),
             "sealed": call.sealed,
             "verified": call.verified,
             "guessed": call.guessed,

@@ -27,7 +27,7 @@ from msmq_wire.rpc.hresults import describe
 from msmq_wire.rpc.transfer_properties import message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 
-__all__ = ["STORIES", "CarriedMessage", "call_story", "carries_packet", "is_answered", "size_text"]
+__all__ = ["STORIES", "CarriedMessage", "call_story", "carries_packet", "is_answered", "is_cut", "size_text"]
 
 Story = Callable[[RpcCall, "CarriedMessage | None"], str]
 
@@ -69,8 +69,20 @@ def carries_packet(call: RpcCall) -> bool:
 
 
 def is_answered(call: RpcCall) -> bool:
-    """Whether a response or a fault was seen; a sealed response shows in its latency."""
-    return call.fault or call.response is not None or (call.sealed and call.latency is not None)
+    """Whether a response or a fault was seen; one that could not be read shows in its latency."""
+    return call.fault or call.response is not None or call.latency is not None
+
+
+def is_cut(call: RpcCall) -> bool:
+    """Whether a call was answered, but the answer was not read as far as its status."""
+    if not is_answered(call) or call.fault or call.status is not None:
+        return False
+    if call.response is None:
+        return not call.sealed and (call.method is not None or not call.complete)
+    if isinstance(call, ComCall) and not call.complete:
+        return True
+    members = msgspec.structs.astuple(call.response) if isinstance(call.response, msgspec.Struct) else ()
+    return msgspec.UNSET in members
 
 
 def call_story(call: RpcCall, message: CarriedMessage | None = None) -> str:
@@ -136,6 +148,8 @@ def _ended(call: RpcCall) -> str:
         return _ENDS.get(status or 0) or describe(status or 0).meaning or "refused"
     if status is not None and status:
         return _ENDS.get(status) or describe(status).meaning or ("fails" if status & _FAILED else "")
+    if is_cut(call):
+        return "the answer cannot be read" if call.complete else "the rest of the answer is missing"
     if call.response is None and not call.sealed:
         return "given up" if call.orphaned else "cancelled" if call.cancelled else "no answer"
     return ""

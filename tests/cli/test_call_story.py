@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +33,7 @@ _METHODS = [
     for method in interface.methods.values()
 ]
 _DONE = StatusResponse()
+_CUT = msgspec.structs.replace(_DONE, status=msgspec.UNSET)
 
 
 def call(method: str, request: Any = None, response: Any = _DONE, **values: Any) -> RpcCall:
@@ -150,6 +152,13 @@ def test_opening_says_for_what(access: int, share: int, story: str) -> None:
         ({"response": None, "orphaned": True}, "closes the queue: given up"),
         ({"verified": False}, "closes the queue; its signature is wrong"),
         ({"sealed": True, "response": None}, "sealed"),
+        (
+            {"response": None, "latency": 7, "complete": False},
+            "closes the queue: the rest of the answer is missing",
+        ),
+        ({"response": None, "latency": 7}, "closes the queue: the answer cannot be read"),
+        ({"response": _CUT, "complete": False}, "closes the queue: the rest of the answer is missing"),
+        ({"complete": False}, "closes the queue"),
     ],
 )
 def test_how_a_call_ended_is_told(values: dict[str, Any], story: str) -> None:

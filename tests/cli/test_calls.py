@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,26 @@ def test_the_table_names_ends_and_faults(run: Run) -> None:
     assert denied.endswith("sends a message of 16 bytes: access denied")
     assert any(line.endswith("peeks at the first message: 16 bytes, label 'order 17'") for line in lines)
     assert any(" ok " in line and line.endswith("asks for the server's version: 6.3.9600") for line in lines)
+
+
+def test_an_answer_that_was_cut_is_not_ok(run: Run, tmp_path: Path) -> None:
+    # Every frame to 150 octets: the messages that answers bring, and with them their statuses, are lost.
+    whole = _PLAIN.read_bytes()
+    cut, at = bytearray(whole[:24]), 24
+    while at < len(whole):
+        seconds, fraction, kept, length = struct.unpack_from("<4I", whole, at)
+        frame = whole[at + 16 : at + 16 + kept][:150]
+        cut += struct.pack("<4I", seconds, fraction, len(frame), length) + frame
+        at += 16 + kept
+    capture = tmp_path / "cut.pcap"
+    capture.write_bytes(cut)
+    found = {row["what"]: row["cut"] for row in rows(run, capture) if row["method"] == "R_StartReceive"}
+    assert found["peeks at the cursor's message: the rest of the answer is missing"] is True
+    assert found["waits up to 1 s for a message: none came"] is False
+    lines = run("calls", capture, "-q").out.splitlines()
+    shown = [line for line in lines if line.endswith("the rest of the answer is missing")]
+    assert shown
+    assert all(" cut " in line and " ok " not in line for line in shown)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 140, 200])

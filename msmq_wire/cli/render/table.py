@@ -210,14 +210,21 @@ def _class_text(value: Any) -> str:
 
 
 def _status_text(row: Row) -> str:
-    """``ok``, the symbol of an error, that of a fault named as one, and what else there is to say."""
+    """``ok``, the symbol of an error, that of a fault named as one, and what else there is to say.
+
+    A call of no known method is at most ``answered``, and one whose answer ends before its status is ``cut``.
+    """
     if row.get("fault"):
         return f"fault {row.get('status_name') or ''}".rstrip()
     if row.get("status"):
         return str(row.get("status_name"))
     if row.get("sealed"):
         return "sealed"
-    return "ok" if row.get("answered") else "no answer"
+    if row.get("cut"):
+        return "cut"
+    if not row.get("answered"):
+        return "no answer"
+    return "ok" if row.get("method") else "answered"
 
 
 def _milliseconds(row: Row) -> str:
