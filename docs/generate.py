@@ -25,6 +25,7 @@ from docs.generators import (
     engines,
     enumerations,
     findings,
+    replay_rules,
     schemas,
     spark_tables,
     spec_coverage,
@@ -70,6 +71,7 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block()})
     fill(DOCS / "arrow.md", "Columns and Arrow tables", {"tables": arrow_tables.block()})
     fill(DOCS / "engines.md", "Engines", engines.blocks())
+    fill(DOCS / "replay.md", "Replay", {"rules": replay_rules.block()})
     fill(DOCS / "spec-coverage.md", "Coverage of the rules", spec_coverage.blocks())
     fill(DOCS / "command-line.md", "Command line", commands.blocks())
     fill(DOCS / "spark.md", "Spark", {"options": spark_tables.options_block()})

@@ -13,7 +13,7 @@ __all__ = ["index", "pages"]
 
 _OVER = {
     "hop": "every hop of a message, where there is a [topology](../topology.md)",
-    "reply": "every reply of a server that a [replay](../replay.md) finds to be wrong",
+    "reply": "every reply or packet of a queue manager that a [replay](../replay.md) finds to be wrong",
     "session": "every protocol session, when the captures end",
     "life": "the life of every message, when the captures end",
     "story": "all sessions and messages together, when the captures end",

@@ -14,6 +14,7 @@ import construct
 from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
 from docs.generators.finding_schema import answer_object, finding_object
 from docs.generators.hop_schema import hop_object, route_object
+from docs.generators.replay_schema import replay_object
 from docs.generators.structures import documentation
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
@@ -389,6 +390,7 @@ def files() -> dict[str, str]:
         "finding": _finding(),
         "answer": _document("answer", "A row of diagnose --format jsonl", answer_object()),
         "hop": _document("hop", "A row of route-audit --format jsonl", hop_object(_place())),
+        "replay": _document("replay", "A row of replay --format jsonl", replay_object(_place())),
         "route": _document("route", "What route --format json prints", route_object()),
     }
     return {

@@ -17,7 +17,7 @@ def contradicting(one: ReplayDeviation, kind: ReplayKind, context: Context) -> I
         return
     caveats = []
     if not one.certain:
-        caveats.append("a call that was not captured or cannot be read may explain it")
+        caveats.append("what was not captured or cannot be read may explain it")
     if context.lossy(one.stream):
         caveats.append("bytes of this connection are missing from the capture")
     yield Seen(

@@ -194,7 +194,7 @@ class Judge:
                 evidence=one.evidence,
                 caveats=one.caveats,
                 cves=rule.cves if one.cves is None else one.cves,
-                spec=", ".join(map(str, rule.spec)),
+                spec=", ".join(map(str, one.spec or rule.spec)),
             )
         )
 

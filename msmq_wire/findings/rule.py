@@ -19,8 +19,9 @@ from msmq_wire.wire.musts import Anomaly
 __all__ = ["Check", "Context", "Over", "Rule", "Seen", "broken", "evidence_of"]
 
 Over = Literal["record", "hop", "reply", "session", "life", "story"]
-"""What a check takes: every record, every hop of a message, or every reply of a server that no rule allows,
-as it comes; every session, every message or everything at the end. Hops are there only with a topology."""
+"""What a check takes: every record, every hop of a message, or every reply or packet that no rule of a
+replay allows, as it comes; every session, every message or everything at the end. Hops are there only with a
+topology."""
 _SHOWN = 64
 
 
@@ -38,13 +39,14 @@ class Context(Protocol):
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check saw once; ``severity``, ``confidence`` and ``cves`` override those of the rule."""
+    """What one check saw once; ``severity``, ``confidence``, ``spec`` and ``cves`` override the rule's."""
 
     message: str
     evidence: tuple[Evidence, ...]
     severity: Severity | None = None
     confidence: Confidence | None = None
     caveats: tuple[str, ...] = ()
+    spec: tuple[SpecRef, ...] | None = None
     cves: tuple[str, ...] | None = None
 
 
@@ -59,6 +61,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     ``id`` never changes. ``spec`` are the sections that it rests on. ``cves`` are named only where the public
     description gives the field. A check over records is asked about those whose type is one of ``types``
     (empty: any) and, where there are ``codes``, that have an anomaly or an error with one of these.
+
+    ``conduct`` is given where the rule tells that a queue manager disobeys the binary protocol, which replay
+    tells too: the packet in which it does, as ``SessionAck``.
     """
 
     id: str
@@ -71,6 +76,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     harmless: str = ""
     cves: tuple[str, ...] = ()
     over: Over = "record"
+    conduct: str = ""
     types: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     check: Check

@@ -1,4 +1,4 @@
-"""`Replayer`: holds the calls of a capture against the processing rules of the servers.
+"""`Replayer`: holds the calls and sessions of a capture against the processing rules of the servers.
 
 The rule kept here: a reply is wrong only where no rule allows it in any world that fits what was captured.
 Sealed calls, lost bytes and the end of a connection take away what was known of a client; what was before the
@@ -14,9 +14,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from msmq_wire.model.replay_call import ObservedCall, host, observe
+from msmq_wire.model.replay_com import ComReplayer
 from msmq_wire.model.replay_deviation import ReplayDeviation
 from msmq_wire.model.replay_read import ObservedRead, read_of
-from msmq_wire.model.replay_rules_actions import judge_access, judge_action
+from msmq_wire.model.replay_rules_actions import judge_access, judge_action, judge_send
+from msmq_wire.model.replay_rules_answers import judge_answer
 from msmq_wire.model.replay_rules_cursors import judge_cursor, learn_cursor
 from msmq_wire.model.replay_rules_ends import (
     ended_read,
@@ -27,6 +29,7 @@ from msmq_wire.model.replay_rules_ends import (
     learn_read,
 )
 from msmq_wire.model.replay_rules_handles import (
+    judge_enlistment,
     judge_handle,
     judge_purge,
     learn_handles,
@@ -40,8 +43,10 @@ from msmq_wire.model.replay_rules_messages import (
     learn_purge,
     learn_return,
 )
+from msmq_wire.model.replay_rules_requests import judge_parameters
 from msmq_wire.model.replay_rules_sections import judge_sections
 from msmq_wire.model.replay_rules_statuses import judge_status, judge_time
+from msmq_wire.model.replay_sessions import SessionReplayer
 from msmq_wire.model.replay_state import Doubt, Found, Known, KnownHandle
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind
@@ -68,13 +73,15 @@ class Replayer:
     def _begin(self, capture: str) -> None:
         self._capture = capture
         self._known = Known()
+        self._sessions = SessionReplayer()
+        self._com = ComReplayer()
         self._doubts: deque[Doubt] = deque()
         self._held: tuple[Record, Record | None] | None = None
         # The ends of connections that calls were seen on.
         self._ends: dict[int | None, tuple[str, str]] = {}
 
     def feed(self, record: Record) -> list[ReplayDeviation]:
-        """Take a record; return what is wrong with replies before it."""
+        """Take a record; return what is wrong with it, or with replies before it."""
         found: list[ReplayDeviation] = []
         if record.capture != self._capture:
             found += self.finish()
@@ -87,10 +94,13 @@ class Replayer:
         found += self._release()
         if record.type == "rpc_call":
             self._held = (record, None)
+        elif record.type == "com_call":
+            found += self._com.feed(record)
         elif record.type == "rpc_bind":
             self._bound(record)
         elif record.type == "gap" or (record.type == "tcp_stream" and record.event not in _BEGINS):
             self._lost(record)
+        found += self._sessions.feed(record)
         if record.time is not None:
             found += self._settle(record.time)
         return found
@@ -162,8 +172,12 @@ class Replayer:
         self, call: ObservedCall, read: ObservedRead | None, used: KnownHandle | None
     ) -> Iterator[Found]:
         known = self._known
+        yield from judge_parameters(call)
+        yield from judge_answer(call)
         yield from judge_handle(known, call, used)
+        yield from judge_enlistment(known, call)
         yield from judge_purge(call, used)
+        yield from judge_send(call, used)
         yield from judge_cursor(known, call, read, used)
         yield from judge_end(known, call, used)
         yield from judge_cancel(known, call, read, used)
@@ -180,7 +194,7 @@ class Replayer:
 
 
 def replay(records: Iterable[Record]) -> Iterator[ReplayDeviation]:
-    """The deviations of the calls in records, which should come with the steps of connections."""
+    """The deviations in records, which should come with the steps of connections."""
     replayer = Replayer()
     for record in records:
         yield from replayer.feed(record)

@@ -13,10 +13,11 @@ import msgspec
 from msmq_wire.model.replay_deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.model.status import Status
 from msmq_wire.records.record import Record
-from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.rpc.hresults import name
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.sessions.message import reached
 from msmq_wire.wire.types.guid import GUID
 
@@ -43,12 +44,27 @@ _SECTIONS = {
 
 
 class MessageIdentity(msgspec.Struct, frozen=True, gc=False):
-    """What tells one message from another: who sent it, its number there, when, and the bytes of its body."""
+    """What tells one message from another: who sent it, its number there, when, and the bytes of its body.
+
+    An application that receives need not ask for the last two: None then.
+    """
 
     source: GUID
     number: int
     sent_time: int | None
-    size: int
+    size: int | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of it is known."""
+        return self.sent_time is not None and self.size is not None
+
+    def may_be(self, other: MessageIdentity) -> bool:
+        """Whether two identities can be of one message."""
+        if (self.source, self.number) != (other.source, other.number):
+            return False
+        pairs = ((self.sent_time, other.sent_time), (self.size, other.size))
+        return all(None in pair or pair[0] == pair[1] for pair in pairs)
 
     def __str__(self) -> str:
         return f"message {self.source}\\{self.number}"
@@ -193,6 +209,8 @@ def observe(record: Record, carried: Record | None = None) -> ObservedCall | Non
 
 def _message(carried: Record) -> ObservedMessage:
     packet = carried.packet
+    if isinstance(packet, TransferBuffer):
+        return _received(packet)
     user = reached(packet, "user_header")
     source, sent = reached(user, "source_queue_manager"), number(user, "message_id")
     sizes = (
@@ -209,3 +227,14 @@ def _message(carried: Record) -> ObservedMessage:
         identity=identity,
         priority=None if flags is None else flags & 7,
     )
+
+
+def _received(buffer: TransferBuffer) -> ObservedMessage:
+    """The message of an application, as far as it asked for it."""
+    properties = buffer.properties
+    identifier, size = properties.identifier, properties.body_length
+    identity = None
+    if isinstance(identifier, ObjectId) and isinstance(identifier.lineage, GUID):
+        sent = number(properties, "sent_time")
+        identity = MessageIdentity(identifier.lineage, identifier.uniquifier, sent, size)
+    return ObservedMessage(packet=buffer, identity=identity, priority=properties.priority)

@@ -10,11 +10,14 @@ from msmq_wire.spec import SpecRef
 
 __all__ = ["ProcessingRule", "ReplayDeviation", "ReplayKind"]
 
-_DOCUMENTS = {"MQRR": "MS-MQRR", "MQQP": "MS-MQQP", "MQMP": "MS-MQMP"}
+_DOCUMENTS = {
+    "MQRR": "MS-MQRR", "MQQP": "MS-MQQP", "MQMP": "MS-MQMP", "MQQB": "MS-MQQB", "MQMQ": "MS-MQMQ",
+    "MQAC": "MC-MQAC",
+}  # fmt: skip
 
 
 class ReplayKind(StrEnum):
-    """In what a reply contradicts the rules, given what is known."""
+    """In what a reply, or a packet of a session, contradicts the rules, given what is known."""
 
     HANDLE = "handle"
     """A handle that is NULL, closed or another client's was accepted."""
@@ -46,17 +49,37 @@ class ReplayKind(StrEnum):
     """A message was passed over that stood before the one that came."""
     TIME = "time"
     """A time-out came before its time, or long after."""
+    ECHO = "echo"
+    """The answer that opens a session does not repeat what it must."""
+    GOES_ON = "goeson"
+    """A session goes on whose opening was refused, or answered by another."""
+    ACKED_AGAIN = "ackagain"
+    """A SessionAck acknowledges nothing that was not acknowledged before."""
+    WINDOW = "window"
+    """More was sent than the window lets through."""
+    ORDER_ACK = "orderack"
+    """An OrderAck goes back, or covers a message that cannot have been accepted."""
+    STRANGER = "stranger"
+    """An acknowledgment comes from another queue manager than the one that the message is for."""
+    UNASKED = "unasked"
+    """An acknowledgment came that the message does not ask for."""
+    OUTCOME = "outcome"
+    """Two acknowledgments of one message contradict each other."""
 
 
 class ProcessingRule(msgspec.Struct, frozen=True):
-    """A row of docs/spec-coverage.md: ``ProcessingRule("MQRR", "3.1.4.7", 27)`` is MQRR-3.1.4.7-27."""
+    """A row of docs/spec-coverage.md: ``ProcessingRule("MQRR", "3.1.4.7", 27)`` is MQRR-3.1.4.7-27.
+
+    Sessions have no such rows: ``ProcessingRule("MQQB", "3.1.5.4.1")`` is MQQB-3.1.5.4.1.
+    """
 
     prefix: str
     section: str
-    row: int
+    row: int = 0
 
     def __str__(self) -> str:
-        return f"{self.prefix}-{self.section}-{self.row}"
+        text = f"{self.prefix}-{self.section}"
+        return f"{text}-{self.row}" if self.row else text
 
     @property
     def spec(self) -> SpecRef:
@@ -65,15 +88,19 @@ class ProcessingRule(msgspec.Struct, frozen=True):
 
 
 class ReplayDeviation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One reply that no rule allows.
+    """One reply, or packet of a session, that no rule allows.
 
     ``record``, ``frames``, ``time``, ``src``, ``dst`` and ``stream`` are those of the call's record;
     ``path`` is the member of it that contradicts. ``server`` is the address of the server without a port.
     ``message`` says what is wrong, ``expected`` what the rule asks for and ``came`` what was answered, in
     words without a full stop. ``certain`` is False where something that was not captured may explain it.
+
+    Of a session ``server`` is the address of the queue manager that sent the packet, ``interface`` is MQQB
+    and ``method`` names the packet, as ``SessionAck``. ``kind`` is a `ReplayKind`, or what those that tell of
+    sessions call it.
     """
 
-    kind: ReplayKind
+    kind: str
     record: int
     capture: str = ""
     frames: tuple[int, ...] = ()

@@ -55,12 +55,14 @@ def read_of(call: ObservedCall) -> ObservedRead | None:
             sequence=(number(call.response, "p_sequence_id") or 0) & LOW_56,
         )
     if call.method == "rpc_ACReceiveMessageEx":
-        arm = getattr(getattr(getattr(request, "ptb", None), "old", None), "arm", None)
+        old = getattr(getattr(request, "ptb", None), "old", None)
+        arm, transaction = getattr(old, "arm", None), getattr(old, "p_uow", None)
         return ObservedRead(
             action=number(arm, "action"),
             cursor=number(arm, "cursor"),
             timeout=number(arm, "request_timeout"),
             request_id=None,
+            transaction=transaction if isinstance(transaction, GUID) else None,
         )
     asked = read_descriptor(request)
     if asked is None:

@@ -16,7 +16,7 @@ from msmq_wire.model.replay_state import KnownHandle
 from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction
 
-__all__ = ["judge_access", "judge_action"]
+__all__ = ["judge_access", "judge_action", "judge_send"]
 
 _LOOKUPS = tuple(action for action in ReceiveAction if action.lookup)
 """In the order of the rows: the peeks, then the receives."""
@@ -32,6 +32,7 @@ _ACCESS_ROWS = {
 }
 _AFTER_MOVE = 37
 _SENDER = 162
+_SENDS, _SENDS_ELSEWHERE = 2, 90
 _INVALID = "MQ_ERROR_INVALID_PARAMETER"
 _Broken = tuple[int, str, str]
 """The row, what is wrong, and the answer that is due."""
@@ -56,6 +57,20 @@ def judge_access(
             f"{call.method} {what} through a handle that was opened to {purpose(used)}",
             _INVALID if call.method.startswith("R_Start") else "MQ_ERROR_ACCESS_DENIED",
             path="request.ul_action" if call.method.startswith("R_Start") else "opnum",
+        )
+
+
+def judge_send(call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
+    """A message that is sent through a handle that was not opened to send."""
+    if call.method != "rpc_ACSendMessageEx" or not call.ok or used is None or used.access is None:
+        return
+    if used.proxy or used.access != AccessMode.MQ_SEND_ACCESS:
+        what = "stands for a queue elsewhere" if used.proxy else f"was opened to {purpose(used)}"
+        yield call.deviation(
+            ReplayKind.ACCESS,
+            _SENDS_ELSEWHERE if used.proxy else _SENDS,
+            f"{call.method} sends through a handle that {what}",
+            "a failure",
         )
 
 

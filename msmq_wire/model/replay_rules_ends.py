@@ -193,12 +193,34 @@ def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator
             until,
             lambda: known.pending(pending, until),
         )
+    elif call.begun and known.whole(used, call.ended):
+        begun, until = call.begun, call.ended
+        nothing = 8 if remote_read else 5 if answered is None else row
+        yield Doubt(
+            call.deviation(
+                ReplayKind.CANCEL,
+                nothing,
+                f"{call.method} cancels request {request_id}, under which nothing waits",
+                "STATUS_NOT_FOUND" if remote_read else "MQ_ERROR or MQ_ERROR_INVALID_HANDLE",
+                certain=False,
+            ),
+            until,
+            lambda: _waited_not(known, key, begun) and known.whole(used, until),
+        )
+
+
+def _waited_not(known: Known, key: Hashable, begun: int) -> bool:
+    """Whether no read under a request identifier has ended since then."""
+    ended = known.waited.get(key)
+    return ended is None or ended.ended < begun
 
 
 def learn_read(
     known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
 ) -> KnownRead | None:
     """Take a read that succeeded; what it receives has to be ended."""
+    if used is not None and read.request_id is not None:
+        known.waited.put((used.number, read.request_id), Happened.of(call))
     if not call.ok or used is None:
         return None
     if read.request_id is not None:

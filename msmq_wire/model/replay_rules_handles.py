@@ -15,7 +15,15 @@ from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.types.context_handle import ContextHandle
 
-__all__ = ["judge_handle", "judge_purge", "learn_handles", "may_receive", "used_handle"]
+__all__ = [
+    "judge_enlistment",
+    "judge_handle",
+    "judge_purge",
+    "learn_handles",
+    "may_receive",
+    "purpose",
+    "used_handle",
+]
 
 _MEMBERS = ("ph_context", "pph_context", "ph_context_from", "ph_queue", "h_queue", "ph_int_xact")
 _GIVES = {
@@ -33,6 +41,7 @@ _CLOSES = {
     "RemoteQMCloseQueue": "pph_context",
     "R_QMCommitTransaction": "ph_int_xact",
     "R_QMAbortTransaction": "ph_int_xact",
+    "R_QMCloseRemoteQueueContext": "pph_context",
 }
 _NULL_ROWS = {
     "R_CloseQueue": 1,
@@ -70,6 +79,8 @@ _CLOSED_ROWS = {
     "RemoteQMPurgeQueue": 1,
     "RemoteQMStartReceive2": 12,
     "RemoteQMStartReceiveByLookupId": 13,
+    "R_QMCreateRemoteCursor": 4,
+    "R_QMCloseRemoteQueueContext": 6,
     "rpc_ACCloseHandle": 2,
     "rpc_ACCloseCursor": 2,
     "rpc_ACHandleToFormatName": 2,
@@ -181,6 +192,26 @@ def judge_purge(call: ObservedCall, used: KnownHandle | None) -> Iterator[Replay
     )
 
 
+def judge_enlistment(known: Known, call: ObservedCall) -> Iterator[ReplayDeviation]:
+    """An internal transaction that is enlisted twice."""
+    if call.method != "R_QMEnlistInternalTransaction" or not call.ok:
+        return
+    before = known.handles.get(_transaction(call))
+    if before is None or before.opened is None or before.opened.ended >= call.begun:
+        return
+    if before.closing is None and known.whole(before, call.ended):
+        yield call.deviation(
+            ReplayKind.HANDLE,
+            3,
+            f"{call.method} enlists a transaction that {before.opened} has enlisted, and nothing has ended",
+            "MQ_ERROR_TRANSACTION_SEQUENCE",
+        )
+
+
+def _transaction(call: ObservedCall) -> Hashable:
+    return (call.server, "transaction", getattr(call.request, "p_uow", None))
+
+
 def may_receive(used: KnownHandle) -> bool | None:
     """Whether a handle was opened to receive; None where that is not known."""
     return None if used.access is None else used.access == AccessMode.MQ_RECEIVE_ACCESS
@@ -225,7 +256,13 @@ def _opened(known: Known, call: ObservedCall) -> None:
     else:
         opened.access = _access(call)
         opened.proxy = bool(number(call.request, "h_remote_queue"))
-    known.handles.put((call.server, "handle", given.uuid), opened)
+    if call.method == "R_QMOpenRemoteQueue":
+        # What is closed by its handle goes on while a session of qm2qm uses it.
+        known.handles.put((call.server, "handle", given.uuid), known.new_handle(call, opened=True))
+    else:
+        known.handles.put((call.server, "handle", given.uuid), opened)
+    if call.method == "R_QMEnlistInternalTransaction":
+        known.handles.put(_transaction(call), opened)
     kind = "h_qm_context" if call.method == "rpc_QMOpenQueueInternal" else "h_queue"
     for one in numbers:
         value = number(call.response, one)

@@ -36,6 +36,7 @@ _FIRST_ROWS = {
     "R_StartTransactionalReceive": 85,
     "RemoteQMStartReceive": 24,
     "RemoteQMStartReceive2": 26,
+    "rpc_ACReceiveMessageEx": 167,
 }
 _LOCK_ROWS = {
     "R_StartReceive": ("MQRR", "3.1.4.7", 89),
@@ -50,6 +51,7 @@ _REMOVE_ROWS = {
     "R_PurgeQueue": ("MQRR", "3.1.4.6", 5),
     "RemoteQMPurgeQueue": ("MQQP", "3.1.4.7", 6),
     "rpc_ACPurgeQueue": ("MQMP", "3.1.4.22", 5),
+    "rpc_ACReceiveMessageEx": ("MQMP", "3.1.5.3", 167),
 }
 
 
@@ -57,7 +59,8 @@ def _name(message: ObservedMessage | None, sequence: int) -> Hashable | None:
     """What a message is found by."""
     if sequence:
         return sequence
-    return None if message is None else message.identity
+    identity = None if message is None else message.identity
+    return None if identity is None else (identity.source, identity.number)
 
 
 def _text(one: KnownMessage | ObservedMessage, sequence: int) -> str:
@@ -100,7 +103,7 @@ def judge_message(
     before = known.messages.get((place, key))
     if before is None or not _same(before, call.message):
         return
-    sure = before.identity is not None
+    sure = before.identity is not None and before.identity.complete and _complete(call.message)
     removed, certain = before.removed, sure
     purged = known.purged.get(place)
     if removed is None and purged is not None and before.seen.ended < purged.begun:
@@ -138,7 +141,13 @@ def judge_message(
 
 def _same(before: KnownMessage, message: ObservedMessage | None) -> bool:
     now = None if message is None else message.identity
-    return now == before.identity
+    if now is None or before.identity is None:
+        return now is before.identity
+    return now.may_be(before.identity)
+
+
+def _complete(message: ObservedMessage | None) -> bool:
+    return message is not None and message.identity is not None and message.identity.complete
 
 
 def learn_message(
@@ -146,9 +155,14 @@ def learn_message(
 ) -> None:
     """Take a message that came, who has it now, and which others it was preferred to."""
     key = _name(call.message, read.sequence)
-    if not call.ok or used is None or key is None:
+    if not call.ok or used is None:
         return
     place = known.place(used)
+    if key is None:
+        # Whichever it took: none is known to be there any more.
+        if read.removes is not False:
+            known.available.pop(place, None)
+        return
     message = known.messages.get((place, key))
     if message is None or not _same(message, call.message):
         message = KnownMessage(
@@ -157,6 +171,8 @@ def learn_message(
             priority=None if call.message is None else call.message.priority,
             seen=Happened.of(call),
         )
+    elif _complete(call.message) and call.message is not None:
+        message.identity = call.message.identity
     message.seen = Happened.of(call)
     if message.removed is not None:
         # What has been told to be wrong is not told again.
@@ -172,12 +188,21 @@ def learn_message(
     if receive is not None:
         receive.message = message
         message.holder = receive
+    elif read.removes and call.method == "rpc_ACReceiveMessageEx" and read.transaction is None:
+        # It has no end of its own. What a transaction receives comes again when it is aborted.
+        message.removed = Happened.of(call)
     locked = message.holder is not None and known.holds(message.holder, call.ended)
     if read.removes or locked:
-        # A locked message can be shown, and has to be passed over.
-        available.pop(key, None)
+        # A locked message can be shown, and has to be passed over. It may be known by another name, too.
+        for name in [name for name, one in available.items() if name == key or _alike(one, message)]:
+            del available[name]
     else:
         _add(available, key, message)
+
+
+def _alike(one: KnownMessage, other: KnownMessage) -> bool:
+    """Whether two messages may be one: one interface tells lookup identifiers, and another does not."""
+    return one.identity is not None and other.identity is not None and one.identity.may_be(other.identity)
 
 
 def _add(available: OrderedDict[Hashable, KnownMessage], key: Hashable, message: KnownMessage) -> None:
@@ -229,7 +254,8 @@ def learn_return(known: Known, read: KnownRead) -> None:
         return
     message.seen = ending.happened
     available = known.available.get(known.place(read.handle))
-    key = message.sequence or message.identity
+    identity = message.identity
+    key = message.sequence or (None if identity is None else (identity.source, identity.number))
     if available is not None and key is not None:
         _add(available, key, message)
 

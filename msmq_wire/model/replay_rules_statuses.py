@@ -44,10 +44,39 @@ _QM2QM_OK = {
     "RemoteQMStartReceive2": 51,
     "RemoteQMStartReceiveByLookupId": 48,
 }
-_OK = _REMOTE_READ_OK | _QM2QM_OK
+_QMCOMM_OK = {
+    "R_QMGetRemoteQueueName": 6,
+    "R_QMOpenRemoteQueue": 35,
+    "R_QMCreateRemoteCursor": 9,
+    "R_QMSetObjectSecurityInternal": 18,
+    "R_QMGetObjectSecurityInternal": 26,
+    "R_QMDeleteObject": 12,
+    "R_QMObjectPathToObjectFormat": 13,
+    "R_QMGetTmWhereabouts": 11,
+    "R_QMEnlistTransaction": 13,
+    "R_QMEnlistInternalTransaction": 8,
+    "R_QMCommitTransaction": 9,
+    "R_QMAbortTransaction": 9,
+    "rpc_QMOpenQueueInternal": 57,
+    "rpc_ACCloseHandle": 5,
+    "rpc_ACCloseCursor": 5,
+    "rpc_ACSetCursorProperties": 7,
+    "rpc_ACHandleToFormatName": 12,
+    "rpc_ACPurgeQueue": 6,
+    "R_QMQueryQMRegistryInternal": 10,
+    "QMSendMessageInternalEx": 13,
+    "rpc_ACSendMessageEx": 103,
+    "rpc_ACReceiveMessageEx": 171,
+    "rpc_ACCreateCursorEx": 9,
+}
+"""Methods about properties are not here: some servers tell with a success what they did not take."""
+_OK = _REMOTE_READ_OK | _QM2QM_OK | _QMCOMM_OK
+_CANCELED = (Status.MQ_INFORMATION_REMOTE_CANCELED_BY_CLIENT,)
 _ALLOWED = {
-    "RemoteQMStartReceive": (Status.MQ_INFORMATION_REMOTE_CANCELED_BY_CLIENT,),
-    "RemoteQMStartReceive2": (Status.MQ_INFORMATION_REMOTE_CANCELED_BY_CLIENT,),
+    "RemoteQMStartReceive": _CANCELED,
+    "RemoteQMStartReceive2": _CANCELED,
+    "rpc_ACReceiveMessageEx": _CANCELED,
+    "rpc_ACCreateCursorEx": (Status.MQ_INFORMATION_REMOTE_OPERATION,),
 }
 _WAITS = ("R_StartReceive", "R_StartTransactionalReceive", "RemoteQMStartReceive", "RemoteQMStartReceive2")
 _OF_WAITING = (Status.MQ_ERROR_IO_TIMEOUT, Status.MQ_INFORMATION_REMOTE_CANCELED_BY_CLIENT)

@@ -29,6 +29,7 @@ __all__ = [
     "KnownHandle",
     "KnownMessage",
     "KnownRead",
+    "Table",
 ]
 
 SURE = 60 * 1_000_000_000
@@ -161,6 +162,7 @@ class Known:
         self.available: Table[OrderedDict[Hashable, KnownMessage]] = Table()
         self.purged: Table[Happened] = Table()
         self.answered: Table[Happened] = Table()
+        self.waited: Table[Happened] = Table()
         self.cancelled: Table[Happened] = Table()
         self.groups: Table[int] = Table()
         self._blind: Table[deque[tuple[int, int]]] = Table()

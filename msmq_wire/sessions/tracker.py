@@ -15,7 +15,7 @@ from msmq_wire.sessions.pings import PingTracker
 from msmq_wire.sessions.session import Moment, Session
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["SESSION_RECORDS", "SessionTracker"]
+__all__ = ["SESSION_PACKETS", "SESSION_RECORDS", "SessionTracker"]
 
 _PORT = ":1801"
 _MAX_SESSIONS = 1 << 16
@@ -26,7 +26,9 @@ _MAX_OTHERS = 1 << 14
 """Connections on other ports whose SYN is remembered until it is known what they carry."""
 _USER = frozenset(("user_message", "order_ack", "final_ack"))
 _INTERNAL = frozenset(("establish_connection", "connection_parameters", "session_ack"))
-SESSION_RECORDS = _USER | _INTERNAL | {"tcp_stream", "gap", "ping", UNKNOWN_PACKET}
+SESSION_PACKETS = _USER | _INTERNAL | {"ping"}
+"""The types of records that are packets of the binary protocol."""
+SESSION_RECORDS = SESSION_PACKETS | {"tcp_stream", "gap", UNKNOWN_PACKET}
 """The types of records that tell something of sessions."""
 
 Key = tuple[str, int]

@@ -15,6 +15,9 @@ _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _TWICE = _FIXTURES / "findings" / "RPL-TWICE" / "hit_locked.pcap"
 _ORDER = _FIXTURES / "findings" / "RPL-ORDER" / "hit_priority.pcap"
 _HONEST = _FIXTURES / "findings" / "RPL-TWICE" / "miss_put_back.pcap"
+_STRANGER = _FIXTURES / "findings" / "RPL-STRANGER" / "hit_reached.pcap"
+_AHEAD = _FIXTURES / "findings" / "SES-ACKBACK" / "hit_ahead.pcap"
+_LOST = _FIXTURES / "findings" / "SES-ACKBACK" / "hit_lost_frames.pcap"
 _DEMO = _FIXTURES / "captures" / "demo.pcap"
 
 Run = Callable[..., Outcome]
@@ -66,6 +69,49 @@ def test_a_row_says_all_of_it(run: Run) -> None:
     assert (row["frames"], row["time"]) == ([10, 11], "2026-11-20T09:14:07.525000000Z")
 
 
+def test_a_packet_of_a_session_is_told_like_a_reply(run: Run) -> None:
+    (row,) = _rows(run("replay", _STRANGER, "--format", "jsonl"))
+    assert {name: row[name] for name in ("id", "severity", "kind", "server", "interface", "method")} == {
+        "id": "RPL-STRANGER",
+        "severity": "high",
+        "kind": "stranger",
+        "server": "192.0.2.10",
+        "interface": "MQQB",
+        "method": "UserMessage",
+    }
+    assert (row["rule"], row["spec"]) == ("MQQB-3.1.5.8.10", "[MS-MQQB] 3.1.5.8.10")
+    assert row["expected"] == "queue manager c277e190-3d6a-4c4b-8d05-f21b9ac83e44"
+    (line,) = run("replay", _STRANGER).out.splitlines()
+    assert "frame 10  [MS-MQQB] 3.1.5.8.10  an acknowledgment of message" in line
+
+
+def test_what_the_rules_about_sessions_tell_comes_with_their_ids(run: Run) -> None:
+    (row,) = _rows(run("replay", _AHEAD, "--format", "jsonl"))
+    assert {name: row[name] for name in ("id", "severity", "kind", "certain", "server", "method")} == {
+        "id": "SES-ACKBACK",
+        "severity": "medium",
+        "kind": "ses-ackback",
+        "certain": True,
+        "server": "192.0.2.10",
+        "method": "SessionAck",
+    }
+    assert (row["message"], row["expected"], row["came"]) == (
+        "AckSequenceNumber is 5, the last packet sent is number 2",
+        "",
+        "",
+    )
+    assert (row["rule"], row["record"], row["frames"]) == ("MQQB-3.1.5.5.1", 10, [16])
+    found = _rows(run("findings", _AHEAD, "--format", "jsonl", "--rule", "SES-ACKBACK"))
+    assert [one["message"] for one in found] == [row["message"]]
+
+
+def test_nothing_is_told_twice_of_a_capture_with_calls_and_sessions(run: Run) -> None:
+    words = ("--format", "jsonl")
+    alone = [_rows(run("replay", path, *words)) for path in (_TWICE, _STRANGER, _AHEAD)]
+    together = _rows(run("replay", _TWICE, _STRANGER, _AHEAD, *words))
+    assert sorted(row["id"] for row in together) == sorted(row["id"] for rows in alone for row in rows)
+
+
 @pytest.mark.parametrize(
     ("words", "status"),
     [
@@ -76,6 +122,13 @@ def test_a_row_says_all_of_it(run: Run) -> None:
         ((_TWICE, "--fail-on", "high"), 3),
         ((_TWICE, "--filter", "opnum == 2"), 0),
         ((_TWICE, "--filter", "opnum == 7"), 3),
+        ((_STRANGER,), 3),
+        ((_STRANGER, "--filter", "type == session_ack"), 0),
+        ((_AHEAD,), 3),
+        ((_AHEAD, "--fail-on", "high"), 0),
+        ((_AHEAD, "--filter", "type == session_ack"), 3),
+        ((_AHEAD, "--filter", "type == user_message"), 0),
+        ((_LOST,), 0),
         (("absent.pcap",), 1),
         ((_TWICE, "--fail-on", "worst"), 2),
         ((_TWICE, "--format", "jsonl", "--local"), 2),
@@ -104,14 +157,14 @@ def test_standard_input_is_a_capture(run: Run) -> None:
 
 @pytest.mark.parametrize("what", ["hosts", "bodies", "labels"])
 def test_redaction_finds_the_same_and_names_no_host(run: Run, what: str) -> None:
-    for path in (_TWICE, _ORDER):
+    for path in (_TWICE, _ORDER, _STRANGER, _AHEAD):
         plain = _rows(run("replay", path, "--format", "jsonl"))
         outcome = run("replay", path, "--format", "jsonl", "--redact", what)
         assert [(row["id"], row["record"]) for row in _rows(outcome)] == [
             (row["id"], row["record"]) for row in plain
         ]
         if what == "hosts":
-            for host in ("192.0.2.", "msg01", "a1d30c5b"):
+            for host in ("192.0.2.", "msg01", "a1d30c5b", "c277e190"):
                 assert host not in outcome.out + outcome.err
 
 

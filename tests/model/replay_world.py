@@ -11,8 +11,9 @@ from msmq_wire.model.replay_deviation import ReplayDeviation
 from msmq_wire.model.server import Answer, Association
 from msmq_wire.names import FormatName
 from msmq_wire.reassembly.sections import join_sections
+from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.record import Record
-from msmq_wire.records.rpc_packets import RpcBind, RpcCall
+from msmq_wire.records.rpc_packets import RpcBind, RpcCall, TransferBuffer
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.interfaces.remote_read import (
     CancelReceiveRequest,
@@ -23,6 +24,8 @@ from msmq_wire.rpc.interfaces.remote_read import (
     OpenQueueRequest,
     StartReceiveRequest,
 )
+from msmq_wire.rpc.transfer_properties import message_properties
+from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.guid import GUID
@@ -76,7 +79,7 @@ def call_record(
     Ids are given by `deviations`; the message names its call as parent 0.
     """
     interface, opnum = _METHODS[method]
-    values = {
+    values: dict[str, Any] = {
         "interface": interface,
         "opnum": opnum,
         "method": method,
@@ -97,11 +100,21 @@ def call_record(
         frames=(ended,),
         packet=RpcCall(**values | more),
     )
+    buffer = getattr(response, "ptb", None)
+    if isinstance(buffer, CACTransferBufferV2):
+        received = message_properties(buffer, filled=not values["status"])
+        packet = TransferBuffer(queue=None, properties=received)
+        return [found, Record(id=0, parent=0, type="transfer_buffer", time=found.time, packet=packet)]
     sections = getattr(response, "pp_packet_sections", None)
-    if not sections:
+    descriptor = read_descriptor(response)
+    whole = None if descriptor is None else descriptor.lp_buffer
+    if sections:
+        joined = join_sections(sections)
+        result = inspect(joined.data, as_="message_packet", missing=joined.missing)
+    elif whole:
+        result = inspect(whole, as_="message_packet")
+    else:
         return [found]
-    joined = join_sections(sections)
-    result = inspect(joined.data, as_="message_packet", missing=joined.missing)
     return [found, Record(id=0, parent=0, type="message_packet", time=found.time, packet=result.packet)]
 
 

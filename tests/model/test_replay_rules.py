@@ -6,9 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from msmq_wire.model.replay_deviation import ReplayKind
+from msmq_wire.names import FormatName
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.types.cac_transfer_buffer import (
@@ -18,6 +20,7 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
     TransferReceive,
 )
 from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 from msmq_wire.wire.types.guid import GUID
 from tests.model.replay_world import bind, call_record, deviations
@@ -26,6 +29,7 @@ from tests.model.scene import make_packet
 _ROOT = Path(__file__).resolve().parents[2]
 _OK, _FAILED = 0, 0xC00E0006
 _NULL, _A, _B, _C = (ContextHandle(uuid=GUID(bytes([n] * 16))) for n in (0, 1, 2, 3))
+_ORDERS = QueueFormat.of(FormatName.parse("DIRECT=OS:host\\private$\\orders"))
 _TRANSACTION = GUID(b"one transaction.")
 _METHODS = {method.name: method for one in INTERFACES.values() for method in one.methods.values()}
 _NUMBER = 0x51
@@ -58,7 +62,8 @@ class Story:
 def remote(access: int = 1) -> Story:
     """A queue opened for qm2qm, under `_NUMBER` and the handle `_A`."""
     numbers = {"ph_queue": _NUMBER, "pdw_context": _NUMBER, "dwp_queue": _NUMBER}
-    story = Story().call("R_QMOpenRemoteQueue", {"dw_desired_access": access}, pph_context=_C, **numbers)
+    asked = {"p_queue_format": _ORDERS, "dw_desired_access": access}
+    story = Story().call("R_QMOpenRemoteQueue", asked, pph_context=_C, **numbers)
     request = {"h_queue": _NUMBER, "p_queue": _NUMBER, "dwp_context": _NUMBER}
     return story.call("RemoteQMOpenQueue", request, ph_context=_A)
 
@@ -70,36 +75,36 @@ def desc(request_id: int = 1, **more: Any) -> RemoteReadDesc:
     )
 
 
-def started(story: Story, status: int = _OK, context: ContextHandle = _B, **more: Any) -> Story:
+def started(story: Story, status: int = _OK, context: ContextHandle | None = None, **more: Any) -> Story:
     """RemoteQMStartReceive."""
     packet = None if status else _PACKET
+    asked = desc(**more)
+    given = _NULL if asked.ul_action else _B
     return story.call(
         "RemoteQMStartReceive",
-        {"lp_remote_read_desc": desc(**more)},
+        {"lp_remote_read_desc": asked},
         status,
-        pph_context=context,
-        lp_remote_read_desc=desc(dw_size=len(packet or b""), lp_buffer=packet),
+        pph_context=given if context is None else context,
+        lp_remote_read_desc=msgspec.structs.replace(asked, dw_size=len(packet or b""), lp_buffer=packet),
     )
 
 
 def looked_up(story: Story, lookup_id: int, sequence: int, action: int = 0x40000010, **more: Any) -> Story:
     """RemoteQMStartReceiveByLookupId."""
-    asked = RemoteReadDesc2(p_remote_read_desc=desc(ul_action=action, **more))
-    got = RemoteReadDesc2(
-        p_remote_read_desc=desc(dw_size=len(_PACKET), lp_buffer=_PACKET), sequential_id=sequence
-    )
+    wanted = desc(ul_action=action, **more)
+    got = msgspec.structs.replace(wanted, dw_size=len(_PACKET), lp_buffer=_PACKET)
     return story.call(
         "RemoteQMStartReceiveByLookupId",
-        {"lookup_id": lookup_id, "lp_remote_read_desc2": asked},
-        lp_remote_read_desc2=got,
+        {"lookup_id": lookup_id, "lp_remote_read_desc2": RemoteReadDesc2(p_remote_read_desc=wanted)},
+        lp_remote_read_desc2=RemoteReadDesc2(p_remote_read_desc=got, sequential_id=sequence),
+        pph_context=_NULL if action in (0x40000010, 0x40000011, 0x40000012) else _B,
     )
 
 
 def local(access: int = 1) -> Story:
     """A queue opened by an application, under `_NUMBER` and the handle `_A`."""
-    return Story().call(
-        "rpc_QMOpenQueueInternal", {"dw_desired_access": access}, ph_queue=_A, pdw_qm_context=_NUMBER
-    )
+    asked = {"p_queue_format": _ORDERS, "dw_desired_access": access}
+    return Story().call("rpc_QMOpenQueueInternal", asked, ph_queue=_A, pdw_qm_context=_NUMBER)
 
 
 def received(story: Story, **more: Any) -> Story:
@@ -164,10 +169,24 @@ def test_an_honest_conversation_over_qmcomm_gives_nothing() -> None:
             "MQQP-3.1.4.4-14",
         ),
         (
-            remote().call("RemoteQMStartReceive", {"lp_remote_read_desc": desc()}, pph_context=_B),
+            remote().call(
+                "RemoteQMStartReceive",
+                {"lp_remote_read_desc": desc()},
+                pph_context=_B,
+                lp_remote_read_desc=desc(),
+            ),
             "size",
             "MQQP-3.1.4.1-41",
         ),
+        (Story().call("R_GetServerPort", {}), "status", "MQRR-3.1.4.1-1"),
+        (Story().call("R_OpenQueue", {"dw_access": 1}), "status", "MQRR-3.1.4.2-37"),
+        (Story().call("R_OpenQueueForMove", {}), "status", "MQRR-3.1.4.11-19"),
+        (
+            Story().call("R_CloseQueue", {"pph_context": _A}, pph_context=_A),
+            "status",
+            "MQRR-3.1.4.3-10",
+        ),
+        (Story().call("R_CreateCursor", {"ph_context": _A}), "status", "MQRR-3.1.4.4-7"),
         (received(local(0x20)), "access", "MQMP-3.1.5.3-163"),
         (received(local(2), action=0x80000000), "access", "MQMP-3.1.5.3-162"),
         (received(local(), action=0x40000010), "action", "MQMP-3.1.5.3-7"),

@@ -1,18 +1,19 @@
-"""``msmq-wire replay``: the replies of queue managers that no rule of their interfaces allows."""
+"""``msmq-wire replay``: replies and packets of queue managers that no rule of their protocols allows."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import tzinfo
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import msgspec
 import typer
 
 from msmq_wire.cli.commands.findings import Level
+from msmq_wire.cli.finding_redaction import RedactingJudge
 from msmq_wire.cli.options import (
     CaptureFiles,
     Color,
@@ -36,16 +37,24 @@ from msmq_wire.cli.render.deviation_table import DeviationTable
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
-from msmq_wire.findings import RULES, SEVERITIES, Severity
+from msmq_wire.findings import RULES, SEVERITIES, Finding, Severity
+from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.findings.rule import Rule
 from msmq_wire.model.replay import Replayer
+from msmq_wire.model.replay_call import host
 from msmq_wire.model.replay_deviation import ReplayDeviation
+from msmq_wire.model.replay_packets import INTERFACE
 from msmq_wire.model.replay_view import deviation_view
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.tracker import SESSION_PACKETS
 
 __all__ = ["ReplayFormat", "replay"]
 
 _FOUND = 3
+_JUDGED = SESSION_PACKETS | {"rpc_call", "com_call"}
+
+
+_Judged: TypeAlias = tuple[Rule, Severity, ReplayDeviation]
 
 
 class ReplayFormat(StrEnum):
@@ -80,15 +89,19 @@ def replay(
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
-    """Say which replies of a queue manager break the rules of its interfaces.
+    """Say which replies and packets of a queue manager break the rules of its protocols.
 
-    Every call of RemoteRead, qm2qm, qmcomm and qmcomm2 is held against the processing rules of its method,
-    with all that is known by then: open handles, cursors, receives that have not ended, messages that were
-    seen, taken or removed. What was before the capture is not known, and what is sealed, lost or missing
-    takes knowledge away: a reply is wrong only if no rule allows it in any case. Each deviation says what was
-    due, what came, and the rule with its section; its severity is that of the rule RPL-... of msmq-wire
-    findings. A filter keeps those whose call matches (see decode --help). With --redact a sentence that may
-    quote what is redacted gives way to the title of its rule.
+    Every call of RemoteRead, qm2qm, qmcomm and qmcomm2, and ReceiveCurrent_v1 of queue objects, is held
+    against the processing rules of its method, with all that is known by then: open handles, cursors,
+    receives that have not ended, messages that were seen, taken or removed. Every session of the binary
+    protocol is held against its rules: how it is opened, what it counts and acknowledges. What was before the
+    capture is not known, and what is sealed, lost or missing takes knowledge away: a reply is wrong only if
+    no rule allows it in any case.
+
+    Each deviation says what was due, what came, and the rule with its section; its severity is that of a rule
+    of msmq-wire findings: RPL-..., or for sessions SES-..., TXN-... or PNG-..., which come last. A filter
+    keeps those whose call or packet matches (see decode --help). With --redact a sentence that may quote what
+    is redacted gives way to the title of its rule.
 
     Exit status: 0 no deviation; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage;
     3 a deviation that matches is at or above --fail-on, low by default, whatever else happened.
@@ -117,28 +130,32 @@ def replay(
     )
     write = _writer(format_, color, zone, several=len(files) > 1)
     replayer = _RedactingReplayer(redactor)
+    sessions = RedactingJudge(CONDUCT, redactor)
     counts: Counter[Severity] = Counter()
     matching: set[int] = set()
     calls = judged = 0
 
-    def take(found: Iterable[ReplayDeviation]) -> None:
+    def take(found: Iterable[_Judged]) -> None:
         nonlocal judged
-        for one in found:
+        for rule, severity, one in found:
             judged += 1
             if selection.filter is None or one.record in matching:
-                counts[_rule(one).severity] += 1
-                write(one)
+                counts[severity] += 1
+                write(rule, severity, one)
 
     for record in reading:
-        if record.type == "rpc_call":
-            calls += 1
+        if record.type in _JUDGED:
+            calls += record.type in ("rpc_call", "com_call")
             if selection.filter is not None and record in selection:
                 matching.add(record.id)
-        take(replayer.feed(record))
+        take(_of_replies(replayer.feed(record)))
+        take(_of_sessions(sessions.feed(record)))
         if "-" in files:
             sys.stdout.flush()
-    take(replayer.finish())
-    reading.tell_summary(_told(counts, judged), count_text(calls, "call"))
+    take(_of_replies(replayer.finish()))
+    take(_of_sessions(sessions.finish()))
+    more = [f"{count} more of {id_}" for id_, count in sessions.more.items()]
+    reading.tell_summary(_told(counts, judged), count_text(calls, "call"), *more)
     found_bad = any(counts[name] for name in SEVERITIES[fail_on.rank :])
     raise typer.Exit(_FOUND if found_bad else reading.status)
 
@@ -148,15 +165,26 @@ def _rule(one: ReplayDeviation) -> Rule:
     return RULES[f"RPL-{one.kind.upper()}"]
 
 
+def _of_replies(found: Iterable[ReplayDeviation]) -> Iterator[_Judged]:
+    return ((_rule(one), _rule(one).severity, one) for one in found)
+
+
+def _of_sessions(found: Iterable[Finding]) -> Iterator[_Judged]:
+    for finding in found:
+        one = conduct_deviation(finding)
+        if one is not None:
+            yield CONDUCT[finding.id], finding.severity, one
+
+
 def _writer(
     format_: ReplayFormat, color: Color, zone: tzinfo | None, *, several: bool
-) -> Callable[[ReplayDeviation], None]:
+) -> Callable[[Rule, Severity, ReplayDeviation], None]:
     if format_ is ReplayFormat.JSONL:
-        return lambda one: print(
-            json_line({"id": _rule(one).id, "severity": _rule(one).severity, **deviation_view(one)})
+        return lambda rule, severity, one: print(
+            json_line({"id": rule.id, "severity": severity, **deviation_view(one)})
         )
     table = DeviationTable(screen_for(color), zone, several=several)
-    return lambda one: table.add(one, _rule(one).severity)
+    return lambda _, severity, one: table.add(one, severity)
 
 
 def _told(counts: Counter[Severity], judged: int) -> str:
@@ -193,8 +221,8 @@ class _RedactingReplayer:
         return found if self._teller is None else self._told(found, self._teller.finish())
 
     def _told(self, found: list[ReplayDeviation], tellable: list[ReplayDeviation]) -> list[ReplayDeviation]:
-        told = {(one.record, one.rule): one for one in tellable}
-        return [told.get((one.record, one.rule)) or self._silenced(one) for one in found]
+        told = {(one.record, one.rule, one.path): one for one in tellable}
+        return [told.get((one.record, one.rule, one.path)) or self._silenced(one) for one in found]
 
     def _silenced(self, one: ReplayDeviation) -> ReplayDeviation:
         ends = self._redactor.record(Record(id=0, type="", capture=one.capture, src=one.src, dst=one.dst))
@@ -203,7 +231,7 @@ class _RedactingReplayer:
             capture=ends.capture,
             src=ends.src or "",
             dst=ends.dst or "",
-            server=(ends.dst or "").rpartition(":")[0].strip("[]"),
+            server=host(ends.src if one.interface == INTERFACE else ends.dst),
             queue=None,
             message=_rule(one).title,
             expected="",

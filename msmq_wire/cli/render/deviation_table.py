@@ -1,4 +1,4 @@
-"""Deviations of replies as text: one line each in a pipe, a short block each on a terminal.
+"""Deviations of replies and sessions as text: one line each in a pipe, a short block each on a terminal.
 
 The rule kept here: on a terminal sentences are folded, in a pipe every deviation is one line. What the rule
 asks for stands before what was answered.
@@ -15,6 +15,7 @@ from msmq_wire.cli.render.finding_table import SEVERITY_STYLES, frames_text
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.findings import SEVERITIES, Severity
+from msmq_wire.findings.conduct import CONDUCT
 from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
 
 __all__ = ["DeviationTable"]
@@ -22,7 +23,7 @@ __all__ = ["DeviationTable"]
 _GAP = "  "
 _INDENT = 8
 _SEVERITY_WIDTH = max(map(len, SEVERITIES))
-_KIND_WIDTH = max(map(len, ReplayKind))
+_KIND_WIDTH = max(map(len, (*ReplayKind, *CONDUCT)))
 _WHOLE_SECONDS = 19
 
 
@@ -57,7 +58,7 @@ class DeviationTable:
         if self._several:
             place = f"{self.screen.safe(one.capture)} {place}"
         yield f"{place}{_GAP}", "dim"
-        yield f"{one.rule} {one.spec}{_GAP}", "spec"
+        yield f"{_rule_text(one)}{_GAP}", "spec"
         yield "; ".join(self.screen.safe(text) for text in self._sentences(one)), ""
         if one.queue:
             yield f"{_GAP}{self.screen.safe(one.queue)}", "dim"
@@ -77,7 +78,8 @@ class DeviationTable:
             yield from self._folded(text, width, "")
         if one.queue:
             yield from self._folded(f"queue {one.queue}", width, "dim")
-        yield from self._folded(f"{one.rule} {one.spec}, {frames_text(one.frames)} {one.path}", width, "spec")
+        place = f"{frames_text(one.frames)} {one.path}".rstrip()
+        yield from self._folded(f"{_rule_text(one)}, {place}", width, "spec")
 
     def _head(self, one: ReplayDeviation, severity: Severity) -> Iterator[Segment]:
         yield f"{severity:<{_SEVERITY_WIDTH}}{_GAP}", SEVERITY_STYLES[severity]
@@ -88,7 +90,7 @@ class DeviationTable:
         if one.expected:
             yield f"due: {one.expected}; came: {one.came}"
         if not one.certain:
-            yield "but: likely only, a call that was not captured may explain it"
+            yield "but: likely only, something that was not captured may explain it"
 
     def _folded(self, text: str, width: int, style: str) -> Iterator[list[Segment]]:
         lines = fold(self.screen.safe(text), width - _INDENT)
@@ -100,3 +102,8 @@ class DeviationTable:
     def _ends(self, one: ReplayDeviation) -> str:
         arrow = self.screen.choose("→", "->")
         return self.screen.safe(f"{one.src or '?'} {arrow} {one.dst or '?'}")
+
+
+def _rule_text(one: ReplayDeviation) -> str:
+    """The number of the rule and its section, once where the section is all that there is."""
+    return f"{one.rule} {one.spec}" if one.rule.row else str(one.spec)

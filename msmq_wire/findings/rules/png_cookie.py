@@ -44,11 +44,12 @@ RULE = Rule(
     title="An answer to a ping that nobody sent",
     severity="medium",
     confidence="likely",
-    spec=(SpecRef("MS-MQQB", "2.2.7"),),
+    spec=(SpecRef("MS-MQQB", "2.2.7"), SpecRef("MS-MQQB", "3.1.7.7")),
     meaning="The cookie ties an answer to its request. An answer without one belongs to no exchange of "
     "the client, or its request was not captured.",
     action="Look whether the capture sees both directions; else find out what sends the answer.",
     harmless="A capture that began late, or that sees one direction only.",
     over="story",
+    conduct="Ping",
     check=_check,
 )

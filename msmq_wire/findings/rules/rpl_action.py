@@ -18,17 +18,19 @@ def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="RPL-ACTION",
-    title="A server accepts an action that its other parameters forbid",
+    title="A server grants a request that its own parameters forbid",
     severity="low",
     spec=(
         SpecRef("MS-MQRR", "3.1.4.7"),
         SpecRef("MS-MQRR", "3.1.4.13"),
         SpecRef("MS-MQQP", "3.1.4.1"),
         SpecRef("MS-MQQP", "3.1.4.11"),
+        SpecRef("MS-MQMP", "3.1.4.17"),
+        SpecRef("MS-MQMP", "3.1.5.2"),
         SpecRef("MS-MQMP", "3.1.5.3"),
     ),
-    meaning="The server does not check what it is asked. Which message it gives then is in no document, and "
-    "other servers refuse the same call.",
+    meaning="The server does not check what it is asked. What it does then is in no document, and other "
+    "servers refuse the same call.",
     action="Correct the client. If it is a tool that tries out what servers accept, ask who runs it.",
     over="reply",
     check=_check,

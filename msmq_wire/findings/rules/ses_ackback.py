@@ -31,5 +31,6 @@ RULE = Rule(
     action="Look at the packets before it: was one of them acknowledged that did not arrive?",
     harmless="Packets are missing from the capture, or were captured in another order.",
     over="session",
+    conduct="SessionAck",
     check=_check,
 )

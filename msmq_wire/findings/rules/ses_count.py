@@ -30,5 +30,6 @@ RULE = Rule(
     action="Look whether the session was closed right after it, and what came again on the next one.",
     harmless="Some versions of Windows count wrongly. Packets may be missing from the capture.",
     over="session",
+    conduct="SessionAck",
     check=_check,
 )

@@ -50,5 +50,6 @@ RULE = Rule(
     harmless="A cluster or load balancer led the connection to another host; frames of different captures "
     "were put together.",
     over="session",
+    conduct="EstablishConnection",
     check=_check,
 )

@@ -64,5 +64,6 @@ RULE = Rule(
     action="Find out what the sender is, and look at the packet: its flags, lengths and body.",
     harmless="The capture began after the session did, or it has one direction only.",
     over="session",
+    conduct="UserMessage",
     check=_check,
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import half_captured, note_seen, noted
 from msmq_wire.sessions import Session
@@ -22,24 +24,28 @@ _SAYS = {
 }
 _WHATEVER_IS_MISSING = ("establish_again", "establish_after_open", "parameters_again")
 """Kinds that bytes missing from the capture do not explain."""
+_SECTIONS = {"establish": "3.1.5.3", "parameters": "3.1.5.4", "ack": "3.1.5.5"}
 
 
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     for note in noted(session, *_SAYS):
         explained = note.kind not in _WHATEVER_IS_MISSING and half_captured(session, note)
         if not explained and (note.certain or note.kind in _WHATEVER_IS_MISSING):
-            yield note_seen(session, note, context, _SAYS[note.kind], "low")
+            section = SpecRef("MS-MQQB", _SECTIONS[note.kind.partition("_")[0]])
+            seen = note_seen(session, note, context, _SAYS[note.kind], "low")
+            yield msgspec.structs.replace(seen, spec=(section,))
 
 
 RULE = Rule(
     id="SES-ORDER",
     title="Session packets out of order",
     severity="medium",
-    spec=tuple(SpecRef("MS-MQQB", f"3.1.5.{number}") for number in (3, 4, 5)),
+    spec=tuple(SpecRef("MS-MQQB", section) for section in _SECTIONS.values()),
     meaning="A session is opened by EstablishConnection and its answer, then ConnectionParameters and its "
     "answer. A queue manager that gets them in another order closes the session.",
     action="Look at who sent the packet: a program that replays or makes up packets, or a faulty client.",
     harmless="The two directions were captured in another order than they were sent.",
     over="session",
+    conduct="Session",
     check=_check,
 )

@@ -32,6 +32,7 @@ RULE = Rule(
     "order.",
     action="Find out what the sender is; look whether the session was ever opened.",
     harmless="A client that is not a Windows queue manager.",
+    conduct="EstablishConnection",
     types=("establish_connection",),
     codes=("establish_connection_header.operating-system",),
     check=_check,

@@ -38,6 +38,7 @@ RULE = Rule(
     "not: it may be no Windows queue manager, or a decoy.",
     action="Find out what answers at this address.",
     harmless="Another implementation of the protocol.",
+    conduct="EstablishConnection",
     types=("establish_connection",),
     check=_check,
 )

@@ -31,5 +31,6 @@ RULE = Rule(
     action="Look at the receiver's other acknowledgments: can they be relied on?",
     harmless="Messages are missing from the capture.",
     over="session",
+    conduct="SessionAck",
     check=_check,
 )

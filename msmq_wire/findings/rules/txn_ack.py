@@ -21,10 +21,13 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
     strays = [stray for stray in story.strays if stray.kind in _KINDS]
     if strays:
         yield from _of_strays(story, strays)
-    for stream in story.streams:
-        if stream.acknowledged_ahead is not None:
-            session = story.session(stream.sessions[0]) if stream.sessions else None
-            yield _ahead(stream, "" if session is None else session.capture)
+    ahead = [stream for stream in story.streams if stream.acknowledged_ahead is not None]
+    numbered = {session.number: session for session in story.sessions} if ahead else {}
+    for stream in ahead:
+        sessions = [numbered[number] for number in stream.sessions if number in numbered]
+        # What is missing after its last message may have been more of it.
+        certain = stream.certain and all(session.certain for session in sessions)
+        yield _ahead(stream, sessions[0].capture if sessions else "", certain=certain)
 
 
 def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Seen]:
@@ -60,15 +63,15 @@ def _known(story: Story) -> dict[tuple[str, str], int]:
     return {way: record for way, record in since.items() if frozenset(way) not in doubtful}
 
 
-def _ahead(stream: TransactionalStream, capture: str) -> Seen:
+def _ahead(stream: TransactionalStream, capture: str, *, certain: bool) -> Seen:
     assert stream.acknowledged_ahead is not None
     # An acknowledgment goes the other way.
     return Seen(
         message=f"OrderAck for number {stream.acknowledged} of sequence {stream.tx_sequence_id:#x}, "
         f"{stream.last_number} is the highest that was sent",
         evidence=(place_at(stream.acknowledged_ahead, stream.dst, stream.src, capture),),
-        severity=None if stream.certain else "info",
-        caveats=() if stream.certain else (_LOST,),
+        severity=None if certain else "info",
+        caveats=() if certain else (_LOST,),
     )
 
 
@@ -76,12 +79,13 @@ RULE = Rule(
     id="TXN-ACK",
     title="An acknowledgment without its messages",
     severity="low",
-    spec=(SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5")),
+    spec=(SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5"), SpecRef("MS-MQQB", "3.1.1.6.2")),
     meaning="OrderAck and FinalAck tell the sender what arrived of a transactional sequence. This one is "
     "about messages that the capture does not have; a sender that believed it would delete them.",
     action="Look whether the named queue manager sent such messages, and who sends the acknowledgment.",
     harmless="The messages were sent before the capture began, or went another way. A FinalAck comes when "
     "its message is read, which may be days later.",
     over="story",
+    conduct="OrderAck",
     check=_check,
 )

@@ -1,0 +1,59 @@
+"""What the rules about sessions tell of a queue manager that disobeys, as a replay tells it.
+
+The rule kept here: no rule is written twice. A finding is told by its own rule; here it only gets the shape
+of a deviation. What is no more than a note or a guess is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msmq_wire.findings.finding import Finding
+from msmq_wire.findings.registry import RULES
+from msmq_wire.findings.rule import Rule
+from msmq_wire.model.replay_call import host
+from msmq_wire.model.replay_deviation import ProcessingRule, ReplayDeviation
+from msmq_wire.model.replay_packets import INTERFACE
+
+__all__ = ["CONDUCT", "conduct_deviation"]
+
+CONDUCT: Mapping[str, Rule] = {rule.id: rule for rule in RULES.values() if rule.conduct}
+"""The rules about sessions that tell of a queue manager that disobeys, by their ids."""
+
+
+def conduct_deviation(finding: Finding) -> ReplayDeviation | None:
+    """A finding of one of these rules as a deviation; None for a note or a guess.
+
+    ``kind`` is the id of the rule in lower case, ``server`` the queue manager that sent the packet.
+    ``message`` says what was due, too.
+    """
+    place = finding.evidence[0]
+    if finding.severity == "info" or finding.confidence == "guess" or place.record is None:
+        return None
+    document, section = _rests_on(finding.spec)
+    return ReplayDeviation(
+        kind=finding.id.lower(),
+        record=place.record,
+        capture=place.capture,
+        frames=place.frames,
+        time=place.time,
+        src=place.src or "",
+        dst=place.dst or "",
+        stream=None,
+        path=place.path,
+        server=host(place.src),
+        interface=INTERFACE,
+        method=CONDUCT[finding.id].conduct,
+        message=finding.message,
+        expected="",
+        came="",
+        rule=ProcessingRule(document.removeprefix("MS-"), section),
+        certain=finding.confidence == "certain",
+    )
+
+
+def _rests_on(spec: str) -> tuple[str, str]:
+    """Document and section of a finding: the first that says what is done, else the first."""
+    sections = [one.partition("] ") for one in spec.removeprefix("[").split(", [")]
+    document, _, section = next((one for one in sections if one[2].startswith("3.")), sections[0])
+    return document, section

@@ -1,0 +1,31 @@
+"""RPL-ECHO: an answer that opens a session does not repeat the request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.ECHO, context)
+
+
+RULE = Rule(
+    id="RPL-ECHO",
+    title="The answer that opens a session does not repeat the request",
+    severity="medium",
+    spec=(SpecRef("MS-MQQB", "3.1.5.3.1"), SpecRef("MS-MQQB", "3.1.5.4.1")),
+    meaning="An acceptor repeats ClientGuid, TimeStamp and SE of EstablishConnection, and both time-outs of "
+    "ConnectionParameters. This one did not: the two sides have different views of the session, or the "
+    "answer was made for another request.",
+    action="Look at what answers: a program that replays recorded packets, or a faulty implementation.",
+    harmless="Frames of different captures were put together.",
+    over="reply",
+    check=_check,
+)

@@ -1,0 +1,32 @@
+"""RPL-ORDERACK: an OrderAck goes back, or jumps over a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.ORDER_ACK, context)
+
+
+RULE = Rule(
+    id="RPL-ORDERACK",
+    title="An OrderAck that its receiver cannot mean",
+    severity="medium",
+    spec=(SpecRef("MS-MQQB", "3.1.1.6.2"), SpecRef("MS-MQQB", "3.1.5.8.6")),
+    meaning="A receiver accepts transactional messages in order, without gaps, and acknowledges them in "
+    "order. Here the number goes back, or it covers a message whose predecessor was never sent: the sender "
+    "deletes what may not have arrived.",
+    action="Compare what is in the destination queue with what was sent; look at the receiver for a restore "
+    "from a backup.",
+    harmless="The missing message went another way, or before the capture began.",
+    over="reply",
+    check=_check,
+)

@@ -1,0 +1,30 @@
+"""RPL-OUTCOME: two acknowledgments of a message contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.OUTCOME, context)
+
+
+RULE = Rule(
+    id="RPL-OUTCOME",
+    title="Two acknowledgments contradict each other",
+    severity="medium",
+    spec=(SpecRef("MS-MQQB", "3.1.7.2.1"), SpecRef("MS-MQQB", "3.1.5.8.2")),
+    meaning="A message leaves its queue once: received, purged, expired or rejected; one that was refused "
+    "never arrived. One queue manager says two of these of one message, so one of them is false.",
+    action="Look at the queue and its journal: what became of the message?",
+    harmless="The message was sent again on a connection that was not captured, and had another end then.",
+    over="reply",
+    check=_check,
+)

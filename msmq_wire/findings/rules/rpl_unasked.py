@@ -1,0 +1,35 @@
+"""RPL-UNASKED: an acknowledgment comes that was not asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.UNASKED, context)
+
+
+RULE = Rule(
+    id="RPL-UNASKED",
+    title="An acknowledgment that was not asked for",
+    severity="low",
+    spec=(
+        SpecRef("MS-MQQB", "3.1.5.8.10"),
+        SpecRef("MS-MQQB", "3.1.7.2.1"),
+        SpecRef("MS-MQQB", "3.1.7.2.2"),
+        SpecRef("MS-MQQB", "3.1.7.15"),
+    ),
+    meaning="A message says which acknowledgments it wants, and where. This one was seen, and wants none of "
+    "this kind: the acknowledgment was made by something that does not look at its flags.",
+    action="Look at what sends the acknowledgment, and at the administration queue it goes to.",
+    harmless="A message of the same number was sent before the capture began, with other flags.",
+    over="reply",
+    check=_check,
+)

@@ -1,0 +1,30 @@
+"""RPL-WINDOW: more is sent than the window lets through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.WINDOW, context)
+
+
+RULE = Rule(
+    id="RPL-WINDOW",
+    title="More was sent than the window lets through",
+    severity="low",
+    spec=(SpecRef("MS-MQQB", "3.1.7.1"),),
+    meaning="A sender takes no further action while as many packets wait for an acknowledgment as the "
+    "window has. This one sent more than even the largest window that either side announced.",
+    action="Look whether the receiver keeps up, and which implementation the sender is.",
+    harmless="The two directions were captured in another order than they were sent.",
+    over="reply",
+    check=_check,
+)
