@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections, BinaryLimits
 from msmq_wire.lab.capture_file import CaptureWriter, endpoint
 from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.log import LabLog, why
 from msmq_wire.model.binary_protocol import BinaryProtocol, BinarySettings
@@ -40,7 +40,7 @@ def window_for(count: int) -> int:
     return 2 * half
 
 
-class BinaryClient:
+class BinaryClient(Closing):
     """Sends from a queue manager to the one at an address; use it as a context.
 
     ``faults`` with ``seed`` meet what it sends, connection by connection. ``reached`` counts connections.
@@ -86,14 +86,6 @@ class BinaryClient:
         self._dialing: set[asyncio.Task[None]] = set()
         self._failure: OSError | None = None
         self._news = asyncio.Event()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def send(self, messages: Iterable[UserMessage], *, patience: float = 60.0) -> Counter[Outcome]:
         """Send messages and wait for all; return how many came to which outcome.

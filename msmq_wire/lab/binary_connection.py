@@ -197,10 +197,9 @@ class BinaryConnection(asyncio.Protocol):
             self.session = None
         self._connections.leave(self)
         if self._captured is not None:
-            if exc is None:
-                self._captured.finish(from_client=self._peer_ended is not self._is_client)
-            else:
-                self._captured.reset(from_client=not self._is_client)
+            self._captured.ended(
+                exc, from_client=self._peer_ended is not self._is_client, broken_by_client=not self._is_client
+            )
         self.closed.set_result(None)
 
     def data_received(self, data: bytes) -> None:

@@ -235,6 +235,13 @@ class CapturedConnection:
             self._send(0 if from_client else 1, [(_RST | _ACK, b"")])
             self._open = False
 
+    def ended(self, error: Exception | None, *, from_client: bool, broken_by_client: bool = True) -> None:
+        """Write how a connection was lost: `finish` where there is no error, else `reset`."""
+        if error is None:
+            self.finish(from_client)
+        else:
+            self.reset(broken_by_client)
+
     def _send(self, side: int, segments: Sequence[tuple[int, bytes]]) -> None:
         src, dst = self._addresses[side], self._addresses[1 - side]
         ports = self._ports[side], self._ports[1 - side]

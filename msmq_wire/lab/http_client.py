@@ -7,6 +7,7 @@ import contextlib
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, endpoint
+from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.log import why
 from msmq_wire.srmp.http import HttpMessage
 from msmq_wire.srmp.http_framer import HttpFramer
@@ -18,7 +19,7 @@ _LARGEST = 16 << 20
 _ATTEMPTS = 20
 
 
-class HttpClient:
+class HttpClient(Closing):
     """Requests to one server, over connections that are made when they are needed; use it as a context."""
 
     def __init__(
@@ -30,12 +31,6 @@ class HttpClient:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._framer = HttpFramer(from_client=False)
         self._captured: CapturedConnection | None = None
-
-    async def __aenter__(self) -> HttpClient:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
     async def request(self, data: bytes, method: str = "POST") -> HttpMessage:
         """Send a whole request and return the response, both over again where the connection ends before it.

@@ -225,10 +225,7 @@ class _HttpConnection(asyncio.Protocol):
             self._sender.stop()
         self._server.open.discard(self)
         if self._captured is not None:
-            if exc is None:
-                self._captured.finish(from_client=self._client_ended)
-            else:
-                self._captured.reset()
+            self._captured.ended(exc, from_client=self._client_ended)
         self.closed.set_result(None)
 
     def data_received(self, data: bytes) -> None:

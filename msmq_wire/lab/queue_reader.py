@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Generator
-from types import TracebackType
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import ConnectionFaults
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.model.qm2qm_client import BIND, UNBIND, Qm2qmClient, answered_status
@@ -72,19 +72,15 @@ async def _drive(client: RpcClient, interface: Interface, steps: _Steps[_T]) -> 
         return result
 
 
-class RemoteReadReader:
+class RemoteReadReader(Closing):
     """Queues of a server by RemoteRead, [MS-MQRR]; made with `connect_reader`, used as a context."""
 
     def __init__(self, client: RpcClient, identifier: GUID, randomness: random.Random) -> None:
         self._client = client
         self._reads = RemoteReadClient(identifier=identifier, randomness=randomness)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def close(self) -> None:
+        """Close the connection."""
         await self._client.close()
 
     async def port(self) -> int:
@@ -186,7 +182,7 @@ def status_name(status: int) -> str:
         return f"{status & 0xFFFF_FFFF:#010x}"
 
 
-class Qm2qmReader:
+class Qm2qmReader(Closing):
     """Queues of a server by qm2qm, [MS-MQQP], which qmcomm opens; used as a context."""
 
     def __init__(self, client: RpcClient, identifier: GUID) -> None:
@@ -195,12 +191,8 @@ class Qm2qmReader:
         self._reads = Qm2qmClient(identifier)
         self._opened: dict[int, ContextHandle] = {}
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def close(self) -> None:
+        """Close the connection."""
         await self._client.close()
 
     async def open(self, format_name: str, *, receive: bool = True) -> int:
@@ -301,7 +293,7 @@ async def connect_reader(
     named = await reader.port()
     if named in (0, port):
         return reader
-    await reader.__aexit__(None, None, None)
+    await reader.close()
     return await connected(named)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 
 from msmq_wire.errors import DecodeError, MsmqWireError
 from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, endpoint
+from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import ConnectionFaults, FaultySender
 from msmq_wire.lab.log import why
 from msmq_wire.lab.rpc_fragments import MAX_FRAGMENT, JoinedStub, agreed_fragment, fragments
@@ -67,7 +67,7 @@ class PendingCall(msgspec.Struct, eq=False, kw_only=True):
     stub: JoinedStub
 
 
-class RpcClient(asyncio.Protocol):
+class RpcClient(Closing, asyncio.Protocol):
     """A connection to a server; made with `connect`. Use it as a context, or `close` it."""
 
     def __init__(
@@ -120,14 +120,6 @@ class RpcClient(asyncio.Protocol):
         except OSError as error:
             raise MsmqWireError(f"cannot connect to {name}: {why(error)}") from error
         return client
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     @property
     def connected(self) -> bool:
@@ -239,10 +231,7 @@ class RpcClient(asyncio.Protocol):
         """Tell all who wait."""
         self._sender.stop()
         if self._captured is not None:
-            if exc is None:
-                self._captured.finish(from_client=not self._server_ended)
-            else:
-                self._captured.reset(from_client=False)
+            self._captured.ended(exc, from_client=not self._server_ended, broken_by_client=False)
         self._lose("the connection ended")
         self._room.set()
         self._closed.set_result(None)

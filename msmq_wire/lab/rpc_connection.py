@@ -96,10 +96,7 @@ class RpcConnection(asyncio.Protocol):
         self._end()
         self._service.leave(self)
         if self._captured is not None:
-            if exc is None:
-                self._captured.finish(from_client=self._client_ended)
-            else:
-                self._captured.reset()
+            self._captured.ended(exc, from_client=self._client_ended)
         self.closed.set_result(None)
         calls, self._calls = self._calls, None
         if calls is not None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.log import why
 from msmq_wire.lab.rpc_connection import RpcConnection
@@ -24,7 +23,7 @@ _SHORTEST_ROUND, _LONGEST_ROUND = 0.02, 15.0
 _GRACE = 1.0
 
 
-class RpcServer:
+class RpcServer(Closing):
     """Serves interfaces on TCP ports, without authentication: a bind that brings some is refused.
 
     ``clock`` drives the timers of the model whenever a call changes it; ``capture`` takes down what passes;
@@ -55,14 +54,6 @@ class RpcServer:
         )
         self._listeners: list[asyncio.Server] = []
         self._round: asyncio.TimerHandle | None = None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     @property
     def connections(self) -> int:

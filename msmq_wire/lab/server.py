@@ -9,8 +9,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
@@ -18,6 +17,7 @@ from msmq_wire.lab.binary_connection import BinaryConnections
 from msmq_wire.lab.binary_server import BinaryServer
 from msmq_wire.lab.capture_file import CaptureWriter, Endpoint
 from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_server import HttpServer
 from msmq_wire.lab.log import LabEvent, LabLog
@@ -137,7 +137,7 @@ class _Qmcomm2(_LoggedCalls, Qmcomm2Server):
     pass
 
 
-class LabServer:
+class LabServer(Closing):
     """A queue manager with its services; `start` it, and `close` it before the loop ends.
 
     ``write`` is told what happens, ``capture`` takes down what passes. ``interfaces`` are served in place of
@@ -183,14 +183,6 @@ class LabServer:
         self._http = HttpServer(
             self.manager, self.clock, capture=capture, faults=faults, seed=seed, log=self.log
         )
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def start(self) -> LabServices:
         """Serve all ports; `MsmqWireError` where one cannot be, and then `close` lets go of the others."""

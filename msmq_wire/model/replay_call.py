@@ -12,7 +12,7 @@ import msgspec
 
 from msmq_wire.model.replay_deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.model.status import Status
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, place_of
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.rpc.hresults import name
 from msmq_wire.rpc.interfaces import INTERFACES
@@ -137,12 +137,7 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
         record = self.record
         return ReplayDeviation(
             kind=kind,
-            record=record.id,
-            capture=record.capture,
-            frames=record.frames,
-            time=record.time,
-            src=record.src or "",
-            dst=record.dst or "",
+            **place_of(record),
             stream=self.stream,
             path=path,
             server=self.server,

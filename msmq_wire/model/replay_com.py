@@ -14,7 +14,7 @@ from msmq_wire.model.replay_state import Happened, Table
 from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.records.com_packets import ComCall, ReceiveArguments
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, place_of
 from msmq_wire.rpc.hresults import name
 
 __all__ = ["ComReplayer"]
@@ -140,12 +140,7 @@ def _wrong(
     status = call.status or 0
     return ReplayDeviation(
         kind=kind,
-        record=record.id,
-        capture=record.capture,
-        frames=record.frames,
-        time=record.time,
-        src=record.src or "",
-        dst=record.dst or "",
+        **place_of(record),
         stream=record.stream,
         path="opnum",
         server=host(record.dst),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msmq_wire.model.replay_call import host
 from msmq_wire.model.replay_deviation import ProcessingRule, ReplayDeviation, ReplayKind
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, place_of
 
 __all__ = ["INTERFACE", "USER_PACKETS", "frame_text", "mqqb", "packet_deviation"]
 
@@ -46,12 +46,7 @@ def packet_deviation(
     """A deviation of the queue manager that sent the packet of a record."""
     return ReplayDeviation(
         kind=kind,
-        record=record.id,
-        capture=record.capture,
-        frames=record.frames,
-        time=record.time,
-        src=record.src or "",
-        dst=record.dst or "",
+        **place_of(record),
         stream=record.stream,
         path=path,
         server=host(record.src),

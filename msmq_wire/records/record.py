@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypedDict
 
 import msgspec
 
@@ -10,7 +10,7 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["UNKNOWN_PACKET", "FoundPacket", "Item", "NewRecord", "Record"]
+__all__ = ["UNKNOWN_PACKET", "FoundPacket", "Item", "NewRecord", "Place", "Record", "place_of"]
 
 UNKNOWN_PACKET = "unknown_packet"
 """The type of a packet whose kind is not defined, or was cut off."""
@@ -46,6 +46,29 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     missing: int | None = None
     reason: str | None = None
     event: str | None = None
+
+
+class Place(TypedDict):
+    """Where a record was found, as what is told of it repeats that; ``record`` is its id."""
+
+    record: int
+    capture: str
+    frames: tuple[int, ...]
+    time: int | None
+    src: str
+    dst: str
+
+
+def place_of(record: Record) -> Place:
+    """Where a record was found; an address that is not known is empty."""
+    return Place(
+        record=record.id,
+        capture=record.capture,
+        frames=record.frames,
+        time=record.time,
+        src=record.src or "",
+        dst=record.dst or "",
+    )
 
 
 class NewRecord(Protocol):

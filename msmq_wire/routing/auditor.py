@@ -12,7 +12,7 @@ from functools import partial
 
 import msgspec
 
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, place_of
 from msmq_wire.routing.algorithm import HopRule
 from msmq_wire.routing.hop import Deviation, DeviationKind, ObservedHop, Sighting
 from msmq_wire.routing.prediction import MOST_ROUTERS, Prediction, Predictor
@@ -41,12 +41,7 @@ def sighting_of(record: Record) -> Sighting | None:
         return None
     direct = flags >> 10 & 7 == QueueType.DIRECT
     return Sighting(
-        record=record.id,
-        capture=record.capture,
-        frames=record.frames,
-        time=record.time,
-        src=record.src or "",
-        dst=record.dst or "",
+        **place_of(record),
         stream=record.stream,
         source_queue_manager=user.source_queue_manager,
         message_id=user.message_id,

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, tzinfo
 
-from rich.cells import cell_len
-
+from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, ends_text, folded, head
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES, frames_text
-from msmq_wire.cli.render.screen import Screen, Segment, fold
+from msmq_wire.cli.render.screen import Screen, Segment
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.findings import SEVERITIES, Severity
 from msmq_wire.findings.conduct import CONDUCT
@@ -20,11 +19,8 @@ from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
 
 __all__ = ["DeviationTable"]
 
-_GAP = "  "
-_INDENT = 8
 _SEVERITY_WIDTH = max(map(len, SEVERITIES))
 _KIND_WIDTH = max(map(len, (*ReplayKind, *CONDUCT)))
-_WHOLE_SECONDS = 19
 
 
 class DeviationTable:
@@ -52,38 +48,30 @@ class DeviationTable:
 
     def _line(self, one: ReplayDeviation, severity: Severity) -> Iterator[Segment]:
         yield from self._head(one, severity)
-        yield f"{self._time(one)}{_GAP}", ""
-        yield f"{self._ends(one)}{_GAP}", ""
+        yield f"{self._time(one)}{GAP}", ""
+        yield f"{self._ends(one)}{GAP}", ""
         place = frames_text(one.frames)
         if self._several:
             place = f"{self.screen.safe(one.capture)} {place}"
-        yield f"{place}{_GAP}", "dim"
-        yield f"{_rule_text(one)}{_GAP}", "spec"
+        yield f"{place}{GAP}", "dim"
+        yield f"{_rule_text(one)}{GAP}", "spec"
         yield "; ".join(self.screen.safe(text) for text in self._sentences(one)), ""
         if one.queue:
-            yield f"{_GAP}{self.screen.safe(one.queue)}", "dim"
+            yield f"{GAP}{self.screen.safe(one.queue)}", "dim"
 
     def _block(self, one: ReplayDeviation, severity: Severity, width: int) -> Iterator[list[Segment]]:
-        head = list(self._head(one, severity))
-        below = []
-        for text, style in ((self._time(one)[:_WHOLE_SECONDS], ""), (self._ends(one), "strong")):
-            if sum(cell_len(shown) for shown, _ in head) + cell_len(text) <= width:
-                head += [(text, style), (_GAP, "")]
-            else:
-                below.append((text, style))
-        yield head
-        for text, style in below:
-            yield from self._folded(text, width, style)
+        texts = (self._time(one)[:WHOLE_SECONDS], ""), (self._ends(one), "strong")
+        yield from head(self.screen, width, self._head(one, severity), texts)
         for text in self._sentences(one):
-            yield from self._folded(text, width, "")
+            yield from folded(self.screen, width, text)
         if one.queue:
-            yield from self._folded(f"queue {one.queue}", width, "dim")
+            yield from folded(self.screen, width, f"queue {one.queue}", "dim")
         place = f"{frames_text(one.frames)} {one.path}".rstrip()
-        yield from self._folded(f"{_rule_text(one)}, {place}", width, "spec")
+        yield from folded(self.screen, width, f"{_rule_text(one)}, {place}", "spec")
 
     def _head(self, one: ReplayDeviation, severity: Severity) -> Iterator[Segment]:
-        yield f"{severity:<{_SEVERITY_WIDTH}}{_GAP}", SEVERITY_STYLES[severity]
-        yield f"{one.kind:<{_KIND_WIDTH}}{_GAP}", "title"
+        yield f"{severity:<{_SEVERITY_WIDTH}}{GAP}", SEVERITY_STYLES[severity]
+        yield f"{one.kind:<{_KIND_WIDTH}}{GAP}", "title"
 
     def _sentences(self, one: ReplayDeviation) -> Iterator[str]:
         yield one.message
@@ -92,16 +80,11 @@ class DeviationTable:
         if not one.certain:
             yield "but: likely only, something that was not captured may explain it"
 
-    def _folded(self, text: str, width: int, style: str) -> Iterator[list[Segment]]:
-        lines = fold(self.screen.safe(text), width - _INDENT)
-        yield from ([(" " * _INDENT, ""), (line, style)] for line in lines)
-
     def _time(self, one: ReplayDeviation) -> str:
         return "" if one.time is None else timestamp_text(one.time, self._zone)
 
     def _ends(self, one: ReplayDeviation) -> str:
-        arrow = self.screen.choose("→", "->")
-        return self.screen.safe(f"{one.src or '?'} {arrow} {one.dst or '?'}")
+        return ends_text(self.screen, one.src, one.dst)
 
 
 def _rule_text(one: ReplayDeviation) -> str:

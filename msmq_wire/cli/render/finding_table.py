@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, tzinfo
 
-from rich.cells import cell_len
-
-from msmq_wire.cli.render.screen import Screen, Segment, fold
+from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, ends_text, folded, head
+from msmq_wire.cli.render.screen import Screen, Segment
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.findings import SEVERITIES, Evidence, Finding, Severity
 
@@ -19,14 +18,9 @@ __all__ = ["SEVERITY_STYLES", "FindingTable", "frames_text"]
 SEVERITY_STYLES: dict[Severity, str] = {"info": "dim", "low": "name", "medium": "warning", "high": "error"}
 """The style of each severity."""
 
-_GAP = "  "
-_INDENT = 8
 _SEVERITY_WIDTH = max(map(len, SEVERITIES))
 _ENDS_WIDTH = len("192.0.2.100:65535") * 2 + 3
-_WHOLE_SECONDS = 19
 _FRAMES = 5
-_LONGEST = 2000
-"""Cells of a message on a terminal; folding more than that only takes time."""
 
 
 class FindingTable:
@@ -48,40 +42,24 @@ class FindingTable:
 
     def _line(self, finding: Finding, place: Evidence) -> Iterator[Segment]:
         yield from self._head(finding)
-        yield f"{self._time(place)}{_GAP}", ""
-        yield f"{self._ends(place):<{_ENDS_WIDTH}}{_GAP}", ""
-        yield f"{_where(place)}{_GAP}", "dim"
+        yield f"{self._time(place)}{GAP}", ""
+        yield f"{self._ends(place):<{_ENDS_WIDTH}}{GAP}", ""
+        yield f"{_where(place)}{GAP}", "dim"
         yield self.screen.safe(finding.message), ""
         for caveat in finding.caveats:
             yield f" (but: {self.screen.safe(caveat)})", "dim"
 
     def _block(self, finding: Finding, place: Evidence, width: int) -> Iterator[list[Segment]]:
-        head = list(self._head(finding))
-        below = []
-        for text, style in ((self._time(place)[:_WHOLE_SECONDS], ""), (self._ends(place), "strong")):
-            # What does not fit beside the id stands below it.
-            if sum(cell_len(shown) for shown, _ in head) + cell_len(text) <= width:
-                head += [(text, style), (_GAP, "")]
-            else:
-                below.append((text, style))
-        yield head
-        for text, style in below:
-            yield from self._folded(text, width, style)
-        yield from self._folded(finding.message, width, "")
+        texts = (self._time(place)[:WHOLE_SECONDS], ""), (self._ends(place), "strong")
+        yield from head(self.screen, width, self._head(finding), texts)
+        yield from folded(self.screen, width, finding.message)
         for caveat in finding.caveats:
-            yield from self._folded(f"but: {caveat}", width, "dim")
-        yield from self._folded(_where(place), width, "spec")
+            yield from folded(self.screen, width, f"but: {caveat}", "dim")
+        yield from folded(self.screen, width, _where(place), "spec")
 
     def _head(self, finding: Finding) -> Iterator[Segment]:
-        yield f"{finding.severity:<{_SEVERITY_WIDTH}}{_GAP}", SEVERITY_STYLES[finding.severity]
-        yield f"{finding.id:<{self._id_width}}{_GAP}", "title"
-
-    def _folded(self, text: str, width: int, style: str) -> Iterator[list[Segment]]:
-        safe = self.screen.safe(text)
-        if cell_len(safe) > _LONGEST:
-            safe = safe[: _LONGEST // 2] + self.screen.choose("…", "~")
-        if safe:
-            yield from ([(" " * _INDENT, ""), (line, style)] for line in fold(safe, width - _INDENT))
+        yield f"{finding.severity:<{_SEVERITY_WIDTH}}{GAP}", SEVERITY_STYLES[finding.severity]
+        yield f"{finding.id:<{self._id_width}}{GAP}", "title"
 
     def _time(self, place: Evidence) -> str:
         return "" if place.time is None else timestamp_text(place.time, self._zone)
@@ -89,8 +67,7 @@ class FindingTable:
     def _ends(self, place: Evidence) -> str:
         if place.src is None and place.dst is None:
             return ""
-        arrow = self.screen.choose("→", "->")
-        return self.screen.safe(f"{place.src or '?'} {arrow} {place.dst or '?'}")
+        return ends_text(self.screen, place.src, place.dst)
 
 
 def _where(place: Evidence) -> str:

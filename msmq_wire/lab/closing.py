@@ -1,0 +1,22 @@
+"""`Closing`: what is closed at the end of its ``async with``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+__all__ = ["Closing"]
+
+
+class Closing(ABC):
+    """An asynchronous context that gives itself and is closed at its end."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go of everything."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
