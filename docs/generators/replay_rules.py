@@ -16,7 +16,7 @@ __all__ = ["CAUGHT", "JUDGED", "block", "classes", "reasons"]
 # A copy of the documentation has no tests beside it.
 _RULES = Path(msmq_wire.__file__).resolve().parents[1] / "tests" / "model" / "broken_rules"
 CAUGHT = "caught"
-JUDGED = ("qm2qm", "qmcomm", "qmcomm2", "receive_current")
+JUDGED = ("remote_read", "qm2qm", "qmcomm", "qmcomm2", "receive_current")
 """The parts whose rules are classified."""
 
 

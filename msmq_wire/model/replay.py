@@ -43,9 +43,12 @@ from msmq_wire.model.replay_rules_messages import (
     learn_purge,
     learn_return,
 )
+from msmq_wire.model.replay_rules_openings import judge_opening, learn_shares
 from msmq_wire.model.replay_rules_requests import judge_parameters
 from msmq_wire.model.replay_rules_sections import judge_sections
+from msmq_wire.model.replay_rules_sent import judge_sent, learn_sent
 from msmq_wire.model.replay_rules_statuses import judge_status, judge_time
+from msmq_wire.model.replay_rules_uses import judge_look, judge_thrown, judge_use, judge_waiting, learn_uses
 from msmq_wire.model.replay_sessions import SessionReplayer
 from msmq_wire.model.replay_state import Doubt, Found, Known, KnownHandle
 from msmq_wire.records.record import Record
@@ -163,10 +166,13 @@ class Replayer:
         if ended is not None:
             learn_return(known, ended)
         learn_purge(known, call, used)
+        learn_sent(known, call, used)
         learn_move(known, call, used)
         if read is not None:
             learn_message(known, call, read, used, learn_read(known, call, read, used))
         learn_handles(known, call, used)
+        learn_shares(known, call)
+        learn_uses(known, call)
 
     def _judge_reply(
         self, call: ObservedCall, read: ObservedRead | None, used: KnownHandle | None
@@ -178,12 +184,18 @@ class Replayer:
         yield from judge_enlistment(known, call)
         yield from judge_purge(call, used)
         yield from judge_send(call, used)
+        yield from judge_sent(known, call, used)
+        yield from judge_thrown(call)
+        yield from judge_opening(known, call, used)
+        yield from judge_use(known, call, used)
         yield from judge_cursor(known, call, read, used)
         yield from judge_end(known, call, used)
         yield from judge_cancel(known, call, read, used)
         yield from judge_status(known, call, read, used, ended_read(known, call, used))
         if read is None:
             return
+        yield from judge_waiting(known, call, read, used)
+        yield from judge_look(known, call, read, used)
         yield from judge_access(call, read, used)
         yield from judge_action(call, read)
         yield from judge_request(known, call, read, used)

@@ -13,7 +13,9 @@ import msgspec
 
 from msmq_wire.model.replay_call import ObservedCall, handle, number
 from msmq_wire.model.replay_deviation import ProcessingRule, ReplayDeviation, ReplayKind
-from msmq_wire.model.replay_rules_buffers import null, transfer_buffer
+from msmq_wire.model.replay_rules_buffers import transfer_buffer
+from msmq_wire.model.replay_rules_descriptors import judge_descriptor
+from msmq_wire.model.replay_rules_lengths import judge_cut_name, judge_lengths
 from msmq_wire.model.status import Status
 from msmq_wire.names import QueueFormatType
 from msmq_wire.records.open_queues import read_descriptor
@@ -36,6 +38,7 @@ _GUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){2}")
 _NUMBER = re.compile(r"[0-9]+")
 _LOW_56 = (1 << 56) - 1
+_SIGNATURE_AT, _SIGNATURE = slice(4, 8), b"LIOR"
 
 _GIVEN = {
     "R_OpenQueue": ("pph_context", 37),
@@ -76,7 +79,9 @@ _PORTS = {
 }
 """The member that says which port, and the rows about the two of TCP and about what there is not."""
 _ECHOED = ("h_remote_queue", "h_cursor", "ul_action", "ul_timeout", "dw_queue", "dw_request_id")
+_COMPUTERS = re.compile(r"(?:[!@#$%^&'()._{}~0-9A-Za-z-]{1,15}(?:,(?!$)|$))*")
 _TEXTS = {
+    0: (3, _COMPUTERS, "a list of names with commas between them"),
     1: (5, _NUMBER, "a number"),
     2: (6, _GUID, "a GUID without braces"),
     3: (7, _VERSION, "a version of three parts"),
@@ -133,8 +138,6 @@ _NAMES_LEFT_ALONE = {
 _LEFT_ALONE_OUTSIDE = {"pb_first_in_xact": 122, "pb_last_in_xact": 123, "pp_xact_id": 124}
 _AS_IT_WAS = {"ul_body_buffer_size_in_bytes": 50, "ul_msg_extension_buffer_in_bytes": 65, "p_uow": 70}
 _CURSOR_AS_IT_WAS = 12
-_BODY_TOO_LARGE = 46
-_BODY_SIZE = 52
 
 
 def _wire_type(row: int) -> ProcessingRule:
@@ -161,6 +164,7 @@ def _contradictions(call: ObservedCall) -> _Found:
     if call.ok is False:
         yield from _of_handle(call, _WITHHELD, null_due=True)
         yield from _of_room(call)
+        yield from judge_cut_name(call)
         return
     yield from _of_handle(call, _GIVEN, null_due=False)
     yield from _of_handle(call, _TAKEN, null_due=True)
@@ -209,7 +213,9 @@ def _of_read(call: ObservedCall) -> _Found:
         elif not removes and not given.null:
             yield peek, "to a peek with a handle to end it by", "NULL", True
     size, packet = number(answered, "dw_size"), answered.lp_buffer
-    if isinstance(packet, bytes) and packet and size is not None:
+    if isinstance(packet, bytes) and packet and packet[_SIGNATURE_AT] != _SIGNATURE:
+        yield _wire_type(5), "with bytes that are no packet", "a UserMessage packet", True
+    elif isinstance(packet, bytes) and packet and size is not None:
         said = number(reached(getattr(call.message, "packet", None), "base_header"), "packet_size")
         due = len(packet) if said is None else said
         if size != due:
@@ -354,11 +360,7 @@ def _of_receiving(call: ObservedCall) -> _Found:
     for member, row in _AS_IT_WAS.items():
         if getattr(asked, member) != getattr(answered, member):
             yield row, f"with another {member} than it was asked", "the same", False
-    size, room = answered.p_body_size, asked.ul_body_buffer_size_in_bytes
-    if asked.p_body_size is not None and size is None:
-        yield _BODY_SIZE, "without pBodySize", "the size of the body", True
-    elif size is not None and not null(asked.pp_body) and size > room:
-        yield _BODY_TOO_LARGE, f"to {room} bytes of room, and the body has {size}", "a failure", True
+    yield from judge_lengths(asked, answered)
 
 
 def _of_room(call: ObservedCall) -> _Found:
@@ -388,6 +390,7 @@ _ANSWERS: Mapping[str, Callable[[ObservedCall], _Found]] = {
     "rpc_QMOpenQueueInternal": _of_local_queue,
     "rpc_ACHandleToFormatName": _of_format_name,
     "R_QMObjectPathToObjectFormat": _of_object_format,
+    "R_QMGetObjectSecurityInternal": judge_descriptor,
     "R_QMGetObjectProperties": _of_properties,
     "R_QMQueryQMRegistryInternal": _of_registry,
     "QMSendMessageInternalEx": _of_sending,

@@ -10,20 +10,34 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from msmq_wire.model.replay_call import number
 from msmq_wire.model.replay_deviation import ProcessingRule
 from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferReceive, TransferSend
 from msmq_wire.rpc.types.queue_format import QueueFormat
 
-__all__ = ["RECEIVE_REFUSALS", "SEND_REFUSALS", "Refusal", "null", "transfer_buffer"]
+__all__ = [
+    "BOUND",
+    "RECEIVE_REFUSALS",
+    "SEND_REFUSALS",
+    "Broken",
+    "Refusal",
+    "above",
+    "missing",
+    "null",
+    "outside",
+    "transfer_buffer",
+]
 
 _FAILURE = "a failure"
-_BOUND = "a fault: the number is out of its bounds"
+BOUND = "a fault: the number is out of its bounds"
 _NAME_LIMIT, _LABEL_LIMIT = 1024, 250
 _HASHES = frozenset({0x8001, 0x8002, 0x8003, 0x8004, 0x800C, 0x800E})
 _CIPHERS = frozenset({0x6602, 0x6801})
 _ACKNOWLEDGMENTS = frozenset({0x00, 0x01, 0x02, 0x04, 0x05, 0x08, 0x0C, 0x0E})
 _PROV_RSA_FULL = 1
+Broken: TypeAlias = Callable[[Any], bool]
+"""Whether a request has to be refused."""
 _Buffer: TypeAlias = Callable[[CACTransferBufferV1], bool]
 _Arm: TypeAlias = Callable[[Any], bool]
 
@@ -56,6 +70,21 @@ def transfer_buffer(value: Any) -> CACTransferBufferV1 | None:
 def null(value: Any) -> bool:
     """Whether a pointer, or what it points to, is NULL."""
     return value is None or isinstance(value, NullPointee)
+
+
+def above(name: str, limit: int) -> Broken:
+    """Whether a member is above a number."""
+    return lambda request: (number(request, name) or 0) > limit
+
+
+def outside(name: str, allowed: frozenset[int]) -> Broken:
+    """Whether a member is a number that is not allowed."""
+    return lambda request: (found := number(request, name)) is not None and found not in allowed
+
+
+def missing(name: str) -> Broken:
+    """Whether a member is NULL."""
+    return lambda request: getattr(request, name, msgspec.UNSET) is None
 
 
 def _of_buffer(broken: _Buffer) -> Callable[[Any], bool]:
@@ -213,7 +242,7 @@ def _names(prefix: str, first: int, what: str) -> tuple[Refusal, ...]:
             first + 1,
             f"a room above {_NAME_LIMIT} for the {what} queue",
             _receives(lambda old: parts(old)[1] > _NAME_LIMIT),
-            _BOUND,
+            BOUND,
         ),
         Refusal(first, f"room for the {what} queue, whose name is not wanted", _receives(unwanted)),
         Refusal(first + 2, f"the {what} queue without the size of its room", _receives(untold)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from msmq_wire.model.replay_call import ObservedCall, handle, number
-from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
+from msmq_wire.model.replay_deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.model.replay_read import ObservedRead
 from msmq_wire.model.replay_state import (
     SURE,
@@ -20,7 +20,8 @@ from msmq_wire.model.replay_state import (
     KnownHandle,
     KnownRead,
 )
-from msmq_wire.rpc.constants import RemoteReadAck
+from msmq_wire.model.status import Status
+from msmq_wire.rpc.constants import AccessMode, RemoteReadAck
 
 __all__ = ["ended_read", "judge_cancel", "judge_end", "judge_request", "learn_end", "learn_read"]
 
@@ -34,6 +35,12 @@ _REQUEST_ROWS = {
 }
 """The row, and whether a receive that was answered and not yet ended counts, too."""
 _NO_ENTRY, _WRONG_ENTRY, _AGAIN, _OTHER_END = 4, 5, 6, 7
+_REMOTE_READS = ("R_StartReceive", "R_StartTransactionalReceive")
+_CLOSED = ProcessingRule("MQRR", "3.1.4.3", 6)
+_CANCELLED = ProcessingRule("MQRR", "3.1.4.8", 13)
+_PEEK_WAITS = ProcessingRule("MQRR", "3.1.4.7", 62)
+_ENTRY_ROWS = {"R_StartReceive": 47, "R_StartTransactionalReceive": 56}
+_OF_MOVES = 4
 _SECOND = 1_000_000_000
 _REFUSED = "MQ_ERROR_INVALID_HANDLE or MQ_ERROR_INVALID_PARAMETER"
 
@@ -142,7 +149,9 @@ def _overlap(one: Happened, other: ObservedCall) -> int:
 def judge_cancel(
     known: Known, call: ObservedCall, read: ObservedRead | None, used: KnownHandle | None
 ) -> Iterator[Found]:
-    """A cancel that succeeded, of a read that brought a message."""
+    """A cancel that succeeded, of a read that brought a message, and a wait that goes on after its end."""
+    if read is not None and used is not None and call.method in _REMOTE_READS:
+        yield from _judge_wait(known, call, read, used)
     if not call.ok or used is None:
         return
     if read is not None:
@@ -160,6 +169,40 @@ def judge_cancel(
             )
     elif call.method in _CANCELS:
         yield from _judge_late(known, call, used)
+
+
+def _judge_wait(
+    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle
+) -> Iterator[ReplayDeviation]:
+    """A wait that goes on though its handle was closed, or it was cancelled, or is said not to wait."""
+    if not call.begun or call.call.fault:
+        return
+    key = (used.number, read.request_id)
+    closed, cancelled = used.closed, known.cancelled.get(key)
+    refused = known.cancelled.get(("refused", *key))
+    timed_out = call.call.status == Status.MQ_ERROR_IO_TIMEOUT
+    rule: ProcessingRule | int
+    if (call.ok or timed_out) and closed is not None and _amid(closed, call):
+        rule, what = _CLOSED, f"though {closed} has closed its handle"
+    elif timed_out and cancelled is not None and _amid(cancelled, call):
+        rule, what = _CANCELLED, f"though {cancelled} has cancelled it"
+    elif (call.ok or timed_out) and refused is not None and _amid(refused, call):
+        rule = _ENTRY_ROWS[call.method] if read.removes else _PEEK_WAITS
+        what = f"though {refused} was told that nothing waits"
+    else:
+        return
+    yield call.deviation(
+        ReplayKind.CANCEL,
+        rule,
+        f"{call.method} waits on, {what}",
+        "MQ_ERROR_OPERATION_CANCELLED",
+        certain=False,
+    )
+
+
+def _amid(one: Happened, call: ObservedCall) -> bool:
+    """Whether something was done while a call ran, with a second before and after it."""
+    return call.begun + _SECOND < one.begun and one.ended + _SECOND < call.ended
 
 
 def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
@@ -196,6 +239,8 @@ def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator
     elif call.begun and known.whole(used, call.ended):
         begun, until = call.begun, call.ended
         nothing = 8 if remote_read else 5 if answered is None else row
+        if remote_read and used.access == AccessMode.MQ_MOVE_ACCESS:
+            nothing = _OF_MOVES
         yield Doubt(
             call.deviation(
                 ReplayKind.CANCEL,
@@ -244,8 +289,12 @@ def learn_read(
 
 def learn_end(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
     """Take an end or a cancel."""
-    if call.method in _CANCELS and call.ok and used is not None:
-        known.cancelled.put((used.number, number(call.request, "dw_request_id")), Happened.of(call))
+    if call.method in _CANCELS and used is not None:
+        key = (used.number, number(call.request, "dw_request_id"))
+        if call.ok:
+            known.cancelled.put(key, Happened.of(call))
+        elif call.method == "R_CancelReceive" and call.call.status == Status.STATUS_NOT_FOUND:
+            known.cancelled.put(("refused", *key), Happened.of(call))
     read = ended_read(known, call, used)
     if read is None or (read.ending is not None and read.ending.ok):
         return

@@ -10,7 +10,8 @@ from collections.abc import Hashable, Iterator
 
 from msmq_wire.model.replay_call import ObservedCall, handle, number
 from msmq_wire.model.replay_deviation import ProcessingRule, ReplayDeviation, ReplayKind
-from msmq_wire.model.replay_state import Happened, Known, KnownHandle
+from msmq_wire.model.replay_rules_remote_read import judge_remote_read, learn_opening
+from msmq_wire.model.replay_state import Found, Happened, Known, KnownHandle
 from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.types.context_handle import ContextHandle
@@ -98,6 +99,7 @@ _PURGES = {
 }
 _PURGE_AFTER_MOVE = 8
 _STRICT = ProcessingRule("MQRR", "2.2.4.1", 2)
+_STRICT_TO_CLOSE = ProcessingRule("MQRR", "2.2.4.2", 2)
 _MISMATCH = "a fault, nca_s_fault_context_mismatch"
 _NO_ACTION_CURSOR = 0x0B
 """rpc_ACCloseCursor takes it with any handle. [MS-MQMP] 3.1.4.19"""
@@ -141,10 +143,11 @@ def _key(call: ObservedCall) -> Hashable:
     return (call.server, "h_queue", queue) if queue else None
 
 
-def judge_handle(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
-    """A handle that the server had to refuse."""
+def judge_handle(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[Found]:
+    """A handle that the server had to refuse, or what RemoteRead had to refuse with it."""
     if not call.ok:
         return
+    yield from judge_remote_read(known, call, used)
     asked = _asked(call)
     if asked is not None and asked.null and call.method in _NULL_ROWS:
         yield call.deviation(
@@ -168,7 +171,7 @@ def judge_handle(known: Known, call: ObservedCall, used: KnownHandle | None) -> 
     elif asked is not None and 0 != used.group != known.group(call) != 0 and used.opened is not None:
         yield call.deviation(
             ReplayKind.HANDLE,
-            _STRICT,
+            _STRICT_TO_CLOSE if call.method == "R_CloseQueue" else _STRICT,
             f"{call.method} succeeds on a handle that {used.opened} gave to another association",
             _MISMATCH,
             certain=False,
@@ -256,6 +259,8 @@ def _opened(known: Known, call: ObservedCall) -> None:
     else:
         opened.access = _access(call)
         opened.proxy = bool(number(call.request, "h_remote_queue"))
+        opened.outgoing = bool((number(call.request, "dw_desired_access") or 0) & AccessMode.MQ_ADMIN_ACCESS)
+    learn_opening(known, call, opened)
     if call.method == "R_QMOpenRemoteQueue":
         # What is closed by its handle goes on while a session of qm2qm uses it.
         known.handles.put((call.server, "handle", given.uuid), known.new_handle(call, opened=True))

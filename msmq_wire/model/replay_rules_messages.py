@@ -12,6 +12,18 @@ from collections.abc import Hashable, Iterator
 from msmq_wire.model.replay_call import LOW_56, ObservedCall, ObservedMessage, number
 from msmq_wire.model.replay_deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.model.replay_read import ObservedRead
+from msmq_wire.model.replay_rules_cursors import learn_step, starts
+from msmq_wire.model.replay_rules_rows import (
+    FIRST_BY_CURSOR_ROWS,
+    FIRST_ROWS,
+    LOCK_ROWS,
+    PUT_BACK_ROWS,
+    REMOVE_ROWS,
+    SEEK_FIRST_ROWS,
+    SEEK_LAST_ROWS,
+    SEEK_ROWS,
+    WAIT_ROWS,
+)
 from msmq_wire.model.replay_state import (
     SURE,
     Doubt,
@@ -22,37 +34,21 @@ from msmq_wire.model.replay_state import (
     KnownMessage,
     KnownRead,
 )
+from msmq_wire.model.status import Status
 from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["judge_lookup", "judge_message", "learn_message", "learn_move", "learn_purge", "learn_return"]
 
 _PURGES = ("R_PurgeQueue", "RemoteQMPurgeQueue", "rpc_ACPurgeQueue")
 _FIRSTS = (ReceiveAction.MQ_ACTION_RECEIVE, ReceiveAction.MQ_ACTION_PEEK_CURRENT)
 _CURRENT = (ReceiveAction.MQ_LOOKUP_PEEK_CURRENT, ReceiveAction.MQ_LOOKUP_RECEIVE_CURRENT)
+_SEEK_FIRST = (ReceiveAction.MQ_LOOKUP_PEEK_NEXT, ReceiveAction.MQ_LOOKUP_RECEIVE_NEXT)
+_SEEK_LAST = (ReceiveAction.MQ_LOOKUP_PEEK_PREV, ReceiveAction.MQ_LOOKUP_RECEIVE_PREV)
+_AT_THE_END = (1 << 64) - 1
 _MOST_AVAILABLE = 16
 """Messages of a queue that are remembered as being there, to see whether they are passed over."""
-_FIRST_ROWS = {
-    "R_StartReceive": 90,
-    "R_StartTransactionalReceive": 85,
-    "RemoteQMStartReceive": 24,
-    "RemoteQMStartReceive2": 26,
-    "rpc_ACReceiveMessageEx": 167,
-}
-_LOCK_ROWS = {
-    "R_StartReceive": ("MQRR", "3.1.4.7", 89),
-    "R_StartTransactionalReceive": ("MQRR", "3.1.4.13", 84),
-    "RemoteQMStartReceive": ("MQQP", "3.1.4.1", 2),
-    "RemoteQMStartReceive2": ("MQQP", "3.1.4.10", 3),
-    "RemoteQMStartReceiveByLookupId": ("MQQP", "3.1.4.11", 30),
-}
-_REMOVE_ROWS = {
-    "R_EndReceive": ("MQRR", "3.1.4.9", 17),
-    "RemoteQMEndReceive": ("MQQP", "3.1.4.2", 10),
-    "R_PurgeQueue": ("MQRR", "3.1.4.6", 5),
-    "RemoteQMPurgeQueue": ("MQQP", "3.1.4.7", 6),
-    "rpc_ACPurgeQueue": ("MQMP", "3.1.4.22", 5),
-    "rpc_ACReceiveMessageEx": ("MQMP", "3.1.5.3", 167),
-}
+_SECOND = 1_000_000_000
 
 
 def _name(message: ObservedMessage | None, sequence: int) -> Hashable | None:
@@ -93,9 +89,12 @@ def judge_lookup(call: ObservedCall, read: ObservedRead) -> Iterator[ReplayDevia
 def judge_message(
     known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
 ) -> Iterator[Found]:
-    """A message that comes though it is gone, or though somebody else has it."""
+    """A message that comes though it is gone, or though somebody else has it, or that does not come."""
+    if used is not None and call.call.status == Status.MQ_ERROR_IO_TIMEOUT:
+        yield from _judge_missed(known, call, read, used)
     if not call.ok or used is None:
         return
+    yield from _judge_seek(known, call, read, used)
     key = _name(call.message, read.sequence)
     if key is None:
         return
@@ -110,10 +109,16 @@ def judge_message(
         # It may have been moved to a subqueue meanwhile, and back.
         removed, certain = purged, False
     text = _text(before, read.sequence)
-    if removed is not None and removed.ended < call.begun:
+    row = None if removed is None else _removal(before, removed)
+    if removed is not None and removed.method == "R_MoveMessage":
+        certain = False
+        if known.waited.get(("moved", call.server, read.sequence)) is not removed:
+            # It was moved again, and may be back by another name.
+            removed = None
+    if removed is not None and row is not None and removed.ended < call.begun:
         yield call.deviation(
             ReplayKind.REMOVED,
-            ProcessingRule(*_REMOVE_ROWS[removed.method]),
+            ProcessingRule(*row),
             f"{call.method} brings {text}, though {removed} has removed it",
             "another message, or none",
             came="the same message",
@@ -124,7 +129,7 @@ def judge_message(
         yield Doubt(
             call.deviation(
                 ReplayKind.TWICE,
-                ProcessingRule(*_LOCK_ROWS[holder.happened.method]),
+                ProcessingRule(*LOCK_ROWS[holder.happened.method]),
                 f"{call.method} brings {text}, though {holder.happened} has it and did not put it back",
                 "another message, or none",
                 came="the same message",
@@ -137,6 +142,59 @@ def judge_message(
     if passed is not None and passed[1] < call.begun:
         before.passed = None
         yield passed[0]
+
+
+def _removal(message: KnownMessage, removed: Happened) -> tuple[str, str, int]:
+    ending = None if message.holder is None else message.holder.ending
+    if ending is not None and ending.happened is removed and not ending.removes:
+        return PUT_BACK_ROWS[removed.method]
+    return REMOVE_ROWS[removed.method]
+
+
+def _judge_missed(
+    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle
+) -> Iterator[ReplayDeviation]:
+    """A wait that ends without a message, though another reader got one at once meanwhile."""
+    taken = known.waited.get(("taken", known.place(used)))
+    if taken is None or read.cursor != 0 or read.action not in _FIRSTS:
+        return
+    row = WAIT_ROWS.get((call.method, ReceiveAction(read.action)))
+    if row is not None and 0 < call.begun + _SECOND < taken.begun and taken.ended + _SECOND < call.ended:
+        yield call.deviation(
+            ReplayKind.ORDER,
+            row,
+            f"{call.method} waits for a message and gets none, though {taken} gets one meanwhile",
+            "the message that came",
+            certain=False,
+        )
+
+
+def _judge_seek(
+    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle
+) -> Iterator[ReplayDeviation]:
+    """A message that stands on the other side of the one that was asked for."""
+    if not read.lookup or not read.lookup_id or not read.sequence or call.message is None:
+        return
+    action = ReceiveAction(read.action or 0)
+    row = SEEK_ROWS.get((call.method, action))
+    asked = known.messages.get((known.place(used), read.lookup_id & LOW_56))
+    if row is None or asked is None:
+        return
+    came = KnownMessage(
+        identity=None, sequence=read.sequence, priority=call.message.priority, seen=Happened.of(call)
+    )
+    after = action.name.endswith("_NEXT")
+    if _before(came, asked) if after else _before(asked, came):
+        yield call.deviation(
+            ReplayKind.LOOKUP,
+            row,
+            f"{action.name} of message {asked.sequence} brings message {read.sequence}, which stands on its "
+            "other side",
+            f"a message {'after' if after else 'before'} it, or MQ_ERROR_MESSAGE_NOT_FOUND",
+            came=f"message {read.sequence}",
+            path="response.p_sequence_id" if call.method.startswith("R_") else "opnum",
+            certain=False,
+        )
 
 
 def _same(before: KnownMessage, message: ObservedMessage | None) -> bool:
@@ -154,10 +212,19 @@ def learn_message(
     known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None, receive: KnownRead | None
 ) -> None:
     """Take a message that came, who has it now, and which others it was preferred to."""
+    _learn(known, call, read, used, receive)
+    learn_step(known, call, read, used)
+
+
+def _learn(
+    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None, receive: KnownRead | None
+) -> None:
     key = _name(call.message, read.sequence)
     if not call.ok or used is None:
         return
     place = known.place(used)
+    if read.action == ReceiveAction.MQ_ACTION_RECEIVE and read.cursor == 0 and read.timeout == 0:
+        known.waited.put(("taken", place), Happened.of(call))
     if key is None:
         # Whichever it took: none is known to be there any more.
         if read.removes is not False:
@@ -183,15 +250,25 @@ def learn_message(
     available = known.available.get(place)
     if available is None:
         available = known.available.put(place, OrderedDict())
-    if read.action in _FIRSTS and read.cursor == 0:
-        _pass_over(call, message, available)
+    if read.action in _SEEK_FIRST and read.lookup_id == 0:
+        _pass_over(call, message, available, SEEK_FIRST_ROWS.get(call.method))
+    elif read.action in _SEEK_LAST and read.lookup_id == _AT_THE_END:
+        _pass_over(call, message, available, SEEK_LAST_ROWS.get(call.method), behind=True)
+    elif read.action in _FIRSTS:
+        if read.cursor == 0:
+            _pass_over(call, message, available, FIRST_ROWS.get(call.method))
+        elif starts(known, call, read, used):
+            row = FIRST_BY_CURSOR_ROWS.get((call.method, ReceiveAction(read.action)))
+            _pass_over(call, message, available, row)
     if receive is not None:
         receive.message = message
         message.holder = receive
     elif read.removes and call.method == "rpc_ACReceiveMessageEx" and read.transaction is None:
         # It has no end of its own. What a transaction receives comes again when it is aborted.
         message.removed = Happened.of(call)
-    locked = message.holder is not None and known.holds(message.holder, call.ended)
+    ending = None if message.holder is None else message.holder.ending
+    # In a transaction, too: when that ends is not known.
+    locked = message.holder is not None and (ending is None or ending.removes or not ending.ok)
     if read.removes or locked:
         # A locked message can be shown, and has to be passed over. It may be known by another name, too.
         for name in [name for name, one in available.items() if name == key or _alike(one, message)]:
@@ -213,15 +290,19 @@ def _add(available: OrderedDict[Hashable, KnownMessage], key: Hashable, message:
 
 
 def _pass_over(
-    call: ObservedCall, message: KnownMessage, available: OrderedDict[Hashable, KnownMessage]
+    call: ObservedCall,
+    message: KnownMessage,
+    available: OrderedDict[Hashable, KnownMessage],
+    row: int | None,
+    *,
+    behind: bool = False,
 ) -> None:
-    row = _FIRST_ROWS.get(call.method)
     if row is None:
         return
     for other in available.values():
         if other is message or other.passed is not None or other.seen.ended >= call.begun:
             continue
-        if not _before(other, message):
+        if not (_before(message, other) if behind else _before(other, message)):
             continue
         of, than = "", ""
         if other.priority != message.priority:
@@ -230,9 +311,9 @@ def _pass_over(
             ReplayKind.ORDER,
             row,
             f"{call.method} brings {_text(message, message.sequence)}{than}, though "
-            f"{_text(other, other.sequence)}{of} stood before it",
-            "the first message that is available",
-            came="a later one",
+            f"{_text(other, other.sequence)}{of} stood {'behind' if behind else 'before'} it",
+            f"the {'last' if behind else 'first'} message that is available",
+            came=f"{'an earlier' if behind else 'a later'} one",
             certain=False,
         )
         other.passed = (deviation, call.ended)
@@ -252,7 +333,16 @@ def learn_return(known: Known, read: KnownRead) -> None:
     message, ending = read.message, read.ending
     if message is None or ending is None or ending.removes or not ending.ok:
         return
+    # An end that comes again puts nothing back.
+    read.message = None
+    if message.holder is not read:
+        return
     message.seen = ending.happened
+    purged = known.purged.get(known.place(read.handle))
+    if purged is not None and read.happened.ended < purged.begun and purged.ended < ending.happened.begun:
+        # The purge has marked it: who puts it back removes it.
+        message.removed = ending.happened
+        return
     available = known.available.get(known.place(read.handle))
     identity = message.identity
     key = message.sequence or (None if identity is None else (identity.source, identity.number))
@@ -269,10 +359,16 @@ def learn_purge(known: Known, call: ObservedCall, used: KnownHandle | None) -> N
 
 
 def learn_move(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
-    """Take a move to a subqueue: whether the message is still there is not known."""
+    """Take a move to a subqueue: the message is there no more, or whether it is is not known."""
     lookup_id = number(call.request, "lookup_id")
     if call.method != "R_MoveMessage" or call.ok is False or used is None or lookup_id is None:
         return
-    available = known.available.get(known.place(used))
+    place, sequence = known.place(used), lookup_id & LOW_56
+    available = known.available.get(place)
     if available is not None:
-        available.pop(lookup_id & LOW_56, None)
+        available.pop(sequence, None)
+    moved = known.waited.put(("moved", call.server, sequence), Happened.of(call))
+    message = known.messages.get((place, sequence))
+    alone = getattr(call.request, "p_transaction_id", None) == NULL_GUID
+    if call.ok and alone and message is not None and message.removed is None:
+        message.removed = moved

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from msmq_wire.engines.reference import layout
-from msmq_wire.model.replay_call import ObservedCall, number
+from msmq_wire.model.replay_call import LOW_56, ObservedCall, number
 from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
 from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.sessions.message import reached
@@ -43,6 +43,13 @@ def judge_sections(call: ObservedCall) -> Iterator[ReplayDeviation]:
         yield _wrong(call, 136, f"brings a message with {call.came}", "no section", f"{len(whole)} sections")
     elif call.ok and call.message is not None:
         yield from _judge_limit(call, whole)
+    if call.ok and len(whole) == 2 and not whole[1].data:
+        yield _wrong(call, 126, "sends a second section of nothing", "one section", "two sections")
+    sequence = number(call.response, "p_sequence_id")
+    if call.ok and sequence is not None and sequence > LOW_56:
+        yield _wrong(
+            call, 134, "gives a pSequenceId of more than seven bytes", "a high byte of 0", hex(sequence)
+        )
 
 
 def _wrong(call: ObservedCall, row: int, what: str, expected: str, came: str) -> ReplayDeviation:

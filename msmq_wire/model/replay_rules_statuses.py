@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.model.replay_call import ObservedCall, number
+from msmq_wire.model.replay_call import ObservedCall, handle, number
 from msmq_wire.model.replay_deviation import ReplayDeviation, ReplayKind
 from msmq_wire.model.replay_read import ObservedRead
-from msmq_wire.model.replay_state import SURE, Doubt, Found, Known, KnownHandle, KnownRead
+from msmq_wire.model.replay_rules_cursors import used_cursor
+from msmq_wire.model.replay_state import SURE, Doubt, Found, Known, KnownCursor, KnownHandle, KnownRead
 from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
+from msmq_wire.rpc.constants import AccessMode
 
 __all__ = ["judge_status", "judge_time"]
 
@@ -89,12 +91,15 @@ _UNKNOWN_HANDLE = (
 _LIVE_ROWS = {
     "R_CloseQueue": 5,
     "R_CreateCursor": 5,
+    "R_CloseCursor": 7,
+    "R_CancelReceive": 5,
     "R_PurgeQueue": 4,
     "R_StartReceive": 38,
     "R_EndReceive": 10,
     "R_EndTransactionalReceive": 10,
     "R_StartTransactionalReceive": 49,
 }
+_KEPT = 12
 _NO_ENTRY = (Status.MQ_ERROR_INVALID_HANDLE, Status.MQ_ERROR_INVALID_PARAMETER)
 _SECOND = 1_000_000_000
 _MILLISECOND = 1_000_000
@@ -135,8 +140,16 @@ def judge_status(
     elif status in _OF_CURSORS and (read is None or read.cursor == 0):
         what = f"{call.method} answers {call.came}, and no cursor is used"
         yield _wrong(call, _OK[call.method], what, "MQ_OK or another failure")
+    elif call.method == "R_CloseQueue" and not call.call.fault and _changed(call):
+        what = f"{call.method} answers {call.came}, and changes the handle"
+        yield _wrong(call, _KEPT, what, "the handle as it was")
     else:
         yield from _judge_claim(known, call, used, ended)
+
+
+def _changed(call: ObservedCall) -> bool:
+    before, after = handle(call.request, "pph_context"), handle(call.response, "pph_context")
+    return before is not None and after is not None and before != after
 
 
 def _wrong(call: ObservedCall, row: int, message: str, expected: str) -> ReplayDeviation:
@@ -150,7 +163,7 @@ def _judge_claim(
     status, until = call.call.status, call.ended
     if ended is not None and status in _NO_ENTRY and call.method.startswith("R_End"):
         right_end = ended.transactional is (call.method == "R_EndTransactionalReceive")
-        if right_end and until - ended.happened.ended < SURE and known.pending(ended, until):
+        if right_end and until - ended.happened.ended < SURE and _begun(known, ended, until):
             receive, begun = ended, call.begun
             yield Doubt(
                 call.deviation(
@@ -161,31 +174,54 @@ def _judge_claim(
                     path="response.status",
                 ),
                 until,
-                lambda: known.pending(receive, begun - 1) and _open(known, receive.handle, until),
+                lambda: _begun(known, receive, begun - 1) and _open(known, receive.handle, until),
             )
         return
     if status not in _UNKNOWN_HANDLE or used is None or call.method not in _LIVE_ROWS or not call.begun:
         return
     if call.method in ("R_EndReceive", "R_EndTransactionalReceive"):
         return
-    handle, stream = used, known.group(call)
-    if stream == 0 or handle.group != stream or not _open(known, handle, until):
+    opened, stream = used, known.group(call)
+    if stream == 0 or opened.group != stream or not _open(known, opened, until):
         return
-    # A cursor that is not there has the same status.
+    if used.access == AccessMode.MQ_MOVE_ACCESS and call.method != "R_CloseQueue":
+        # It is no handle to read with: which failure that is, is left open.
+        return
+    cursor = None
     if number(call.request, "h_cursor"):
+        # A cursor that is not there has the same status.
+        cursor = used_cursor(known, call, used)
+        if cursor is None or (cursor.closed is not None and cursor.closed.begun <= until):
+            return
+    elif call.method == "R_CloseCursor":
         return
+    if call.method == "R_CancelReceive" and not call.call.fault:
+        # It may say so of a request that does not wait.
+        return
+    what = f"{opened.opened} opened this handle" + ("" if cursor is None else " and its cursor is there,")
     yield Doubt(
         call.deviation(
             ReplayKind.STATUS,
             _LIVE_ROWS[call.method],
-            f"{call.method} answers {call.came}, though {handle.opened} opened this handle and nothing has "
-            "closed it",
+            f"{call.method} answers {call.came}, though {what} and nothing has closed it",
             "MQ_OK, or another failure",
             path="response.status" if not call.call.fault else "opnum",
         ),
         until,
-        lambda: _open(known, handle, until),
+        lambda: _open(known, opened, until) and _there(cursor, until),
     )
+
+
+def _there(cursor: KnownCursor | None, until: int) -> bool:
+    return cursor is None or cursor.closed is None or cursor.closed.begun > until
+
+
+def _begun(known: Known, read: KnownRead, until: int) -> bool:
+    """Whether a receive, in a transaction or not, had still to be ended then."""
+    ending, closing = read.ending, read.handle.closing
+    if (ending is not None and ending.happened.begun <= until) or (closing is not None and closing <= until):
+        return False
+    return not known.missed(read.handle, read.happened.begun, until)
 
 
 def _open(known: Known, handle: KnownHandle, until: int) -> bool:

@@ -9,8 +9,8 @@ used for longest, and what was forgotten is unknown again.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -29,6 +29,8 @@ __all__ = [
     "KnownHandle",
     "KnownMessage",
     "KnownRead",
+    "Opening",
+    "SentMessage",
     "Table",
 ]
 
@@ -77,7 +79,8 @@ class KnownHandle(msgspec.Struct, eq=False, kw_only=True):
 
     ``opened`` is None for one from before the capture. ``access`` is how it was opened, as an `AccessMode`
     that is good for one thing: receive, send, move or peek; None where that is not known. ``proxy`` says that
-    its queue is on another server. ``group`` is the association group that it was given in, 0 unknown.
+    its queue is on another server, ``outgoing`` that it holds what is still to be sent. ``group`` is the
+    association group that it was given in, 0 unknown.
     ``closing`` is when a call may have begun to close it.
     """
 
@@ -87,6 +90,7 @@ class KnownHandle(msgspec.Struct, eq=False, kw_only=True):
     queue: str | None = None
     access: int | None = None
     proxy: bool = False
+    outgoing: bool = False
     group: int = 0
     opened: Happened | None = None
     closed: Happened | None = None
@@ -136,6 +140,24 @@ class KnownCursor(msgspec.Struct, eq=False):
     closed: Happened | None = None
 
 
+class Opening(msgspec.Struct, eq=False):
+    """A queue that was opened, the handles that keep it open, and whether it was opened to receive."""
+
+    handles: list[KnownHandle]
+    receives: bool
+
+
+class SentMessage(msgspec.Struct, frozen=True):
+    """A message that an application sent: what it has to be received with, by attribute.
+
+    ``values`` has None where the sender left the attribute to its server, UNSET where it is not compared.
+    """
+
+    happened: Happened
+    values: Mapping[str, Any]
+    transaction: bool
+
+
 class Doubt(msgspec.Struct, frozen=True):
     """A deviation that a call which is not yet captured may explain.
 
@@ -165,6 +187,12 @@ class Known:
         self.waited: Table[Happened] = Table()
         self.cancelled: Table[Happened] = Table()
         self.groups: Table[int] = Table()
+        self.sent: Table[SentMessage] = Table()
+        self.named: Table[Happened] = Table()
+        self.openings: Table[Opening] = Table()
+        self.deleted: Table[Happened] = Table()
+        self.arrivals: Table[tuple[MessageIdentity, int, Happened]] = Table()
+        self.ports: Table[tuple[int, Happened]] = Table()
         self._blind: Table[deque[tuple[int, int]]] = Table()
         self._handles = 0
 

@@ -24,7 +24,7 @@ from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteRea
 from tests.model.replay_world import bind, call_record, deviations
 from tests.model.scene import make_manager, make_packet, make_queue, pass_time, put
 
-__all__ = ["LOOKUP", "ORDERS", "START", "START2", "Call", "Reader", "Servers", "granted", "rules"]
+__all__ = ["LOOKUP", "METHODS", "ORDERS", "START", "START2", "Call", "Reader", "Servers", "granted", "rules"]
 
 ORDERS = "DIRECT=OS:host\\private$\\orders"
 START, START2 = "RemoteQMStartReceive", "RemoteQMStartReceive2"

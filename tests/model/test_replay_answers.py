@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from msmq_wire.model.security_descriptor import SecurityDescriptor, default_security
 from msmq_wire.rpc.ndr import NULL_POINTEE
 from msmq_wire.rpc.types.cac_transfer_buffer import CACCreateRemoteCursor, CACTransferBufferV1, TransferSend
 from msmq_wire.rpc.types.context_handle import ContextHandle
@@ -85,10 +86,15 @@ def conversation() -> tuple[Servers, dict[str, int]]:
     room = {"dw_format_name_rpc_buffer_len": 40, "pdw_length": 40, "lpwcs_format_name": WcharText(bytes(80))}
     call("name", "rpc_ACHandleToFormatName", h_queue=handle, **room)
     small = {"dw_format_name_rpc_buffer_len": 4, "pdw_length": 4, "lpwcs_format_name": WcharText(bytes(8))}
+    none = {"dw_format_name_rpc_buffer_len": 0, "pdw_length": 0, "lpwcs_format_name": None}
+    call("length of name", "rpc_ACHandleToFormatName", h_queue=handle, **none)
     call("long name", "rpc_ACHandleToFormatName", h_queue=handle, **small)
+    servers.queues[0].security = default_security()
     queue = queue_object(servers)
     ask = {"p_object_format": queue, "requested_information": 4}
     call("security", "R_QMGetObjectSecurityInternal", **ask, n_length=400)
+    call("group", "R_QMGetObjectSecurityInternal", **ask | {"requested_information": 2}, n_length=400)
+    call("no security", "R_QMGetObjectSecurityInternal", **ask | {"requested_information": 0}, n_length=400)
     call("large security", "R_QMGetObjectSecurityInternal", **ask, n_length=4)
     call("properties", "R_QMGetObjectProperties", p_object_format=queue, **properties((108, 1, None)))
     path = WcharText.of(".\\private$\\orders")
@@ -180,8 +186,26 @@ def in_second(**values: Any) -> Change:
     )(response)
 
 
+_SID, _ACL = bytes([1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0]), bytes([2, 0, 8, 0, 0, 0, 0, 0])
+
+
+def with_part(**parts: bytes) -> Change:
+    """Another part in a security descriptor of a response."""
+
+    def change(response: Any) -> Any:
+        room = len(response.p_security_descriptor)
+        old = SecurityDescriptor.parse(response.p_security_descriptor)
+        control = old.control | (0x0004 if "dacl" in parts else 0x0010 if "sacl" in parts else 0)
+        new = msgspec.structs.replace(old, control=control, **parts).to_bytes()
+        filled = new + bytes(room - len(new))
+        return put(p_security_descriptor=filled, lpn_length_needed=len(new))(response)
+
+    return change
+
+
 _ID = ObjectId(uniquifier=5)
 _BROKEN: list[tuple[str, str, Change]] = [
+    ("MQQP-2.2.2.1-5", "peek", in_descriptor(lp_buffer=b"no packet", dw_size=9)),
     ("MQQP-3.1.4.1-41", "peek", in_descriptor(lp_buffer=None, dw_size=0)),
     ("MQQP-3.1.4.1-42", "peek", in_descriptor(dw_size=5)),
     ("MQQP-3.1.4.1-45", "receive over qm2qm", put(pph_context=_NULL)),
@@ -236,7 +260,17 @@ _BROKEN: list[tuple[str, str, Change]] = [
     ("MQMP-3.1.4.21-8", "name", put(lpwcs_format_name=WcharText.of(ORDERS[:-1] + "z"))),
     ("MQMP-3.1.4.21-12", "name", put(pdw_length=5)),
     ("MQMP-3.1.4.21-12", "long name", put(pdw_length=4)),
+    ("MQMP-3.1.4.21-13", "long name", put(lpwcs_format_name=WcharText("DIRE".encode("utf-16-le")))),
+    ("MQMP-3.1.4.21-13", "long name", put(lpwcs_format_name=None)),
+    ("MQMP-3.1.4.21-14", "length of name", put(lpwcs_format_name=WcharText.of("DIR"))),
     ("MQMP-3.1.4.21-15", "name", put(pdw_length=41)),
+    ("MQMP-3.1.4.7-16", "group", with_part(owner=_SID)),
+    ("MQMP-3.1.4.7-17", "security", with_part(group=_SID)),
+    ("MQMP-3.1.4.7-18", "group", with_part(dacl=_ACL)),
+    ("MQMP-3.1.4.7-19", "security", with_part(sacl=_ACL)),
+    ("MQMP-3.1.4.7-20", "no security", with_part(owner=_SID)),
+    ("MQMP-3.1.4.7-21", "security", put(lpn_length_needed=21)),
+    ("MQMP-3.1.4.23-3", "registry 0", put(lplp_mqis_server=WcharText.of("DC01, DC02"))),
     ("MQMP-3.1.4.23-5", "registry 1", put(lplp_mqis_server=WcharText.of("four days"))),
     ("MQMP-3.1.4.23-6", "registry 2", put(lplp_mqis_server=WcharText.of("{}"))),
     ("MQMP-3.1.4.23-7", "registry 3", put(lplp_mqis_server=WcharText.of("6.3"))),

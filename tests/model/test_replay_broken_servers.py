@@ -15,9 +15,10 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
     CACTransferBufferV1,
     TransferSend,
 )
+from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.wire.types.guid import GUID
 from tests.model.qmcomm2_scene import body, body_room, receiving, sending
-from tests.model.replay_servers import LOOKUP, START, START2, Call, Servers, granted, rules
+from tests.model.replay_servers import LOOKUP, METHODS, START, START2, Call, Servers, granted, rules
 from tests.model.test_replay_answers import conversation, in_descriptor, in_second
 
 _PEEK, _NEXT = 0x80000000, 0x80000001
@@ -457,6 +458,26 @@ def test_another_success_that_the_method_does_not_have_is_found(rule: str, metho
     response = call.answer.response
     changed = call.records(msgspec.structs.replace(response, status=1))
     assert ("status", rule) in told(servers, {len(servers.calls) - 1: changed})
+
+
+@pytest.mark.parametrize(
+    ("rule", "method", "asked"),
+    [
+        ("MQMP-3.1.4.1-6", "R_QMGetRemoteQueueName", {}),
+        ("MQMP-3.1.4.6-18", "R_QMSetObjectSecurityInternal", {"p_object_format": ObjectFormat(obj_type=2)}),
+        ("MQMP-3.1.4.8-12", "R_QMDeleteObject", {"p_object_format": ObjectFormat(obj_type=2)}),
+        ("MQMP-3.1.4.13-13", "R_QMEnlistTransaction", {}),
+        ("MQMP-3.1.4.20-7", "rpc_ACSetCursorProperties", {}),
+        ("MQMP-3.1.5.1-13", "QMSendMessageInternalEx", {"p_queue_format": QueueFormat(), "ptb": sending()}),
+    ],
+)
+def test_a_success_that_a_method_which_was_refused_does_not_have_is_found(
+    rule: str, method: str, asked: dict[str, Any]
+) -> None:
+    servers = Servers()
+    servers.call(method, None, **asked)
+    response = METHODS[method][1].response.cls(status=1)
+    assert ("status", rule) in told(servers, {0: servers.calls[0].records(response)})
 
 
 def test_a_peek_changes_nothing_that_is_told() -> None:

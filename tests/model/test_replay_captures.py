@@ -30,7 +30,7 @@ _EMPTY = "a SessionAck of nothing: the scene is about what else it has, or when 
 _TOLD: dict[str, tuple[dict[str, int], str]] = {
     "captures/published.pcap": (
         {"echo": 1, "goeson": 1},
-        "the packets printed in the document are of different sessions: two GUIDs of one client",
+        "the printed answer has other GUIDs than the printed request, and than the text beside it",
     ),
     "findings/FPR-NUCLEI/miss_session.pcap": ({"echo": 2, "goeson": 1}, _OTHER_REQUEST),
     "findings/FPR-SAMPLE/hit_request.pcap": ({"echo": 2, "goeson": 1}, _OTHER_REQUEST),
@@ -50,7 +50,7 @@ _TOLD: dict[str, tuple[dict[str, int], str]] = {
     "findings/RPC-SEC-SIZE/miss_no_padding.pcap": ({"size": 1}, _CUT),
     "findings/RPC-SEC-SIZE/miss_padding.pcap": ({"size": 1}, _CUT),
     "rpc_captures/rpc_qmcomm_qm2qm.pcap": (
-        {"action": 4, "status": 5},
+        {"action": 4, "status": 5, "size": 2},
         "the recorded server grants what it is asked, whatever it is, with values that it was given before",
     ),
     "rpc_captures/rpc_sections.pcap": (
@@ -62,7 +62,7 @@ _TOLD: dict[str, tuple[dict[str, int], str]] = {
 _CONDUCT: dict[str, tuple[dict[str, int], str]] = {
     "captures/published.pcap": (
         {"ses-guid": 1},
-        "the packets printed in the document are of different sessions",
+        "the printed answer has other GUIDs than the printed request, and than the text beside it",
     ),
     "captures/routed_addresses.pcap": (
         {"ses-naked": 4, "ses-order": 8},

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from msmq_wire.rpc.ndr import NULL_POINTEE
 from msmq_wire.rpc.types.cac_transfer_buffer import (
     CACCreateRemoteCursor,
     CACTransferBufferV1,
@@ -14,6 +15,7 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
 )
 from tests.model.qmcomm2_scene import ROOM, body, body_room, receiving, sending
 from tests.model.replay_servers import LOOKUP, START, START2, Reader, Servers, granted, rules
+from tests.model.test_replay_sent import FULL_MESSAGE, ROOM_FOR_ALL, ROOM_FOR_NAMES
 
 _ACTIONS = (0, 0, 0x80000000, 0x80000001, 7)
 _LOOKUPS = (0x40000010, 0x40000011, 0x40000012, 0x40000020, 0x40000021, 0x40000022, 0)
@@ -35,9 +37,34 @@ def step(servers: Servers, who: Reader, kind: int, one: int, other: int, delay: 
         _over_qmcomm(servers, who, kind, one, other, delay)
 
 
+def _open_remote(servers: Servers, who: Reader, one: int, other: int) -> None:
+    asked: dict[str, Any] = {
+        "p_queue_format": servers.format(one % 2),
+        "dw_desired_access": (1, 0x20)[other % 2],
+        "dw_share_mode": int(one == 7),
+    }
+    opened = servers.call("R_QMOpenRemoteQueue", None, who, **asked)
+    if opened is None or opened.status:
+        return
+    number, context = opened.response.ph_queue, opened.response.pph_context
+    servers.call("RemoteQMOpenQueue", None, who, h_queue=number, p_queue=number, dwp_context=number)
+    if other > 3:
+        servers.call("R_QMCloseRemoteQueueContext", None, who, pph_context=context)
+
+
+def _open(servers: Servers, who: Reader, one: int, other: int) -> None:
+    asked: dict[str, Any] = {
+        "p_queue_format": servers.format(one % 2),
+        "dw_desired_access": (1, 0x20, 2)[other % 3],
+        "dw_share_mode": int(one > 5 and other % 3 < 2),
+        "lplp_remote_queue_name": NULL_POINTEE,
+    }
+    servers.call("rpc_QMOpenQueueInternal", None, who, **asked)
+
+
 def _over_qm2qm(servers: Servers, who: Reader, kind: int, one: int, other: int, delay: int) -> None:
     if kind == 2 or not who.sessions:
-        servers.open_remote((1, 0x20)[other % 2], one % 2, who)
+        _open_remote(servers, who, one, other)
         return
     session, number = who.sessions[one % len(who.sessions)]
     cursor = who.cursors[other % len(who.cursors)] if who.cursors else (number, 77)
@@ -47,7 +74,10 @@ def _over_qm2qm(servers: Servers, who: Reader, kind: int, one: int, other: int, 
         case 4:
             servers.read(START2, number, who, delay, dw_request_id=other, ul_timeout=500 * one)
         case 5 if one % 2:
-            wanted = {"ul_action": _LOOKUPS[other % 7], "lookup_id": one}
+            there = servers.queues[one % 2].message_position_list
+            names = [slot.message_reference.lookup_identifier for slot in there] or [one]
+            names += [0, (1 << 64) - 1, one]
+            wanted = {"ul_action": _LOOKUPS[other % 7], "lookup_id": names[delay % len(names)]}
             servers.read(LOOKUP, number, who, delay, **wanted)
         case 5:
             more = {"h_cursor": cursor[1], "ul_action": _ACTIONS[other % 4]}
@@ -70,19 +100,22 @@ def _over_qm2qm(servers: Servers, who: Reader, kind: int, one: int, other: int, 
 
 def _over_qmcomm(servers: Servers, who: Reader, kind: int, one: int, other: int, delay: int) -> None:
     if kind == 9 or not who.handles:
-        servers.open((1, 0x20, 2)[other % 3], one % 2, who)
+        _open(servers, who, one, other)
         return
     handle, context = who.handles[one % len(who.handles)]
     match kind:
         case 10 | 11:
             cursor = who.own_cursors[other % len(who.own_cursors)] if who.own_cursors and other > 3 else 0
             how: dict[str, Any] = {"cursor": cursor} | body_room()
-            if one > 1:
+            if one > 5:
+                how |= ROOM_FOR_ALL | {"arm": ROOM_FOR_NAMES}
+            elif one > 1:
                 how |= {"pp_message_id": ROOM, "p_sent_time": 0, "p_priority": 0}
             buffer = receiving(_ACTIONS[other % 5], 500 * (one % 3), **how)
             servers.call("rpc_ACReceiveMessageEx", None, who, delay, h_qm_context=context, ptb=buffer)
         case 12:
-            buffer = sending(p_priority=other, **body(b"body"))
+            more = FULL_MESSAGE if one > 5 else {"p_priority": other} | body(b"body" * one)
+            buffer = sending(**more)
             servers.call(
                 "rpc_ACSendMessageEx", None, who, delay, h_queue=handle, ptb=buffer, p_message_id=ROOM
             )

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.model.replay import Replayer
+from msmq_wire.names import FormatName
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.interfaces.remote_read import (
+    CloseCursorRequest,
     CloseQueueRequest,
     CloseQueueResponse,
     ContextRequest,
@@ -22,21 +24,25 @@ from msmq_wire.rpc.interfaces.remote_read import (
     OpenQueueResponse,
     StartReceiveRequest,
     StartReceiveResponse,
+    StartTransactionalReceiveRequest,
 )
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
 from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 from tests.model.replay_world import SERVER, bind, call_record, deviations
 from tests.model.scene import make_packet
 
 _A, _B = (ContextHandle(uuid=GUID(bytes([n] * 16))) for n in (1, 2))
+_QUEUE = QueueFormat.of(FormatName.parse("DIRECT=OS:host\\private$\\orders"))
 _PACKET = make_packet(b"body")
 _MINUTE = 60_000
 
 
 def opens(begun: int = 0, handle: ContextHandle = _A, **more: Any) -> list[Record]:
-    request, response = OpenQueueRequest(dw_access=1), OpenQueueResponse(pph_context=handle)
+    request = OpenQueueRequest(p_queue_format=_QUEUE, dw_access=1)
+    response = OpenQueueResponse(pph_context=handle)
     return call_record(
         "R_OpenQueue", request, response, begun=begun, ended=begun + 1, queue="DIRECT=q", **more
     )
@@ -167,6 +173,124 @@ def test_a_handle_that_a_server_has_just_given_is_known_to_it() -> None:
     assert kinds(opens(), refused) == [("status", True)]
     assert kinds(opens(), refused, closes(15, 25)) == []
     assert kinds(refused) == []
+
+
+def keeps(begun: int, handle: ContextHandle, **more: Any) -> list[Record]:
+    """A queue that is opened to be read by nobody else."""
+    request = OpenQueueRequest(p_queue_format=_QUEUE, dw_access=1, dw_share_mode=1)
+    response = OpenQueueResponse(pph_context=handle)
+    return call_record(
+        "R_OpenQueue", request, response, begun=begun, ended=begun + 1, queue="DIRECT=q", **more
+    )
+
+
+_SEALED = call_record("R_CloseQueue", None, begun=15, ended=16, sealed=True)
+
+
+def test_a_queue_that_another_keeps_for_itself_may_have_been_closed_unseen() -> None:
+    assert kinds(keeps(0, _A), opens(20, _B)) == [("status", True)]
+    assert kinds(keeps(0, _A), _SEALED, opens(20, _B)) == []
+    assert kinds(keeps(0, _A), opens(20, _B), closes(15, 25)) == []
+    assert kinds(keeps(0, _A), other("tcp_stream", 15, event="rst"), opens(20, _B)) == []
+    assert kinds(keeps(20, _A), opens(20, _B)) == []
+
+
+def makes_cursor(begun: int, cursor: int = 3) -> list[Record]:
+    return call_record(
+        "R_CreateCursor", ContextRequest(ph_context=_A), CreateCursorResponse(ph_cursor=cursor),
+        begun=begun, ended=begun + 1,
+    )  # fmt: skip
+
+
+def walks(
+    begun: int, ended: int, action: int, number: int = 1, priority: int = 3, timeout: int = 0
+) -> list[Record]:
+    """A read through the cursor, that shows a message of this number."""
+    limits = {"dw_max_body_size": 100, "dw_max_compound_message_size": 100, "ul_timeout": timeout}
+    packet = make_packet(b"body", message_id=number, priority=priority)
+    section = SectionBuffer(section_size=len(packet), section_size_alloc=len(packet), data=packet)
+    request = StartReceiveRequest(ph_context=_A, h_cursor=3, ul_action=action, dw_request_id=9, **limits)
+    response = StartReceiveResponse(
+        p_sequence_id=number, pdw_number_of_sections=1, pp_packet_sections=(section,)
+    )
+    return call_record("R_StartReceive", request, response, begun=begun, ended=ended, queue="DIRECT=q")
+
+
+_SHOW, _STEP = 0x80000000, 0x80000001
+_UNANSWERED = call_record(
+    "R_StartReceive", StartReceiveRequest(ph_context=_A, h_cursor=3), begun=25, ended=26
+)
+
+
+def test_a_cursor_is_followed_only_while_all_its_reads_are_known() -> None:
+    made = [opens(), makes_cursor(10)]
+    assert kinds(*made, walks(30, 31, _STEP)) == [("cursor", True)]
+    assert kinds(*made, _UNANSWERED, walks(30, 31, _STEP)) == []
+    assert kinds(makes_cursor(10), walks(30, 31, _STEP)) == []
+    # The peek may have come first, though it was answered later.
+    assert kinds(*made, walks(30, 31, _STEP, 2), walks(29, 33, _SHOW, 1)) == []
+
+
+def test_a_cursor_stands_where_its_last_read_left_it() -> None:
+    made = [opens(), makes_cursor(10), walks(20, 21, _SHOW, 1)]
+    assert kinds(*made, walks(30, 31, _SHOW, 2)) == [("lookup", True)]
+    assert kinds(*made, walks(30, 31, _SHOW, 1), walks(32, 33, _STEP, 2)) == []
+    assert kinds(*made, walks(30, 31, _STEP, 1)) == [("lookup", True)]
+    assert kinds(*made, _UNANSWERED, walks(30, 31, _SHOW, 2)) == []
+    assert kinds(*made, walks(30, 31, _SHOW, 2), walks(29, 33, _STEP, 2)) == []
+
+
+def test_who_waits_at_a_cursor_gets_what_comes_wherever_it_stands() -> None:
+    made = [opens(), makes_cursor(10), walks(20, 21, _SHOW, 5)]
+    assert kinds(*made, walks(30, 31, _STEP, 4)) == [("lookup", False)]
+    assert kinds(*made, walks(30, 31, _STEP, 6, priority=6)) == [("lookup", False)]
+    assert kinds(*made, walks(30, 31, _STEP, 6, priority=6, timeout=500)) == []
+
+
+def test_a_message_that_a_transaction_has_may_still_be_shown_by_a_peek_under_way() -> None:
+    limits = {"dw_max_body_size": 100, "dw_max_compound_message_size": 100}
+    section = SectionBuffer(section_size=len(_PACKET), section_size_alloc=len(_PACKET), data=_PACKET)
+    takes = call_record(
+        "R_StartTransactionalReceive",
+        StartTransactionalReceiveRequest(ph_context=_A, p_transaction_id=GUID(b"one transaction."), **limits),
+        StartReceiveResponse(p_sequence_id=7, pdw_number_of_sections=1, pp_packet_sections=(section,)),
+        begun=10,
+        ended=11,
+        queue="DIRECT=q",
+    )
+    late = [opens(), opens(2, _B), takes, shows(12, 7), shows(20, 9)]
+    assert kinds(*late, shows(40, 7)) == []
+
+
+def test_a_cursor_that_is_closed_gives_its_number_free() -> None:
+    shuts = call_record(
+        "R_CloseCursor", CloseCursorRequest(ph_context=_A, h_cursor=3), StatusResponse(), begun=15, ended=25
+    )
+    assert kinds(opens(), makes_cursor(10), makes_cursor(20)) == [("cursor", True)]
+    assert kinds(opens(), makes_cursor(10), makes_cursor(20), shuts) == []
+    assert kinds(opens(), makes_cursor(10), _SEALED, makes_cursor(20)) == []
+
+
+def shows(begun: int, sequence: int) -> list[Record]:
+    """A peek without a cursor."""
+    packet = _PACKET if sequence == 7 else make_packet(b"body", message_id=sequence)
+    section = SectionBuffer(section_size=len(packet), section_size_alloc=len(packet), data=packet)
+    request = StartReceiveRequest(ph_context=_B, ul_action=_SHOW, dw_max_body_size=100)
+    response = StartReceiveResponse(
+        p_sequence_id=sequence, pdw_number_of_sections=1, pp_packet_sections=(section,)
+    )
+    return call_record("R_StartReceive", request, response, begun=begun, ended=begun + 1, queue="DIRECT=q")
+
+
+def test_an_end_that_comes_again_puts_nothing_back() -> None:
+    failed = call_record(
+        "R_EndReceive", EndReceiveRequest(ph_context=_A, dw_request_id=1, dw_ack=1),
+        StatusResponse(status=0xC00E0006), begun=40, ended=41,
+    )  # fmt: skip
+    first = [opens(), opens(2, _B), receives(10, 11), ends(20, 21, 1)]
+    held = [receives(30, 31, 2), failed, shows(50, 9)]
+    assert kinds(*first, shows(25, 9), shows(28, 7)) == [("order", False)]
+    assert kinds(*first, *held, ends(60, 61, 1, 2), shows(70, 7)) == []
 
 
 _METHODS = [(one.name, method) for one in INTERFACES.values() for method in one.methods.values()]

@@ -68,6 +68,9 @@ _OF_OBJECTS = (
     "R_QMSetObjectProperties",
 )
 
+_NO_QUEUE = QueueFormat(m_qft=3, arm=WcharText.of("no name"))
+_NO_PATH = WcharText.of(".\\private$\\a,b")
+_NO_DESCRIPTOR = {"p_security_descriptor": b"no descriptor at all", "sd_size": 20}
 _BAD: list[tuple[str, str, dict[str, Any]]] = [
     ("MQQP-3.1.4.2-3", "RemoteQMEndReceive", {"pph_context": "receive", "dw_ack": 3}),
     ("MQQP-3.1.4.3-1", "RemoteQMOpenQueue", {"dw_mqs": 17, "p_queue": 1, "dwp_context": 1}),
@@ -79,7 +82,19 @@ _BAD: list[tuple[str, str, dict[str, Any]]] = [
     ("MQQP-3.1.4.6-3", "RemoteQMCancelReceive", {"h_queue": 0, "p_queue": 2}),
     ("MQQP-3.1.4.10-5", START2, {"lp_remote_read_desc2": RemoteReadDesc2()}),
     ("MQQP-3.1.4.11-3", LOOKUP, {"lp_remote_read_desc2": RemoteReadDesc2()}),
+    ("MQMP-3.1.4.1-3", "R_QMGetRemoteQueueName", {"lplp_remote_queue_name": WcharText.of("a name")}),
+    ("MQMP-3.1.5.1-3", "QMSendMessageInternalEx", {"p_queue_format": QueueFormat(), "ptb": sending()}),
     ("MQMP-3.1.4.2-3", "R_QMOpenRemoteQueue", {"p_queue_format": None}),
+    ("MQMP-3.1.4.2-4", "R_QMOpenRemoteQueue", {"p_queue_format": _NO_QUEUE}),
+    (
+        "MQMP-3.1.4.2-6",
+        "R_QMOpenRemoteQueue",
+        {"p_queue_format": msgspec.structs.replace(_ELSEWHERE, m_suffix_and_flags=0x05)},
+    ),
+    ("MQMP-3.1.5.1-3", "QMSendMessageInternalEx", {"p_queue_format": _NO_QUEUE, "ptb": sending()}),
+    ("MQMP-3.1.4.5-4", "R_QMCreateObjectInternal", {"lpwcs_path_name": _NO_PATH}),
+    ("MQMP-3.1.4.8-6", "R_QMDeleteObject", {"p_object_format": ObjectFormat(arm=_NO_QUEUE)}),
+    ("MQMP-3.1.4.11-3", "R_QMObjectPathToObjectFormat", {"lpwcs_path_name": _NO_PATH}),
     ("MQMP-3.1.4.2-5", "R_QMOpenRemoteQueue", {"p_queue_format": QueueFormat()}),
     ("MQMP-3.1.4.2-8", "R_QMOpenRemoteQueue", {"p_queue_format": named(f"DL={GUID(bytes(15) + b'1')}")}),
     ("MQMP-3.1.4.2-9", "R_QMOpenRemoteQueue", {"p_queue_format": named("MULTICAST=234.1.1.1:8001")}),
@@ -91,6 +106,7 @@ _BAD: list[tuple[str, str, dict[str, Any]]] = [
     ("MQMP-3.1.4.5-5", "R_QMCreateObjectInternal", {"lpwcs_path_name": WcharText.of("host\\public")}),
     ("MQMP-3.1.4.5-8", "R_QMCreateObjectInternal", {"sd_size": 524_289}),
     ("MQMP-3.1.4.5-9", "R_QMCreateObjectInternal", {"sd_size": 20}),
+    ("MQMP-3.1.4.5-10", "R_QMCreateObjectInternal", _NO_DESCRIPTOR),
     ("MQMP-3.1.4.5-11", "R_QMCreateObjectInternal", properties()),
     ("MQMP-3.1.4.5-11", "R_QMCreateObjectInternal", properties(*[_LABEL] * 129)),
     ("MQMP-3.1.4.5-12", "R_QMCreateObjectInternal", {"cp": 2}),
@@ -102,6 +118,7 @@ _BAD: list[tuple[str, str, dict[str, Any]]] = [
     ("MQMP-3.1.4.6-6", "R_QMSetObjectSecurityInternal", {"security_information": 0x10}),
     ("MQMP-3.1.4.6-7", "R_QMSetObjectSecurityInternal", {"sd_size": 524_289}),
     ("MQMP-3.1.4.6-8", "R_QMSetObjectSecurityInternal", {}),
+    ("MQMP-3.1.4.6-9", "R_QMSetObjectSecurityInternal", _NO_DESCRIPTOR),
     ("MQMP-3.1.4.7-6", "R_QMGetObjectSecurityInternal", {"requested_information": 0x10}),
     ("MQMP-3.1.4.7-7", "R_QMGetObjectSecurityInternal", {"n_length": 524_289}),
     ("MQMP-3.1.4.9-6", "R_QMGetObjectProperties", properties()),
@@ -168,7 +185,6 @@ _SIGNED: dict[str, Any] = {
     "ppwcs_prov_name": WcharText.of("provider"),
     "ul_prov_name_len": 9,
 }
-_NO_QUEUE = QueueFormat(m_qft=3, arm=WcharText.of("no name"))
 _SENDS: list[tuple[str, dict[str, Any]]] = [
     ("MQMP-3.1.5.2-6", {"u_transfer_type": 1}),
     ("MQMP-3.1.5.2-8", {"admin": _NO_QUEUE}),

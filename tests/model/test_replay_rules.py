@@ -30,6 +30,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _OK, _FAILED = 0, 0xC00E0006
 _NULL, _A, _B, _C = (ContextHandle(uuid=GUID(bytes([n] * 16))) for n in (0, 1, 2, 3))
 _ORDERS = QueueFormat.of(FormatName.parse("DIRECT=OS:host\\private$\\orders"))
+_OPEN = {"p_queue_format": _ORDERS}
 _TRANSACTION = GUID(b"one transaction.")
 _METHODS = {method.name: method for one in INTERFACES.values() for method in one.methods.values()}
 _NUMBER = 0x51
@@ -179,8 +180,8 @@ def test_an_honest_conversation_over_qmcomm_gives_nothing() -> None:
             "MQQP-3.1.4.1-41",
         ),
         (Story().call("R_GetServerPort", {}), "status", "MQRR-3.1.4.1-1"),
-        (Story().call("R_OpenQueue", {"dw_access": 1}), "status", "MQRR-3.1.4.2-37"),
-        (Story().call("R_OpenQueueForMove", {}), "status", "MQRR-3.1.4.11-19"),
+        (Story().call("R_OpenQueue", {**_OPEN, "dw_access": 1}), "status", "MQRR-3.1.4.2-37"),
+        (Story().call("R_OpenQueueForMove", {**_OPEN, "dw_access": 4}), "status", "MQRR-3.1.4.11-19"),
         (
             Story().call("R_CloseQueue", {"pph_context": _A}, pph_context=_A),
             "status",
@@ -264,8 +265,9 @@ def test_every_row_of_a_method_stands_in_the_table_of_rules() -> None:
         replay_rules_actions,
         replay_rules_cursors,
         replay_rules_handles,
-        replay_rules_messages,
+        replay_rules_rows,
         replay_rules_statuses,
+        replay_rules_uses,
     )
 
     tables: list[dict[str, Any]] = [
@@ -276,10 +278,14 @@ def test_every_row_of_a_method_stands_in_the_table_of_rules() -> None:
         replay_rules_handles._NULL_ROWS,
         replay_rules_handles._CLOSED_ROWS,
         {method: row for method, (row, _) in replay_rules_handles._PURGES.items()},
-        replay_rules_messages._FIRST_ROWS,
+        replay_rules_rows.FIRST_ROWS,
         replay_rules_statuses._OK,
         replay_rules_statuses._LIVE_ROWS,
         replay_rules_statuses._TIME_ROWS,
+        replay_rules_uses._DELETED_ROWS,
+        replay_rules_uses._ENDED_ROWS,
+        replay_rules_uses._RETURNED,
+        {method: row for method, (_, row) in replay_rules_uses._PORTS.items()},
     ]
     text = "".join(
         path.read_text(encoding="utf-8") for path in (_ROOT / "docs").rglob("*.md") if "coverage" in str(path)
