@@ -15,7 +15,7 @@ from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
 from msmq_wire.model.replay import Replayer
-from msmq_wire.model.replay_deviation import ReplayDeviation
+from msmq_wire.model.replay.deviation import ReplayDeviation
 from msmq_wire.records.record import Record
 from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.sessions import Follower, MessageLife, Story

@@ -11,34 +11,34 @@ import pytest
 
 from docs.generators.replay_rules import CAUGHT, JUDGED, classes, reasons
 from docs.generators.spec_coverage import read_parts
-from tests.model import (
-    test_replay_answers,
-    test_replay_applications,
-    test_replay_broken_messages,
-    test_replay_broken_receives,
-    test_replay_broken_remote_read,
-    test_replay_broken_servers,
-    test_replay_com,
-    test_replay_places,
-    test_replay_refusals,
-    test_replay_rules,
-    test_replay_sent,
-    test_replay_uses,
+from tests.model.replay import (
+    test_answers,
+    test_applications,
+    test_broken_messages,
+    test_broken_receives,
+    test_broken_remote_read,
+    test_broken_servers,
+    test_com,
+    test_places,
+    test_refusals,
+    test_rules,
+    test_sent,
+    test_uses,
 )
 
 _BREAKING = (
-    test_replay_places,
-    test_replay_sent,
-    test_replay_uses,
-    test_replay_refusals,
-    test_replay_answers,
-    test_replay_applications,
-    test_replay_broken_messages,
-    test_replay_broken_receives,
-    test_replay_broken_remote_read,
-    test_replay_broken_servers,
-    test_replay_com,
-    test_replay_rules,
+    test_places,
+    test_sent,
+    test_uses,
+    test_refusals,
+    test_answers,
+    test_applications,
+    test_broken_messages,
+    test_broken_receives,
+    test_broken_remote_read,
+    test_broken_servers,
+    test_com,
+    test_rules,
 )
 _RULE = re.compile(r"MQ[A-Z]+-[0-9.]+-[0-9]+")
 

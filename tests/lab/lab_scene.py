@@ -13,7 +13,7 @@ from msmq_wire.lab.log import LabLog
 from msmq_wire.lab.server import LabSettings
 from msmq_wire.model.elements import QueueManager
 from msmq_wire.model.replay import replay
-from msmq_wire.model.replay_deviation import ReplayDeviation
+from msmq_wire.model.replay.deviation import ReplayDeviation
 from msmq_wire.model.timers import Timers
 from msmq_wire.records.record import Record
 from msmq_wire.wire.headers.transaction_header import TransactionHeader

@@ -41,10 +41,10 @@ from msmq_wire.findings import RULES, SEVERITIES, Finding, Severity
 from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.findings.rule import Rule
 from msmq_wire.model.replay import Replayer
-from msmq_wire.model.replay_call import host
-from msmq_wire.model.replay_deviation import ReplayDeviation
-from msmq_wire.model.replay_packets import INTERFACE
-from msmq_wire.model.replay_view import deviation_view
+from msmq_wire.model.replay.call import host
+from msmq_wire.model.replay.deviation import ReplayDeviation
+from msmq_wire.model.replay.packets import INTERFACE
+from msmq_wire.model.replay.view import deviation_view
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.tracker import SESSION_PACKETS
 
