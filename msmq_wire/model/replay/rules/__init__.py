@@ -1,1 +1,1 @@
-"""The rules of calls, by what they are about: each takes a call and what is known, tells what is wrong."""
+"""The rules of calls, by what they are about. Each is asked of a call, with what is known by then."""
