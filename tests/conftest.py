@@ -19,7 +19,7 @@ _OLDEST_TSHARK = (4, 0)
 # A slow machine is no failure: neither a deadline nor the health check that measures time.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("default", _UNTIMED, max_examples=200)
-settings.register_profile("ci", _UNTIMED, max_examples=1_000)
+settings.register_profile("ci", _UNTIMED, max_examples=500)
 settings.register_profile("long", _UNTIMED, max_examples=100_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

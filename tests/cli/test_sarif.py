@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 import jsonschema  # type: ignore[import-untyped]  # it comes without types
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire.cli.render.sarif import artifact_uri, sarif_log
@@ -187,6 +187,8 @@ _PLACES = st.builds(
     severity=st.sampled_from(SEVERITIES),
     caveats=st.lists(_TEXTS, max_size=2).map(tuple),
 )
+# Each log is held against the whole schema of SARIF.
+@settings(max_examples=100)
 def test_any_finding_makes_a_valid_log(
     message: str, places: list[Evidence], severity: str, caveats: tuple[str, ...]
 ) -> None:

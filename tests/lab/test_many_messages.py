@@ -75,6 +75,10 @@ def _name(record: Record) -> str | None:
     return None if number is None else message_name(message_key(user.source_queue_manager, number))
 
 
+# One process sends all of it, once.
+pytestmark = pytest.mark.xdist_group("many_messages")
+
+
 @pytest.fixture(
     scope="module", params=[300, pytest.param(10_000, marks=pytest.mark.slow)], ids="{} of each".format
 )
