@@ -38,6 +38,8 @@ _MAX_HISTORY = 64
 """Entries of one kind that are kept for one message."""
 _MAX_CALLS = 1 << 12
 _ACKNOWLEDGMENTS = frozenset(int(one) for one in MessageClass if one & 0xC002 and one != 0x00FF)
+_DECISIONS: dict[str | None, int] = {"positive": 0x4000, "negative": 0xC000}
+"""What a commitment receipt says, as a class; another word, or none, says nothing. [MC-MQSRM] 2.2.5.5"""
 _SYSTEM_QUEUES = {
     ";JOURNAL": "journal",
     ";DEADLETTER": "dead_letter",
@@ -293,12 +295,13 @@ class LifeTracker:
     def receipt(self, record: Record) -> tuple[int, bytes | str] | None:
         """Take an ``srmp_receipt``; return class and key of the message that it is about, if not seen."""
         header = getattr(getattr(record.packet, "envelope", None), "header", None)
-        class_, receipt = 0x0002, getattr(header, "delivery_receipt", None)
+        receipt = getattr(header, "delivery_receipt", None)
+        class_: int | None = 0x0002
         if receipt is None:
             receipt = getattr(header, "commitment_receipt", None)
-            class_ = 0xC000 if getattr(receipt, "decision", "").endswith("negative") else 0x4000
+            class_ = _DECISIONS.get(getattr(receipt, "decision", None))
         name = getattr(receipt, "id", None)
-        if record.parent is not None or not isinstance(name, str):
+        if record.parent is not None or not isinstance(name, str) or class_ is None:
             return None
         number, _, host = name.removeprefix("uuid:").partition("@")
         key = _key_of(f"{host}\\{number}")

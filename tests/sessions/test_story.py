@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -77,6 +78,30 @@ def test_packets_cut_anywhere_give_a_story(data: st.DataObject) -> None:
             record = msgspec.structs.replace(record, packet=result.packet, error=result.error)
         follower.feed(record)
     assert len(follower.finish().sessions) == 1
+
+
+@pytest.mark.parametrize("decision", [None, "", "maybe", "not positive"])
+def test_a_receipt_that_does_not_decide_tells_of_no_end(decision: str | None) -> None:
+    records = list(read_capture(FIXTURES / "captures" / "path_srmp_receipts.pcap", streams=True))
+    receipts = [one for one in records if getattr(_header(one), "commitment_receipt", None) is not None]
+    assert receipts
+    changed = [_undecided(one, decision) if one in receipts else one for one in records]
+    others = [one for one in records if one not in receipts]
+    assert len(follow(records).strays) > len(follow(others).strays)
+    assert follow(changed).strays == follow(others).strays
+
+
+def _header(record: Record) -> Any:
+    return getattr(getattr(record.packet, "envelope", None), "header", None)
+
+
+def _undecided(record: Record, decision: str | None) -> Record:
+    replace = msgspec.structs.replace
+    header = _header(record)
+    receipt = replace(header.commitment_receipt, decision=decision)
+    header = replace(header, commitment_receipt=receipt)
+    packet = replace(record.packet, envelope=replace(record.packet.envelope, header=header))
+    return replace(record, packet=packet)
 
 
 def test_a_story_without_records_is_empty() -> None:
