@@ -5,13 +5,13 @@ The rule kept here: only what was decoded whole is judged, and by the buffer alo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
 
-from msmq_wire.model.replay.call import number
-from msmq_wire.model.replay.deviation import ProcessingRule
+from msmq_wire.model.replay.call import ObservedCall, number
+from msmq_wire.model.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferReceive, TransferSend
 from msmq_wire.rpc.types.queue_format import QueueFormat
@@ -23,6 +23,7 @@ __all__ = [
     "Broken",
     "Refusal",
     "above",
+    "granted",
     "missing",
     "null",
     "outside",
@@ -54,6 +55,15 @@ class Refusal(msgspec.Struct, frozen=True):
     broken: Callable[[Any], bool]
     expected: str = _FAILURE
     certain: bool = True
+
+
+def granted(call: ObservedCall, refusals: Sequence[Refusal]) -> ReplayDeviation | None:
+    """The first of these that a call had to meet with, and did not."""
+    one = next((one for one in refusals if one.broken(call.request)), None) if call.ok else None
+    if one is None:
+        return None
+    text = f"{call.method} accepts {one.what}"
+    return call.deviation(ReplayKind.ACTION, one.row, text, one.expected, certain=one.certain)
 
 
 def transfer_buffer(value: Any) -> CACTransferBufferV1 | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msmq_wire.model.replay.call import LOW_56, ObservedCall, handle, number
 from msmq_wire.model.replay.deviation import ReplayKind
-from msmq_wire.model.replay.rules.buffers import Refusal
+from msmq_wire.model.replay.rules.buffers import Refusal, granted
 from msmq_wire.model.replay.state import Doubt, Found, Known, KnownHandle
 from msmq_wire.names import QueueFormatType
 from msmq_wire.rpc.constants import AccessMode, ShareMode
@@ -123,17 +123,10 @@ def judge_remote_read(known: Known, call: ObservedCall, used: KnownHandle | None
     """A request that the server had to refuse, by what is asked and what was opened."""
     if not call.ok:
         return
-    for one in _REFUSALS.get(call.method, ()):
-        if one.broken(call.request):
-            yield call.deviation(
-                ReplayKind.ACTION,
-                one.row,
-                f"{call.method} accepts {one.what}",
-                one.expected,
-                certain=one.certain,
-            )
-            return
-    if call.method == "R_OpenQueue":
+    deviation = granted(call, _REFUSALS.get(call.method, ()))
+    if deviation is not None:
+        yield deviation
+    elif call.method == "R_OpenQueue":
         yield from _judge_share(known, call)
     elif call.method == "R_OpenQueueForMove":
         yield from _judge_move_context(known, call)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.model.replay.call import ObservedCall, number
-from msmq_wire.model.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
+from msmq_wire.model.replay.deviation import ProcessingRule, ReplayDeviation
 from msmq_wire.model.replay.rules.buffers import (
     BOUND,
     RECEIVE_REFUSALS,
@@ -20,6 +20,7 @@ from msmq_wire.model.replay.rules.buffers import (
     Broken,
     Refusal,
     above,
+    granted,
     missing,
     outside,
 )
@@ -253,15 +254,6 @@ _REFUSALS: Mapping[str, tuple[Refusal, ...]] = {
 
 def judge_parameters(call: ObservedCall) -> Iterator[ReplayDeviation]:
     """A request that was granted though its parameters alone forbid it."""
-    if not call.ok:
-        return
-    for one in _REFUSALS.get(call.method, ()):
-        if one.broken(call.request):
-            yield call.deviation(
-                ReplayKind.ACTION,
-                one.row,
-                f"{call.method} accepts {one.what}",
-                one.expected,
-                certain=one.certain,
-            )
-            return
+    deviation = granted(call, _REFUSALS.get(call.method, ()))
+    if deviation is not None:
+        yield deviation
