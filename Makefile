@@ -7,11 +7,12 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test check lint bench docs clean
 
 help:
 	@echo "make demo    decode the demo capture"
-	@echo "make test    run the tests (more arguments: PYTEST_ARGS='-k name')"
+	@echo "make test    run the tests in a few minutes, the same at every run (more arguments: PYTEST_ARGS='-k name')"
+	@echo "make check   run all of them: random examples, a cluster, every capture through every path"
 	@echo "make lint    check style, types and layers"
 	@echo "make bench   run the benchmarks (shorter: BENCH_ARGS=--quick)"
 	@echo "make docs    build the documentation into site/"
@@ -22,6 +23,10 @@ demo: $(CLI)
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+
+# A skipped test is a failure here.
+check: $(DEV)
+	MSMQ_WIRE_CHECK=1 MSMQ_WIRE_NO_SKIP=1 $(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -13,36 +13,41 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from msmq_wire.spark.session import java_problem
+from tests.effort import WHOLE, examples
 
 _OLDEST_TSHARK = (4, 0)
 
 # A slow machine is no failure: neither a deadline nor the health check that measures time.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
-settings.register_profile("default", _UNTIMED, max_examples=200)
-settings.register_profile("ci", _UNTIMED, max_examples=500)
+# The same examples at every run: what a user runs is never red by chance.
+settings.register_profile("quick", _UNTIMED, max_examples=examples(500), derandomize=True, database=None)
+settings.register_profile("check", _UNTIMED, max_examples=500)
 settings.register_profile("long", _UNTIMED, max_examples=100_000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check" if WHOLE else "quick"))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test whose tool is missing or too old, and say which; a slow one unless it is asked for."""
+    """Skip a test whose tool is missing or too old, and say which."""
     if item.get_closest_marker("tshark") is not None:
         reason = _what_tshark_lacks()
         if reason:
             pytest.skip(reason)
-    if item.get_closest_marker("slow") is not None and os.environ.get("MSMQ_WIRE_SLOW") != "1":
-        pytest.skip("takes minutes: MSMQ_WIRE_SLOW=1 runs it")
     if item.get_closest_marker("spark") is not None:
         problem = _what_java_lacks()
         if problem:
             pytest.skip(f"needs Java 17: {problem}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the tests that share a Spark session run in one worker."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave to ``make check`` what is marked so; put the tests of one Spark session into one worker."""
     for item in items:
         if item.get_closest_marker("spark") is not None:
             item.add_marker(pytest.mark.xdist_group("spark"))
+    if not WHOLE:
+        left = [item for item in items if item.get_closest_marker("check") is not None]
+        config.hook.pytest_deselected(items=left)
+        kept = set(map(id, left))
+        items[:] = [item for item in items if id(item) not in kept]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -27,6 +27,7 @@ from msmq_wire.reassembly import tcp
 from msmq_wire.records import finder
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item, Record
+from tests.effort import examples
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
 DEMO = CAPTURES[0]
@@ -135,7 +136,7 @@ def test_pcapng_gives_the_same_by_column(
         assert outcome(data, columns=True) == expected
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(seed=st.integers(0, 1 << 20), cut=st.integers(0, 1 << 16), size=st.integers(100, 1 << 16))
 def test_a_capture_cut_anywhere_gives_the_same_by_column(
     traffic: Make, seed: int, cut: int, size: int

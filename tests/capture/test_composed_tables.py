@@ -34,6 +34,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
+from tests.effort import examples
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _CAPTURES = sorted([*_FIXTURES.glob("*captures/rpc_*.pcap*"), *_FIXTURES.glob("captures/com_*.pcap")])
@@ -169,7 +170,7 @@ def test_calls_give_the_same_records_by_column(path: Path, chunked: Callable[[in
         assert read(columns=True) == expected
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data())
 def test_calls_with_changed_bytes_give_the_same_in_tables(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from([*_SMALL, *_SRMP]))

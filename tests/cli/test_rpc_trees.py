@@ -39,6 +39,7 @@ from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.wchar_text import WcharText
+from tests.effort import examples
 
 Run = Callable[..., Any]
 
@@ -315,7 +316,7 @@ def _payloads() -> list[tuple[int, int]]:
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data())
 def test_whatever_stubs_hold_has_a_tree_and_a_row(data: st.DataObject) -> None:
     capture = bytearray(_WHOLE)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from msmq_wire.cli.render.sarif import artifact_uri, sarif_log
 from msmq_wire.findings import RULES, SEVERITIES, Evidence, Finding
+from tests.effort import examples
 
 _SCHEMA = json.loads((Path(__file__).parent / "sarif_subset.schema.json").read_text(encoding="utf-8"))
 _VALIDATOR = jsonschema.Draft202012Validator(_SCHEMA)
@@ -188,7 +189,7 @@ _PLACES = st.builds(
     caveats=st.lists(_TEXTS, max_size=2).map(tuple),
 )
 # Each log is held against the whole schema of SARIF.
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_any_finding_makes_a_valid_log(
     message: str, places: list[Evidence], severity: str, caveats: tuple[str, ...]
 ) -> None:

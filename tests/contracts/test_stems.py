@@ -13,6 +13,7 @@ from msmq_wire import strategies
 from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.registry import HEADERS, PACKETS, STRUCTURES, TYPES
+from tests.effort import examples
 
 _ROOT = Path(__file__).resolve().parents[2]
 _STEMS = sorted(STRUCTURES)
@@ -91,7 +92,7 @@ def test_a_stem_has_a_docs_page(stem: str) -> None:
     assert (_ROOT / "docs" / "structures" / f"{stem}.md").is_file()
 
 
-@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 @pytest.mark.parametrize("stem", _STEMS)
 def test_a_strategy_makes_values_that_survive_the_wire(stem: str, data: st.DataObject) -> None:

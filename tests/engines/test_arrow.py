@@ -25,6 +25,7 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
+from tests.effort import examples
 
 _FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "packets"
 _STRUCTS = sorted(stem for stem, cls in STRUCTURES.items() if issubclass(cls, WireStruct))
@@ -128,7 +129,7 @@ def test_cut_packets_show_what_was_decoded(stem: str) -> None:
 
 
 # Once for every packet type, so each takes a share of the examples.
-@settings(max_examples=max(20, settings().max_examples // len(PACKETS)))
+@settings(max_examples=max(examples(20), settings().max_examples // len(PACKETS)))
 @pytest.mark.parametrize("stem", sorted(PACKETS))
 @given(data=st.data())
 def test_mutated_packets_are_their_json_views(stem: str, data: st.DataObject) -> None:

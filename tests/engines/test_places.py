@@ -14,12 +14,13 @@ from msmq_wire.engines.building import build_message
 from msmq_wire.engines.places import span, spans
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.registry import STRUCTURES
+from tests.effort import examples
 
 _STEMS = sorted(stem for stem, cls in STRUCTURES.items() if issubclass(cls, WireStruct))
 
 
 # Once for every structure, so each takes a share of the examples.
-@settings(max_examples=max(20, settings().max_examples // len(_STEMS)))
+@settings(max_examples=max(examples(20), settings().max_examples // len(_STEMS)))
 @pytest.mark.parametrize("stem", _STEMS)
 @given(data=st.data())
 def test_the_places_of_a_value_are_those_of_its_layout(stem: str, data: st.DataObject) -> None:

@@ -18,6 +18,7 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.registry import STRUCTURES
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
+from tests.effort import examples
 
 
 def test_a_structure_is_read_from_the_start_and_says_how_far_it_went() -> None:
@@ -40,7 +41,7 @@ def test_a_class_is_no_value(cls: type) -> None:
 
 
 # Once for every structure, so each takes a share of the examples.
-@settings(max_examples=max(20, settings().max_examples // len(STRUCTURES)))
+@settings(max_examples=max(examples(20), settings().max_examples // len(STRUCTURES)))
 @pytest.mark.parametrize("stem", sorted(STRUCTURES))
 @given(data=st.binary(max_size=200))
 def test_any_bytes_decode_and_come_back_or_are_a_decode_error(stem: str, data: bytes) -> None:

@@ -80,7 +80,7 @@ pytestmark = pytest.mark.xdist_group("many_messages")
 
 
 @pytest.fixture(
-    scope="module", params=[300, pytest.param(10_000, marks=pytest.mark.slow)], ids="{} of each".format
+    scope="module", params=[300, pytest.param(10_000, marks=pytest.mark.check)], ids="{} of each".format
 )
 def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     return Scene(tmp_path_factory.mktemp("many"), request.param)

@@ -35,6 +35,7 @@ from msmq_wire.rpc.pdu_values import (
     Response,
     Shutdown,
 )
+from tests.effort import examples
 from tests.lab.conftest import Run, SmallServer
 from tests.lab.raw_client import (
     BIND,
@@ -222,7 +223,7 @@ def test_who_breaks_the_protocol_loses_the_connection(
     run(talk())
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(garbage=st.one_of(st.binary(max_size=200), st.integers()))
 def test_any_bytes_end_in_an_answer_or_a_lost_connection(garbage: bytes | int) -> None:
     small_server = SmallServer()

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire.model.binary_protocol import BinarySettings
+from tests.effort import examples
 from tests.model.binary_world import Kind, World, bodies, message, receive
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -40,7 +41,7 @@ def arrived(world: World) -> dict[tuple[Kind, int], list[bytes]]:
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     sendings=SENDINGS,
     seed=st.integers(0, 1 << 16),

@@ -15,6 +15,7 @@ from msmq_wire.wire.headers.security_header import ProviderInfo, SecurityData, S
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.wchar_text import WcharText
+from tests.effort import examples
 from tests.model.binary_world import ORDERS_TX, SENDER, message, transaction
 
 
@@ -108,7 +109,7 @@ def test_a_session_header_is_not_stored() -> None:
     assert message_of(plain, encode(plain)).packet == encode(plain)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(structure("user_message"))
 def test_any_packet_that_encodes_becomes_a_message(packet: UserMessage) -> None:
     try:

@@ -24,6 +24,7 @@ from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 from msmq_wire.wire.types.guid import GUID
+from tests.effort import examples
 from tests.model.qm2qm_scene import LOOKUP, PEEK, PEEK_NEXT, RECEIVE, START, START2, open_descriptor
 from tests.model.scene import Client, format_name, make_manager, make_queue, pass_time
 
@@ -346,7 +347,7 @@ class Readers(RuleBasedStateMachine):
 
 
 TestReaders = Readers.TestCase
-TestReaders.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestReaders.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
 
 
 # Any request value
@@ -410,7 +411,7 @@ _requests: dict[str, st.SearchStrategy[Any]] = {
 _handles = st.one_of(st.none(), st.binary(min_size=16, max_size=16), st.integers(0, 9))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=st.data(), old=st.booleans())
 def test_every_call_is_answered_whatever_is_asked(data: st.DataObject, old: bool) -> None:
     manager = make_manager()

@@ -45,6 +45,7 @@ from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
+from tests.effort import examples
 from tests.model.qmcomm2_scene import (
     ACTION_PEEK,
     ACTION_PEEK_NEXT,
@@ -271,7 +272,7 @@ class Applications(RuleBasedStateMachine):
 
 
 TestApplications = Applications.TestCase
-TestApplications.settings = settings(max_examples=150, stateful_step_count=40)
+TestApplications.settings = settings(max_examples=examples(150), stateful_step_count=40)
 
 NUMBERS = st.sampled_from(
     [0, 1, 2, 3, 7, 8, 20, 250, 251, 1024, 1025, 0x8004, 0x6602, 0x80000000, 0x80000001, 0xFFFFFFFF]
@@ -356,7 +357,7 @@ def nearly_right(draw: st.DrawFn, base: CACTransferBufferV2) -> CACTransferBuffe
     return changed(base, arm=arm, **{name: draw(any_value(MEMBERS[name])) for name in names})
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.data(), st.booleans(), st.booleans())
 def test_no_request_raises_and_each_is_answered(data: st.DataObject, retry: bool, local: bool) -> None:
     scene = Scene(answers_retry=retry, makes_local_cursors=local, decrypt=lambda properties: b"clear")

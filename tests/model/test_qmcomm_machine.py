@@ -39,6 +39,7 @@ from msmq_wire.rpc.types.queue_format import DlId, MulticastId, ObjectFormat, Ob
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
+from tests.effort import examples
 from tests.model.qmcomm_scene import (
     ELSEWHERE,
     ORDERS,
@@ -141,7 +142,7 @@ def _requests(opnum: int, handles: list[ContextHandle]) -> st.SearchStrategy[Any
 
 
 @pytest.mark.rule("MQMP-2.2-1")
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data())
 def test_any_request_is_answered_with_a_success_a_failure_or_a_fault(data: st.DataObject) -> None:
     scene = Scene(
@@ -463,4 +464,4 @@ def _creating(name: str) -> objects.CreateObjectInternalRequest:
 
 
 TestClients = Clients.TestCase
-TestClients.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestClients.settings = settings(max_examples=examples(80), stateful_step_count=40, deadline=None)

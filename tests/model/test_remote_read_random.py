@@ -32,6 +32,7 @@ from msmq_wire.rpc.types.queue_format import DlId, MulticastId, ObjectId, QueueF
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
+from tests.effort import examples
 from tests.model.remote_read_scene import (
     ACK,
     ACTION_RECEIVE,
@@ -518,7 +519,7 @@ class RandomClients(RuleBasedStateMachine):
 
 
 TestRandomClients = RandomClients.TestCase
-TestRandomClients.settings = settings(max_examples=100, stateful_step_count=40)
+TestRandomClients.settings = settings(max_examples=examples(100), stateful_step_count=40)
 
 
 _handles = st.sampled_from(["own", "moving", "closed", "unknown", "null"])

@@ -26,6 +26,7 @@ from msmq_wire.reassembly.tcp import (
     TcpReassembler,
     TcpSegment,
 )
+from tests.effort import examples
 
 CLIENT, SERVER = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])
 PORT = 40000
@@ -836,7 +837,7 @@ def any_segment(draw: st.DrawFn) -> TcpSegment:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(any_segment(), max_size=80), st.sampled_from([None, 50]))
 def test_any_segments_keep_within_the_limits_and_every_direction_stays_contiguous(
     segments: list[TcpSegment], idle: int | None

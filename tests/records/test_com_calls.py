@@ -42,6 +42,7 @@ from msmq_wire.records.com_packets import ComCall, ReceiveArguments
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import record_view
 from msmq_wire.wire.types.guid import GUID
+from tests.effort import examples
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "fixtures" / "captures"
@@ -357,7 +358,7 @@ def test_bytes_that_are_not_opened_are_hidden_whatever_was_asked_for() -> None:
     assert hidden.causality == call.causality
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(data=st.data())
 def test_changed_bytes_give_records_and_raise_nothing(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(list(SCENES)))
@@ -377,7 +378,7 @@ def test_changed_bytes_give_records_and_raise_nothing(data: st.DataObject) -> No
             _redactor(bodies=True, hosts=True).packet(record.packet)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(data=st.data())
 def test_frames_cut_anywhere_give_what_was_before_the_cut(data: st.DataObject) -> None:
     scene = SCENES["com_receive_current.pcap"]()

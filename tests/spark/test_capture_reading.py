@@ -30,6 +30,7 @@ from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.spark.capture_reading import CaptureReading, Numbering
 from msmq_wire.spark.captures import Scope, captures_of, list_files
 from msmq_wire.spark.message_columns import batches_of
+from tests.effort import examples
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
 RPC = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "rpc_captures").glob("*.pcap"))
@@ -37,7 +38,7 @@ LARGE = 1 << 23
 START = 1_700_000_000_000_000_000
 
 # A folder for each example takes what pytest gives to the whole test.
-FOLDERS = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+FOLDERS = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 
 
 @cache

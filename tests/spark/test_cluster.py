@@ -25,7 +25,7 @@ from msmq_wire.spark.packaging import write_package
 from msmq_wire.spark.read_options import ReadOptions
 from tests.spark.standalone import Cluster, Job, opened, wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [pytest.mark.check, pytest.mark.spark]
 
 _MESSAGES = 2400
 _LARGE = 36

@@ -33,6 +33,7 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import read_packets
 from msmq_wire.spark.split_planning import place_splits
 from tests.capture.conftest import Traffic
+from tests.effort import examples
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.rglob("*.pcap*"))
@@ -370,7 +371,7 @@ def told(record: Record, parent: Record | None) -> str:
     return repr({**values, "error": str(record.error)})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30))
 @given(seed=st.integers(0, 1 << 32))
 @example(seed=1)
 def test_random_traffic_cut_into_files_gives_the_records_of_the_whole(

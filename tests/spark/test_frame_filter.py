@@ -25,6 +25,7 @@ from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.frame_filter import FrameFilter
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import PacketReader
+from tests.effort import examples
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 CAPTURES = sorted(FOLDER.glob("*.pcap*"))
@@ -109,7 +110,7 @@ def test_the_filter_chooses_what_a_plain_reading_chooses(path: Path) -> None:
         assert chosen(path, options, 400) == expected
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_any_filter_chooses_what_a_plain_reading_chooses(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from([path for path in CAPTURES if 0 < len(frames_of(path)) < 200]))

@@ -31,6 +31,7 @@ from msmq_wire.spark.packet_columns import PACKET_SCHEMA, error_batch, packet_ba
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import PacketReader, SplitPartition, read_packets
 from msmq_wire.spark.split_planning import place_splits
+from tests.effort import examples
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
@@ -243,7 +244,7 @@ def test_compressed_captures_have_the_rows_of_plain_ones(name: str, tmp_path: Pa
             assert rows_of(path, split_bytes=split_bytes) == [row | named for row in rows_of(plain)]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30))
 @given(
     times=st.lists(st.integers(0, 50), min_size=1, max_size=30),
     split_bytes=st.integers(1, 400),
@@ -259,7 +260,7 @@ def test_the_clock_never_goes_back(
     assert [row["time_ns"] for row in rows] == [START + time for time in times]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(
     frames=st.lists(
         st.tuples(st.sampled_from([0, 1, 12, 101, 113, 228, 229, 276]), st.binary(max_size=80)), max_size=8

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from msmq_wire.spark import table_files
 from msmq_wire.spark.table_files import HIDDEN, NO_DAY, TableWriter, WrittenFile
 from msmq_wire.spark.table_schemas import TABLES, table_schemas
+from tests.effort import examples
 
 DAY = 86_400_000_000
 LATEST = ((1 << 63) - 1) // 1000
@@ -71,7 +72,7 @@ def test_the_first_and_the_last_time_that_a_capture_can_have_are_days(tmp_path: 
     }
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 @given(
     batches=st.lists(st.lists(st.none() | st.integers(0, 90), max_size=60), max_size=6),
     most_open=st.integers(1, 6),

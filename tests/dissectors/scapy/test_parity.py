@@ -18,6 +18,7 @@ from msmq_wire.records.view import error_view, view
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.musts import Must
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
+from tests.effort import examples
 
 _PACKETS = Path(__file__).resolve().parents[3] / "fixtures" / "packets"
 _FILES = sorted(_PACKETS.glob("*/*.hex"))
@@ -93,7 +94,7 @@ def test_a_type_without_fields_is_the_value_of_a_field(stem: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_damaged_bytes_are_the_same_to_both(data: st.DataObject) -> None:
     stem = data.draw(st.sampled_from(_STRUCTURED))
     event(stem)

@@ -23,6 +23,7 @@ from msmq_scapy.packets import StructurePacket
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import view
 from msmq_wire.wire.registry import PACKETS
+from tests.effort import examples
 
 # scapy dissects VXLAN where its layer is loaded.
 importlib.import_module("scapy.layers.vxlan")
@@ -87,7 +88,7 @@ def _frame(seq: int, data: bytes, flags: str = "PA") -> Any:
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=4), st.integers(0, 2**32 - 1), st.data())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_any_split_order_and_repetition_gives_the_same_packets(
     sizes: list[int], start: int, data: st.DataObject
 ) -> None:

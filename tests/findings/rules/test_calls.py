@@ -16,6 +16,7 @@ from msmq_wire.findings.finding import SEVERITIES, Finding
 from msmq_wire.findings.judge import judge
 from msmq_wire.findings.networks import is_outside
 from msmq_wire.findings.rule import Rule
+from tests.effort import examples
 
 RULES = {
     id_: rule for id_, rule in registry.RULES.items() if id_.startswith(("RPC-", "SRM-", "BOD-", "PNG-"))
@@ -228,7 +229,9 @@ def test_a_client_is_outside_when_its_network_is_public_and_another(
     assert is_outside(client, server) is outside
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.sampled_from(sorted(_HITS)), st.integers(0, 2000), st.binary(min_size=1, max_size=12))
 def test_changed_bytes_give_findings_or_none_and_never_an_error(
     tmp_path: Path, name: str, at: int, junk: bytes

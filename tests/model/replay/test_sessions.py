@@ -27,6 +27,7 @@ from msmq_wire.records.record import FoundPacket, Record
 from msmq_wire.wire.headers.multi_queue_format_header import MultiQueueFormatHeader
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
+from tests.effort import examples
 from tests.model.binary_world import ADMIN, RECEIVER, USER, Kind, World, bodies, message, receive
 
 _KINDS: tuple[Kind, ...] = ("express", "recoverable", "transactional")
@@ -406,7 +407,7 @@ def test_an_answer_that_is_cut_or_comes_first_is_not_compared() -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_nothing_is_raised_whatever_the_packets_hold(data: st.DataObject) -> None:
     replayer = Replayer()
     packets = [one for one in _honest() if one.type != "tcp_stream"][:40]

@@ -1,0 +1,72 @@
+"""How much of the suite a run does, and how its many captures are dealt out.
+
+``make test`` does a share of everything that is open-ended, the same at every run; ``make check``, which sets
+``MSMQ_WIRE_CHECK=1``, does all of it. What has no end of its own asks here: examples of a property, captures
+that one test reads one after the other, truncations of long bytes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+WHOLE = os.environ.get("MSMQ_WIRE_CHECK") == "1"
+"""Whether this run is to do everything."""
+
+_FEW = 15
+_SHARE = 9
+_BATCH = 24
+
+_T = TypeVar("_T")
+
+
+def examples(number: int) -> int:
+    """How many examples of a property to run that is worth ``number`` of them in the whole check."""
+    return number if WHOLE else min(number, _FEW)
+
+
+def share(values: Sequence[_T], every: int = _SHARE) -> Sequence[_T]:
+    """All values, or in a short run every ninth one: always the same."""
+    return values if WHOLE else values[::every]
+
+
+def in_batches(
+    paths: Sequence[Path], *, every: int = _SHARE, batch: int = _BATCH
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Run a test that takes ``path`` for a `share` of some files, many of them in one case.
+
+    Every file of a case has a ``tmp_path`` of its own; a failure names its file.
+    """
+    chosen = share(paths, every)
+    assert chosen
+
+    def deal(test: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(test)
+        def run(batch_of_paths: Sequence[Path], **fixtures: Any) -> None:
+            for number, path in enumerate(batch_of_paths):
+                if "tmp_path" in fixtures:
+                    place = fixtures["tmp_path"] / str(number)
+                    place.mkdir()
+                    values = {**fixtures, "tmp_path": place}
+                else:
+                    values = fixtures
+                try:
+                    test(path=path, **values)
+                except BaseException as error:
+                    error.add_note(f"in {path.parent.name}/{path.name}")
+                    raise
+
+        others = [one for one in inspect.signature(test).parameters.values() if one.name != "path"]
+        first = inspect.Parameter("batch_of_paths", inspect.Parameter.KEYWORD_ONLY)
+        keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in others]
+        run.__signature__ = inspect.Signature([first, *keywords])  # type: ignore[attr-defined]  # pytest asks it
+        dealt = [chosen[at : at + batch] for at in range(0, len(chosen), batch)]
+        return pytest.mark.parametrize("batch_of_paths", dealt, ids=range(len(dealt)))(run)
+
+    return deal

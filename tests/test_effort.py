@@ -1,0 +1,96 @@
+"""What a run does of the suite, and that xdist keeps together what belongs together."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+_GROUPS = """
+import os
+import pytest
+
+@pytest.mark.parametrize("number", range(8))
+@pytest.mark.xdist_group("first")
+def test_first(number):
+    print("first", os.environ["PYTEST_XDIST_WORKER"])
+
+@pytest.mark.parametrize("number", range(8))
+@pytest.mark.xdist_group("second")
+def test_second(number):
+    print("second", os.environ["PYTEST_XDIST_WORKER"])
+"""
+
+_BATCHES = """
+from pathlib import Path
+import pytest
+from tests.effort import WHOLE, examples, in_batches
+
+SEEN = []
+
+@in_batches([Path(f"folder/{number}") for number in range(20)], batch=2)
+def test_of_files(path, tmp_path, capsys):
+    SEEN.append((path.name, tmp_path))
+    assert path.name != "18", "it broke"
+
+@pytest.mark.check
+def test_long():
+    print("long")
+
+def test_what_was_seen():
+    assert len(set(SEEN)) == len({place for _, place in SEEN}) == len(SEEN)
+    print("seen", *(name for name, _ in SEEN))
+    print("examples", examples(1), examples(1000))
+"""
+
+
+def _pytest(source: str, place: Path, *arguments: str, whole: bool = False) -> str:
+    (place / "test_it.py").write_text(source)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment |= {"PYTHONPATH": str(_ROOT), "MSMQ_WIRE_CHECK": "1" if whole else ""}
+    plugins = ("-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(place))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rA", *plugins, *arguments, str(place)],
+        env=environment,
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+def test_tests_of_a_group_run_in_one_worker(tmp_path: Path) -> None:
+    told = _pytest(_GROUPS, tmp_path, "-n", "2", "--dist", "loadgroup")
+    assert "16 passed" in told
+    places = {group: set[str]() for group in ("first", "second")}
+    for line in told.splitlines():
+        group, _, worker = line.partition(" ")
+        if worker.startswith("gw"):
+            places[group].add(worker)
+    assert [len(workers) for workers in places.values()] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("whole", "seen", "number", "kept"),
+    [
+        (False, "0 9 18", 15, "1 deselected"),
+        (True, " ".join(map(str, range(20))), 1000, "1 failed, 11 passed"),
+    ],
+    ids=["test", "check"],
+)
+def test_a_short_run_does_a_share_and_a_whole_one_everything(
+    whole: bool, seen: str, number: int, kept: str, tmp_path: Path
+) -> None:
+    told = _pytest(_BATCHES, tmp_path, whole=whole)
+    # What comes after the file that failed in its case is not read.
+    assert f"seen {seen.removesuffix(' 19')}" in told
+    assert f"examples 1 {number}" in told
+    assert kept in told
+    assert "in folder/18" in told
+    assert ("long" in told.split("summary info")[0]) == whole
