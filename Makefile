@@ -4,15 +4,17 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
 CLI := $(VENV)/.installed-cli
 PYTEST_ARGS ?=
+MUTANTS_ARGS ?=
 BENCH_ARGS ?=
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint bench docs clean
+.PHONY: help demo test check mutants lint bench docs clean
 
 help:
 	@echo "make demo    decode the demo capture"
 	@echo "make test    run the tests in a few minutes, the same at every run (more arguments: PYTEST_ARGS='-k name')"
 	@echo "make check   run all of them: random examples, a cluster, every capture through every path"
+	@echo "make mutants see how many small faults the tests find"
 	@echo "make lint    check style, types and layers"
 	@echo "make bench   run the benchmarks (shorter: BENCH_ARGS=--quick)"
 	@echo "make docs    build the documentation into site/"
@@ -27,6 +29,9 @@ test: $(DEV)
 # A skipped test is a failure here.
 check: $(DEV)
 	MSMQ_WIRE_CHECK=1 MSMQ_WIRE_NO_SKIP=1 $(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+
+mutants: $(DEV)
+	$(BIN)/python -m tests.mutants $(MUTANTS_ARGS)
 
 lint: $(DEV)
 	$(BIN)/ruff check .
@@ -44,7 +49,7 @@ docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) .coverage* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist site
+	rm -rf $(VENV) .coverage* .hypothesis .import_linter_cache .mutants .mypy_cache .pytest_cache .ruff_cache build dist site
 
 # A name on PATH may be a stub without an interpreter behind it, or too old: ask it before trusting it.
 $(BIN)/python:
