@@ -3,159 +3,92 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
-from typing import Any
 
-import msgspec
 import pytest
 
-from msmq_wire.engines.codec import decode, encode, inspect
-from msmq_wire.wire.fields import WireStruct
+from msmq_wire.engines.codec import inspect
 from msmq_wire.wire.headers.security_header import ProviderInfo, SecurityData, SecurityHeader
 from msmq_wire.wire.types.wchar_text import WcharText
+from tests.wire.cases import Cases
 
-Judge = Callable[[str, bytes, Mapping[int, str]], list[tuple[str, str, int, int]]]
-Refusal = Callable[[str, bytes], tuple[str, str, int]]
-
-_DATA = bytes.fromhex(
-    "a1 00 "  # Flags: ST 1, EB, AI
-    "0c 00 "  # SenderIdSize
-    "05 00 "  # EncryptionKeySize
-    "03 00 "  # SignatureSize
-    "02 00 00 00 "  # SenderCertSize
-    "0a 00 00 00 "  # ProviderInfoSize
-    "01 01 00 00 00 00 00 05 12 00 00 00 "  # SecurityID S-1-5-18
-    "01 02 03 04 05 a1 a2 a3 "  # EncryptionKey and padding
-    "06 07 08 a4 "  # Signature and padding
-    "09 0a a5 a6 "  # SenderCert and padding
-    "01 00 00 00 50 00 72 00 00 00 00 00 "  # ProviderInfo and padding
-)
-_VALUE = SecurityHeader(
-    flags=0x00A1,
-    sender_id_size=12,
-    encryption_key_size=5,
-    signature_size=3,
-    sender_cert_size=2,
-    provider_info_size=10,
-    security_data=SecurityData(
-        security_id=bytes.fromhex("010100000000000512000000"),
-        encryption_key=b"\1\2\3\4\5",
-        encryption_key_padding=b"\xa1\xa2\xa3",
-        signature=b"\6\7\x08",
-        signature_padding=b"\xa4",
-        sender_cert=b"\x09\x0a",
-        sender_cert_padding=b"\xa5\xa6",
-        provider_info=ProviderInfo(provider_type=1, provider_name=WcharText.of("Pr")),
-        provider_info_padding=b"\0\0",
+CASES = Cases(
+    data=bytes.fromhex(
+        "a1 00 "  # Flags: ST 1, EB, AI
+        "0c 00 "  # SenderIdSize
+        "05 00 "  # EncryptionKeySize
+        "03 00 "  # SignatureSize
+        "02 00 00 00 "  # SenderCertSize
+        "0a 00 00 00 "  # ProviderInfoSize
+        "01 01 00 00 00 00 00 05 12 00 00 00 "  # SecurityID S-1-5-18
+        "01 02 03 04 05 a1 a2 a3 "  # EncryptionKey and padding
+        "06 07 08 a4 "  # Signature and padding
+        "09 0a a5 a6 "  # SenderCert and padding
+        "01 00 00 00 50 00 72 00 00 00 00 00 "  # ProviderInfo and padding
     ),
-)
-
-_BROKEN = [
-    ({0: "a3"}, [("sender-id-type", "flags", 0, 2)]),
-    ({0: "a0"}, [("sender-id-absent", "sender_id_size", 2, 2)]),
-    (
-        {0: "e1000000", 12: "00"},
-        [("sender-id-present", "sender_id_size", 2, 2), ("sender-sid", "security_data.security_id", 16, 0)],
+    value=SecurityHeader(
+        flags=0x00A1,
+        sender_id_size=12,
+        encryption_key_size=5,
+        signature_size=3,
+        sender_cert_size=2,
+        provider_info_size=10,
+        security_data=SecurityData(
+            security_id=bytes.fromhex("010100000000000512000000"),
+            encryption_key=b"\1\2\3\4\5",
+            encryption_key_padding=b"\xa1\xa2\xa3",
+            signature=b"\6\7\x08",
+            signature_padding=b"\xa4",
+            sender_cert=b"\x09\x0a",
+            sender_cert_padding=b"\xa5\xa6",
+            provider_info=ProviderInfo(provider_type=1, provider_name=WcharText.of("Pr")),
+            provider_info_padding=b"\0\0",
+        ),
     ),
-    ({16: "02"}, [("sender-sid", "security_data.security_id", 16, 12)]),
-    ({0: "a2"}, [("sender-guid", "sender_id_size", 2, 2)]),
-    (
-        {8: "00000100", 40: "00" * 65536, 65576: "010000005000720000000000"},
-        [("sender-cert-size", "sender_cert_size", 8, 4)],
-    ),
-    ({0: "40000000000000000000000000"}, [("security-data", "sender_id_size", 2, 2)]),
-    ({0: "e1"}, [("provider-unasked", "provider_info_size", 12, 4)]),
-    ({12: "00"}, [("provider-missing", "provider_info_size", 12, 4)]),
-    ({0: "e0000000000003000200000000"}, [("encryption-key", "encryption_key_size", 4, 2)]),
-]
-
-
-def test_the_fields_lie_where_the_section_puts_them() -> None:
-    assert decode(_DATA, "security_header") == _VALUE
-    assert encode(_VALUE) == _DATA
-
-
-@pytest.mark.parametrize(("patch", "field", "value"), [({1: "f0"}, "flags", 61601), ({0: "21"}, "flags", 33)])
-def test_bytes_without_a_meaning_are_kept_and_not_judged(
-    patch: dict[int, str], field: str, value: int | bytes, judge: Judge, bent: Callable[[bytes, Any], bytes]
-) -> None:
-    assert getattr(decode(bent(_DATA, patch), "security_header"), field) == value
-    assert judge("security_header", _DATA, patch) == []
-
-
-def test_the_bits_have_the_places_of_the_figure(check_bits: Callable[[WireStruct, str], None]) -> None:
-    check_bits(_VALUE, "st:4 au eb de ai as:4 x12 x13 x14 x15")
-
-
-@pytest.mark.parametrize(("patch", "spots"), _BROKEN, ids=[spots[0][0] for _, spots in _BROKEN])
-def test_a_broken_must_is_named_where_it_lies(
-    patch: dict[int, str], spots: list[tuple[str, str, int, int]], judge: Judge
-) -> None:
-    expected = [(f"security_header.{code}", path, offset, length) for code, path, offset, length in spots]
-    assert judge("security_header", _DATA, patch) == expected
-
-
-def test_every_must_is_broken_once_and_held_once(judge: Judge) -> None:
-    elsewhere = {"authenticated", "authentication-signature", "sizes-wrap"}
-    assert [spots[0][0] for _, spots in _BROKEN] == [
-        must.code for must in SecurityHeader.MUSTS if must.code not in elsewhere
-    ]
-    assert judge("security_header", _DATA, {}) == []
-
-
-@pytest.mark.parametrize(
-    ("patch", "cut", "expected"),
-    [
+    bits="st:4 au eb de ai as:4 x12 x13 x14 x15",
+    kept=[({1: "f0"}, "flags", 61601), ({0: "21"}, "flags", 33)],
+    broken=[
+        ({0: "a3"}, [("sender-id-type", "flags", 0, 2)]),
+        ({0: "a0"}, [("sender-id-absent", "sender_id_size", 2, 2)]),
+        (
+            {0: "e1000000", 12: "00"},
+            [
+                ("sender-id-present", "sender_id_size", 2, 2),
+                ("sender-sid", "security_data.security_id", 16, 0),
+            ],
+        ),
+        ({16: "02"}, [("sender-sid", "security_data.security_id", 16, 12)]),
+        ({0: "a2"}, [("sender-guid", "sender_id_size", 2, 2)]),
+        (
+            {8: "00000100", 40: "00" * 65536, 65576: "010000005000720000000000"},
+            [("sender-cert-size", "sender_cert_size", 8, 4)],
+        ),
+        ({0: "40000000000000000000000000"}, [("security-data", "sender_id_size", 2, 2)]),
+        ({0: "e1"}, [("provider-unasked", "provider_info_size", 12, 4)]),
+        ({12: "00"}, [("provider-missing", "provider_info_size", 12, 4)]),
+        ({0: "e0000000000003000200000000"}, [("encryption-key", "encryption_key_size", 4, 2)]),
+    ],
+    wrapping=[({12: "ffffffff"}, [("sizes-wrap", "provider_info_size", 12, 4)])],
+    elsewhere={"authenticated", "authentication-signature"},
+    refused=[
         ({}, 15, ("missing-bytes", "provider_info_size", 12)),
         ({}, 20, ("missing-bytes", "security_data.security_id", 16)),
         ({}, 33, ("missing-bytes", "security_data.encryption_key_padding", 33)),
         ({}, 50, ("missing-bytes", "security_data.provider_info.provider_name", 48)),
         ({12: "03"}, None, ("negative-length", "security_data.provider_info.provider_name", 48)),
     ],
-)
-def test_bytes_that_cannot_be_decoded_are_refused_where_they_fail(
-    patch: dict[int, str],
-    cut: int | None,
-    expected: tuple[str, str, int],
-    refusal: Refusal,
-    bent: Callable[[bytes, Any], bytes],
-) -> None:
-    assert refusal("security_header", bent(_DATA, patch)[:cut]) == expected
-
-
-@pytest.mark.parametrize(
-    ("patch", "spots"), [({12: "ffffffff"}, [("sizes-wrap", "provider_info_size", 12, 4)])]
-)
-def test_sums_that_wrap_in_32_bits_are_named_beside_the_error(
-    patch: dict[int, str], spots: list[tuple[str, str, int, int]], bent: Callable[[bytes, Any], bytes]
-) -> None:
-    result = inspect(bent(_DATA, patch), "security_header")
-    assert result.error is not None
-    found = [(found.code, found.path, found.offset, found.length) for found in result.anomalies]
-    assert found == [
-        (f"security_header.{code}", path, offset, length) for code, path, offset, length in spots
-    ]
-
-
-@pytest.mark.parametrize(
-    ("changes", "path"),
-    [
+    contradictions=[
         ({"sender_id_size": 11}, "security_data.security_id"),
         ({"provider_info_size": 0}, "security_data.provider_info"),
         ({"signature_size": 4}, "security_data.signature"),
         ({"sender_cert_size": 1 << 32}, "sender_cert_size"),
     ],
 )
-def test_a_value_that_contradicts_itself_is_not_written(
-    changes: dict[str, Any], path: str, contradiction: Callable[[WireStruct], str]
-) -> None:
-    assert contradiction(msgspec.structs.replace(_VALUE, **changes)) == path
 
 
 def _stored(security_flags: int) -> bytes:
     """A packet with a SecurityHeader that holds a SID, no body."""
     user = bytes(44) + (0x280000).to_bytes(4, "little")
-    security = struct.pack("<4H2I", security_flags, 12, 0, 0, 0, 0) + _DATA[16:28]
+    security = struct.pack("<4H2I", security_flags, 12, 0, 0, 0, 0) + CASES.data[16:28]
     size = 16 + len(user) + len(security) + 56
     return struct.pack("<BBHIII", 0x10, 0, 3, 0x524F494C, size, 0xFFFFFFFF) + user + security + bytes(56)
 
@@ -173,7 +106,7 @@ def test_the_result_of_a_verification_belongs_into_stored_packets_only(bits: int
 
 
 def test_a_provider_without_a_terminated_name_is_an_anomaly() -> None:
-    data = _DATA[:52] + b"Q\0" + _DATA[54:]
+    data = CASES.data[:52] + b"Q\0" + CASES.data[54:]
     (anomaly,) = inspect(data, "security_header").anomalies
     assert anomaly.code == "provider_info.provider-name-terminated"
     assert (anomaly.path, anomaly.offset, anomaly.length) == (

@@ -2,89 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-import msgspec
 import pytest
 
 from msmq_wire.engines.codec import decode, encode, inspect
-from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
+from tests.wire.cases import Cases
 
-Judge = Callable[[str, bytes, Mapping[int, str]], list[tuple[str, str, int, int]]]
-Refusal = Callable[[str, bytes], tuple[str, str, int]]
-
-_DATA = bytes.fromhex(
-    "d4c3b2a1 f6e5 8947 8abcdef012345678 "  # SourceQueueManager
-    "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 "  # QueueManagerAddress
-    "10 0e 00 00 "  # TimeToBeReceived
-    "00 10 5e 5f "  # SentTime
-    "01 08 00 00 "  # MessageID
-    "22 1c 20 00 "  # Flags: RC 2, DM 1, DQ 7, MP
-    "0e 00 "  # DestinationQueue: Count
-    "4f 00 53 00 3a 00 68 00 5c 00 71 00 00 00 "  # "OS:h\q"
-)
-_VALUE = UserHeader(
-    source_queue_manager=GUID.parse("a1b2c3d4-e5f6-4789-8abc-def012345678"),
-    queue_manager_address=NULL_GUID,
-    time_to_be_received=3600,
-    sent_time=1600000000,
-    message_id=2049,
-    flags=0x00201C22,
-    destination_queue=DirectQueueFormatName.of("OS:h\\q"),
-)
-
-_BROKEN = [
-    ({44: "3e"}, [("hops", "flags", 44, 4)]),
-    ({44: "42"}, [("delivery-mode", "flags", 44, 4)]),
-    ({44: "021c3000"}, [("transaction-delivery", "flags", 44, 4)]),
-    ({44: "221c0000"}, [("message-properties", "flags", 44, 4)]),
-    ({44: "221c2400", 64: "0700 0000"}, [("response-queue-host", "flags", 44, 4)]),
-]
-
-
-def test_the_fields_lie_where_the_section_puts_them() -> None:
-    assert decode(_DATA, "user_header") == _VALUE
-    assert encode(_VALUE) == _DATA
-
-
-@pytest.mark.parametrize(("patch", "field", "value"), [({44: "a21c20ed"}, "flags", 3978304674)])
-def test_bytes_without_a_meaning_are_kept_and_not_judged(
-    patch: dict[int, str], field: str, value: int | bytes, judge: Judge, bent: Callable[[bytes, Any], bytes]
-) -> None:
-    assert getattr(decode(bent(_DATA, patch), "user_header"), field) == value
-    assert judge("user_header", _DATA, patch) == []
-
-
-def test_the_bits_have_the_places_of_the_figure(check_bits: Callable[[WireStruct, str], None]) -> None:
-    check_bits(_VALUE, "rc:5 dm:2 x1 jn jp dq:3 aq:3 rq:3 sh th mp cq mq x2 ah x3:2 hh x4:3")
-
-
-@pytest.mark.parametrize(("patch", "spots"), _BROKEN, ids=[spots[0][0] for _, spots in _BROKEN])
-def test_a_broken_must_is_named_where_it_lies(
-    patch: dict[int, str], spots: list[tuple[str, str, int, int]], judge: Judge
-) -> None:
-    expected = [(f"user_header.{code}", path, offset, length) for code, path, offset, length in spots]
-    assert judge("user_header", _DATA, patch) == expected
-
-
-def test_every_must_is_broken_once_and_held_once(judge: Judge) -> None:
-    assert [spots[0][0] for _, spots in _BROKEN] == [must.code for must in UserHeader.MUSTS]
-    assert judge("user_header", _DATA, {}) == []
-
-
-@pytest.mark.parametrize("patch", [{44: "3d"}, {44: "02"}, {44: "221c3000"}, {44: "22003800"}])
-def test_values_at_the_border_are_no_anomaly(patch: dict[int, str], judge: Judge) -> None:
-    assert judge("user_header", _DATA, patch) == []
-
-
-@pytest.mark.parametrize(
-    ("patch", "cut", "expected"),
-    [
+CASES = Cases(
+    data=bytes.fromhex(
+        "d4c3b2a1 f6e5 8947 8abcdef012345678 "  # SourceQueueManager
+        "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 "  # QueueManagerAddress
+        "10 0e 00 00 "  # TimeToBeReceived
+        "00 10 5e 5f "  # SentTime
+        "01 08 00 00 "  # MessageID
+        "22 1c 20 00 "  # Flags: RC 2, DM 1, DQ 7, MP
+        "0e 00 "  # DestinationQueue: Count
+        "4f 00 53 00 3a 00 68 00 5c 00 71 00 00 00 "  # "OS:h\q"
+    ),
+    value=UserHeader(
+        source_queue_manager=GUID.parse("a1b2c3d4-e5f6-4789-8abc-def012345678"),
+        queue_manager_address=NULL_GUID,
+        time_to_be_received=3600,
+        sent_time=1600000000,
+        message_id=2049,
+        flags=0x00201C22,
+        destination_queue=DirectQueueFormatName.of("OS:h\\q"),
+    ),
+    bits="rc:5 dm:2 x1 jn jp dq:3 aq:3 rq:3 sh th mp cq mq x2 ah x3:2 hh x4:3",
+    kept=[({44: "a21c20ed"}, "flags", 3978304674)],
+    broken=[
+        ({44: "3e"}, [("hops", "flags", 44, 4)]),
+        ({44: "42"}, [("delivery-mode", "flags", 44, 4)]),
+        ({44: "021c3000"}, [("transaction-delivery", "flags", 44, 4)]),
+        ({44: "221c0000"}, [("message-properties", "flags", 44, 4)]),
+        ({44: "221c2400", 64: "0700 0000"}, [("response-queue-host", "flags", 44, 4)]),
+    ],
+    borders=[{44: "3d"}, {44: "02"}, {44: "221c3000"}, {44: "22003800"}],
+    refused=[
         ({}, 15, ("missing-bytes", "source_queue_manager", 0)),
         ({}, 31, ("missing-bytes", "queue_manager_address", 16)),
         ({}, 47, ("missing-bytes", "flags", 44)),
@@ -97,20 +54,7 @@ def test_values_at_the_border_are_no_anomaly(patch: dict[int, str], judge: Judge
         ({44: "00202000"}, None, ("unknown-selector", "admin_queue", 48)),
         ({44: "00802000"}, None, ("unknown-selector", "admin_queue", 48)),
     ],
-)
-def test_bytes_that_cannot_be_decoded_are_refused_where_they_fail(
-    patch: dict[int, str],
-    cut: int | None,
-    expected: tuple[str, str, int],
-    refusal: Refusal,
-    bent: Callable[[bytes, Any], bytes],
-) -> None:
-    assert refusal("user_header", bent(_DATA, patch)[:cut]) == expected
-
-
-@pytest.mark.parametrize(
-    ("changes", "path"),
-    [
+    contradictions=[
         ({"destination_queue": None}, "destination_queue"),
         ({"destination_queue": PrivateQueueFormatNameId()}, "destination_queue"),
         ({"admin_queue": PrivateQueueFormatNameId()}, "admin_queue"),
@@ -120,10 +64,6 @@ def test_bytes_that_cannot_be_decoded_are_refused_where_they_fail(
         ({"flags": 0x00200422}, "destination_queue"),
     ],
 )
-def test_a_value_that_contradicts_itself_is_not_written(
-    changes: dict[str, Any], path: str, contradiction: Callable[[WireStruct], str]
-) -> None:
-    assert contradiction(msgspec.structs.replace(_VALUE, **changes)) == path
 
 
 # Bytes of the queue by the value of DQ, AQ and RQ: the tables of the section.
@@ -140,14 +80,14 @@ _SIZES = {
 )
 def test_a_queue_takes_the_bytes_of_its_type(shift: int, selector: int, size: int) -> None:
     flags = (0x200000 | selector << shift).to_bytes(4, "little")
-    data = _DATA[:44] + flags + _DATA[48:64] + bytes(8)
+    data = CASES.data[:44] + flags + CASES.data[48:64] + bytes(8)
     result = inspect(data, "user_header")
     assert result.consumed == 48 + size
     assert encode(result.packet) == data[: 48 + size]
 
 
 def test_the_connector_type_is_the_last_field() -> None:
-    data = _DATA[:44] + bytes.fromhex("221c6000") + _DATA[48:] + bytes(range(16))
+    data = CASES.data[:44] + bytes.fromhex("221c6000") + CASES.data[48:] + bytes(range(16))
     value = decode(data, "user_header")
     assert value.connector_type == bytes(range(16))
     assert encode(value) == data
@@ -167,5 +107,5 @@ def test_the_connector_type_is_the_last_field() -> None:
 def test_a_queue_number_takes_its_host_from_the_header(
     flags: int, queue: str, number: int, expected: str | None
 ) -> None:
-    data = _DATA[:44] + flags.to_bytes(4, "little") + number.to_bytes(4, "little") * 3
+    data = CASES.data[:44] + flags.to_bytes(4, "little") + number.to_bytes(4, "little") * 3
     assert decode(data, "user_header").format_name(queue) == expected

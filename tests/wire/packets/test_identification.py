@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from msmq_wire.engines.codec import decode, inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.packets.identification import recognise
+from tests.wire.cases import packet_bytes
 
 
 def _base(flags: int, packet_type: int = 0) -> bytes:
@@ -84,7 +84,7 @@ def test_any_bytes_are_a_packet_or_a_decode_error(data: bytes) -> None:
     assert (caught.value.code, caught.value.offset) == (result.error.code, result.error.offset)
 
 
-def test_a_label_alone_makes_no_acknowledgment(packet_bytes: Callable[[str], bytes]) -> None:
+def test_a_label_alone_makes_no_acknowledgment() -> None:
     data = packet_bytes("order_ack/private_queue_four")
     assert inspect(data).type == "order_ack"
     assert inspect(data, "user_message").type == "user_message"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 
-import msgspec
 import pytest
 
 from msmq_wire.engines.codec import decode, encode, inspect
-from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.base_header import BaseHeader
+from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.extension_header import ExtensionHeader
-from msmq_wire.wire.headers.user_header import AddressOverlay
+from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
+from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
+from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.types.guid import GUID
+from tests.wire.cases import Cases, bent, packet_bytes
 
 _SUBQUEUE = struct.pack("<5I", 148, 0, 0, 0, 0) + bytes(128)
 _DEAD_LETTER = bytes.fromhex("10000000 4f0053003a0068000000 0000")
@@ -46,48 +48,48 @@ def _packet(
     return start + header + bytes((acks,)) + bytes(55) + after + behind
 
 
-_MUSTS = [
-    ("not-internal", _packet(base=0x0B), "base_header.flags", 2, 2),
-    ("transaction-priority", b"", "base_header.flags", 2, 2),
-    ("admin-queue-missing", _packet(acks=1), "user_header.flags", 60, 4),
-    ("admin-queue-unasked", _packet(user=0x204000, queues=bytes(4)), "user_header.admin_queue", 64, 4),
-    (
-        "remaining-headers-size",
-        _packet(_extension(0x12, 177) + _SUBQUEUE + _ADDRESS),
-        "extension_header.remaining_headers_size",
-        124,
-        4,
+_TRANSACTIONAL = packet_bytes("message_packet/transactional_secured")
+
+CASES = Cases(
+    data=_packet(),
+    value=MessagePacket(
+        base_header=BaseHeader(flags=3, packet_size=308, time_to_reach_queue=0x5F5E1000),
+        user_header=UserHeader(source_queue_manager=GUID(range(16)), message_id=1, flags=0x200000),
+        message_properties_header=MessagePropertiesHeader(hash_algorithm=0, encryption_algorithm=0),
+        extension_header=ExtensionHeader(remaining_headers_size=176, flags=0x12),
+        subqueue_header=SubqueueHeader(),
+        extended_address_header=ExtendedAddressHeader(
+            address_length=4, address_type=1, address=bytes((192, 0, 2, 7)) + bytes(12)
+        ),
     ),
-    ("trailers-outside", _packet(counted=False), "extension_header", 120, 12),
-    ("undeclared", _packet(_TRAILERS + b"\1\2\3\4"), "undeclared", 308, 4),
-]
-
-
-@pytest.mark.parametrize(
-    ("code", "data", "path", "offset", "length"),
-    [case for case in _MUSTS if case[1]],
-    ids=[code for code, data, *_ in _MUSTS if data],
+    broken=[
+        (_packet(base=0x0B), [("not-internal", "base_header.flags", 2, 2)]),
+        (bent(_TRANSACTIONAL, {2: "03"}), [("transaction-priority", "base_header.flags", 2, 2)]),
+        (_packet(acks=1), [("admin-queue-missing", "user_header.flags", 60, 4)]),
+        (
+            _packet(user=0x204000, queues=bytes(4)),
+            [("admin-queue-unasked", "user_header.admin_queue", 64, 4)],
+        ),
+        (
+            _packet(_extension(0x12, 177) + _SUBQUEUE + _ADDRESS),
+            [("remaining-headers-size", "extension_header.remaining_headers_size", 124, 4)],
+        ),
+        (_packet(counted=False), [("trailers-outside", "extension_header", 120, 12)]),
+        (_packet(_TRAILERS + b"\1\2\3\4"), [("undeclared", "undeclared", 308, 4)]),
+    ],
+    borders=[_TRANSACTIONAL],
+    refused=[
+        ({}, 268, ("missing-bytes", "subqueue_header.target_subqueue_name", 216)),
+        ({}, 281, ("missing-bytes", "extended_address_header.header_size", 280)),
+        ({}, 307, ("missing-bytes", "extended_address_header.address", 292)),
+    ],
+    contradictions=[
+        ({"extension_header": None}, "subqueue_header"),
+        ({"subqueue_header": None}, "subqueue_header"),
+        ({"extension_header": ExtensionHeader(flags=0x10)}, "subqueue_header"),
+        ({"undeclared": b"\1"}, "undeclared"),
+    ],
 )
-def test_a_broken_must_is_named_where_it_lies(
-    code: str, data: bytes, path: str, offset: int, length: int
-) -> None:
-    result = inspect(data, "message_packet")
-    assert result.error is None
-    found = [(anomaly.code, anomaly.path, anomaly.offset, anomaly.length) for anomaly in result.anomalies]
-    assert found == [(f"message_packet.{code}", path, offset, length)]
-    assert encode(result.packet) == data
-
-
-def test_a_transactional_message_has_priority_0(packet_bytes: Callable[[str], bytes]) -> None:
-    data = packet_bytes("message_packet/transactional_secured")
-    assert inspect(data, "message_packet").anomalies == ()
-    bent = data[:2] + b"\3" + data[3:]
-    (anomaly,) = inspect(bent, "message_packet").anomalies
-    assert anomaly.code == "message_packet.transaction-priority"
-
-
-def test_every_must_is_broken_once() -> None:
-    assert [code for code, *_ in _MUSTS] == [must.code for must in MessagePacket.MUSTS]
 
 
 @pytest.mark.parametrize(
@@ -169,32 +171,3 @@ def test_an_ipv6_address_is_longer_than_its_field() -> None:
 
 def test_a_message_packet_is_never_guessed() -> None:
     assert inspect(_packet()).type == "user_message"
-
-
-@pytest.mark.parametrize(
-    ("changes", "path"),
-    [
-        ({"extension_header": None}, "subqueue_header"),
-        ({"subqueue_header": None}, "subqueue_header"),
-        ({"extension_header": ExtensionHeader(flags=0x10)}, "subqueue_header"),
-        ({"undeclared": b"\1"}, "undeclared"),
-    ],
-)
-def test_a_value_that_contradicts_itself_is_not_written(
-    changes: dict[str, object], path: str, contradiction: Callable[[WireStruct], str]
-) -> None:
-    assert contradiction(msgspec.structs.replace(decode(_packet(), "message_packet"), **changes)) == path
-
-
-@pytest.mark.parametrize(
-    ("cut", "path", "offset"),
-    [
-        (268, "subqueue_header.target_subqueue_name", 216),
-        (281, "extended_address_header.header_size", 280),
-        (307, "extended_address_header.address", 292),
-    ],
-)
-def test_trailing_headers_that_are_cut_are_refused_where_they_end(
-    cut: int, path: str, offset: int, refusal: Callable[[str, bytes], tuple[str, str, int]]
-) -> None:
-    assert refusal("message_packet", _packet()[:cut]) == ("missing-bytes", path, offset)

@@ -12,21 +12,23 @@ from hypothesis import strategies as st
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from tests.wire.cases import Cases
 
-_DATA = bytes.fromhex("d158735550919595 4997b6e611ea26c6")
 _TEXT = "557358d1-9150-9595-4997-b6e611ea26c6"
+
+CASES = Cases(data=bytes.fromhex("d158735550919595 4997b6e611ea26c6"), value=GUID.parse(_TEXT))
 
 
 def test_three_numbers_are_little_endian_and_eight_bytes_are_not() -> None:
-    value = decode(_DATA, "guid")
+    value = decode(CASES.data, "guid")
     assert type(value) is GUID
     assert str(value) == _TEXT
-    assert encode(value) == _DATA
+    assert encode(value) == CASES.data
 
 
 @pytest.mark.parametrize("text", [_TEXT, _TEXT.upper(), f"{{{_TEXT}}}"])
 def test_the_text_is_read_with_and_without_braces(text: str) -> None:
-    assert GUID.parse(text) == _DATA
+    assert GUID.parse(text) == CASES.data
     assert repr(GUID.parse(text)) == f"GUID.parse('{_TEXT}')"
 
 
@@ -47,7 +49,7 @@ def test_the_standard_library_reads_the_same_guid(data: bytes) -> None:
 @pytest.mark.parametrize("cut", range(16))
 def test_half_a_guid_is_refused(cut: int) -> None:
     with pytest.raises(DecodeError) as caught:
-        decode(_DATA[:cut], "guid")
+        decode(CASES.data[:cut], "guid")
     error = caught.value
     assert (error.code, error.path, error.offset, error.partial) == ("missing-bytes", "", 0, None)
     assert str(error.spec) == "[MS-MQMQ] 2.2.18.1.1"

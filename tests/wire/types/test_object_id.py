@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import msgspec
-import pytest
-
-from msmq_wire.engines.codec import decode, encode
-from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.object_id import ObjectID
+from tests.wire.cases import Cases
 
-Refusal = Callable[[str, bytes], tuple[str, str, int]]
-
-_DATA = bytes.fromhex(
-    "d4c3b2a1 f6e5 8947 8abcdef012345678 "  # Lineage
-    "0f 00 00 80 "  # Uniquifier
-)
-_VALUE = ObjectID(lineage=GUID.parse("a1b2c3d4-e5f6-4789-8abc-def012345678"), uniquifier=0x8000000F)
-
-
-def test_the_fields_lie_where_the_section_puts_them() -> None:
-    assert decode(_DATA, "object_id") == _VALUE
-    assert encode(_VALUE) == _DATA
-
-
-@pytest.mark.parametrize(
-    ("patch", "cut", "expected"),
-    [({}, 15, ("missing-bytes", "lineage", 0)), ({}, 19, ("missing-bytes", "uniquifier", 16))],
-)
-def test_bytes_that_cannot_be_decoded_are_refused_where_they_fail(
-    patch: dict[int, str],
-    cut: int | None,
-    expected: tuple[str, str, int],
-    refusal: Refusal,
-    bent: Callable[[bytes, Any], bytes],
-) -> None:
-    assert refusal("object_id", bent(_DATA, patch)[:cut]) == expected
-
-
-@pytest.mark.parametrize(
-    ("changes", "path"),
-    [
+CASES = Cases(
+    data=bytes.fromhex(
+        "d4c3b2a1 f6e5 8947 8abcdef012345678 "  # Lineage
+        "0f 00 00 80 "  # Uniquifier
+    ),
+    value=ObjectID(lineage=GUID.parse("a1b2c3d4-e5f6-4789-8abc-def012345678"), uniquifier=0x8000000F),
+    refused=[({}, 15, ("missing-bytes", "lineage", 0)), ({}, 19, ("missing-bytes", "uniquifier", 16))],
+    contradictions=[
         ({"lineage": GUID(17)}, "lineage"),
         ({"uniquifier": -1}, "uniquifier"),
     ],
 )
-def test_a_value_that_contradicts_itself_is_not_written(
-    changes: dict[str, Any], path: str, contradiction: Callable[[WireStruct], str]
-) -> None:
-    assert contradiction(msgspec.structs.replace(_VALUE, **changes)) == path

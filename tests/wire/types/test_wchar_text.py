@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
+from tests.wire.cases import Cases
+
+CASES = Cases(data=bytes.fromhex("610062000000"), value=WcharText.of("ab"))
 
 
 @pytest.mark.parametrize(
