@@ -22,6 +22,7 @@ WHOLE = os.environ.get("MSMQ_WIRE_CHECK") == "1"
 _FEW = 15
 _SHARE = 9
 _BATCH = 24
+_CUTS = 12
 
 _T = TypeVar("_T")
 
@@ -34,6 +35,14 @@ def examples(number: int) -> int:
 def share(values: Sequence[_T], every: int = _SHARE) -> Sequence[_T]:
     """All values, or in a short run every ninth one: always the same."""
     return values if WHOLE else values[::every]
+
+
+def cuts(size: int) -> Sequence[int]:
+    """The lengths at which bytes of some size are cut: all, or in a short run both ends and some between."""
+    if WHOLE or size <= 3 * _CUTS:
+        return range(size)
+    step = (size - 2 * _CUTS) // _CUTS + 1
+    return [*range(_CUTS), *range(_CUTS, size - _CUTS, step), *range(size - _CUTS, size)]
 
 
 def in_batches(

@@ -13,7 +13,7 @@ from msmq_wire import strategies
 from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.registry import HEADERS, PACKETS, STRUCTURES, TYPES
-from tests.effort import examples
+from tests.effort import cuts, examples
 
 _ROOT = Path(__file__).resolve().parents[2]
 _STEMS = sorted(STRUCTURES)
@@ -108,7 +108,7 @@ def test_a_fixture_is_refused_at_every_cut(hex_file: Path, load: Callable[[Path]
     if whole.error is not None or stem in _NO_LENGTH:
         return
     optional = _OPTIONAL_TAILS.get(stem, set())
-    for cut in range(whole.consumed):
+    for cut in cuts(whole.consumed):
         result = inspect(data[:cut], stem)
         if result.error is not None:
             assert result.error.code == "missing-bytes", (cut, str(result.error))
@@ -127,7 +127,7 @@ def test_a_cut_structure_yields_everything_before_the_cut(
     whole = inspect(data, stem)
     if whole.error is not None:
         return
-    for cut in range(whole.consumed):
+    for cut in cuts(whole.consumed):
         result = inspect(data[:cut], stem)
         if result.error is not None:
             # A field of fixed size is whole or missing, one of variable size may be cut.
@@ -141,7 +141,7 @@ def test_a_cut_adds_no_anomaly(fixtures: Path, load: Callable[[Path], bytes]) ->
         data = load(path)
         whole = inspect(data, stem)
         known = {anomaly.code for anomaly in whole.anomalies}
-        for cut in range(0 if whole.error else whole.consumed):
+        for cut in cuts(0 if whole.error else whole.consumed):
             result = inspect(data[:cut], stem)
             if result.error is not None:
                 added |= {anomaly.code for anomaly in result.anomalies} - known
