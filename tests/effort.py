@@ -76,6 +76,9 @@ def in_batches(
         keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in others]
         run.__signature__ = inspect.Signature([first, *keywords])  # type: ignore[attr-defined]  # pytest asks it
         dealt = [chosen[at : at + batch] for at in range(0, len(chosen), batch)]
-        return pytest.mark.parametrize("batch_of_paths", dealt, ids=range(len(dealt)))(run)
+        cases: Callable[..., None] = pytest.mark.parametrize("batch_of_paths", dealt, ids=range(len(dealt)))(
+            run
+        )
+        return cases
 
     return deal
