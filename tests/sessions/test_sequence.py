@@ -168,6 +168,7 @@ def test_each_direction_has_its_own_numbers(tape: Tape, side: int) -> None:
     assert tape.session().directions[side].messages == 1
 
 
+@pytest.mark.check
 def test_more_waiting_packets_than_numbers_tell_apart_are_counted_and_uncertain() -> None:
     found: list[str] = []
     sequence = SentSequence(lambda kind, *_: found.append(kind), base_known=True)
