@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import base64
 import json
+import runpy
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from fixtures.manifest import sources
 from msmq_wire.engines.codec import InspectResult, encode, inspect
 from msmq_wire.records.view import anomaly_view, error_view, view
+
+_TELLING = (
+    "build_diagnose.py",
+    "build_findings_calls.py",
+    "build_findings_content.py",
+    "build_findings_scanners.py",
+    "build_findings_sessions.py",
+    "build_findings_wire.py",
+    "build_replay_scenes.py",
+    "build_replay_sessions.py",
+    "build_routed_scenes.py",
+)
+"""The builders that know what each of their files holds."""
 
 
 def _document(result: InspectResult) -> dict[str, Any]:
@@ -55,16 +73,29 @@ def test_every_packet_file_has_its_partner(fixtures: Path) -> None:
 
 
 def test_the_manifest_lists_every_file_and_no_other(fixtures: Path) -> None:
-    manifest = tomllib.loads((fixtures / "MANIFEST.toml").read_text(encoding="utf-8"))
-    listed = [entry["path"] for entry in manifest["file"]]
-    present = [
-        path.relative_to(fixtures).as_posix()
-        for path in fixtures.rglob("*")
-        if path.is_file() and path.name != "MANIFEST.toml"
-    ]
-    assert sorted(listed) == sorted(present)
+    files = [path for path in fixtures.rglob("*") if path.is_file() and path.parent.name != "__pycache__"]
+    present = {path.relative_to(fixtures).as_posix() for path in files}
+    assert set(sources()) == present - {"MANIFEST.toml"}
 
 
-def test_the_manifest_names_an_origin_for_every_file(fixtures: Path) -> None:
+def test_the_manifest_names_an_origin_and_a_note_for_every_file() -> None:
+    assert [path for path, source in sources().items() if not source.origin or not source.note] == []
+
+
+def test_a_builder_that_the_manifest_names_is_there(fixtures: Path) -> None:
     manifest = tomllib.loads((fixtures / "MANIFEST.toml").read_text(encoding="utf-8"))
-    assert [entry["path"] for entry in manifest["file"] if not entry["origin"] or not entry["note"]] == []
+    named = {entry["builder"] for entry in manifest["entry"] if "builder" in entry}
+    assert [name for name in sorted(named) if not (fixtures / name).exists()] == []
+
+
+@pytest.mark.parametrize("builder", _TELLING)
+def test_what_a_builder_says_of_its_files_stands_in_the_manifest(
+    builder: str, fixtures: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "argv", [builder, "--manifest"])
+    runpy.run_path(str(fixtures / builder), run_name="__main__")
+    printed = capsys.readouterr().out
+    manifest = (fixtures / "MANIFEST.toml").read_text(encoding="utf-8")
+    assert printed.startswith("[[entry]]")
+    assert [entry for entry in printed.split("\n\n") if entry.rstrip("\n") not in manifest] == []
