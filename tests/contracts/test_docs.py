@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import itertools
 import json
 import os
 import re
@@ -181,7 +182,7 @@ def test_the_examples_of_a_page_print_what_they_say(
 
 def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [source] = _fences(_README, "python")
-    (tmp_path / "capture.pcapng").write_bytes(_DEMO.read_bytes())
+    (tmp_path / "fixtures").symlink_to(_ROOT / "fixtures")
     monkeypatch.chdir(tmp_path)
     printed: list[object] = []
     exec(compile(source, "README.md", "exec"), {"print": lambda *values: printed.extend(values)})
@@ -200,33 +201,48 @@ def test_the_python_of_the_page_about_routing_runs(tmp_path: Path, monkeypatch: 
     assert {"on_path", "off_path", "too_few_hops"} < set(map(str, printed))
 
 
-@pytest.mark.parametrize(
-    "page",
-    [_README, _DOCS / "index.md", _DOCS / "json.md", _DOCS / "routing.md"],
-    ids=lambda path: path.name,
-)
+# Those are run by tests/spark/test_documented_commands.py, which has a session, and tests/cli/test_lab.py.
+_ELSEWHERE = ("msmq-wire spark ", "msmq-wire lab ")
+
+
+def _arguments(page: Path) -> list[list[str]]:
+    """The words behind msmq-wire of the commands of a page, up to what a shell does with their output."""
+    commands = [words for words in _commands(page) if words.startswith("msmq-wire ")]
+    found = [shlex.split(words)[1:] for words in commands if not words.startswith(_ELSEWHERE)]
+    assert found
+    return [list(itertools.takewhile(lambda word: word not in ("|", ">"), words)) for words in found]
+
+
+@pytest.mark.parametrize("page", [_DOCS / "json.md", _DOCS / "routing.md"], ids=lambda path: path.name)
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "capture.pcapng").write_bytes(_DEMO.read_bytes())
-    published = _ROOT / "fixtures" / "packets" / "ping" / "frame_1_request.hex"
-    (tmp_path / "message.hex").write_bytes(published.read_bytes())
     for name, source in (("enterprise.toml", "example.toml"), ("export.ldif", "example.ldif")):
         (tmp_path / name).write_bytes((_ROUTING / source).read_bytes())
     monkeypatch.chdir(tmp_path)
-    commands = [command for command in _commands(page) if command.startswith("msmq-wire ")]
-    assert commands
-    # Those are run where there is a session, tests/spark/test_commands.py, and a lab, tests/cli/test_lab.py.
-    elsewhere = ("msmq-wire spark ", "msmq-wire lab ")
-    commands = [command for command in commands if not command.startswith(elsewhere)]
-    for command in commands:
-        words = shlex.split(command)
-        end = next((at for at, word in enumerate(words) if word in ("|", ">")), None)
-        assert main(words[1:end]) == 0, command
+    for arguments in _arguments(page):
+        assert main(arguments) == 0, arguments
+
+
+@pytest.mark.parametrize("page", [_README, _DOCS / "index.md"], ids=lambda path: path.name)
+def test_the_first_commands_run_in_a_clone_and_print_rows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, arguments in enumerate(_arguments(page)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "fixtures").symlink_to(_ROOT / "fixtures")
+        monkeypatch.chdir(folder)
+        assert main(arguments) == 0, arguments
+        written = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size]
+        # A table begins with the names of its columns.
+        rows = [line for line in capsys.readouterr().out.splitlines() if not re.match("(id  .*)?$", line)]
+        assert rows or written, arguments
 
 
 def test_the_make_targets_of_the_readme_exist() -> None:
     targets = [command.split()[1] for command in _commands(_README) if command.startswith("make ")]
     makefile = (_ROOT / "Makefile").read_text(encoding="utf-8")
-    assert targets == ["demo", "test"]
+    assert targets == ["demo", "test", "check"]
     assert [target for target in targets if f"\n{target}: " not in makefile] == []
 
 
