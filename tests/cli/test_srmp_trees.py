@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from msmq_wire.cli.render.node import Node, NodeOptions
@@ -34,21 +34,27 @@ _CLIENT, _SERVER = bytes((192, 0, 2, 21)), bytes((192, 0, 2, 10))
 _LAST_HEADER = b"Proxy-Accept: NonInteractiveClient\r\n"
 
 
-def example(name: str) -> bytes:
+def example_bytes(name: str) -> bytes:
     """An HTTP message of the document."""
     return (_FIXTURES / "srmp" / f"{name}.http").read_bytes()
 
 
 def changed(old: bytes, new: bytes, name: str = "msmq_element") -> bytes:
     """An example with other text in its envelope and a Content-Length that fits."""
-    request = example(name)
+    request = example_bytes(name)
     assert request.count(old) == 1
     head, _, body = request.replace(old, new).partition(b"\r\n\r\n")
     return re.sub(rb"Content-Length: \d+", b"Content-Length: %d" % len(body), head) + b"\r\n\r\n" + body
 
 
 def captured(request: bytes, response: bytes = b"") -> Record:
-    """The record of one exchange: the response comes 2.5 ms after the request."""
+    """The record of one exchange."""
+    (record,) = all_captured(request, response)
+    return record
+
+
+def all_captured(request: bytes, response: bytes = b"") -> list[Record]:
+    """The records of what a client sends and of what comes 2.5 ms after it."""
     ends = (_CLIENT, 49_731), (_SERVER, 80)
     seen = [(0, 0, SYN, b"", 0), (1, 0, SYN | ACK, b"", 0), (0, 1, PSH | ACK, request, 0)]
     seen += [(1, 1, PSH | ACK, response, 2_500_000)] if response else []
@@ -59,8 +65,7 @@ def captured(request: bytes, response: bytes = b"") -> Record:
         (src, sport), (dst, dport) = ends[side], ends[1 - side]
         time = 1_700_000_000_000_000_000 + after
         records += decoder.segment(TcpSegment(src, sport, dst, dport, seq, 1, flags, payload, frame, time))
-    (record,) = [one for one in (*records, *decoder.finish()) if one.type.startswith("srmp")]
-    return record
+    return [one for one in (*records, *decoder.finish()) if one.type.startswith("srmp")]
 
 
 def printed(record: Record, **options: Any) -> list[str]:
@@ -101,7 +106,7 @@ def shown(node: Node) -> str:
 
 
 def test_a_message_reads_from_request_to_body() -> None:
-    assert printed(captured(example("msmq_element"), _ACCEPTED)) == [
+    assert printed(captured(example_bytes("msmq_element"), _ACCEPTED)) == [
         "#1 2023-11-14 22:13:20.002500Z 192.0.2.21:49731 → 192.0.2.10:80 srmp_message"
         " DIRECT=http://machine2/msmq/private$/simpleQ 202 Accepted 1617 bytes via http frames 3, 4",
         "request POST /msmq/private$/simpleq HTTP/1.1",
@@ -143,16 +148,16 @@ def test_a_message_reads_from_request_to_body() -> None:
 
 @pytest.mark.parametrize("name", _EXAMPLES)
 def test_every_value_of_an_example_of_the_document_is_shown(name: str) -> None:
-    record = captured(example(name), _ACCEPTED)
+    record = captured(example_bytes(name), _ACCEPTED)
     lines = printed(record)
-    texts = re.findall(rb">\s*([^<>\s][^<>]*?)\s*</", example(name).partition(b"se:Body")[0])
+    texts = re.findall(rb">\s*([^<>\s][^<>]*?)\s*</", example_bytes(name).partition(b"se:Body")[0])
     missing = [text for text in texts if not any(text.decode() in line for line in lines)]
     # Zeros are called none, other bytes are shown in hex.
     assert [text for text in missing if not text.startswith(b"AAAA")] == []
 
 
 def test_a_receipt_says_which_and_how_it_was_answered() -> None:
-    record = captured(example("commitment_receipt"), _ACCEPTED)
+    record = captured(example_bytes("commitment_receipt"), _ACCEPTED)
     lines = printed(record)
     assert " commitment receipt, 202 Accepted " in lines[0]
     assert "commitment_receipt [MC-MQSRM] 2.2.5.5" in lines
@@ -163,7 +168,7 @@ def test_a_receipt_says_which_and_how_it_was_answered() -> None:
 
 
 def test_requests_for_receipts_and_their_flags_are_shown_where_they_are_set() -> None:
-    found = nodes(captured(example("receipt_requests")))
+    found = nodes(captured(example_bytes("receipt_requests")))
     services = "envelope.header.services"
     assert found[f"{services}.commitment_receipt_request"].note == "[MC-MQSRM] 2.2.5.2.3"
     assert (
@@ -176,7 +181,7 @@ def test_requests_for_receipts_and_their_flags_are_shown_where_they_are_set() ->
 
 
 def test_a_stream_shows_its_place_and_what_it_breaks() -> None:
-    found = nodes(captured(example("stream_first")))
+    found = nodes(captured(example_bytes("stream_first")))
     assert shown(found["envelope.header.stream.current"]) == "1"
     assert shown(found["envelope.header.stream.start.expires_at"]) == "20070620T165959 2007-06-20 16:59:59Z"
     assert "envelope.header.stream: stream.durable" in found
@@ -184,7 +189,7 @@ def test_a_stream_shows_its_place_and_what_it_breaks() -> None:
 
 
 def test_without_a_response_it_says_that_none_was_captured() -> None:
-    record = captured(example("simple_message"))
+    record = captured(example_bytes("simple_message"))
     lines = printed(record)
     assert " no response " in lines[0]
     assert "response none not captured" in lines
@@ -212,7 +217,7 @@ def test_a_message_in_a_packet_says_where_it_was_stored() -> None:
 
 def test_interim_responses_doubts_and_bodies_of_responses_are_told() -> None:
     record = captured(
-        example("simple_message"),
+        example_bytes("simple_message"),
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 Internal Server Error\r\nContent-Length: 4\r\n\r\nfull",
     )
     doubtful = msgspec.structs.replace(record.packet, certain=False)
@@ -223,21 +228,21 @@ def test_interim_responses_doubts_and_bodies_of_responses_are_told() -> None:
 
 
 def test_headers_are_shown_with_hex_and_where_they_are_wrong() -> None:
-    plain = captured(example("msmq_element"), _ACCEPTED)
+    plain = captured(example_bytes("msmq_element"), _ACCEPTED)
     assert "Proxy-Accept NonInteractiveClient" not in printed(plain)
     lines = printed(plain, hex=True)
     assert "headers 5 headers" in lines
     assert "Proxy-Accept NonInteractiveClient" in lines
     assert "Server Microsoft-IIS/10.0" in lines
     assert "must_understand 1" in lines
-    broken = example("msmq_element").replace(_LAST_HEADER, _LAST_HEADER + b"no colon\r\n")
+    broken = example_bytes("msmq_element").replace(_LAST_HEADER, _LAST_HEADER + b"no colon\r\n")
     found = nodes(captured(broken))
     assert shown(found["headers"]) == "5 headers"
     assert "headers: http.header-line" in found
 
 
 def test_a_broken_boundary_is_told_at_its_header() -> None:
-    request = example("msmq_element").replace(b'boundary="MSMQ - SOAP boundary, 26500"', b"border=x")
+    request = example_bytes("msmq_element").replace(b'boundary="MSMQ - SOAP boundary, 26500"', b"border=x")
     assert "headers[1]: mime.boundary" in nodes(captured(request))
 
 
@@ -335,7 +340,7 @@ def test_a_signature_lists_what_it_covers() -> None:
 
 
 def test_a_request_that_is_cut_shows_what_there_is() -> None:
-    request = example("msmq_element")
+    request = example_bytes("msmq_element")
     end, start = request.index(b"<orderId>"), request.index(b"<?xml")
     found = nodes(captured(request[:end]))
     assert found["body"].value == f"{end - start} of 220 bytes"
@@ -365,6 +370,8 @@ def test_the_ends_of_the_calendar_are_shown_in_any_zone() -> None:
     assert node.note.endswith("00:00:00Z")
 
 
+# The noise is a request of its own.
+@example("", b"POST /msmq HTTP/0.0\n", "commitment_receipt", 1021, 80)
 @given(
     st.text(max_size=40),
     st.binary(max_size=300),
@@ -375,15 +382,17 @@ def test_the_ends_of_the_calendar_are_shown_in_any_zone() -> None:
 def test_a_tree_fits_its_screen_whatever_was_sent(
     label: str, noise: bytes, name: str, at: int, width: int
 ) -> None:
-    request = example(name)
-    record = captured(request[: 200 + at] + noise + request[200 + at :])
-    packet = msgspec.structs.replace(record.packet, label=label, target=label)
-    out = io.StringIO()
-    screen = Screen(out, "never")
-    screen.width = width
-    print_record(screen, msgspec.structs.replace(record, packet=packet), TreeOptions())
-    assert isinstance(packet, SrmpMessage)
-    assert f"#{record.id} " in out.getvalue()
+    request = example_bytes(name)
+    records = all_captured(request[: 200 + at] + noise + request[200 + at :])
+    assert records
+    for record in records:
+        packet = msgspec.structs.replace(record.packet, label=label, target=label)
+        out = io.StringIO()
+        screen = Screen(out, "never")
+        screen.width = width
+        print_record(screen, msgspec.structs.replace(record, packet=packet), TreeOptions())
+        assert isinstance(packet, SrmpMessage)
+        assert f"#{record.id} " in out.getvalue()
 
 
 def test_the_command_prints_a_capture_of_http(run: Callable[..., Any]) -> None:
