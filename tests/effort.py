@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import zlib
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,9 +34,9 @@ def examples(number: int) -> int:
     return number if WHOLE else min(number, _FEW)
 
 
-def share(values: Sequence[_T], every: int = _SHARE) -> Sequence[_T]:
-    """All values, or in a short run every ninth one: always the same."""
-    return values if WHOLE else values[::every]
+def share(values: Sequence[_T], every: int = _SHARE, first: int = 0) -> Sequence[_T]:
+    """All values, or in a short run every ninth one from a first one on: always the same."""
+    return values if WHOLE or not values else values[first % min(every, len(values)) :: every]
 
 
 def cuts(size: int) -> Sequence[int]:
@@ -50,35 +52,49 @@ def in_batches(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run a test that takes ``path`` for a `share` of some files, many of them in one case.
 
-    Every file of a case has a ``tmp_path`` of its own; a failure names its file.
+    Every file of a case has a ``tmp_path`` of its own, and what ``monkeypatch`` changed for one is undone
+    before the next; a failure names its file. The share of another module is another one. Tests of a module
+    that are given the same files run one after the other, also under xdist: what they share of a file is
+    `remembered`.
     """
-    chosen = share(paths, every)
-    assert chosen
 
     def deal(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
         def run(batch_of_paths: Sequence[Path], **fixtures: Any) -> None:
             for number, path in enumerate(batch_of_paths):
-                if "tmp_path" in fixtures:
-                    place = fixtures["tmp_path"] / str(number)
-                    place.mkdir()
-                    values = {**fixtures, "tmp_path": place}
-                else:
-                    values = fixtures
-                try:
-                    test(path=path, **values)
-                except BaseException as error:
-                    error.add_note(f"in {path.parent.name}/{path.name}")
-                    raise
+                with ExitStack() as ends:
+                    values = {**fixtures, "path": path}
+                    if "tmp_path" in fixtures:
+                        values["tmp_path"] = fixtures["tmp_path"] / str(number)
+                        values["tmp_path"].mkdir()
+                    if "monkeypatch" in fixtures:
+                        values["monkeypatch"] = ends.enter_context(fixtures["monkeypatch"].context())
+                    try:
+                        test(**values)
+                    except BaseException as error:
+                        error.add_note(f"in {path.parent.name}/{path.name}")
+                        raise
 
         others = [one for one in inspect.signature(test).parameters.values() if one.name != "path"]
         first = inspect.Parameter("batch_of_paths", inspect.Parameter.KEYWORD_ONLY)
         keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in others]
         run.__signature__ = inspect.Signature([first, *keywords])  # type: ignore[attr-defined]  # pytest asks it
-        dealt = [chosen[at : at + batch] for at in range(0, len(chosen), batch)]
-        cases: Callable[..., None] = pytest.mark.parametrize("batch_of_paths", dealt, ids=range(len(dealt)))(
-            run
-        )
+        module = test.__module__.rpartition(".")[2]
+        chosen = share(paths, every, zlib.crc32(module.encode()))
+        assert chosen
+        dealt = [
+            pytest.param(
+                chosen[at : at + batch], id=str(at // batch), marks=pytest.mark.xdist_group(f"{module}-{at}")
+            )
+            for at in range(0, len(chosen), batch)
+        ]
+        # The scope of the files orders the cases of a module by its files.
+        cases: Callable[..., None] = pytest.mark.parametrize("batch_of_paths", dealt, scope="module")(run)
         return cases
 
     return deal
+
+
+def remembered(function: Callable[..., _T]) -> Callable[..., _T]:
+    """Let a function remember what it made of the files of a case, and of no more."""
+    return functools.lru_cache(maxsize=_BATCH)(function)

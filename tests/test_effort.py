@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import effort
+
 _ROOT = Path(__file__).resolve().parents[1]
 
 _GROUPS = """
@@ -27,16 +29,33 @@ def test_second(number):
 """
 
 _BATCHES = """
+import os
 from pathlib import Path
 import pytest
-from tests.effort import WHOLE, examples, in_batches
+from tests.effort import WHOLE, examples, in_batches, remembered
 
 SEEN = []
+MANY = [Path(f"folder/{number}") for number in range(80)]
+CALLS = []
 
-@in_batches([Path(f"folder/{number}") for number in range(20)], batch=2)
-def test_of_files(path, tmp_path, capsys):
+@remembered
+def call(path):
+    CALLS.append(path.name)
+
+@in_batches(MANY[:20], batch=2)
+def test_of_files(path, tmp_path, capsys, monkeypatch):
     SEEN.append((path.name, tmp_path))
+    assert "CHANGED" not in os.environ
+    monkeypatch.setenv("CHANGED", "1")
     assert path.name != "18", "it broke"
+
+@in_batches(MANY, batch=2)
+def test_of_many(path):
+    call(path)
+
+@in_batches(MANY, batch=2)
+def test_of_as_many(path):
+    call(path)
 
 @pytest.mark.check
 def test_long():
@@ -45,6 +64,7 @@ def test_long():
 def test_what_was_seen():
     assert len(set(SEEN)) == len({place for _, place in SEEN}) == len(SEEN)
     print("seen", *(name for name, _ in SEEN))
+    print("called", len(CALLS) - len(set(CALLS)), "twice")
     print("examples", examples(1), examples(1000))
 """
 
@@ -76,11 +96,21 @@ def test_tests_of_a_group_run_in_one_worker(tmp_path: Path) -> None:
     assert [len(workers) for workers in places.values()] == [1, 1]
 
 
+def test_another_module_takes_another_share() -> None:
+    chosen = {first: effort.share(range(100), first=first) for first in range(9)}
+    if effort.WHOLE:
+        assert set(chosen.values()) == {range(100)}
+    else:
+        assert sorted(one for numbers in chosen.values() for one in numbers) == list(range(100))
+    assert list(effort.share([5], first=7)) == [5]
+    assert list(effort.share([], first=7)) == []
+
+
 @pytest.mark.parametrize(
     ("whole", "seen", "number", "kept"),
     [
         (False, "0 9 18", 15, "1 deselected"),
-        (True, " ".join(map(str, range(20))), 1000, "1 failed, 11 passed"),
+        (True, " ".join(map(str, range(20))), 1000, "1 failed, 91 passed"),
     ],
     ids=["test", "check"],
 )
@@ -90,6 +120,7 @@ def test_a_short_run_does_a_share_and_a_whole_one_everything(
     told = _pytest(_BATCHES, tmp_path, whole=whole)
     # What comes after the file that failed in its case is not read.
     assert f"seen {seen.removesuffix(' 19')}" in told
+    assert "called 0 twice" in told
     assert f"examples 1 {number}" in told
     assert kept in told
     assert "in folder/18" in told

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
-import pytest
 
 from msmq_wire import read_capture
 from msmq_wire.capture.tables import read_tables
@@ -23,6 +22,7 @@ from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.message_columns import CALLS, batches_of
 from msmq_wire.spark.read_options import ReadOptions
+from tests.effort import in_batches, remembered
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
@@ -51,6 +51,13 @@ def call_rows(reading: CaptureReading) -> Rows:
     return found
 
 
+@remembered
+def whole_rows(path: Path) -> Rows:
+    """The rows of a capture that is read at once."""
+    return call_rows(reading_of(path))
+
+
+@remembered
 def records_of(path: Path) -> list[Record]:
     try:
         return list(read_capture(str(path)))
@@ -73,7 +80,7 @@ def said_of(record: Record, carried: list[Record]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
+@in_batches(CAPTURES)
 def test_calls_and_messages_together_are_all_records(path: Path) -> None:
     records = records_of(path)
     reading = reading_of(path)
@@ -99,11 +106,11 @@ def test_there_are_captures_with_calls() -> None:
     assert {one.type for path in WITH_CALLS for one in records_of(path)} > set(CALLS)
 
 
-@pytest.mark.parametrize("path", WITH_CALLS, ids=lambda path: str(path.relative_to(FIXTURES)))
+@in_batches(WITH_CALLS)
 def test_rows_say_where_calls_were_found_and_what_they_did(path: Path) -> None:
     records = records_of(path)
     calls = [record for record in records if record.type in CALLS]
-    rows = call_rows(reading_of(path))
+    rows = whole_rows(path)
     assert sorted(rows) == [record.id for record in calls]
     for record in calls:
         row = rows[record.id]
@@ -124,9 +131,9 @@ def test_rows_say_where_calls_were_found_and_what_they_did(path: Path) -> None:
             assert story == dict.fromkeys(story)
 
 
-@pytest.mark.parametrize("path", WITH_CALLS, ids=lambda path: str(path.relative_to(FIXTURES)))
+@in_batches(WITH_CALLS)
 def test_fields_of_calls_are_those_of_the_tables(path: Path) -> None:
-    rows = call_rows(reading_of(path))
+    rows = whole_rows(path)
     for tables in read_tables(str(path)):
         for table in CALLS:
             if table not in tables:
@@ -146,14 +153,14 @@ def test_fields_of_calls_are_those_of_the_tables(path: Path) -> None:
                     assert row[table] == fields
 
 
-@pytest.mark.parametrize("path", WITH_CALLS, ids=lambda path: str(path.relative_to(FIXTURES)))
+@in_batches(WITH_CALLS)
 def test_small_chunks_give_the_rows_of_large_ones(path: Path) -> None:
-    assert call_rows(reading_of(path, SMALL)) == call_rows(reading_of(path))
+    assert call_rows(reading_of(path, SMALL)) == whole_rows(path)
 
 
 def test_messages_that_calls_carried_stand_beside_them_and_in_their_own_table() -> None:
     path = FIXTURES / "rpc_captures" / "rpc_sections.pcap"
-    rows = call_rows(reading_of(path))
+    rows = whole_rows(path)
     carried = [(one["id"], row["id"]) for row in rows.values() for one in row["messages"] or ()]
     assert carried
     parents = {record.id: record.parent for record in records_of(path)}

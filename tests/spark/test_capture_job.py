@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,6 +31,7 @@ from msmq_wire.spark.message_columns import CALLS
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_files import HIDDEN, NO_DAY
 from msmq_wire.spark.table_schemas import TABLES, table_schemas
+from tests.effort import in_batches, remembered
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.rglob("*.pcap*"))
@@ -85,7 +85,7 @@ def kept(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[T
     return Kept.tables, entry
 
 
-@cache
+@remembered
 def records_of(path: Path) -> tuple[Record, ...]:
     """The records of a capture; what is no capture gives the one that says so."""
     try:
@@ -176,7 +176,7 @@ def expected_errors(records: Sequence[Record]) -> Counter[tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: f"{path.parent.name}-{path.name}")
+@in_batches(CAPTURES)
 def test_tables_say_what_is_said_of_the_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records, name = records_of(path), str(path)
     tables, entry = kept(path, monkeypatch, chunk_bytes=3000)
@@ -205,7 +205,7 @@ def test_tables_say_what_is_said_of_the_records(path: Path, monkeypatch: pytest.
     assert all(row["capture"] == name for rows in tables.values() for row in rows)
 
 
-@pytest.mark.parametrize("path", CAPTURES[::5], ids=lambda path: f"{path.parent.name}-{path.name}")
+@in_batches(CAPTURES)
 def test_an_entry_counts_what_the_summary_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, entry = kept(path, monkeypatch)
     capture = capture_at(path)
@@ -289,7 +289,7 @@ def test_messages_that_go_before_the_end_have_a_life_like_the_others(
 
 
 def test_findings_are_not_held_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = max(CAPTURES, key=lambda path: len(judged(records_of(path))[0]))
+    path = FIXTURES / "captures" / "structures.pcapng"
     count = len(judged(records_of(path))[0])
     assert count > 4
     monkeypatch.setattr(capture_job, "_TOGETHER", 2)

@@ -15,13 +15,14 @@ from msmq_wire.spark.capture_job import JobPlan, decode_capture
 from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_files import HIDDEN
+from tests.effort import in_batches
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _HITS = sorted(_FIXTURES.glob("findings/*/hit*.pcap*"))
 _CAPTURES = [*sorted(_FIXTURES.glob("captures/*.pcap*")), *_HITS[::4]]
 
 
-@pytest.mark.parametrize("path", _CAPTURES, ids=lambda path: f"{path.parent.name}/{path.name}")
+@in_batches(_CAPTURES)
 def test_findings_are_those_of_the_command_line(
     path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

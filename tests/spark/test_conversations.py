@@ -6,7 +6,6 @@ import gzip
 import random
 import struct
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import read_packets
 from msmq_wire.spark.split_planning import place_splits
 from tests.capture.conftest import Traffic
-from tests.effort import examples
+from tests.effort import examples, in_batches, remembered
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.rglob("*.pcap*"))
@@ -86,7 +85,7 @@ def decoded(
     return [record for _, record in found], decoding
 
 
-@cache
+@remembered
 def read(path: Path) -> tuple[Record, ...] | None:
     """What `read_capture` says, but for damage of the file; None for what is no capture."""
     try:
@@ -119,7 +118,7 @@ def numbered(records: Sequence[Record]) -> list[tuple[Any, ...]]:
     return [(one.id, one.parent, one.stream, *row) for one, row in zip(records, ranked(records), strict=True)]
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: f"{path.parent.name}-{path.name}")
+@in_batches(CAPTURES)
 def test_every_capture_gives_the_records_of_read_capture(path: Path) -> None:
     expected = read(path)
     whole = frames_below(path, scope="file")
@@ -133,7 +132,7 @@ def test_every_capture_gives_the_records_of_read_capture(path: Path) -> None:
         assert counted.counts == decoding.counts
 
 
-@pytest.mark.parametrize("path", CAPTURES[::7], ids=lambda path: f"{path.parent.name}-{path.name}")
+@in_batches(CAPTURES)
 def test_counts_are_those_of_the_summary(path: Path) -> None:
     with CaptureReader(path) as reader:
         try:
@@ -183,7 +182,7 @@ def frames_of(path: Path) -> list[Frame]:
     return frames
 
 
-@pytest.mark.parametrize("path", CAPTURES[::9], ids=lambda path: f"{path.parent.name}-{path.name}")
+@in_batches(CAPTURES)
 def test_rotated_captures_give_the_records_of_the_whole(path: Path, tmp_path: Path) -> None:
     frames = frames_of(path)
     if not frames:

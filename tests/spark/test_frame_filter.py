@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +24,7 @@ from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.frame_filter import FrameFilter
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import PacketReader
-from tests.effort import examples
+from tests.effort import examples, in_batches, remembered
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 CAPTURES = sorted(FOLDER.glob("*.pcap*"))
@@ -33,7 +32,7 @@ HOSTS = ["192.0.2.10", "192.0.2.0/24", "192.0.2.16/28", "2001:db8::/32", "2001:d
 PORTS = [1801, 3527, 80, 135, 49731, 2103]
 
 
-@cache
+@remembered
 def frames_of(path: Path) -> tuple[Frame, ...]:
     found: list[Frame] = []
     try:
@@ -42,6 +41,11 @@ def frames_of(path: Path) -> tuple[Frame, ...]:
     except CaptureError:
         pass
     return tuple(found)
+
+
+@cache
+def small_captures() -> list[Path]:
+    return [path for path in CAPTURES if 0 < len(frames_of(path)) < 200]
 
 
 def wanted(frame: Frame, options: ReadOptions) -> bool:
@@ -88,7 +92,7 @@ def of(**values: str) -> ReadOptions:
     return ReadOptions.of({"path": "x", **values})
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+@in_batches(CAPTURES)
 def test_the_filter_chooses_what_a_plain_reading_chooses(path: Path) -> None:
     frames = frames_of(path)
     times = sorted(frame.time or 0 for frame in frames) or [0]
@@ -113,7 +117,7 @@ def test_the_filter_chooses_what_a_plain_reading_chooses(path: Path) -> None:
 @settings(max_examples=examples(60))
 @given(data=st.data())
 def test_any_filter_chooses_what_a_plain_reading_chooses(data: st.DataObject) -> None:
-    path = data.draw(st.sampled_from([path for path in CAPTURES if 0 < len(frames_of(path)) < 200]))
+    path = data.draw(st.sampled_from(small_captures()))
     frames = frames_of(path)
     edges = (
         st.none()

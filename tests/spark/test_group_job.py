@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
+from zlib import crc32
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
@@ -29,6 +30,7 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.spark.table_files import HIDDEN
 from msmq_wire.spark.table_schemas import table_schemas
+from tests.effort import share
 from tests.spark.test_capture_job import (
     WRITTEN,
     as_text,
@@ -73,7 +75,7 @@ class Kept:
 def tasks_of(table: Any, columns: Sequence[str], tasks: int) -> list[Any]:
     """The rows of each task: equal values of the columns go to one."""
     keys = table.select(columns).to_pylist()
-    places = [hash(tuple(key.values())) % tasks for key in keys]
+    places = [crc32(repr(list(key.values())).encode()) % tasks for key in keys]
     return [table.filter(pa.array([place == task for place in places])) for task in range(tasks)]
 
 
@@ -116,12 +118,12 @@ def test_captures_decoded_together_are_judged_like_each_alone(
     monkeypatch.setattr(group_job, "TableWriter", Kept)
     monkeypatch.setattr(Kept, "tables", {})
     # A fourth each time: together they take as long as all other tests here.
-    paths = CAPTURES[tasks % 4 :: 4]
+    paths = share(CAPTURES[tasks % 4 :: 4], 3)
     captures = captures_of(list_files(map(str, paths)).files, "file")
     frames = frames_below(*paths, scope="file", split_bytes=1 << 16)
     said = decoded_together(shuffled(frames, tasks), tasks, 100 * tasks, captures)
     found = records_in(frames)
-    assert len(found) > 100
+    assert len(found) > len(paths) * 0.6
     for name, records in found.items():
         tables = Kept.tables.get(name, {})
         findings, judging = judged(records)

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
-import pytest
 
 from msmq_wire import Record
 from msmq_wire.spark.capture_reading import CaptureReading
 from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of
+from tests.effort import in_batches
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.rglob("*.pcap*"))
@@ -25,7 +25,7 @@ def values(record: Record) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: f"{path.parent.name}-{path.name}")
+@in_batches(CAPTURES)
 def test_records_come_out_as_they_went_in(path: Path) -> None:
     (capture,) = captures_of(list_files([str(path)]).files, "file")
     reading = CaptureReading(capture, chunk_bytes=2000, streams=True)

@@ -25,6 +25,7 @@ from msmq_wire.spark.arrow_types import spark_type
 from msmq_wire.spark.capture_reading import CaptureReading, Numbering
 from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.message_columns import CALLS, batches_of, message_schema
+from tests.effort import in_batches, remembered
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
@@ -66,11 +67,18 @@ def rows_of(path: Path, *, chunk_bytes: int = LARGE, streams: bool = False, payl
     return found
 
 
+@remembered
+def whole_rows(path: Path) -> Rows:
+    """The rows of a capture that is read at once."""
+    return rows_of(path)
+
+
 def records_of(path: Path, streams: bool) -> list[Record]:
     """The records that are rows of messages."""
     return [one for one in read_capture(str(path), streams=streams) if one.type not in CALLS]
 
 
+@remembered
 def refusal(path: Path) -> tuple[str, int] | None:
     """Why a file is no capture."""
     try:
@@ -151,7 +159,7 @@ def agrees(row: dict[str, Any], record: Record, path: Path, completed: dict[int,
     assert {name: row[name] for name in SUMMARY} == {name: said[name] for name in SUMMARY}
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
+@in_batches(CAPTURES)
 def test_rows_are_the_records_of_the_capture(path: Path) -> None:
     damage = refusal(path)
     if damage is not None:
@@ -167,9 +175,9 @@ def test_rows_are_the_records_of_the_capture(path: Path) -> None:
         agrees(rows[record.id], record, path, completed)
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
+@in_batches(CAPTURES)
 def test_small_chunks_give_the_rows_of_large_ones(path: Path) -> None:
-    rows = rows_of(path)
+    rows = whole_rows(path)
     assert rows_of(path, chunk_bytes=SMALL) == rows
     if refusal(path) is not None:
         return
@@ -177,9 +185,9 @@ def test_small_chunks_give_the_rows_of_large_ones(path: Path) -> None:
     assert [rows[number]["type"] for number in sorted(rows)] == [record.type for record in records]
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
+@in_batches(CAPTURES)
 def test_headers_are_the_columns_of_the_tables(path: Path) -> None:
-    rows = rows_of(path)
+    rows = whole_rows(path)
     headers = {name for name in message_schema().names if "header" in name or name.endswith("_body")}
     try:
         parts = list(read_tables(str(path)))

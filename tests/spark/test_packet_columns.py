@@ -31,7 +31,7 @@ from msmq_wire.spark.packet_columns import PACKET_SCHEMA, error_batch, packet_ba
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import PacketReader, SplitPartition, read_packets
 from msmq_wire.spark.split_planning import place_splits
-from tests.effort import examples
+from tests.effort import examples, in_batches, remembered
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
@@ -112,21 +112,27 @@ def rows_of(path: Path, **options: Any) -> list[Row]:
     return as_rows(batch for one in reader.partitions() for batch in reader.read(one))
 
 
+@remembered
+def whole_rows(path: Path) -> list[Row]:
+    """The rows of a file that one task reads."""
+    return rows_of(path, split_bytes=WHOLE)
+
+
 def without_conversation(rows: Iterable[Row]) -> list[Row]:
     return [{name: value for name, value in row.items() if name != "conversation"} for row in rows]
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
+@in_batches(CAPTURES)
 def test_rows_say_what_the_exact_reader_says(path: Path) -> None:
-    rows = rows_of(path, split_bytes=WHOLE)
+    rows = whole_rows(path)
     assert without_conversation(rows) == without_conversation(expected_rows(path))
     for row in rows:
         assert (row["conversation"] is None) == (row["src"] is None)
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: str(path.relative_to(FIXTURES)))
+@in_batches(CAPTURES)
 def test_splits_of_any_size_give_the_rows_of_the_whole_file(path: Path) -> None:
-    whole = rows_of(path, split_bytes=WHOLE)
+    whole = whole_rows(path)
     assert rows_of(path, split_bytes=1 << 16) == whole
     assert rows_of(path, split_bytes=997, chunk_bytes=500) == whole
 
