@@ -28,6 +28,7 @@ from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_files import HIDDEN
 from msmq_wire.spark.table_schemas import TABLES
+from tests.effort import share
 from tests.spark.test_capture_job import plan_of
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -374,14 +375,15 @@ def test_only_files_that_are_not_in_the_index_are_walked(one_process: Any, tmp_p
 @pytest.mark.spark
 def test_every_table_holds_what_the_captures_give_one_by_one(spark: SparkSession, tmp_path: Path) -> None:
     output = tmp_path / "out"
-    run = run_job(spark, str(output), options_of(*FOLDERS, split_bytes=1 << 20))
-    expected = expected_of(tmp_path / "expected", *FOLDERS)
+    paths = share(sorted(path for folder in FOLDERS for path in folder.glob("*.pcap*")))
+    run = run_job(spark, str(output), options_of(*paths, split_bytes=1 << 20))
+    expected = expected_of(tmp_path / "expected", *paths)
     found = visible(output)
     assert set(found) == set(expected) == set(DEFAULT_TABLES)
     for table in DEFAULT_TABLES:
         assert found[table] == expected[table], table
         assert len(found[table]) == run.rows[table]
-    again = run_job(spark, str(output), options_of(*FOLDERS))
+    again = run_job(spark, str(output), options_of(*paths))
     assert (again.captures, again.unchanged) == (0, run.captures)
     rows = spark.read.parquet(str(output / "messages"))
     assert rows.count() == run.rows["messages"]

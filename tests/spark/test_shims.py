@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pyspark.sql import SparkSession
 
 from msmq_wire.capture.source import read_frames
 
@@ -54,6 +55,15 @@ spark.stop()
 """
 
 
+@pytest.mark.spark
+def test_a_session_that_registered_nothing_finds_a_source(spark: SparkSession, captures: Path) -> None:
+    path = captures / "demo.pcap"
+    # What is registered is a session's own; what is installed is found by all of them.
+    found = spark.newSession().read.format("msmq-packets").load(str(path)).count()
+    assert found == sum(1 for _ in read_frames(path))
+
+
+@pytest.mark.check
 @pytest.mark.spark
 def test_a_source_is_found_without_registration(captures: Path, tmp_path: Path) -> None:
     path = captures / "demo.pcap"
