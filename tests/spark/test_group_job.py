@@ -213,6 +213,7 @@ def test_frames_in_any_order_and_twice_give_the_same_tables(spark: SparkSession,
     assert entry.rows["errors"] == sum(expected_errors(records).values()) + 1
 
 
+@pytest.mark.check
 @pytest.mark.spark
 def test_frames_come_in_the_order_of_the_capture(spark: SparkSession, tmp_path: Path) -> None:
     _, parts = rotated(tmp_path)

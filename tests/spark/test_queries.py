@@ -482,6 +482,7 @@ def test_rows_have_the_day_of_their_time(spark: SparkSession, run: Run) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.check
 def test_tables_that_were_not_filled_are_empty_and_can_be_asked(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     (tmp_path / "messages").mkdir()

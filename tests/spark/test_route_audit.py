@@ -116,7 +116,7 @@ def test_fixtures_of_all_kinds_give_the_rows_of_one_process(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("scope", ["file", "group"])
+@pytest.mark.parametrize("scope", ["file", pytest.param("group", marks=pytest.mark.check)])
 def test_tables_of_a_run_are_audited_on_spark_and_without_it_alike(
     spark: SparkSession, routed: Path, topology: Topology, tmp_path: Path, scope: str
 ) -> None:

@@ -100,6 +100,7 @@ def test_captures_that_land_between_runs_are_read_once_each(
     assert run(spark, folder, tmp_path) == expected
 
 
+@pytest.mark.check
 def test_a_half_written_capture_is_read_when_it_is_whole(
     spark: SparkSession, captures: Path, folder: Path, tmp_path: Path
 ) -> None:
@@ -138,6 +139,7 @@ def test_available_now_reads_so_many_files_a_batch_and_repeats_a_failed_batch(
     assert found == {0: ["0.pcap"], 1: ["1.pcap"], 2: ["2.pcap"], 3: ["late.pcap"]}
 
 
+@pytest.mark.check
 def test_a_query_that_goes_on_reads_what_lands_so_many_files_a_batch(
     spark: SparkSession, captures: Path, folder: Path, tmp_path: Path
 ) -> None:
@@ -156,6 +158,7 @@ def test_a_query_that_goes_on_reads_what_lands_so_many_files_a_batch(
     assert sorted(found.values()) == [["a.pcap"], ["b.pcap"], ["c.pcap"]]
 
 
+@pytest.mark.check
 def test_calls_and_messages_are_streamed_over_one_log(
     spark: SparkSession, folder: Path, tmp_path: Path
 ) -> None:
