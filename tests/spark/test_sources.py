@@ -183,6 +183,7 @@ def test_lists_globs_and_folders_in_folders_are_read(spark: SparkSession, mixed:
     assert kinds(str(mixed), recursive="true", glob="*.gz") == expected(ping)
 
 
+@pytest.mark.check
 @pytest.mark.spark
 def test_packets_are_the_frames_however_files_are_split(spark: SparkSession, captures: Path) -> None:
     path = captures / "clean_business_day.pcap"
