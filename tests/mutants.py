@@ -38,7 +38,7 @@ from _pytest.runner import runtestprotocol
 _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE = _ROOT / "msmq_wire"
 _WORK = _ROOT / ".mutants"
-_SECONDS = 6.0
+_SECONDS = 4.0
 """What the tests of one mutant may take together, as the first run timed them; the first runs in any case."""
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {

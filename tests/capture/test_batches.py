@@ -27,7 +27,7 @@ from msmq_wire.reassembly import tcp
 from msmq_wire.records import finder
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item, Record
-from tests.effort import examples
+from tests.effort import examples, in_batches, share
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
 DEMO = CAPTURES[0]
@@ -72,19 +72,19 @@ def chunked(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
 
 
 @pytest.mark.parametrize("streams", [False, True])
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+@in_batches(CAPTURES, every=3)
 def test_a_fixture_gives_the_same_by_column(
-    capture: Path, streams: bool, chunked: Callable[[int, int], None]
+    path: Path, streams: bool, chunked: Callable[[int, int], None]
 ) -> None:
-    expected = outcome(capture, columns=False, streams=streams)
+    expected = outcome(path, columns=False, streams=streams)
     for size in (100, 700, 3000, 1 << 20):
         for few in (0, 3, 64):
             chunked(size, few)
-            assert outcome(capture, columns=True, streams=streams) == expected
+            assert outcome(path, columns=True, streams=streams) == expected
 
 
 @pytest.mark.parametrize("faults", [0, 0.01, 0.05, 0.25])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", share(range(12), 4))
 def test_random_traffic_gives_the_same_by_column(
     seed: int, faults: float, traffic: Make, chunked: Callable[[int, int], None]
 ) -> None:
@@ -186,7 +186,7 @@ def test_limits_that_connections_share_work_the_same_by_column(
     monkeypatch.setattr(place, name, value)
     if place is tcp:
         monkeypatch.setattr(piece, name, value)
-    for seed in range(6):
+    for seed in share(range(6)):
         data = traffic(seed, 12, 0.05)
         expected = outcome(data, columns=False)
         for size in (3_000, 50_000, 1 << 22):
@@ -206,7 +206,7 @@ def test_limits_of_reassembly_work_the_same_by_column(
         return tcp.TcpReassembler(**options)
 
     monkeypatch.setattr(finder, "TcpReassembler", limited)
-    for seed in range(6):
+    for seed in share(range(6)):
         data = traffic(seed, 12, 0.05)
         expected = outcome(data, columns=False)
         for size in (3_000, 1 << 22):

@@ -23,6 +23,7 @@ from msmq_wire.reassembly.tcp import TcpReassembler
 from msmq_wire.reassembly.tcp_events import Endpoints, StreamBytes, StreamGap, TcpEvent, TcpSegment
 from msmq_wire.records.finder import endpoint
 from msmq_wire.records.record import Record
+from tests.effort import in_batches
 
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = ("com_", "lab_", "routed_")
@@ -237,19 +238,20 @@ def test_the_committed_captures_are_what_the_builder_builds(tmp_path: Path) -> N
 
 
 @pytest.mark.tshark
-def test_tshark_follows_the_same_bytes(capture: Path) -> None:
-    _, connections = reassembled(capture)
-    kind = DEVIATIONS.get(capture.name)
+@in_batches(CAPTURES, every=3)
+def test_tshark_follows_the_same_bytes(path: Path) -> None:
+    _, connections = reassembled(path)
+    kind = DEVIATIONS.get(path.name)
     gaps = {} if kind is None else {kind: SHOWN_BY_TSHARK[kind]}
     # One stream more than we have: tshark must not know it either.
-    followed = followed_by_tshark(capture, len(connections) + 1)
-    ours = payload(capture, gaps)
-    if capture.name in LATE:
-        note = SHOWN_BY_TSHARK["loss"] % LATE[capture.name]
+    followed = followed_by_tshark(path, len(connections) + 1)
+    ours = payload(path, gaps)
+    if path.name in LATE:
+        note = SHOWN_BY_TSHARK["loss"] % LATE[path.name]
         for side, data in followed.items():
             before, _, after = data.partition(note)
             if after:
-                followed[side] = before + ours[side][len(before) :][: LATE[capture.name]] + after
+                followed[side] = before + ours[side][len(before) :][: LATE[path.name]] + after
     assert followed == ours
 
 

@@ -24,6 +24,7 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.view import inspect_view, message_view, record_view
 from msmq_wire.wire.registry import ENUMERATIONS, STRUCTURES
+from tests.effort import in_batches
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DOCS = _ROOT / "docs"
@@ -287,11 +288,11 @@ def test_what_a_packet_cannot_be_does_not_fit_its_schema(packet_bytes: Callable[
     assert not schema.is_valid(changed(lambda d: d.update(remainder="AAA")))
 
 
-@pytest.mark.parametrize("capture", _CAPTURES, ids=lambda path: path.name)
-def test_the_rows_of_a_capture_fit_their_schemas(capture: Path) -> None:
+@in_batches(_CAPTURES)
+def test_the_rows_of_a_capture_fit_their_schemas(path: Path) -> None:
     record_schema, message_schema = _schema("record"), _schema("message")
     try:
-        records = list(read_capture(str(capture), streams=True))
+        records = list(read_capture(str(path), streams=True))
     except CaptureError:
         records = []
     for record in records:

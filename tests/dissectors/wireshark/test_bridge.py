@@ -25,6 +25,7 @@ from msmq_wire.rpc.unseal.secrets import Secrets
 from msmq_wireshark.bridge import TsharkReader, read_with_tshark
 from msmq_wireshark.frames import FrameFeeder
 from msmq_wireshark.stubs import DecryptedStubs
+from tests.effort import in_batches
 
 _FIXTURES = Path(__file__).parents[3] / "fixtures"
 _CAPTURES = sorted((_FIXTURES / "captures").glob("*.pcap*"))
@@ -102,12 +103,10 @@ def assert_ended(processes: list[subprocess.Popen[bytes]]) -> None:
 
 
 @needs_tshark
-@pytest.mark.parametrize(
-    "capture", [path for path in _CAPTURES if path.name not in _DAMAGED], ids=lambda path: path.name
-)
-def test_records_are_those_of_read_capture(capture: Path) -> None:
-    expected = views(read_capture(str(capture), streams=True))
-    assert views(read_with_tshark(capture, streams=True)) == expected
+@in_batches([path for path in _CAPTURES if path.name not in _DAMAGED], every=3)
+def test_records_are_those_of_read_capture(path: Path) -> None:
+    expected = views(read_capture(str(path), streams=True))
+    assert views(read_with_tshark(path, streams=True)) == expected
 
 
 @needs_tshark

@@ -8,6 +8,7 @@ import pytest
 
 import msmq_wire
 from tests.dissectors.wireshark.tshark_view import Node, run, show
+from tests.effort import in_batches
 
 pytestmark = pytest.mark.tshark
 
@@ -44,7 +45,7 @@ def _label(node: Node) -> str | None:
     return properties[0].text("label") if properties else None
 
 
-@pytest.mark.parametrize("path", _captures(), ids=lambda path: path.stem)
+@in_batches(_captures(), every=3)
 def test_the_packets_of_a_capture_are_found_in_the_same_frames(path: Path) -> None:
     expected = []
     for record in msmq_wire.read_capture(path):
