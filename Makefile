@@ -7,6 +7,9 @@ PYTEST_ARGS ?=
 MUTANTS_ARGS ?=
 BENCH_ARGS ?=
 
+# Tests start hundreds of processes: without bytecode each compiles the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DELETE_ON_ERROR:
 .PHONY: help demo test check mutants lint bench docs clean
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import re
 import shutil
@@ -38,6 +39,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(f"needs Java 17: {problem}")
 
 
+# Before xdist looks at the groups.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave to ``make check`` what is marked so; put the tests of one Spark session into one worker."""
     for item in items:
@@ -48,6 +51,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left)
         kept = set(map(id, left))
         items[:] = [item for item in items if id(item) not in kept]
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests of the lab and of tshark wait for others."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish() -> None:
+    """Take twenty thousand collected tests out of what every collection of garbage walks through."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -238,6 +238,7 @@ class Runner:
         items = {item.nodeid: item for item in session.items if item.get_closest_marker("spark") is None}
         mutants = draw(self._number)
         tests = self._tests_of(mutants, items)
+        gc.unfreeze()
         self._functions = [value for value in gc.get_objects() if isinstance(value, FunctionType)]
         # What is forked shares its memory for as long as nobody counts its garbage.
         gc.collect()

@@ -63,6 +63,7 @@ def _document(**changes: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.check
 def test_all_contestants_of_the_program_agree() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", "--check"],

@@ -23,7 +23,7 @@ def test_first(number):
     print("first", os.environ["PYTEST_XDIST_WORKER"])
 
 @pytest.mark.parametrize("number", range(8))
-@pytest.mark.xdist_group("second")
+@pytest.mark.spark
 def test_second(number):
     print("second", os.environ["PYTEST_XDIST_WORKER"])
 """
@@ -85,7 +85,7 @@ def _pytest(source: str, place: Path, *arguments: str, whole: bool = False) -> s
     return done.stdout
 
 
-def test_tests_of_a_group_run_in_one_worker(tmp_path: Path) -> None:
+def test_tests_of_a_group_and_those_of_a_spark_session_run_in_one_worker(tmp_path: Path) -> None:
     told = _pytest(_GROUPS, tmp_path, "-n", "2", "--dist", "loadgroup")
     assert "16 passed" in told
     places = {group: set[str]() for group in ("first", "second")}

@@ -238,7 +238,7 @@ def test_the_committed_captures_are_what_the_builder_builds(tmp_path: Path) -> N
 
 
 @pytest.mark.tshark
-@in_batches(CAPTURES, every=3)
+@in_batches(CAPTURES)
 def test_tshark_follows_the_same_bytes(path: Path) -> None:
     _, connections = reassembled(path)
     kind = DEVIATIONS.get(path.name)

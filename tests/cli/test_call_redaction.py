@@ -20,6 +20,7 @@ from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import DlId, MulticastId, ObjectId, QueueFormat
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
+from tests.effort import share
 
 Run = Callable[..., Any]
 
@@ -45,7 +46,7 @@ def call(request: Any = None, response: Any = None, queue: str | None = None) ->
     )
 
 
-@pytest.mark.parametrize("capture", sorted(_CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("capture", share(sorted(_CAPTURES.glob("*.pcap")), 3), ids=lambda path: path.stem)
 @pytest.mark.parametrize("command", ["calls", "messages", "decode"])
 def test_no_host_and_no_account_is_left_on_either_stream(run: Run, capture: Path, command: str) -> None:
     keys = ("--nt-password", "Passw0rd!", "--keytab", _CAPTURES / "rpc_kerberos.keytab")

@@ -9,6 +9,7 @@ import pytest
 from msmq_wire.cli.app import main
 from msmq_wire.findings import RULES
 from tests.cli.conftest import Outcome
+from tests.effort import share
 
 Run = Callable[..., Outcome]
 
@@ -17,7 +18,7 @@ def _words(text: str) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("id_", list(RULES))
+@pytest.mark.parametrize("id_", share(list(RULES)))
 def test_everything_a_rule_says_is_printed_in_eighty_columns(run: Run, id_: str) -> None:
     rule = RULES[id_]
     outcome = run("explain", id_)

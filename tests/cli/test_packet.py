@@ -19,6 +19,7 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
 from msmq_wire.engines.codec import inspect
 from msmq_wire.wire import registry
+from tests.effort import share
 
 Run = Callable[..., Any]
 Read = Callable[[str], bytes]
@@ -221,7 +222,7 @@ def _whole_packets() -> list[str]:
     )
 
 
-@pytest.mark.parametrize("name", _whole_packets())
+@pytest.mark.parametrize("name", share(_whole_packets(), 4))
 def test_every_fixture_can_be_printed(run: Run, packet_bytes: Read, name: str) -> None:
     stem = name.partition("/")[0]
     status, out, _ = run("packet", "-", "--as", stem, "--hex", stdin=packet_bytes(name))

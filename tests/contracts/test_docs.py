@@ -58,6 +58,7 @@ def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("script", ["docs/generate.py", "docs/pictures.py"])
 def test_generated_parts_are_current(script: str) -> None:
     result = _run(script, "--check")
@@ -288,7 +289,7 @@ def test_what_a_packet_cannot_be_does_not_fit_its_schema(packet_bytes: Callable[
     assert not schema.is_valid(changed(lambda d: d.update(remainder="AAA")))
 
 
-@in_batches(_CAPTURES)
+@in_batches(_CAPTURES, every=27)
 def test_the_rows_of_a_capture_fit_their_schemas(path: Path) -> None:
     record_schema, message_schema = _schema("record"), _schema("message")
     try:

@@ -26,6 +26,7 @@ from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, encode_stub, inspect_stub
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
+from tests.effort import share
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "fixtures" / "rpc_captures"
@@ -265,7 +266,7 @@ def test_binds_tell_interfaces_syntaxes_and_who_asks() -> None:
     }
 
 
-@pytest.mark.parametrize("scenario", LIVE)
+@pytest.mark.parametrize("scenario", share(LIVE, 3))
 def test_a_live_conversation_on_loopback_is_opened_whole(
     scenario: str, tmp_path: Path, events: list[CallEvent]
 ) -> None:
@@ -298,7 +299,7 @@ def tshark_options(facts: dict[str, Any]) -> Iterator[str]:
 
 @pytest.mark.tshark
 @pytest.mark.parametrize(
-    "capture", [path for path in CAPTURES if path.suffix == ".pcap"], ids=lambda path: path.name
+    "capture", share([path for path in CAPTURES if path.suffix == ".pcap"], 4), ids=lambda path: path.name
 )
 def test_tshark_reassembles_and_opens_the_same_stubs_but_where_it_is_known_to_fail(capture: Path) -> None:
     facts = facts_of(capture)

@@ -17,6 +17,7 @@ from msmq_wire.capture.reader import CaptureReader, read_capture
 from msmq_wire.capture.source import read_frames
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.record import Record
+from tests.effort import share
 
 CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 SCENES = sorted(path.stem for path in CAPTURES.glob("path_srmp_*.pcap"))
@@ -196,7 +197,7 @@ def test_the_rows_of_the_scenes_are_of_both_types() -> None:
 
 
 @pytest.mark.tshark
-@pytest.mark.parametrize("scene", SEEN_BY_TSHARK)
+@pytest.mark.parametrize("scene", share(sorted(SEEN_BY_TSHARK), 4))
 def test_tshark_sees_the_same_requests(scene: str) -> None:
     fields = "http.request.method", "http.request.uri"
     told = told_by_tshark(scene, "http.request", *fields)
@@ -206,7 +207,7 @@ def test_tshark_sees_the_same_requests(scene: str) -> None:
 
 
 @pytest.mark.tshark
-@pytest.mark.parametrize("scene", sorted({*SEEN_BY_TSHARK} - {"path_srmp_chunked"}))
+@pytest.mark.parametrize("scene", share(sorted({*SEEN_BY_TSHARK} - {"path_srmp_chunked"}), 4))
 def test_tshark_reads_the_same_content_lengths(scene: str) -> None:
     told = told_by_tshark(scene, "http.request", "http.request.uri", "http.content_length_header")
     lengths = sorted(length for target, length in told if target not in OTHER_REQUESTS)
@@ -229,7 +230,7 @@ def linked_by_us(scene: str) -> set[tuple[str, ...]]:
 
 @pytest.mark.tshark
 @pytest.mark.parametrize(
-    "scene", sorted({*SEEN_BY_TSHARK} - {"path_srmp_continue", "path_srmp_pipelined", *OVERTAKEN})
+    "scene", share(sorted({*SEEN_BY_TSHARK} - {"path_srmp_continue", "path_srmp_pipelined", *OVERTAKEN}), 4)
 )
 def test_tshark_links_the_same_responses_to_the_requests(scene: str) -> None:
     ours = linked_by_us(scene)

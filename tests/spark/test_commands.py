@@ -81,6 +81,7 @@ def test_run_says_what_it_did_and_does_it_once(cli: Cli, captures: Path, tmp_pat
     assert cli("run", "--input", folder, "--output", tmp_path / "out", "--quiet") == (0, "", "")
 
 
+@pytest.mark.check
 def test_run_asks_for_what_the_options_say(
     cli: Cli, captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

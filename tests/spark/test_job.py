@@ -393,6 +393,7 @@ def test_every_table_holds_what_the_captures_give_one_by_one(spark: SparkSession
 
 
 @pytest.mark.spark
+@pytest.mark.check
 def test_groups_give_what_their_files_give_when_they_are_read_in_turn(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -73,6 +73,7 @@ def test_an_archive_packages_itself(tmp_path: Path) -> None:
     assert (tmp_path / "again" / LAUNCHER).read_bytes() == launcher.read_bytes()
 
 
+@pytest.mark.check
 def test_the_program_takes_the_options_of_the_command_line(tmp_path: Path) -> None:
     archive, launcher = write_package(str(tmp_path))
     done = python(launcher, "run", "--help", PYTHONPATH=str(archive))

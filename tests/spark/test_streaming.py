@@ -113,6 +113,7 @@ def test_a_half_written_capture_is_read_when_it_is_whole(
     assert run(spark, folder, tmp_path) == records(whole, half)
 
 
+@pytest.mark.check
 def test_available_now_reads_so_many_files_a_batch_and_repeats_a_failed_batch(
     spark: SparkSession, captures: Path, folder: Path, tmp_path: Path
 ) -> None:

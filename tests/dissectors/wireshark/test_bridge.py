@@ -25,7 +25,7 @@ from msmq_wire.rpc.unseal.secrets import Secrets
 from msmq_wireshark.bridge import TsharkReader, read_with_tshark
 from msmq_wireshark.frames import FrameFeeder
 from msmq_wireshark.stubs import DecryptedStubs
-from tests.effort import in_batches
+from tests.effort import in_batches, share
 
 _FIXTURES = Path(__file__).parents[3] / "fixtures"
 _CAPTURES = sorted((_FIXTURES / "captures").glob("*.pcap*"))
@@ -103,14 +103,14 @@ def assert_ended(processes: list[subprocess.Popen[bytes]]) -> None:
 
 
 @needs_tshark
-@in_batches([path for path in _CAPTURES if path.name not in _DAMAGED], every=3)
+@in_batches([path for path in _CAPTURES if path.name not in _DAMAGED])
 def test_records_are_those_of_read_capture(path: Path) -> None:
     expected = views(read_capture(str(path), streams=True))
     assert views(read_with_tshark(path, streams=True)) == expected
 
 
 @needs_tshark
-@pytest.mark.parametrize("capture", [*_PLAIN, *_SEALED], ids=lambda path: path.name)
+@pytest.mark.parametrize("capture", share([*_PLAIN, *_SEALED], 4), ids=lambda path: path.name)
 def test_calls_without_keys_are_those_of_read_capture(capture: Path) -> None:
     assert views(read_with_tshark(capture)) == views(read_capture(str(capture)))
 

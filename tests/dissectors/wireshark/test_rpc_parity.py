@@ -53,6 +53,7 @@ from msmq_wire.rpc.verification_trailer import (
     VerificationTrailer,
     encode_verification_trailer,
 )
+from tests.effort import share
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = ROOT / "dissectors" / "msmq_wireshark"
@@ -440,7 +441,7 @@ def _parts(trees: Iterable[ElementTree.Element], call: RpcCall, kinds: tuple[str
 
 
 @pytest.mark.tshark
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+@pytest.mark.parametrize("capture", share(CAPTURES, 4), ids=lambda path: path.name)
 def test_recorded_calls_have_the_values_that_python_reads(capture: Path, tmp_path: Path) -> None:
     facts = json.loads((capture.parent / f"{capture.name.partition('.')[0]}.json").read_text("utf-8"))
     passwords = [facts["secrets"]["password"]] if "password" in facts["secrets"] else []
