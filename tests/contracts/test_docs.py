@@ -65,6 +65,7 @@ def test_generated_parts_are_current(script: str) -> None:
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.check
 def test_a_stale_page_is_named(tmp_path: Path) -> None:
     copy = tmp_path / "docs"
     for path in (*_DOCS.rglob("*.py"), *_PAGES, *_DOCS.rglob("*.json")):

@@ -22,6 +22,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.effort import share
+
 _ROOT = Path(__file__).resolve().parents[2]
 _CAPTURES = _ROOT / "fixtures" / "captures"
 _PROGRAM = """\
@@ -129,7 +131,7 @@ def test_the_wheel_alone_runs_the_python_of_the_readme_and_brings_no_more(
     assert "ModuleNotFoundError: No module named 'rich'" in refused.stderr
 
 
-@pytest.mark.parametrize(("extras", "arguments"), _CASES)
+@pytest.mark.parametrize(("extras", "arguments"), share(_CASES, 3))
 def test_an_extra_brings_all_that_it_needs(
     extras: str, arguments: tuple[str | Path, ...], wheel: Path, tmp_path: Path
 ) -> None:

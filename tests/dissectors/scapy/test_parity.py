@@ -18,7 +18,7 @@ from msmq_wire.records.view import error_view, view
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.musts import Must
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
-from tests.effort import examples
+from tests.effort import examples, share
 
 _PACKETS = Path(__file__).resolve().parents[3] / "fixtures" / "packets"
 _FILES = sorted(_PACKETS.glob("*/*.hex"))
@@ -54,7 +54,7 @@ def _agree(data: bytes, stem: str) -> Any:
     return pkt
 
 
-_CASES = [path for path in _FILES if path.parent.name in _STRUCTURED]
+_CASES = share([path for path in _FILES if path.parent.name in _STRUCTURED], 3)
 
 
 @pytest.mark.parametrize("path", _CASES, ids=[f"{path.parent.name}/{path.stem}" for path in _CASES])

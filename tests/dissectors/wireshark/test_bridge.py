@@ -128,7 +128,7 @@ def test_a_damaged_file_gives_what_is_before_the_damage_and_an_error(name: str) 
 
 
 @needs_tshark
-@pytest.mark.parametrize("capture", _SEALED, ids=lambda path: path.name)
+@pytest.mark.parametrize("capture", share(_SEALED, 3), ids=lambda path: path.name)
 def test_keys_open_calls_as_they_do_without_wireshark(capture: Path) -> None:
     password = password_of(capture)
     secrets = Secrets.of(passwords=[] if password is None else [password], keytabs=[_KEYTAB.read_bytes()])
@@ -152,7 +152,7 @@ _STAYS_SEALED = {
 
 
 @needs_tshark
-@pytest.mark.parametrize("capture", _SEALED, ids=lambda path: path.name)
+@pytest.mark.parametrize("capture", share(_SEALED, 3), ids=lambda path: path.name)
 def test_what_only_wireshark_opens_is_right_or_stays_sealed(capture: Path) -> None:
     password = password_of(capture)
     secrets = Secrets.of(passwords=[] if password is None else [password], keytabs=[_KEYTAB.read_bytes()])

@@ -26,6 +26,7 @@ from tests.dissectors.wireshark.tshark_view import (
     udp_frame,
     write,
 )
+from tests.effort import share
 
 pytestmark = pytest.mark.tshark
 
@@ -203,7 +204,7 @@ def on_the_wire(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[Path, in
     return {(path, len(data)): (data, one) for (path, data), one in zip(keys, shown, strict=True)}
 
 
-@pytest.mark.parametrize("path", _RECOGNISED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", share(_RECOGNISED, 4), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_packet_on_the_wire_is_recognised_and_shown_as_far_as_it_was_captured(
     path: Path, on_the_wire: dict[tuple[Path, int], tuple[bytes, Shown]]
 ) -> None:

@@ -12,6 +12,7 @@ from msmq_wire.rpc.security import AuthenticationType, ProtectedPdu
 from msmq_wire.rpc.unseal.keytab import KeytabEntry
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets, nt_hash
+from tests.effort import share
 
 Oracle = Callable[..., dict[str, Any]]
 
@@ -31,7 +32,7 @@ _CASES = [
 
 
 @pytest.mark.parametrize("announced", [True, False])
-@pytest.mark.parametrize(("provider", "frame", "level", "signed"), _CASES)
+@pytest.mark.parametrize(("provider", "frame", "level", "signed"), share(_CASES, 3))
 def test_every_pdu_of_both_sides_opens_and_is_genuine(
     oracle: Oracle, provider: str, frame: str, level: int, signed: str, announced: bool
 ) -> None:
