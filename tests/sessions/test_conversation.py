@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -151,3 +152,21 @@ def test_connections_on_other_ports_are_no_sessions_before_a_packet_shows_it(tap
     tape.records.pop(-2)
     session = tape.session()
     assert (session.server, session.started, session.syn and session.syn.frame) == (ends["dst"], True, 1)
+
+
+@pytest.mark.parametrize("spoken", [Tape.establish, lambda tape: tape.message(1)])
+def test_a_reset_after_packets_is_no_refusal_of_the_connection(
+    tape: Tape, spoken: Callable[[Tape], object]
+) -> None:
+    tape.tcp("syn")
+    spoken(tape)
+    tape.tcp("rst", 1)
+    session = tape.session()
+    assert (session.state == "refused_tcp", session.closed_by) == (False, "reset")
+
+
+def test_a_hole_is_the_first_of_a_session_on_the_port_of_queue_managers_only(tape: Tape) -> None:
+    hole = tape.gap(on=1)
+    tape.add("gap", on=2, missing=100, reason="loss", src="192.0.2.21:49000", dst="192.0.2.10:5000")
+    session = tape.session()
+    assert (session.stream, session.first.frame, session.certain) == (1, hole.frames[0], False)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import msgspec
 import pytest
 
-from msmq_wire import encode, inspect
-from msmq_wire.sessions import NACK_REASONS, Follower, MessageLife
+from msmq_wire import build_message, encode, inspect
+from msmq_wire.capture.reader import read_capture
+from msmq_wire.records.rpc_packets import TransferBuffer
+from msmq_wire.rpc.transfer_properties import MessageProperties, ObjectId
+from msmq_wire.sessions import NACK_REASONS, Follower, MessageLife, follow
 from msmq_wire.wire.types.enumerations import MessageClass
-from tests.sessions.tape import QUEUE, SECOND, SENDER, START, Tape
+from tests.sessions.tape import QUEUE, RECEIVER, SECOND, SENDER, START, Tape
+
+CAPTURES = Path(__file__).parents[2] / "fixtures" / "captures"
 
 
 def test_a_message_that_nothing_acknowledges_has_an_unknown_end(tape: Tape) -> None:
@@ -247,3 +255,72 @@ def test_lives_are_found_by_session_and_by_name(tape: Tape) -> None:
     assert [life.message_id for life in lives.of_session(0)] == [lives[0].message_id]
     assert lives.by_id("not a name") is None
     assert lives[:1] == [lives[0]]
+
+
+def test_a_final_ack_that_tells_no_class_has_class_0(tape: Tape) -> None:
+    tape.open()
+    tape.message(1, tx=(1, 0))
+    tape.final_ack(1, 0)
+    assert [one.message_class for one in tape.life().acknowledgments] == [0]
+
+
+def test_a_time_to_be_received_that_passed_expires_what_nothing_acknowledged(tape: Tape) -> None:
+    tape.open()
+    tape.message(1, time_to_be_received=5)
+    tape.wait(20)
+    tape.tcp("fin")
+    life = tape.life()
+    assert (life.outcome, life.expired) == ("expired", "time_to_be_received")
+    assert life.reason == "its time to be received passed without an acknowledgment"
+
+
+@pytest.mark.parametrize(
+    ("properties", "delivery"),
+    [
+        ({}, None),
+        ({"delivery_guarantee": 0}, "express"),
+        ({"delivery_guarantee": 1}, "recoverable"),
+        ({"delivery_guarantee": 1, "last_in_transaction": True}, "transactional"),
+    ],
+)
+def test_a_message_in_a_transfer_buffer_says_how_it_is_delivered(
+    tape: Tape, properties: dict[str, Any], delivery: str | None
+) -> None:
+    identifier = ObjectId(lineage=SENDER, uniquifier=1)
+    packet = TransferBuffer(queue=QUEUE, properties=MessageProperties(identifier=identifier, **properties))
+    tape.add("transfer_buffer", on=7, packet=packet)
+    assert (tape.life().via, tape.life().delivery) == ("rpc", delivery)
+
+
+def test_what_was_read_remotely_first_goes_on_with_the_hops_it_made(tape: Tape) -> None:
+    packet = build_message(QUEUE, b"body", source_queue_manager=SENDER, message_id=1)
+    tape.add("message_packet", 1, 7, packet=packet)
+    header = msgspec.structs.replace(packet.user_header, flags=packet.user_header.flags + 2)
+    sent = tape.add("user_message", packet=msgspec.structs.replace(packet, user_header=header))
+    assert [(hop.src, hop.hops) for hop in tape.life().route] == [(sent.src, 2)]
+
+
+def test_an_acknowledgment_that_is_read_from_its_queue_counts(tape: Tape) -> None:
+    tape.open()
+    tape.message(1)
+    correlation = SENDER + (1).to_bytes(4, "little")
+    packet = build_message(
+        QUEUE,
+        b"",
+        source_queue_manager=RECEIVER,
+        message_id=5001,
+        message_class=0x4000,
+        correlation_id=correlation,
+    )
+    read = tape.add("message_packet", 1, 7, packet=packet)
+    life = tape.life()
+    assert (life.outcome, life.evidence[-1]) == ("received", read.frames[0])
+    assert [one.message_class for one in life.acknowledgments] == [0x4000]
+
+
+def test_a_message_over_http_has_its_priority_and_ends_with_its_receipt() -> None:
+    lives = follow(read_capture(CAPTURES / "clean_srmp.pcap", streams=True)).lives
+    life = lives.by_id("7c0e5d1a-93b4-4f26-8a57-e1d2c3b4a596\\201")
+    assert life is not None
+    assert (life.via, life.priority, life.outcome) == ("http", 3, "delivered")
+    assert [(one.kind, one.message_class) for one in life.acknowledgments] == [("receipt", 0x0002)]

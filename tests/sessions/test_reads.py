@@ -11,8 +11,10 @@ from msmq_wire import build_message
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.rpc.interfaces.remote_read import (
     EndReceiveRequest,
+    MoveMessageRequest,
     OpenQueueRequest,
     OpenQueueResponse,
+    SetUserAcknowledgementClassRequest,
     StartReceiveRequest,
     StartReceiveResponse,
 )
@@ -120,3 +122,25 @@ def test_an_end_on_qm2qm_is_matched_by_the_frame_of_its_start() -> None:
     ends = {read.at.frame: (read.method, read.end) for read in story.reads}
     assert ends[42] == ("RemoteQMStartReceive", "ack")
     assert ends[46] == ("RemoteQMStartReceive2", "nack")
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "told"),
+    [
+        ("R_MoveMessage", MoveMessageRequest(lookup_id=0xFF00_0000_0000_0063), (1, None)),
+        (
+            "R_SetUserAcknowledgementClass",
+            SetUserAcknowledgementClassRequest(lookup_id=99, us_class=0xC004),
+            (0, 0xC004),
+        ),
+    ],
+)
+def test_a_call_by_lookup_identifier_is_about_the_message_read_before(
+    tape: Tape, method: str, request_: object, told: tuple[int, int | None]
+) -> None:
+    start(tape)
+    tape.call(method, request=request_)
+    story = tape.story()
+    assert story.left_out.reads == 0
+    life = tape.life()
+    assert (len(life.moved), life.rejected_class) == told

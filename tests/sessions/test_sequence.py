@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -179,3 +180,26 @@ def test_more_waiting_packets_than_numbers_tell_apart_are_counted_and_uncertain(
     assert sequence.finish().unacknowledged == (1 << 15) + 3
     sequence.acknowledge(SessionHeader(ack_sequence_number=(1 << 15) + 3), moment)
     assert (sequence.finish().unacknowledged, found) == (0, [])
+
+
+def test_an_ack_behind_a_hole_tells_of_the_one_packet_that_was_missed(tape: Tape) -> None:
+    tape.open()
+    tape.message(1)
+    tape.gap()
+    tape.message(3)
+    tape.ack(3)
+    session = tape.session()
+    direction = session.directions[0]
+    assert session.notes == ()
+    assert (direction.messages, direction.sequence_number, direction.unacknowledged) == (2, 3, 0)
+
+
+def test_acks_ahead_of_their_messages_wait_for_them_sixty_four_at_a_time(tape: Tape) -> None:
+    tape.open()
+    tape.message(1)
+    acks = [tape.ack(2) for _ in range(65)]
+    tape.message(2)
+    # It lies before all of them, and only the first one was told without it.
+    tape.records[-1] = msgspec.structs.replace(tape.records[-1], frames=(acks[0].frames[0] - 1,))
+    (note,) = tape.session().notes
+    assert (note.kind, note.first.frame, note.count) == ("ack_ahead", acks[0].frames[0], 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from msmq_wire.sessions import TransactionalStream
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
-from tests.sessions.tape import RECEIVER, Tape
+from tests.sessions.tape import RECEIVER, SENDER, Tape
 
 
 def stream(tape: Tape) -> TransactionalStream:
@@ -105,3 +107,16 @@ def test_a_transactional_message_arrives_twice_only_after_its_order_ack(tape: Ta
     tape.order_ack(1)
     tape.message(1, tx=(1, 0))
     assert (tape.life(1).resends, tape.life(1).duplicates) == (2, 1)
+
+
+def test_an_order_ack_without_a_queue_manager_goes_to_the_hosts_it_travels_between(tape: Tape) -> None:
+    tape.open()
+    for sender, host in ((SENDER, "192.0.2.21"), (RECEIVER, "192.0.2.31")):
+        record = tape.message(1, tx=(1, 0), source_queue_manager=sender)
+        tape.records[-1] = msgspec.structs.replace(record, src=f"{host}:49731")
+    ack = tape.order_ack(1)
+    tape.records[-1] = msgspec.structs.replace(ack, dst="192.0.2.31:49731")
+    assert [(one.src, one.acknowledged) for one in tape.story().streams] == [
+        ("192.0.2.21:49731", 0),
+        ("192.0.2.31:49731", 1),
+    ]
