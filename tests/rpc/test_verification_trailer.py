@@ -117,3 +117,9 @@ def test_nothing_is_lost_and_what_is_split_off_encodes_to_itself(front: bytes, p
     assert stub + trailer == data
     if trailer:
         assert encode_verification_trailer(decode_verification_trailer(trailer)) == trailer
+
+
+def test_a_signature_in_the_last_command_of_a_bare_trailer_does_not_hide_it() -> None:
+    # SEC_VT_COMMAND_END (0x4000) with a command of a type unknown, and twelve bytes of it.
+    trailer = MAGIC + bytes.fromhex("0740 0c00") + MAGIC + b"data"
+    assert split_verification_trailer(trailer) == (b"", trailer)

@@ -116,3 +116,17 @@ def test_what_is_built_is_read_back(body: bytes, label: str, **properties: Any) 
     assert header.msmq is not None
     assert {name: getattr(header.msmq, name) for name in properties} == properties
     assert parts[0].data == body
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        (URL, "/msmq/private$/q"),
+        ("http://machine2/msmq/q?a=1&b=2", "/msmq/q?a=1&b=2"),
+        ("http://machine2", "/"),
+    ],
+)
+def test_the_target_of_the_request_is_path_and_query_of_the_url(url: str, target: str) -> None:
+    message, _ = parse_message(_build(url=url))
+    assert message is not None
+    assert (message.method, message.target, message.header("host")) == ("POST", target, "machine2")

@@ -305,3 +305,7 @@ def test_another_document_is_no_envelope() -> None:
 def test_a_receipt_has_no_parts() -> None:
     assert [one.code for one in judge_receipt_parts("delivery_receipt", 1)] == ["envelope.receipt-parts"]
     assert judge_receipt_parts("delivery_receipt", 0) == judge_receipt_parts("message", 2) == ()
+
+
+def test_seven_is_the_highest_priority() -> None:
+    assert _codes(_envelope(PATH, PROPERTIES, MSMQ.replace(">3<", ">7<"))) == []

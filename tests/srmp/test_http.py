@@ -621,3 +621,40 @@ def test_interim_responses_beyond_a_few_come_alone() -> None:
     assert len(events) == 13
     last = exchanges(events)[-1]
     assert (len(last.interim), last.request is None, response_of(events, 12).status) == (8, False, 200)
+
+
+def test_a_cut_head_gives_the_headers_whose_lines_are_whole() -> None:
+    request = one_request(b"POST /msmq/q HTTP/1.1\nHost: machine2\nContent-Le")
+    assert (request.method, request.headers, request.complete) == ("POST", ((b"Host", b"machine2"),), False)
+
+
+@pytest.mark.parametrize(
+    ("requests", "most"),
+    [
+        # One more than the 256 that may wait, and more bytes than may be held.
+        ([GET * 257], 1_000_000),
+        ([HEAD % 3000 + b"x" * 3000 + HEAD % 3000, b"y" * 3000], 5000),
+    ],
+    ids=["number", "size"],
+)
+def test_behind_a_request_that_was_given_up_no_response_is_certain(requests: list[bytes], most: int) -> None:
+    connection = HttpConnection(max_held=most)
+    (given_up,) = (event for data in requests for event in connection.feed(CLIENT, data, 1, 1))
+    (answered,) = connection.feed(SERVER, OK, 2, 2)
+    assert isinstance(given_up, HttpExchange)
+    assert isinstance(answered, HttpExchange)
+    assert (given_up.response, given_up.certain) == (None, True)
+    # It may be the response to the one before.
+    assert (answered.request is None, answered.response is None, answered.certain) == (False, False, False)
+
+
+def test_a_body_whose_end_is_missing_is_complete_at_once() -> None:
+    connection = HttpConnection()
+    assert connection.feed(CLIENT, HEAD % 10 + b"01234", 1, 1) == []
+    (hole,) = connection.gap(CLIENT, 5, "loss", 2, 2)
+    assert isinstance(hole, HttpHole)
+    (exchange,) = connection.feed(SERVER, OK, 3, 3)
+    assert isinstance(exchange, HttpExchange)
+    assert exchange.request is not None
+    assert exchange.response is not None
+    assert (exchange.request.body, exchange.request.missing) == (b"01234", ((5, 5),))

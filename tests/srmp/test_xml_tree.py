@@ -201,3 +201,16 @@ def test_a_character_that_xml_cannot_hold_is_not_written(text: str) -> None:
 def test_what_is_no_name_is_not_written(name: str) -> None:
     with pytest.raises(EncodeError):
         write_xml(Element(SOAP, name))
+
+
+def test_as_deep_as_is_read_is_written() -> None:
+    def nested(depth: int) -> Element:
+        element = Element(SOAP, "Envelope")
+        for _ in range(depth - 1):
+            element = Element(SOAP, "Envelope", children=(element,))
+        return element
+
+    tree = parse_xml(write_xml(nested(64)))
+    assert tree.problem is None
+    with pytest.raises(EncodeError, match="deeper than 64"):
+        write_xml(nested(65))
