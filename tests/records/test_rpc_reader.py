@@ -311,3 +311,37 @@ def test_a_stream_that_another_one_pushes_out_keeps_its_kind() -> None:
         found += finder.segment(segment(2103, 100, _SYN, b"", 3 + 2 * number, sport=6000 + number))
         found += finder.segment(segment(2103, 101, _PSH, opening, 4 + 2 * number, sport=6000 + number))
     assert any(not isinstance(item, Record) and item.data == message[:50] for item in found)
+
+
+def test_bytes_before_the_first_pdu_go_the_way_of_their_side() -> None:
+    wire = Wire()
+    wire.server(b"\x05" * 300)
+    wire.client(bind(_BY_NAME["RemoteRead"].uuid))
+    found = [*wire.server(acknowledged()), *wire.reader.finish()]
+    (gap,) = (record for record in found if record.type == "gap")
+    assert (gap.src, gap.dst, gap.length) == ("192.0.2.2:2103", "192.0.2.1:5000", 300)
+
+
+def test_a_call_in_the_clear_is_neither_verified_nor_false() -> None:
+    assert start(Wire().bound(), 2, 4).verified is None
+
+
+def test_a_request_whose_last_fragment_never_comes_is_not_complete() -> None:
+    wire = Wire().bound()
+    data = stub(_BY_NAME["RemoteRead"].methods[6].request, {"ph_context": _QUEUE})
+    # PFC_FIRST_FRAG alone.
+    wire.client(Request(1, 2, context_id=0, opnum=6, stub=data, alloc_hint=len(data)))
+    (record,) = wire.reader.finish()
+    assert isinstance(record.packet, RpcCall)
+    assert (record.packet.method, record.packet.complete) == ("R_PurgeQueue", False)
+
+
+def test_what_a_connection_holds_is_counted_once() -> None:
+    wire = Wire().bound()
+    # A mebibyte in all; added up at every step it would be 256, and 64 may be held.
+    for number in range(512):
+        flags = 1 if number == 0 else 0
+        wire.client(Request(flags, 2, context_id=0, opnum=6, stub=bytes(2048), alloc_hint=2048))
+    assert not wire.notices
+    (record,) = wire.reader.finish()
+    assert record.type == "rpc_call"

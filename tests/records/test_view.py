@@ -19,8 +19,11 @@ from msmq_wire.records.view import (
     message_view,
     record_view,
     time_text,
+    view,
 )
+from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.wchar_text import WcharText
 
 CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 
@@ -393,3 +396,21 @@ def test_a_record_of_nothing_has_null_where_nothing_is_known() -> None:
         "error",
     }
     assert message_view(Record(id=3, type="gap")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        (WcharText.of("orders"), None),
+        # Cut to its length: no terminator, and nothing is lost without it.
+        (WcharText("orders".encode("utf-16-le")), None),
+        (WcharText.of("a\ud800"), b"a\0\x00\xd8\0\0"),
+        (WcharText(b"a\0b"), b"a\0b"),
+    ],
+)
+def test_a_text_that_its_characters_do_not_give_back_has_its_bytes_beside_it(
+    name: WcharText, raw: bytes | None
+) -> None:
+    shown = view(MessageProperties(label=name))
+    assert shown["label"] == name.text
+    assert shown.get("label_raw") == (None if raw is None else base64.b64encode(raw).decode())

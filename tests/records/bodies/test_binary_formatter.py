@@ -147,3 +147,38 @@ def test_a_cut_or_bent_stream_still_opens(data: st.DataObject) -> None:
     byte = data.draw(st.integers(0, 255))
     assert open_body(whole[:at], 0).kind == "binary_formatter"
     assert open_body(whole[:at] + bytes((byte,)) + whole[at + 1 :], 0).kind == "binary_formatter"
+
+
+def test_members_that_are_no_records_follow_each_one_that_is() -> None:
+    # ClassWithMembersAndTypes: three objects, and an INT32 behind each.
+    members = ("array", "a", "boxed", "b", "again", "c")
+    class_ = b"\x04" + number(1) + text("Six") + number(6) + b"".join(map(text, members))
+    body = opened(
+        class_ + b"\x02\x00" * 3 + b"\x08" * 3,
+        b"\x0f" + number(2) + number(3) + b"\x03" + "aé€".encode() + number(1),
+        b"\x08\x12" + text("boxed") + number(2),
+        b"\x09" + number(2) + number(3),
+        b"\x06" + number(3) + text("behind"),
+        END,
+    )
+    assert body.confidence == "certain", layout(body)
+    assert rows(body, "array") == ["Char[3]"]
+    assert rows(body, "string") == ["boxed", "behind"]
+
+
+def test_a_call_tells_its_context_and_its_arguments() -> None:
+    # MessageFlags 2.2.1.1: ArgsInline 0x02, ContextInline 0x20.
+    call = b"\x15" + number(0x22) + b"".join(b"\x12" + text(one) for one in ("Add", "Sums, Library", "ctx"))
+    body = opened(call + number(2) + b"\x08" + number(5) + b"\x12" + text("six"), END)
+    assert body.confidence == "certain", layout(body)
+    assert [rows(body, name) for name in ("method", "call_id", "argument")] == [
+        ["Sums.Add"],
+        ["ctx"],
+        ["5", "six"],
+    ]
+
+
+def test_as_many_values_as_the_bound_are_read() -> None:
+    # With the end of the message there are 200,000 records.
+    assert opened(b"\x0a" * 199_999, END).confidence == "certain"
+    assert opened(b"\x0a" * 200_000, END).confidence == "likely"

@@ -93,3 +93,11 @@ def test_many_and_long_headers_are_cut() -> None:
 def test_any_extension_is_read(data: bytes) -> None:
     for start in (b"", b"<ArrayOfHeaderInfo>", b"{"):
         assert len(extension_headers(start + data)) == 2
+
+
+def test_headers_of_one_mebibyte_are_read_and_more_are_not() -> None:
+    one = b"<HeaderInfo><Key>NServiceBus.K</Key><Value>v</Value></HeaderInfo>"
+    start, end = b"<ArrayOfHeaderInfo>" + one, b"</ArrayOfHeaderInfo>"
+    space = b" " * ((1 << 20) - len(start) - len(end))
+    assert extension_headers(start + space + end) == ("NServiceBus", (("NServiceBus.K", "v"),))
+    assert extension_headers(start + space + b" " + end) == ("", ())

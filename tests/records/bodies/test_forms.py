@@ -100,3 +100,10 @@ def test_json_that_is_deep_or_broken_is_text(text: str) -> None:
 
 def test_an_integer_of_a_million_digits_is_no_trouble() -> None:
     assert open_body(b"[" + b"9" * 1_000_000 + b"]", 0).kind == "json"
+
+
+def test_xml_of_one_mebibyte_is_laid_out_and_more_is_not() -> None:
+    text = "<a><b/>" + " " * ((1 << 20) - 11) + "</a>"
+    assert pretty_xml(text) == "<a>\n  <b/>\n</a>"
+    assert xml_form(text) == ("well-formed", "a")
+    assert pretty_xml(text + " ") is None
