@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from msmq_wire.report.axis import TimeAxis
 from msmq_wire.report.buckets import Durations, TimeBuckets
 
 _TIMES = st.integers(min_value=0, max_value=1 << 63)
@@ -68,18 +67,17 @@ def test_without_durations_a_quantile_is_0() -> None:
     assert Durations().quantile(0.5) == 0
 
 
-@given(st.lists(st.tuples(_TIMES, st.integers(0, 1 << 40)), min_size=1, max_size=12))
-def test_an_axis_keeps_the_order_of_times_and_its_ends(busy: list[tuple[int, int]]) -> None:
-    axis = TimeAxis([(start, start + length) for start, length in busy], 100, 900)
-    times = sorted({time for start, length in busy for time in (start, start + length)})
-    places = [axis.x(time) for time in times]
-    assert places == sorted(places)
-    assert all(99.9 <= place <= 900.1 for place in places)
+def test_the_bins_of_durations_begin_at_1_2_and_5_of_each_power_of_ten() -> None:
+    edges = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
+    assert [Durations.start(Durations.FIRST + at) for at in range(1, 7)] == list(edges)
+    assert [Durations.place(edge) - Durations.FIRST for edge in edges] == [1, 2, 3, 4, 5, 6]
+    assert [Durations.place(edge - 1) - Durations.FIRST for edge in edges] == [0, 1, 2, 3, 4, 5]
+    assert Durations.place(150_000) == Durations.place(100_000)
+    assert Durations.place(0) == Durations.FIRST
 
 
-def test_a_long_quiet_stretch_is_cut_short_and_drawn() -> None:
-    hour = 3_600_000_000_000
-    axis = TimeAxis([(0, 1_000_000_000), (hour, hour + 1_000_000_000)], 0, 1000)
-    assert axis.cuts == 1
-    assert 480 < axis.x(1_000_000_000) < 500 < axis.x(hour) < 520
-    assert "nothing for 60 min" in axis.drawn(0, 10)
+def test_quantiles_of_few_durations_are_exact() -> None:
+    counted = Durations()
+    for duration in (30, 10, 20):
+        counted.add(duration)
+    assert [counted.quantile(part) for part in (0.0, 0.5, 0.99, 1.0)] == [10, 20, 30, 30]
