@@ -370,3 +370,16 @@ def test_hosts_that_only_open_connections_are_drawn_with_a_dashed_line() -> None
     assert [one["class"] for one in page.named("path") if "marker-end" in one] == ["edge quiet"]
     assert "192.0.2.1 to 192.0.2.2: 0 messages, 1 session" in page.text
     assert "TCP refused" in page.text
+    assert "0 opened" in page.text_of("small")
+
+
+def test_a_session_that_was_opened_is_counted_as_such() -> None:
+    page = Page(page_text(_many(3)))
+    assert "1 opened" in page.text_of("small")
+
+
+def test_the_title_names_three_captures_and_counts_the_rest() -> None:
+    assert "MSMQ report: a, b, c" in Page(page_text((), captures=("a", "b", "c"))).text_of("title")
+    page = Page(page_text((), captures=("a", "b", "c", "d", "e")))
+    assert "MSMQ report: a, b, c and 2 more" in page.text_of("title")
+    assert "a, b, c, d, e" in page.text_of("p")

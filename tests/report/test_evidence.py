@@ -1,0 +1,33 @@
+"""Findings for a page: those that were kept, and those that were only counted."""
+
+from __future__ import annotations
+
+from msmq_wire.findings import Evidence, Finding
+from msmq_wire.report import Shelf
+from msmq_wire.report.evidence import finding_section
+from tests.report.pages import Page
+
+
+def _shelf() -> Shelf:
+    shelf = Shelf()
+    shelf.add(
+        [
+            Finding(
+                id="FRM-SIG",
+                title="Wrong signature",
+                severity="medium",
+                confidence="certain",
+                message="LIOX stands where LIOR is expected",
+                evidence=(Evidence(record=7),),
+            )
+        ]
+    )
+    return shelf
+
+
+def test_findings_that_were_only_counted_are_told_by_rule() -> None:
+    shelf = _shelf()
+    assert not [text for text in Page(finding_section(shelf)).text_of("p") if "Counted" in text]
+    shelf.more.update({"FRM-TRUNC": 12_000, "FRM-SIG": 3, "FRM-SIZE": 0})
+    page = Page(finding_section(shelf))
+    assert page.text_of("p")[-1] == "Counted and not kept: 3 of FRM-SIG, 12,000 of FRM-TRUNC."
