@@ -437,6 +437,11 @@ def test_a_path_name_shows_its_parts_and_prints_as_written(
     assert PathName.parse(text.upper()).compare_key == path.compare_key
 
 
+def test_path_names_of_different_queues_have_different_compare_keys() -> None:
+    names = (r"host\q", r"host\r", r"other\q", r"host\private$\q", r"host\q;JOURNAL", r"host\q;sub")
+    assert len({PathName.parse(name).compare_key for name in names}) == len(names)
+
+
 def test_a_path_name_reads_its_suffix_in_any_case() -> None:
     assert str(PathName.parse(r"host\system$;deadletter")) == r"host\system$;DEADLETTER"
 

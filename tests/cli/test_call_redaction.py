@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from msmq_wire.cli.redaction import Redaction, Redactor
+from msmq_wire.records.com_packets import ComCall, ComObject
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, TransferBuffer
 from msmq_wire.rpc.interfaces.qmcomm_objects import CreateObjectInternalRequest, SetObjectSecurityRequest
@@ -192,3 +193,12 @@ def test_a_bind_keeps_its_port_and_loses_account_and_note() -> None:
     shown = redacted(bind, Redaction.HOSTS)
     assert (shown.account, shown.note, shown.secondary_address) == ("x" * 10, "not shown", "2103")
     assert redacted(bind, Redaction.LABELS) == bind
+
+
+def test_an_object_that_a_call_gives_back_stays_without_the_hosts_it_is_on() -> None:
+    found = ComObject(kind="standard", iid=_MACHINE, interface="IMSMQMessage", bindings=("7:srv01[1801]",))
+    given = ComCall(interface="IMSMQQueue", opnum=1, method=None, syntax="ndr", returned=found)
+    returned = redacted(given, "hosts").returned
+    assert (returned.kind, returned.interface) == ("standard", "IMSMQMessage")
+    assert returned.bindings == ("7:xxxxxxxxxxx",)
+    assert redacted(given, "bodies").returned == found

@@ -18,6 +18,12 @@ def test_bytes_are_taken_in_order() -> None:
     assert (reader.tell(), reader.consumed, reader.remaining) == (7, 7, 3)
 
 
+def test_seeking_tells_where_it_came_to() -> None:
+    reader = WireReader(_DATA)
+    assert [reader.seek(4), reader.seek(2, 1), reader.seek(-1, 2)] == [4, 6, 9]
+    assert reader.tell() == 9
+
+
 @pytest.mark.parametrize(
     ("limit", "length", "code", "partial"),
     [

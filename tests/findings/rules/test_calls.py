@@ -16,6 +16,8 @@ from msmq_wire.findings.finding import SEVERITIES, Finding
 from msmq_wire.findings.judge import judge
 from msmq_wire.findings.networks import is_outside
 from msmq_wire.findings.rule import Rule
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall
 from tests.effort import examples
 
 RULES = {
@@ -246,3 +248,25 @@ def test_changed_bytes_give_findings_or_none_and_never_an_error(
         assert one.severity in SEVERITIES
         assert one.evidence
         assert one.message
+
+
+def _of_call(rule: str, **fields: object) -> Finding:
+    call = RpcCall(interface="RemoteRead", opnum=5, syntax="ndr", **fields)  # type: ignore[arg-type]  # its members
+    (found,) = judge([Record(id=1, type="rpc_call", packet=call)], {rule: RULES[rule]})
+    return found
+
+
+def test_an_encrypted_call_names_the_account_where_it_is_known() -> None:
+    told = "is encrypted: its queue and its messages are not seen"
+    method = "R_OpenQueue"
+    assert _of_call("RPC-SEALED", method=method, sealed=True).message == f"R_OpenQueue {told}"
+    alice = _of_call("RPC-SEALED", method=method, sealed=True, account="CORP\\alice")
+    assert alice.message == f"R_OpenQueue of CORP\\alice {told}"
+
+
+def test_a_purge_whose_bind_was_not_captured_is_a_guess() -> None:
+    sure = _of_call("RPC-PURGE", method="R_PurgeQueue", status=0)
+    guess = _of_call("RPC-PURGE", method="R_PurgeQueue", status=0, guessed=True)
+    assert (sure.severity, sure.confidence, sure.caveats) == ("medium", "certain", ())
+    assert (guess.severity, guess.confidence) == ("low", "likely")
+    assert guess.caveats == ("the bind was not captured: the method is a guess",)

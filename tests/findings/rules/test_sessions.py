@@ -368,3 +368,8 @@ def test_no_bytes_make_a_rule_raise_or_point_outside_the_packet(data: st.DataObj
     for finding in judge([record_of(packet)], RULES):
         assert finding.evidence
         assert all(0 <= one.offset <= one.offset + one.length <= len(packet) for one in finding.evidence)
+
+
+def test_each_field_that_marks_zgrab_is_shown() -> None:
+    shown = {place.path for one in found("FPR-ZGRAB/hit_request") for place in one.evidence}
+    assert shown == {f"{ESTABLISH}.{name}" for name in ("client_guid", "time_stamp", "operating_system")}

@@ -64,6 +64,8 @@ def test_a_field_of_fixed_size_ends_at_its_first_nul() -> None:
     assert (value.text, value.used, value.exact) == ("sq", 4, True)
     dirty = FixedWcharText(bytes.fromhex("7300000071000000"))
     assert (dirty.text, dirty.used, dirty.exact) == ("s", 2, False)
+    zero_bytes = FixedWcharText(bytes.fromhex("6100000130000000"))
+    assert (zero_bytes.text, zero_bytes.used) == ("a\u01000", 6)
     full = FixedWcharText.padded("abcd", 8)
     assert (full.text, full.used, full.exact) == ("abcd", 8, True)
 
