@@ -112,6 +112,8 @@ def _environment(wheel: Path, extras: str, folder: Path) -> Path:
 def _run(python: Path, arguments: tuple[str | Path, ...], folder: Path) -> subprocess.CompletedProcess[str]:
     program = () if arguments[0] == "-c" else ("-c", _PROGRAM)
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
+    # A narrow terminal cuts the names of queues.
+    own["COLUMNS"] = "300"
     return subprocess.run(
         [python, *program, *arguments], cwd=folder, env=own, capture_output=True, text=True, check=False
     )
