@@ -198,7 +198,7 @@ def test_a_bind_keeps_its_port_and_loses_account_and_note() -> None:
 def test_an_object_that_a_call_gives_back_stays_without_the_hosts_it_is_on() -> None:
     found = ComObject(kind="standard", iid=_MACHINE, interface="IMSMQMessage", bindings=("7:srv01[1801]",))
     given = ComCall(interface="IMSMQQueue", opnum=1, method=None, syntax="ndr", returned=found)
-    returned = redacted(given, "hosts").returned
+    returned = redacted(given, Redaction.HOSTS).returned
     assert (returned.kind, returned.interface) == ("standard", "IMSMQMessage")
     assert returned.bindings == ("7:xxxxxxxxxxx",)
-    assert redacted(given, "bodies").returned == found
+    assert redacted(given, Redaction.BODIES).returned == found

@@ -354,3 +354,9 @@ def test_the_defaults_are_those_of_a_new_queue() -> None:
     manager = make_manager()
     new = Queue(queue_manager=manager, pathname="host\\q", message_position_list=MessagePositionList())
     assert (get_property(new, 108), get_property(new, 125)) == (text(""), value(VT_LPWSTR))
+
+
+@pytest.mark.parametrize("propid", [104, 111, 113])
+@pytest.mark.parametrize("choice", [0, 1])
+def test_what_is_yes_or_no_may_be_both(propid: int, choice: int) -> None:
+    assert check_properties((propid,), (value(VT_UI1, choice),), "create") == Status.MQ_OK

@@ -11,7 +11,8 @@ import pytest
 from msmq_wire import build_message, encode, inspect
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.records.rpc_packets import TransferBuffer
-from msmq_wire.rpc.transfer_properties import MessageProperties, ObjectId
+from msmq_wire.rpc.transfer_properties import MessageProperties
+from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.sessions import NACK_REASONS, Follower, MessageLife, follow
 from msmq_wire.wire.types.enumerations import MessageClass
 from tests.sessions.tape import QUEUE, RECEIVER, SECOND, SENDER, START, Tape
