@@ -34,7 +34,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.effort import examples
+from tests.effort import examples, share
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _CAPTURES = sorted([*_FIXTURES.glob("*captures/rpc_*.pcap*"), *_FIXTURES.glob("captures/com_*.pcap")])
@@ -147,7 +147,7 @@ def test_the_tables_of_calls_hold_the_records(path: Path) -> None:
     assert counts.get("rpc_call") or counts.get("com_call")
 
 
-@pytest.mark.parametrize("path", [*_SMALL, *_SRMP], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", share([*_SMALL, *_SRMP], 3), ids=lambda path: path.name)
 def test_calls_that_cross_chunks_are_the_same(path: Path, chunked: Callable[[int, int], None]) -> None:
     for size, few in ((100, 0), (700, 3), (3000, 64)):
         chunked(size, few)

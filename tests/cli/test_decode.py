@@ -19,6 +19,7 @@ import pytest
 
 from msmq_wire import build_message, encode, fit
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
+from tests.effort import share
 
 Run = Callable[..., Any]
 Read = Callable[[str], bytes]
@@ -243,7 +244,7 @@ def test_steps_of_connections_are_found_where_there_is_no_packet(run: Run) -> No
     assert "--streams" in err
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-"])
+@pytest.mark.parametrize("closed", share([">&-", "2>&-", ">&- 2>&-", "<&-"], 2))
 def test_a_closed_standard_stream_is_no_traceback(capture: Path, closed: str) -> None:
     code = "import sys; from msmq_wire.cli.app import main; sys.exit(main(sys.argv[1:]))"
     command = f'"{sys.executable}" -c "{code}" decode "{capture}" {closed}'

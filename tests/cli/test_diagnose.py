@@ -13,6 +13,7 @@ import pytest
 from fixtures.build_diagnose import SCENES, build
 from msmq_wire.cli.render.answer_text import AnswerText
 from msmq_wire.cli.render.screen import Screen
+from tests.effort import share
 
 Run = Callable[..., Any]
 
@@ -253,7 +254,7 @@ def test_frames_of_several_files_name_their_file(run: Run) -> None:
     assert "in frame 7 of q09_remote_read.pcap: 2 receives" in outcome.out
 
 
-@pytest.mark.parametrize("width", [40, 80, 120, 200])
+@pytest.mark.parametrize("width", share([40, 80, 120, 200], 2))
 def test_no_line_is_wider_than_the_terminal(width: int, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     for path in sorted(_CAPTURES.glob("*.pcap")):

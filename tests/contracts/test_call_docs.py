@@ -25,6 +25,7 @@ from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, inspect_stub, members
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
+from tests.effort import share
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DOCS = _ROOT / "docs"
@@ -115,7 +116,7 @@ def test_the_keys_of_calls_and_messages_over_http_are_listed() -> None:
         assert [name for name in cls.__struct_fields__ if f"`{name}`" not in section] == []
 
 
-@pytest.mark.parametrize("capture", _CAPTURES, ids=lambda path: path.name)
+@pytest.mark.parametrize("capture", share(_CAPTURES, 3), ids=lambda path: path.name)
 @pytest.mark.parametrize("opened", [False, True])
 def test_the_rows_of_a_conversation_fit_their_schema(capture: Path, opened: bool, rows: Any) -> None:
     opener = negotiator(Secrets.of(passwords=["Passw0rd!"])) if opened else None

@@ -65,6 +65,7 @@ def test_the_archive_can_be_imported_by_itself(tmp_path: Path) -> None:
     assert all(place.startswith(str(archive)) for place in places)
 
 
+@pytest.mark.check
 def test_an_archive_packages_itself(tmp_path: Path) -> None:
     archive, launcher = write_package(str(tmp_path))
     done = python(launcher, "package", "--to", tmp_path / "again", PYTHONPATH=str(archive))
@@ -84,6 +85,7 @@ def test_the_program_takes_the_options_of_the_command_line(tmp_path: Path) -> No
     assert "--output" in wrong.stderr
 
 
+@pytest.mark.check
 def test_what_is_said_to_spark_submit_is_not_said_to_the_program(tmp_path: Path) -> None:
     archive, launcher = write_package(str(tmp_path))
     words = ("run", "--input", "x", "--output", "y", "--master", "local[1]")

@@ -23,7 +23,7 @@ from msmq_scapy.packets import StructurePacket
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import view
 from msmq_wire.wire.registry import PACKETS
-from tests.effort import examples
+from tests.effort import examples, share
 
 # scapy dissects VXLAN where its layer is loaded.
 importlib.import_module("scapy.layers.vxlan")
@@ -55,7 +55,7 @@ def test_the_captures_that_scapy_cannot_read_are_there() -> None:
     assert all((_CAPTURES / name).exists() for name in _NOT_OF_SCAPY)
 
 
-@pytest.mark.parametrize("path", _FILES, ids=[path.name for path in _FILES])
+@pytest.mark.parametrize("path", share(_FILES, 3), ids=lambda path: path.name)
 def test_a_capture_gives_the_packets_that_read_capture_gives(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
