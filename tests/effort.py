@@ -25,6 +25,7 @@ _FEW = 15
 _SHARE = 9
 _BATCH = 24
 _CUTS = 12
+_LONG = 600
 
 _T = TypeVar("_T")
 
@@ -40,10 +41,10 @@ def share(values: Sequence[_T], every: int = _SHARE, first: int = 0) -> Sequence
 
 
 def cuts(size: int) -> Sequence[int]:
-    """The lengths at which bytes of some size are cut: all, or in a short run both ends and some between."""
-    if WHOLE or size <= 3 * _CUTS:
+    """The lengths at which bytes of some size are cut: both ends, and between them every third or some."""
+    if size <= (_LONG if WHOLE else 3 * _CUTS):
         return range(size)
-    step = (size - 2 * _CUTS) // _CUTS + 1
+    step = 3 if WHOLE else (size - 2 * _CUTS) // _CUTS + 1
     return [*range(_CUTS), *range(_CUTS, size - _CUTS, step), *range(size - _CUTS, size)]
 
 
