@@ -168,8 +168,8 @@ def _places(node: ast.AST) -> list[tuple[int, str, Callable[[], None]]]:
     return found.found
 
 
-def draw(number: int) -> list[Mutant]:
-    """Up to ``number`` mutants of every package."""
+def draw(number: int, below: str = "") -> list[Mutant]:
+    """Up to ``number`` mutants of every package, those of files below a folder."""
     drawn: defaultdict[str, list[tuple[str, Mutant]]] = defaultdict(list)
     for path in sorted(_PACKAGE.rglob("*.py")):
         inside = path.relative_to(_PACKAGE)
@@ -184,7 +184,8 @@ def draw(number: int) -> list[Mutant]:
                 line, what, _ = places[place]
                 file = path.relative_to(_ROOT).as_posix()
                 drawn[package].append((digest, Mutant(package, file, qualname, place, line, what)))
-    return [mutant for package in sorted(drawn) for _, mutant in sorted(drawn[package])[:number]]
+    found = [mutant for package in sorted(drawn) for _, mutant in sorted(drawn[package])[:number]]
+    return [mutant for mutant in found if mutant.file.startswith(below)]
 
 
 def _mutated(mutant: Mutant) -> CodeType:
@@ -229,14 +230,14 @@ def _test_of(context: str) -> str:
 class Runner:
     """A pytest plugin: in place of the tests, the mutants."""
 
-    def __init__(self, number: int, jobs: int, seconds: float, out: Path) -> None:
-        self._number, self._jobs, self._seconds, self._out = number, jobs, seconds, out
+    def __init__(self, mutants: list[Mutant], jobs: int, seconds: float, out: Path) -> None:
+        self._mutants, self._jobs, self._seconds, self._out = mutants, jobs, seconds, out
         self._functions: list[FunctionType] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items if item.get_closest_marker("spark") is None}
-        mutants = draw(self._number)
+        mutants = self._mutants
         tests = self._tests_of(mutants, items)
         gc.unfreeze()
         self._functions = [value for value in gc.get_objects() if isinstance(value, FunctionType)]
@@ -408,6 +409,7 @@ def main() -> int:
     parser.add_argument("--number", type=int, default=60, help="mutants of a package (default 60)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=_SECONDS, help="for the tests of a mutant")
+    parser.add_argument("--below", default="", help="only functions of files below this folder")
     parser.add_argument(
         "--known", action="store_true", help="take which test runs which line from the last run"
     )
@@ -415,7 +417,7 @@ def main() -> int:
     options = parser.parse_args()
     if not options.known:
         _learn(options.tests)
-    runner = Runner(options.number, options.jobs, options.seconds, options.out)
+    runner = Runner(draw(options.number, options.below), options.jobs, options.seconds, options.out)
     pytest.main(["-q", "-s", "-p", "no:cacheprovider", *options.tests], plugins=[runner])
     results = json.loads(options.out.read_text())
     for one in results:
