@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import itertools
 import json
 import os
@@ -46,6 +47,7 @@ def _commands(path: Path) -> list[str]:
     return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
 
 
+@functools.cache
 def _schema(name: str) -> Any:
     document = json.loads((_DOCS / "schema" / f"{name}.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(document)
