@@ -13,6 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
+import msmq_wire
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.findings import Finding
 from msmq_wire.findings.judge import Judge
@@ -105,6 +106,7 @@ def entry_of(
         more=more or {},
         damage=tuple(f"{one.path}: {one.reason}" for one in damage),
         tables=plan.tables,
+        version=msmq_wire.__version__,
         **counts,
     )
 

@@ -18,15 +18,26 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from msmq_wire.capture.source import read_frames
-from msmq_wire.errors import CaptureError
+from msmq_wire.errors import CaptureError, MsmqWireError
 
-__all__ = ["Capture", "CaptureFile", "Listing", "Scope", "captures_of", "legible", "list_files"]
+__all__ = [
+    "Capture",
+    "CaptureFile",
+    "Listing",
+    "Scope",
+    "captures_of",
+    "folder_of",
+    "legible",
+    "list_files",
+    "refuse_url",
+]
 
 Scope: TypeAlias = Literal["file", "group"]
 
 _CAPTURE_NAME = re.compile(r"\.(?:pcap|pcapng|cap|dmp)[0-9]*(?:\.(?:gz|zst))?\Z", re.IGNORECASE)
 """Names that are taken for captures in a folder: those of tcpdump -C, which end in a number, too."""
 _HIDDEN = (".", "_")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class CaptureFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +125,26 @@ def _inside(folder: str, pattern: str | None, recursive: bool) -> Iterator[tuple
 def legible(text: str) -> str:
     """A text that can be written: names of files need not be one."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def folder_of(path: str) -> str:
+    """The absolute path of a folder that is written to: a capture must have one place, wherever a run or a
+    task has its working folder.
+
+    Raises MsmqWireError for a name that is no text, and as `refuse_url`.
+    """
+    if path != legible(path):
+        raise MsmqWireError(f"cannot write {legible(path)}: its name is not UTF-8")
+    if path.startswith("file:///"):
+        path = path.removeprefix("file://")
+    refuse_url(path)
+    return os.path.abspath(path)
+
+
+def refuse_url(path: str) -> None:
+    """Raise MsmqWireError where a folder to write to is a URL: a folder ``s3a:`` would be made here."""
+    if _URL.match(path):
+        raise MsmqWireError(f"cannot write {path}: a mounted folder is needed, and this is a URL")
 
 
 def _file(path: str) -> CaptureFile:

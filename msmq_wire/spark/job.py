@@ -23,12 +23,21 @@ import msmq_wire
 from msmq_wire.capture.splits import FileIndex, index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.capture_job import JobPlan, decode_capture, rows_of
-from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, legible, list_files
+from msmq_wire.spark.captures import (
+    Capture,
+    CaptureFile,
+    captures_of,
+    folder_of,
+    legible,
+    list_files,
+    refuse_url,
+)
 from msmq_wire.spark.group_job import decode_groups
 from msmq_wire.spark.ledger import Entry, Ledger, capture_key
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import OPENING, bundles, read_packets
 from msmq_wire.spark.split_planning import Indexed, place_splits, read_index, update_index
+from msmq_wire.spark.store_warnings import store_warnings
 from msmq_wire.spark.table_files import TableWriter, WrittenFile
 from msmq_wire.spark.table_schemas import TABLES
 
@@ -50,7 +59,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     ``captures`` counts those decoded, ``unchanged`` those that the tables held already, ``left_out`` files in
     the folders that do not look like captures; ``rows`` counts by table, ``damage`` says what could not be
-    read. Times are RFC 3339, UTC.
+    read, ``warnings`` what the tables hold that may not be expected of them. Times are RFC 3339, UTC.
     """
 
     name: str
@@ -68,6 +77,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     rows: Mapping[str, int]
     skipped: Mapping[str, int]
     damage: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def run_job(
@@ -78,20 +88,19 @@ def run_job(
     tables: Iterable[str] = DEFAULT_TABLES,
     force: bool = False,
     tell: Callable[[str], None] = lambda text: None,
+    warn: Callable[[str], None] = lambda text: None,
 ) -> Run:
     """Fill the tables below ``output`` with the captures that ``options`` name.
 
     A capture whose files have not changed since a run with the same options and tables is left alone, unless
     ``force``. Tables that the output has are filled, too, even if they are not asked for: none may lack what
-    the others have. ``tell`` is given a line of progress now and then. Raises MsmqWireError where ``output``
+    the others have. ``tell`` is given a line of progress now and then, ``warn`` each of the `Run.warnings`,
+    before anything is read. Raises MsmqWireError where ``output``
     cannot be written, another run has it, or it has a file as a part of another capture already; with
     ``onError=fail`` also where a file cannot be read.
     """
     started = _now()
-    if output != legible(output):
-        raise MsmqWireError(f"cannot write {legible(output)}: its name is not UTF-8")
-    # A capture must have one name, and a folder one place, wherever a run or a task has its working folder.
-    output = os.path.abspath(output)
+    output = folder_of(output)
     # Sessions need the steps of connections; these are no rows of messages.
     options = replace(options, streams=True, paths=tuple(map(_absolute, options.paths)))
     listing = list_files(options.paths, pattern=options.glob, recursive=options.recursive)
@@ -108,6 +117,9 @@ def run_job(
         captures = captures_of(listing.files, options.scope)
         _refuse_twice(captures, ledger)
         todo = [capture for capture in captures if force or not ledger.has(capture, plan.key)]
+        warnings = tuple(store_warnings(ledger, captures, todo, plan.options, plan.key))
+        for text in warnings:
+            warn(text)
         known: Indexed = {}
         if todo and (options.scope == "group" or "packets" in wanted):
             # Those of captures that are left alone stay in the index.
@@ -128,7 +140,14 @@ def run_job(
                 ledger.publish(entry)
                 done.append(entry)
         ledger.sweep()
-        run = _told(plan, done, started, len(captures) - len(todo), listing.left_out)
+        run = _told(
+            plan,
+            done,
+            started,
+            unchanged=len(captures) - len(todo),
+            left_out=listing.left_out,
+            warnings=warnings,
+        )
         _write_run(ledger.output / "runs", run)
     return run
 
@@ -155,6 +174,8 @@ def index_captures(spark: SparkSession, files: Sequence[CaptureFile], folder: st
 
     Returns how many files were walked. The option ``index`` of ``msmq-packets`` takes such a folder.
     """
+
+    refuse_url(folder)
 
     def walk(paths: Sequence[str]) -> list[FileIndex]:
         sizes = {file.path: file.size for file in files}
@@ -273,7 +294,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _told(plan: JobPlan, done: Sequence[Entry], started: str, unchanged: int, left_out: int) -> Run:
+def _told(plan: JobPlan, done: Sequence[Entry], started: str, **more: Any) -> Run:
     rows: Counter[str] = Counter(dict.fromkeys(plan.tables, 0))
     skipped: Counter[str] = Counter()
     for entry in done:
@@ -288,13 +309,12 @@ def _told(plan: JobPlan, done: Sequence[Entry], started: str, unchanged: int, le
         started=started,
         ended=_now(),
         captures=len(done),
-        unchanged=unchanged,
-        left_out=left_out,
         frames=sum(entry.frames for entry in done),
         understood=sum(entry.understood for entry in done),
         rows=dict(rows),
         skipped=dict(skipped),
         damage=tuple(damage for entry in done for damage in entry.damage),
+        **more,
     )
 
 

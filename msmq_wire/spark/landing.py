@@ -19,10 +19,10 @@ import msgspec
 
 from msmq_wire.capture.splits import index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.captures import CaptureFile, list_files
+from msmq_wire.spark.captures import CaptureFile, list_files, refuse_url
 from msmq_wire.spark.read_options import ReadOptions
 
-__all__ = ["Landed", "LandingLog", "holds"]
+__all__ = ["Landed", "LandingLog", "fingerprint", "holds"]
 
 T = TypeVar("T")
 
@@ -101,6 +101,7 @@ class LandingLog:
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
+        refuse_url(options.seen or "")
         self.folder = options.seen or os.path.join(_first_folder(options.paths), _FOLDER)
         self._head: _Head | None = None
         self._entries: list[Landed] = []
@@ -175,7 +176,7 @@ class LandingLog:
             watch.done = (latest.size, latest.mtime_ns) == (file.size, file.mtime_ns)
         if watch.done:
             return False
-        mark = "" if file.error is not None else _fingerprint(file.path, file.size) or ""
+        mark = "" if file.error is not None else fingerprint(file.path, file.size) or ""
         if self._is_known(file, mark):
             watch.done = True
             return False
@@ -272,10 +273,10 @@ class LandingLog:
 
 def holds(entry: Landed) -> bool:
     """Whether the file still begins with the content that landed; it may have grown."""
-    return bool(entry.fingerprint) and _fingerprint(entry.path, entry.size) == entry.fingerprint
+    return bool(entry.fingerprint) and fingerprint(entry.path, entry.size) == entry.fingerprint
 
 
-def _fingerprint(path: str, size: int) -> str | None:
+def fingerprint(path: str, size: int) -> str | None:
     """The SHA-256 over ``size`` and the first and last MiB of the first ``size`` bytes of a file.
 
     None when it has fewer, is no regular file or cannot be read.

@@ -39,7 +39,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     ``options`` stands for what was asked for: other options make other rows. ``run`` is the run that did it,
     ``files`` hold its rows; ``frames`` were read, ``understood`` carried MSMQ traffic, ``skipped`` counts the
     others by reason, ``damage`` says what is wrong with which file. ``more`` counts findings that were not
-    written, by rule, where there were too many. ``tables`` are those that were filled.
+    written, by rule, where there were too many. ``tables`` are those that were filled, ``version`` is that
+    of the package that decoded.
     """
 
     capture: str
@@ -55,6 +56,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     more: Mapping[str, int] = {}
     damage: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
+    version: str = ""
 
 
 def capture_key(name: str) -> str:

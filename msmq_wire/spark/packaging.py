@@ -16,6 +16,7 @@ from io import BytesIO
 from pathlib import Path
 
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.spark.captures import refuse_url
 
 __all__ = ["ARCHIVE", "LAUNCHER", "write_package"]
 
@@ -45,6 +46,7 @@ def write_package(folder: str) -> tuple[Path, Path]:
     The archive holds the modules of the package, and at its top those by which pyspark finds the data
     sources; no dependency is in it. Raises MsmqWireError where the folder cannot be written.
     """
+    refuse_url(folder)
     target = Path(folder)
     written = (target / ARCHIVE, target / LAUNCHER)
     try:

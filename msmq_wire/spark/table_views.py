@@ -27,13 +27,14 @@ _LEDGER = {
         "error: string>>, options string, run string, "
         "files array<struct<table: string, folder: string, name: string, rows: bigint>>, "
         f"rows {_COUNTS}, frames bigint, understood bigint, skipped {_COUNTS}, notices {_COUNTS}, "
-        f"more {_COUNTS}, damage array<string>, tables array<string>"
+        f"more {_COUNTS}, damage array<string>, tables array<string>, "
+        "version string"
     ),
     "runs": (
         "name string, version string, inputs array<string>, options map<string, string>, "
         "tables array<string>, started timestamp, ended timestamp, captures bigint, unchanged bigint, "
         f"left_out bigint, frames bigint, understood bigint, rows {_COUNTS}, skipped {_COUNTS}, "
-        "damage array<string>"
+        "damage array<string>, warnings array<string>"
     ),
 }
 """What a run notes down beside the tables, a JSON file each."""

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.writer import write_pcap
-from msmq_wire.spark.captures import CaptureFile, Listing, captures_of, list_files
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.spark.captures import CaptureFile, Listing, captures_of, folder_of, list_files
+from msmq_wire.spark.job import index_captures, run_job
+from msmq_wire.spark.landing import LandingLog
+from msmq_wire.spark.packaging import write_package
+from msmq_wire.spark.read_options import ReadOptions
 
 DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
 
@@ -171,3 +178,26 @@ def test_a_file_whose_name_is_no_text_cannot_be_read(tmp_path: Path) -> None:
     [file] = list_files([str(tmp_path)]).files
     assert file.path == f"{tmp_path}/\\udcff.pcap"
     assert file.error == f"cannot open {file.path}: its name is not UTF-8"
+
+
+URLS = ["s3a://bucket/tables", "hdfs://node:8020/tables", "file://host/tables"]
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_a_url_is_no_folder_to_write_to(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    writers: list[Callable[[], object]] = [
+        lambda: folder_of(url),
+        lambda: run_job(cast(Any, None), url, ReadOptions(paths=(str(DEMO),))),
+        lambda: index_captures(cast(Any, None), list_files([str(DEMO)]).files, url, 1 << 20),
+        lambda: write_package(url),
+        lambda: LandingLog(ReadOptions(paths=(str(DEMO),), seen=url)),
+    ]
+    for write in writers:
+        with pytest.raises(MsmqWireError, match=f"cannot write {url}: a mounted folder is needed"):
+            write()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_url_names_its_folder(tmp_path: Path) -> None:
+    assert folder_of(f"file://{tmp_path}") == folder_of(str(tmp_path)) == str(tmp_path)

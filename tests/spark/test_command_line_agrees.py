@@ -1,4 +1,4 @@
-"""The table ``findings`` has the rows that ``msmq-wire findings`` prints."""
+"""The tables have the rows that the commands print, under the same numbers."""
 
 from __future__ import annotations
 
@@ -28,16 +28,33 @@ def test_findings_are_those_of_the_command_line(
 ) -> None:
     main(["findings", "--quiet", "--format", "jsonl", str(path)])
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    [capture] = captures_of(list_files([str(path)]).files, "file")
-    plan = JobPlan(
-        output=str(tmp_path), options=ReadOptions(streams=True), tables=("findings",), run="r", key="k"
-    )
-    rows: list[dict[str, Any]] = []
-    for file in decode_capture(capture, plan).files:
-        rows += _rows(tmp_path / file.folder / (HIDDEN + file.name))
+    rows = [row for file in _tables(path, tmp_path, "findings") for row in _rows(file)]
     shown = [{name: row[name] for name in _shown(printed[0])} for row in rows] if printed else rows
     order = [json.dumps(row, sort_keys=True) for row in shown]
     assert sorted(order) == sorted(json.dumps(_shown(row), sort_keys=True) for row in printed)
+
+
+@in_batches(_CAPTURES)
+def test_ids_are_those_of_decode_with_streams(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["decode", "--quiet", "--streams", "--format", "jsonl", str(path)])
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    untold = ("tcp_stream", "error")
+    decoded = {(row["id"], row["parent"], row["type"]) for row in printed if row["type"] not in untold}
+    found: set[tuple[Any, ...]] = set()
+    for file in _tables(path, tmp_path, "messages", "calls"):
+        rows = pq.ParquetFile(file).read(columns=["id", "parent", "type"]).to_pylist()
+        found |= {(row["id"], row["parent"], row["type"]) for row in rows}
+    assert found == decoded
+
+
+def _tables(path: Path, output: Path, *names: str) -> list[Path]:
+    """The files of tables of one capture."""
+    [capture] = captures_of(list_files([str(path)]).files, "file")
+    plan = JobPlan(output=str(output), options=ReadOptions(streams=True), tables=names, run="r", key="k")
+    files = decode_capture(capture, plan).files
+    return [output / file.folder / (HIDDEN + file.name) for file in files]
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

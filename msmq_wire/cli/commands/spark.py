@@ -231,7 +231,15 @@ def run(
 
         # What is wrong with a key is told here, and not by a task.
         negotiator_of(options)
-        done = run_job(spark, output, options, tables=wanted, force=force, tell=_nothing if quiet else tell)
+        done = run_job(
+            spark,
+            output,
+            options,
+            tables=wanted,
+            force=force,
+            tell=_nothing if quiet else tell,
+            warn=lambda text: complain(f"WARNING: {text}"),
+        )
     for damage in done.damage:
         path, _, reason = damage.partition(": ")
         complain(reason if path in reason else damage)
