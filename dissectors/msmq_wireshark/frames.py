@@ -173,6 +173,7 @@ def _innermost(
 
     Both are empty where there is none. What an ICMP message quotes is not looked into.
     """
+    protocols = _with_ip_below_labels(layers, protocols)
     seen: Counter[str] = Counter()
     found: tuple[str, Mapping[str, Any], Mapping[str, Any]] = ("", {}, {})
     for name in protocols:
@@ -189,4 +190,20 @@ def _innermost(
             found = (name, found[1], layer)
             if name in _UNREACHABLE:
                 break
+    return found
+
+
+def _with_ip_below_labels(layers: Mapping[str, Any], protocols: Sequence[str]) -> Sequence[str]:
+    """The protocols of a frame; newer tsharks leave out the IP layer that an MPLS label carries."""
+    if "mpls" not in protocols:
+        return protocols
+    left = {name: len(layers_of(layers, name)) - protocols.count(name) for name in ("ip", "ipv6")}
+    found: list[str] = []
+    for name in protocols:
+        found.append(name)
+        if name == "mpls":
+            version = next((version for version, count in left.items() if count > 0), None)
+            if version is not None:
+                left[version] -= 1
+                found.append(version)
     return found

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import struct
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,11 +17,15 @@ from pathlib import Path
 
 from msmq_wire.errors import MsmqWireError
 
-__all__ = ["check", "install", "plugin_folder", "script", "scripts"]
+__all__ = ["check", "install", "plugin_folder", "problem", "script", "scripts"]
 
 _OURS = b"SPDX-License-Identifier: GPL-2.0-or-later"
 _NAME = b"msmq"
 _FOLDER = "Personal Lua Plugins:"
+_OF_ALL = "Global Lua Plugins:"
+_EMPTY = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 0x40000, 1)
+"""A capture without frames."""
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+")
 
 
 def script() -> Path:
@@ -34,16 +40,50 @@ def scripts() -> list[Path]:
 
 def plugin_folder() -> Path:
     """Where Wireshark looks for Lua scripts of this user: as tshark says, else where it is documented."""
+    return _told_folder(_FOLDER) or _default_folder(os.environ, sys.platform)
+
+
+def problem(folder: Path | None = None) -> str | None:
+    """Why tshark does not run the scripts of a folder, in one line; None if it does, or is not there.
+
+    ``folder`` is one that -X names, by default that of personal plugins. Newer tsharks ignore both when root
+    runs them, without a word.
+    """
+    named = [] if folder is None else ["-X", f"lua_script:{folder / script().name}"]
+    asked = _tshark(*named, "-r", "-", "-Y", "msmq", given=_EMPTY)
+    if asked is None or asked.returncode == 0:
+        return None
+    told = _tshark("--version")
+    version = None if told is None else _VERSION.search(told.stdout.decode(errors="replace"))
+    name = f"tshark {version[0]}" if version else "tshark"
+    if not _is_root():
+        return f"{name} does not run the scripts: start it by hand to see why"
+    place = _told_folder(_OF_ALL)
+    where = "the folder of global Lua plugins" if place is None else str(place)
+    return (
+        f"{name} ignores personal plugins and -X lua_script when root runs it: be another user, or "
+        f"msmq-wire wireshark install --dir {where}"
+    )
+
+
+def _is_root() -> bool:
+    return getattr(os, "geteuid", lambda: 1)() == 0
+
+
+def _told_folder(title: str) -> Path | None:
+    told = _tshark("-G", "folders")
+    for line in [] if told is None else told.stdout.decode(errors="replace").splitlines():
+        if line.startswith(title):
+            return Path(line[len(title) :].strip())
+    return None
+
+
+def _tshark(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes] | None:
+    """A run of tshark with something on standard input; None where it cannot be run."""
     try:
-        told = subprocess.run(
-            ["tshark", "-G", "folders"], capture_output=True, check=False, stdin=subprocess.DEVNULL
-        ).stdout.decode(errors="replace")
+        return subprocess.run(["tshark", *arguments], input=given, capture_output=True, check=False)
     except OSError:
-        told = ""
-    for line in told.splitlines():
-        if line.startswith(_FOLDER):
-            return Path(line[len(_FOLDER) :].strip())
-    return _default_folder(os.environ, sys.platform)
+        return None
 
 
 def _default_folder(environment: Mapping[str, str], platform: str) -> Path:

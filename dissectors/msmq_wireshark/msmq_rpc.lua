@@ -854,7 +854,7 @@ end
 
 -- Messages.
 
-local message_dissector, own_dissector
+local message_dissector, own_dissector, structures
 
 local function dissector_of_messages()
     if message_dissector == nil then
@@ -862,6 +862,19 @@ local function dissector_of_messages()
         message_dissector = found and dissector or false
     end
     return message_dissector
+end
+
+-- Those of msmq.lua: each structure is a protocol, and a filter on a field asks for that protocol only.
+local function dissectors_of_structures()
+    if structures == nil then
+        structures = {}
+        for _, name in ipairs(dissector_of_messages() and Dissector.list() or {}) do
+            if name == "msmq" or name:sub(1, 5) == "msmq." then
+                structures[#structures + 1] = Dissector.get(name)
+            end
+        end
+    end
+    return structures
 end
 
 local function filled_array(record)
@@ -1307,8 +1320,10 @@ local function wanted(tree)
     if tree.visible then return true end
     own_dissector = own_dissector or Dissector.get("msmq_rpc")
     if tree:referenced(own_dissector) then return true end
-    local messages = dissector_of_messages()
-    return messages and tree:referenced(messages)
+    for _, structure in ipairs(dissectors_of_structures()) do
+        if tree:referenced(structure) then return true end
+    end
+    return false
 end
 
 function proto.dissector(_, pinfo, tree)

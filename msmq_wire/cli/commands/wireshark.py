@@ -39,10 +39,11 @@ def wireshark(
 
     install copies the Lua files into the folder of your Wireshark and names those that changed; it overwrites
     nothing that is not its own. path prints where msmq.lua is, for tshark -X lua_script:FILE. check names the
-    files that are missing or of another version.
+    files that are missing or of another version, and tries whether tshark runs them: newer ones ignore the
+    scripts of root.
 
-    Exit status: 0 done, and for check: all is current; 1 not installed, different, or a file could not be
-    written; 2 bad usage.
+    Exit status: 0 done, and for check: all is current and runs; 1 not installed, different, not run, or a
+    file could not be written; 2 bad usage.
 
     Examples:
 
@@ -55,10 +56,11 @@ def wireshark(
         if directory is not None:
             raise typer.BadParameter("--dir changes nothing in the path of the package")
         typer.echo(part.script())
+        _warn(part.problem(part.script().parent))
         return
     folder: Path = part.plugin_folder() if directory is None else directory
     if action is WiresharkAction.CHECK:
-        _check(part.check(folder), folder)
+        _check(part.check(folder), folder, part.problem(directory))
         return
     try:
         changed: list[Path] = part.install(folder)
@@ -69,11 +71,20 @@ def wireshark(
         typer.echo(f"{path}: installed")
     if not changed:
         typer.echo(f"{folder}: current")
+    _warn(part.problem(directory))
 
 
-def _check(differences: dict[str, str], folder: Path) -> None:
+def _warn(problem: str | None) -> None:
+    if problem is not None:
+        complain(f"WARNING: {problem}")
+
+
+def _check(differences: dict[str, str], folder: Path, problem: str | None) -> None:
     for name, difference in differences.items():
         typer.echo(f"{folder / name}: {difference}")
     if differences:
         raise typer.Exit(1)
     typer.echo(f"{folder}: current")
+    if problem is not None:
+        complain(problem)
+        raise typer.Exit(1)

@@ -73,7 +73,9 @@ def test_the_info_column_tells_the_story() -> None:
     told = run(_CAPTURES / "demo.pcap", "-T", "fields", "-e", "_ws.col.Info", "-Y", "msmq").splitlines()
     assert told[1].startswith("Ping answer from c277e190-")
     assert told[4] == "ConnectionParameters window 64"
-    assert told[6] == ('UserMessage #4162 to DIRECT=OS:msg01\\private$\\orders "order 4711" priority 3')
+    # Newer tsharks write each backslash of a field twice.
+    story = 'UserMessage #4162 to DIRECT=OS:msg01\\private$\\orders "order 4711" priority 3'
+    assert told[6].replace("\\\\", "\\") == story
     assert told[8] == "OrderAck sequence 1787166047:1 number 1"
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from msmq_wire import MsmqWireError
+from msmq_wire.capture.source import read_frames
 from msmq_wireshark import install as module
-from msmq_wireshark.install import check, install, plugin_folder, script, scripts
+from msmq_wireshark.install import check, install, plugin_folder, problem, script, scripts
 
 _DEMO = Path(__file__).parents[3] / "fixtures" / "captures" / "demo.pcap"
 _DIRECT = "msmq.user_header.flags.dq == 7"
@@ -83,12 +86,67 @@ def test_a_missing_tshark_is_no_failure(home: Path, monkeypatch: pytest.MonkeyPa
     assert plugin_folder().is_relative_to(home)
 
 
+def ignores_root() -> bool:
+    """Whether this is root, and a tshark that does not run what root installed."""
+    told = subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout
+    version = re.search(r"([0-9]+)\.([0-9]+)", told)
+    assert version is not None
+    return os.geteuid() == 0 and (int(version[1]), int(version[2])) >= (4, 4)
+
+
 @pytest.mark.tshark
 def test_wireshark_runs_what_is_installed_and_filters_by_our_names(home: Path) -> None:
     assert plugin_folder().is_relative_to(home)
+    assert problem() is not None
     install()
     command = ["tshark", "-r", str(_DEMO), "-Y", _DIRECT, "-T", "fields", "-e", _LABEL]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines() == ["order 4711", "payment 93", "catalogue 2026-11-20"]
-    assert "Lua" not in done.stderr
-    assert done.returncode == 0
+    if ignores_root():
+        assert done.stdout == ""
+        assert " ignores personal plugins and -X lua_script when root runs it: " in str(problem())
+    else:
+        assert problem() is None
+        assert done.stdout.splitlines() == ["order 4711", "payment 93", "catalogue 2026-11-20"]
+        assert "Lua" not in done.stderr
+        assert done.returncode == 0
+
+
+def fake_tshark(folder: Path, status: int) -> None:
+    """A tshark on PATH that has a version, folders, and a status for every capture that it is to read."""
+    program = folder / "tshark"
+    program.write_text(
+        "#!/bin/sh\ncase $* in\n"
+        "*folders*) printf 'Global Lua Plugins:\\t/usr/lib/plugins\\n';;\n"
+        "--version) echo 'TShark (Wireshark) 4.4.18.';;\n"
+        f"*) cat > {folder / 'given'}; exit {status};;\nesac\n",
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("root", "said"),
+    [
+        (
+            True,
+            "tshark 4.4.18 ignores personal plugins and -X lua_script when root runs it: be another user, or "
+            "msmq-wire wireshark install --dir /usr/lib/plugins",
+        ),
+        (False, "tshark 4.4.18 does not run the scripts: start it by hand to see why"),
+    ],
+)
+def test_scripts_that_are_ignored_are_told_with_what_to_do(
+    home: Path, monkeypatch: pytest.MonkeyPatch, root: bool, said: str
+) -> None:
+    monkeypatch.setenv("PATH", f"{home}:/usr/bin:/bin")
+    monkeypatch.setattr(module, "_is_root", lambda: root)
+    fake_tshark(home, 4)
+    assert problem() == problem(home) == said
+    assert list(read_frames(home / "given")) == []
+    fake_tshark(home, 0)
+    assert problem() is None
+
+
+def test_without_tshark_nothing_is_ignored(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(home))
+    assert problem() is None

@@ -85,7 +85,7 @@ class Conversation:
     ``frames`` are those of other connections in the same capture.
     """
 
-    def __init__(self, port: int = 40000, frames: list[bytes] | None = None) -> None:
+    def __init__(self, port: int = 49200, frames: list[bytes] | None = None) -> None:
         self.frames = [] if frames is None else frames
         self._port = port
         self._sent = [1, 1]
@@ -416,7 +416,7 @@ def test_mutated_pdus_give_no_error_of_lua(cases: list[dict[str, Any]], tmp_path
     source = random.Random(2103)
     frames: list[bytes] = []
     for connection in range(max(1, _MUTATIONS // 20)):
-        conversation = Conversation(20000 + connection % 40000, frames)
+        conversation = Conversation(49152 + connection % 16000, frames)
         whole = Conversation()
         contexts = bound(whole)
         for call_id in range(2, 12):
@@ -485,7 +485,8 @@ def test_without_a_key_calls_are_said_to_be_sealed() -> None:
     for tree in calls:
         # R_GetServerPort has no parameters, so nothing is sealed.
         empty = shown_in(tree, "method") + shown_in(tree, "kind") == ["R_GetServerPort", "request"]
-        assert shown_in(tree, "sealed") == ([] if empty else ["1"])
+        # Newer tsharks write True for 1.
+        assert [word.replace("True", "1") for word in shown_in(tree, "sealed")] == ([] if empty else ["1"])
         assert shown_leaves(tree) == []
         assert shown_in(tree, "method")[0].startswith("R_")
 
