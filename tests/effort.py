@@ -49,9 +49,12 @@ def cuts(size: int) -> Sequence[int]:
 
 
 def in_batches(
-    paths: Sequence[Path], *, every: int = _SHARE, batch: int = _BATCH
+    paths: Sequence[Any], *, name: str = "path", every: int = _SHARE, batch: int = _BATCH
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run a test that takes ``path`` for a `share` of some files, many of them in one case.
+
+    It may be another ``name`` than path, and anything else than files; with ``every`` 1 it is all of them.
+    A case by itself costs more than what most tests do.
 
     Every file of a case has a ``tmp_path`` of its own, and what ``monkeypatch`` changed for one is undone
     before the next; a failure names its file. The share of another module is another one. Tests of a module
@@ -64,7 +67,7 @@ def in_batches(
         def run(batch_of_paths: Sequence[Path], **fixtures: Any) -> None:
             for number, path in enumerate(batch_of_paths):
                 with ExitStack() as ends:
-                    values = {**fixtures, "path": path}
+                    values = {**fixtures, name: path}
                     if "tmp_path" in fixtures:
                         values["tmp_path"] = fixtures["tmp_path"] / str(number)
                         values["tmp_path"].mkdir()
@@ -73,10 +76,10 @@ def in_batches(
                     try:
                         test(**values)
                     except BaseException as error:
-                        error.add_note(f"in {path.parent.name}/{path.name}")
+                        error.add_note(f"in {path}")
                         raise
 
-        others = [one for one in inspect.signature(test).parameters.values() if one.name != "path"]
+        others = [one for one in inspect.signature(test).parameters.values() if one.name != name]
         first = inspect.Parameter("batch_of_paths", inspect.Parameter.KEYWORD_ONLY)
         keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in others]
         run.__signature__ = inspect.Signature([first, *keywords])  # type: ignore[attr-defined]  # pytest asks it

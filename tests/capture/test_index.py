@@ -18,6 +18,7 @@ from msmq_wire.capture.plain import read_plain
 from msmq_wire.capture.source import Source, read_frames
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.tcp_events import TcpSegment
+from tests.effort import in_batches
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
 SIZES = (1, 64, 300, 5_000, 1 << 20)
@@ -47,7 +48,7 @@ def indexed(data: bytes, size: int) -> tuple[list[Row], Damage]:
     return rows, None
 
 
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+@in_batches(CAPTURES, name="capture", every=1)
 def test_chunks_of_any_size_hold_the_frames_of_the_exact_reader(capture: Path) -> None:
     data = capture.read_bytes()
     for size in SIZES:
@@ -113,7 +114,7 @@ def judge(data: bytes) -> None:
             assert sorted(seen) == list(range(len(chunk)))
 
 
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+@in_batches(CAPTURES, name="capture", every=1)
 def test_plain_frames_of_the_fixtures_are_what_dissect_gives(capture: Path) -> None:
     try:
         judge(capture.read_bytes())

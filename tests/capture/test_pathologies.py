@@ -64,12 +64,6 @@ LATE = {"path_srmp_late_segment.pcap": 400}
 """Captures in which so many bytes stand behind their acknowledgment: `follow` takes them for missing."""
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes ``capture`` once a capture."""
-    if "capture" in metafunc.fixturenames:
-        metafunc.parametrize("capture", CAPTURES, ids=lambda path: path.name)
-
-
 def expected(capture: Path) -> list[Row]:
     rows: list[Row] = json.loads(capture.with_suffix(".json").read_text(encoding="utf-8"))
     return rows
@@ -188,15 +182,18 @@ def followed_by_tshark(capture: Path, streams: int) -> dict[Side, bytes]:
     return found
 
 
+@in_batches(CAPTURES, name="capture", every=1)
 def test_a_capture_gives_exactly_the_records_that_were_put_in(capture: Path) -> None:
     assert [row(record) for record in read_capture(capture, streams=True)] == expected(capture)
 
 
+@in_batches(CAPTURES, name="capture", every=1)
 def test_without_streams_only_conflicts_are_told_of_a_connection(capture: Path) -> None:
     told = [row for row in expected(capture) if row["type"] != "tcp_stream" or row["event"] == "conflict"]
     assert [row(record) for record in read_capture(capture)] == told
 
 
+@in_batches(CAPTURES, name="capture", every=1)
 def test_every_frame_is_understood_or_skipped_for_a_reason(capture: Path) -> None:
     with CaptureReader(capture) as reader:
         rows = [record.type for record in reader]
@@ -205,6 +202,7 @@ def test_every_frame_is_understood_or_skipped_for_a_reason(capture: Path) -> Non
     assert summary.packets == {kind: rows.count(kind) for kind in set(rows)}
 
 
+@in_batches(CAPTURES, name="capture", every=1)
 def test_the_bytes_of_packets_and_gaps_lie_one_behind_the_other(capture: Path) -> None:
     ends: dict[tuple[int | None, str | None], int] = {}
     records = list(read_capture(capture))
@@ -218,6 +216,7 @@ def test_the_bytes_of_packets_and_gaps_lie_one_behind_the_other(capture: Path) -
         ends[side] = record.offset + record.length + (record.missing or 0)
 
 
+@in_batches(CAPTURES, name="capture", every=1)
 def test_a_packet_has_the_time_of_the_frame_that_completes_it(capture: Path) -> None:
     times: list[int | None] = []
     with suppress(CaptureError):

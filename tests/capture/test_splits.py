@@ -22,6 +22,7 @@ from msmq_wire.capture.pcapng import Blocks, pack_interfaces, unpack_interfaces
 from msmq_wire.capture.source import Source, read_frames
 from msmq_wire.capture.splits import FileIndex, Split, clocks, index_file, read_split
 from msmq_wire.errors import CaptureError
+from tests.effort import in_batches
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
 WHOLE = 1 << 40
@@ -177,7 +178,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("split_bytes", SIZES)
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+@in_batches(CAPTURES, name="capture", every=1)
 def test_splits_hold_the_frames_of_the_exact_reader(capture: Path, split_bytes: int) -> None:
     judge(capture, split_bytes)
 

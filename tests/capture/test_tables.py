@@ -17,6 +17,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.view import anomaly_view, error_view, time_text
 from msmq_wire.wire.registry import PACKETS
+from tests.effort import in_batches
 
 _CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
 _WHERE = ["id", "parent", "frames", "time", "src", "dst", "stream", "offset", "length"]
@@ -56,7 +57,7 @@ def _agrees(record: Record, table: str, row: dict[str, Any]) -> None:
     assert (row["consumed"], row["remainder"]) == (record.consumed, record.remainder)
 
 
-@pytest.mark.parametrize("path", _CAPTURES, ids=lambda path: path.name)
+@in_batches(_CAPTURES, every=1)
 def test_the_tables_of_a_capture_hold_its_records(path: Path) -> None:
     for streams in (False, True):
         records = {record.id: record for record in read_capture(path, streams=streams)}

@@ -1,4 +1,4 @@
-"""The files under fixtures/packets, one test each: a test that takes ``hex_file`` runs for all of them."""
+"""The files under fixtures, as tests of contracts read them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,11 @@ from pathlib import Path
 import pytest
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-_HEX_FILES = sorted((_FIXTURES / "packets").glob("*/*.hex"))
 
 
 def _load(path: Path) -> bytes:
     lines = path.read_text(encoding="utf-8").splitlines()
     return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes ``hex_file`` once a file."""
-    if "hex_file" in metafunc.fixturenames:
-        names = [f"{path.parent.name}/{path.stem}" for path in _HEX_FILES]
-        metafunc.parametrize("hex_file", _HEX_FILES, ids=names)
 
 
 @pytest.fixture

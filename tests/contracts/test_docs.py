@@ -153,12 +153,12 @@ def test_every_command_is_described_with_its_help() -> None:
     assert [name for name in commands if f"Usage: msmq-wire {name} " not in text] == []
 
 
-@pytest.mark.parametrize("path", [_README, *_PAGES], ids=lambda path: path.relative_to(_ROOT).as_posix())
+@in_batches([_README, *_PAGES], every=1)
 def test_a_page_names_no_path_of_a_machine(path: Path) -> None:
     assert _MACHINE_PATH.findall(path.read_text(encoding="utf-8")) == []
 
 
-@pytest.mark.parametrize("path", [_README, *_PAGES], ids=lambda path: path.relative_to(_ROOT).as_posix())
+@in_batches([_README, *_PAGES], every=1)
 def test_a_link_to_a_file_leads_somewhere(path: Path) -> None:
     text = _FENCE.sub("", path.read_text(encoding="utf-8"))
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)

@@ -16,6 +16,8 @@ import pytest
 from fixtures.manifest import sources
 from msmq_wire.engines.codec import InspectResult, encode, inspect
 from msmq_wire.records.view import anomaly_view, error_view, view
+from tests.effort import in_batches
+from tests.fixture_files import HEX_FILES
 
 _TELLING = (
     "build_diagnose.py",
@@ -43,6 +45,7 @@ def _document(result: InspectResult) -> dict[str, Any]:
     }
 
 
+@in_batches(HEX_FILES, name="hex_file", every=1)
 def test_a_fixture_decodes_to_the_json_beside_it(hex_file: Path, load: Callable[[Path], bytes]) -> None:
     expected = json.loads(hex_file.with_suffix(".json").read_text(encoding="utf-8"))
     document = _document(inspect(load(hex_file), hex_file.parent.name))
@@ -50,6 +53,7 @@ def test_a_fixture_decodes_to_the_json_beside_it(hex_file: Path, load: Callable[
     assert json.dumps(document, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
+@in_batches(HEX_FILES, name="hex_file", every=1)
 def test_a_fixture_is_written_back_byte_for_byte(hex_file: Path, load: Callable[[Path], bytes]) -> None:
     data = load(hex_file)
     result = inspect(data, hex_file.parent.name)
@@ -58,6 +62,7 @@ def test_a_fixture_is_written_back_byte_for_byte(hex_file: Path, load: Callable[
     assert data == data[: result.consumed] + result.remainder
 
 
+@in_batches(HEX_FILES, name="hex_file", every=1)
 def test_an_anomaly_lies_inside_the_bytes_that_were_decoded(
     hex_file: Path, load: Callable[[Path], bytes]
 ) -> None:

@@ -14,7 +14,8 @@ from msmq_wire.engines.codec import InspectResult, inspect
 from msmq_wire.engines.reference import layout
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.registry import STRUCTURES
-from tests.effort import WHOLE
+from tests.effort import WHOLE, in_batches
+from tests.fixture_files import HEX_FILES
 
 _MEGABYTE = 1 << 20
 # How much shorter than a packet can be the lists are: what they cost is counted object by object.
@@ -97,6 +98,7 @@ def test_every_length_field_is_attacked() -> None:
     assert {name for name in declared if name.endswith(suspicious)} - {"window_size"} == _LENGTHS
 
 
+@in_batches(HEX_FILES, name="hex_file", every=1)
 def test_a_lying_length_is_an_error_or_an_anomaly_and_costs_no_memory(
     hex_file: Path, load: Callable[[Path], bytes]
 ) -> None:
@@ -116,6 +118,7 @@ def test_a_lying_length_is_an_error_or_an_anomaly_and_costs_no_memory(
             assert known or bent == data, (path, value)
 
 
+@in_batches(HEX_FILES, name="hex_file", every=1)
 def test_all_lengths_lying_at_once_cost_no_memory(hex_file: Path, load: Callable[[Path], bytes]) -> None:
     stem = hex_file.parent.name
     data = bytearray(load(hex_file))

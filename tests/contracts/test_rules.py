@@ -19,10 +19,11 @@ from msmq_wire.routing.topology import Topology
 from msmq_wire.routing.topology_file import parse_topology
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
+from tests.effort import in_batches
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FIXTURES = _ROOT / "fixtures"
-_RULES = [pytest.param(rule, id=rule.id) for rule in RULES.values()]
+_RULES = list(RULES.values())
 _CLEAN = [
     _FIXTURES / "captures" / "demo.pcap",
     *sorted((_FIXTURES / "captures").glob("clean_*.pcap")),
@@ -69,7 +70,7 @@ def test_every_folder_of_fixtures_belongs_to_a_rule() -> None:
     assert folders == set(RULES)
 
 
-@pytest.mark.parametrize("rule", _RULES)
+@in_batches(_RULES, name="rule", every=1)
 def test_a_rule_is_in_the_module_of_its_name(rule: Rule) -> None:
     assert _ID.fullmatch(rule.id)
     assert RULES[rule.id] is rule
@@ -77,7 +78,7 @@ def test_a_rule_is_in_the_module_of_its_name(rule: Rule) -> None:
     assert module == f"msmq_wire.findings.rules.{rule.stem}"
 
 
-@pytest.mark.parametrize("rule", _RULES)
+@in_batches(_RULES, name="rule", every=1)
 def test_a_rule_says_what_it_rests_on_in_whole_sentences(rule: Rule) -> None:
     assert rule.spec
     assert not rule.title.endswith(".")
@@ -86,7 +87,7 @@ def test_a_rule_says_what_it_rests_on_in_whole_sentences(rule: Rule) -> None:
     assert [name for name in rule.cves if not _CVE.fullmatch(name)] == []
 
 
-@pytest.mark.parametrize("rule", _RULES)
+@in_batches(_RULES, name="rule", every=1)
 def test_a_rule_has_a_page_that_the_index_links(rule: Rule) -> None:
     page = (_ROOT / "docs" / "findings" / f"{rule.stem}.md").read_text(encoding="utf-8")
     assert page.startswith(f"# {rule.id}\n")
@@ -95,14 +96,14 @@ def test_a_rule_has_a_page_that_the_index_links(rule: Rule) -> None:
     assert f"| [{rule.id}](findings/{rule.stem}.md) | {rule.severity} |" in index
 
 
-@pytest.mark.parametrize("rule", _RULES)
+@in_batches(_RULES, name="rule", every=1)
 def test_a_rule_finds_what_its_hits_hold(rule: Rule) -> None:
     hits = _captures(rule, "hit")
     assert hits
     assert [path.name for path in hits if rule.id not in {one.id for one in _found(path)}] == []
 
 
-@pytest.mark.parametrize("rule", _RULES)
+@in_batches(_RULES, name="rule", every=1)
 def test_a_rule_finds_nothing_in_its_misses(rule: Rule) -> None:
     misses = _captures(rule, "miss")
     assert misses

@@ -13,7 +13,8 @@ from msmq_wire import strategies
 from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.registry import HEADERS, PACKETS, STRUCTURES, TYPES
-from tests.effort import cuts, examples
+from tests.effort import cuts, examples, in_batches
+from tests.fixture_files import HEX_FILES
 
 _ROOT = Path(__file__).resolve().parents[2]
 _STEMS = sorted(STRUCTURES)
@@ -101,6 +102,7 @@ def test_a_strategy_makes_values_that_survive_the_wire(stem: str, data: st.DataO
     assert decode(encode(value), stem) == value
 
 
+@in_batches(HEX_FILES, name="hex_file", every=1)
 def test_a_fixture_is_refused_at_every_cut(hex_file: Path, load: Callable[[Path], bytes]) -> None:
     stem = hex_file.parent.name
     data = load(hex_file)
@@ -119,6 +121,7 @@ def test_a_fixture_is_refused_at_every_cut(hex_file: Path, load: Callable[[Path]
         assert lost <= optional, (cut, lost)
 
 
+@in_batches(HEX_FILES, name="hex_file", every=1)
 def test_a_cut_structure_yields_everything_before_the_cut(
     hex_file: Path, load: Callable[[Path], bytes]
 ) -> None:

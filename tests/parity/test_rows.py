@@ -22,7 +22,7 @@ from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.effort import cuts
+from tests.effort import cuts, in_batches
 
 _STEMS = sorted(STRUCTURES)
 _PACKETS = Path(__file__).resolve().parents[2] / "fixtures" / "packets"
@@ -73,31 +73,27 @@ def _both_write(value: Any) -> bytes | str:
     return told[0]
 
 
-@pytest.fixture(params=_FILES, ids=[f"{path.parent.name}/{path.stem}" for path in _FILES])
-def fixture(request: pytest.FixtureRequest) -> tuple[str, bytes]:
-    """Every packet fixture: its stem and its bytes."""
-    path: Path = request.param
-    return path.parent.name, _load(path)
-
-
-def test_a_fixture_is_the_same_to_both(fixture: tuple[str, bytes]) -> None:
-    stem, data = fixture
+@in_batches(_FILES, every=1)
+def test_a_fixture_is_the_same_to_both(path: Path) -> None:
+    stem, data = path.parent.name, _load(path)
     _agree(data, stem)
     _agree(data + b"what follows", stem)
     if stem in PACKETS:
         _agree(data, None)
 
 
-def test_every_truncation_of_a_fixture_is_the_same_to_both(fixture: tuple[str, bytes]) -> None:
-    stem, data = fixture
+@in_batches(_FILES, every=1)
+def test_every_truncation_of_a_fixture_is_the_same_to_both(path: Path) -> None:
+    stem, data = path.parent.name, _load(path)
     for size in cuts(len(data)):
         _agree(data[:size], stem)
 
 
+@in_batches(_FILES, every=1)
 def test_what_is_whole_and_regular_never_reaches_the_reference_engine(
-    fixture: tuple[str, bytes], monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stem, data = fixture
+    stem, data = path.parent.name, _load(path)
     if inspect(data, stem).error is not None:
         return
 

@@ -12,6 +12,7 @@ from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.reassembly.sections import JoinedPacket, join_sections, split_sections
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
+from tests.effort import in_batches
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "packets" / "message_packet"
 FULL, BINARY_1, BINARY_2, SRMP_1, SRMP_2 = SectionType
@@ -198,7 +199,7 @@ WHOLE = sorted(path.stem for path in FIXTURES.glob("*.hex") if not path.stem.end
 
 @pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, 4, 5, 16, 17, 50, 1000, NO_LIMIT])
-@pytest.mark.parametrize("name", WHOLE)
+@in_batches(WHOLE, name="name", every=1)
 def test_joined_sections_are_the_packet_without_what_is_missing(
     name: str, limit: int, padding: Padding
 ) -> None:

@@ -24,6 +24,7 @@ from msmq_wire.records.view import (
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.wchar_text import WcharText
+from tests.effort import in_batches
 
 CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 
@@ -84,13 +85,8 @@ PACKET_TYPES = {
 TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z")
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes ``capture`` once a capture."""
-    if "capture" in metafunc.fixturenames:
-        # Calls on objects and captures of the lab have tests of their own.
-        elsewhere = ("com_", "lab_")
-        files = sorted(path for path in CAPTURES.glob("*.pcap*") if not path.name.startswith(elsewhere))
-        metafunc.parametrize("capture", files, ids=lambda path: path.name)
+# Calls on objects and captures of the lab have tests of their own.
+_READ = sorted(path for path in CAPTURES.glob("*.pcap*") if not path.name.startswith(("com_", "lab_")))
 
 
 def rows(capture: Path, *, streams: bool = True) -> list[Json]:
@@ -119,6 +115,7 @@ def is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
+@in_batches(_READ, name="capture", every=1)
 def test_every_row_has_the_keys_of_its_type_in_their_order(capture: Path) -> None:
     for row in rows(capture):
         assert list(row)[: len(ROW_KEYS)] == ROW_KEYS
@@ -126,6 +123,7 @@ def test_every_row_has_the_keys_of_its_type_in_their_order(capture: Path) -> Non
         assert row["type"] in PACKET_TYPES | MORE_KEYS.keys()
 
 
+@in_batches(_READ, name="capture", every=1)
 def test_every_value_of_a_row_has_its_form(capture: Path) -> None:
     for number, row in enumerate(rows(capture), 1):
         assert row["id"] == number
@@ -146,6 +144,7 @@ def test_every_value_of_a_row_has_its_form(capture: Path) -> None:
         assert (row["stream"] is None) == datagram
 
 
+@in_batches(_READ, name="capture", every=1)
 def test_packets_anomalies_and_errors_have_their_form(capture: Path) -> None:
     for row in rows(capture):
         packet = row["type"] in PACKET_TYPES
@@ -163,6 +162,7 @@ def test_packets_anomalies_and_errors_have_their_form(capture: Path) -> None:
             assert row["error"]["spec"] is None or row["error"]["spec"].startswith(("[MS-", "[MC-"))
 
 
+@in_batches(_READ, name="capture", every=1)
 def test_messages_rows_have_their_keys_in_their_order(capture: Path) -> None:
     shown = messages(capture.name, acknowledgments=True)
     assert [list(row) for row in shown] == [MESSAGE_KEYS] * len(shown)

@@ -26,7 +26,7 @@ from tests.dissectors.wireshark.tshark_view import (
     udp_frame,
     write,
 )
-from tests.effort import share
+from tests.effort import in_batches, share
 
 pytestmark = pytest.mark.tshark
 
@@ -159,7 +159,7 @@ def by_name(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Shown]:
     return dict(zip(_HEX, show(capture), strict=True))
 
 
-@pytest.mark.parametrize("path", _HEX, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@in_batches(_HEX, every=1)
 def test_every_field_and_every_broken_rule_of_a_fixture_is_shown(
     path: Path, by_name: dict[Path, Shown]
 ) -> None:

@@ -16,6 +16,7 @@ from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.model.replay import replay
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
+from tests.effort import in_batches
 
 _FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 _CAPTURES = sorted(
@@ -89,7 +90,7 @@ def _kinds(name: str) -> Counter[str]:
     return Counter(str(one.kind) for one in replay(read_capture(_FIXTURES / name, streams=True)))
 
 
-@pytest.mark.parametrize("name", _CAPTURES)
+@in_batches(_CAPTURES, name="name", every=1)
 def test_a_capture_of_the_fixtures_deviates_only_where_it_is_known_why(name: str) -> None:
     assert _kinds(name) == _TOLD.get(name, ({}, ""))[0]
 
@@ -103,7 +104,7 @@ def test_a_recorded_conversation_says_the_same_when_it_is_opened(path: Path) -> 
     assert found == _TOLD.get(f"rpc_captures/{path.name}", ({}, ""))[0]
 
 
-@pytest.mark.parametrize("name", _SESSIONS)
+@in_batches(_SESSIONS, name="name", every=1)
 def test_a_session_of_the_fixtures_disobeys_only_where_it_is_known_why(name: str) -> None:
     found = judge(read_capture(_FIXTURES / name, streams=True), CONDUCT)
     kinds = Counter(one.kind for one in map(conduct_deviation, found) if one is not None)

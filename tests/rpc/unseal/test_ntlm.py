@@ -14,6 +14,7 @@ from msmq_wire.rpc.security import ProtectedPdu
 from msmq_wire.rpc.unseal.negotiation import TokenNegotiation
 from msmq_wire.rpc.unseal.ntlm import ntowf_v2, seal_key, sign_key
 from msmq_wire.rpc.unseal.secrets import Secrets, nt_hash
+from tests.effort import in_batches
 
 # [MS-NLMP] 4.2.4.3: the user "User" of "Domain" with the password "Password" at the workstation "COMPUTER".
 _CHALLENGE = bytes.fromhex(
@@ -146,7 +147,7 @@ def test_a_handshake_that_begins_again_forgets_the_one_before() -> None:
     assert negotiation.unwrap(_sealed()).verified is True
 
 
-@pytest.mark.parametrize("size", range(len(_AUTHENTICATE)))
+@in_batches(range(len(_AUTHENTICATE)), name="size", every=1)
 def test_a_cut_authenticate_message_is_a_note(size: int) -> None:
     negotiation = _negotiation("Password", messages=(_CHALLENGE, _AUTHENTICATE[:size]))
     assert negotiation.unwrap(_sealed()).stub is None
