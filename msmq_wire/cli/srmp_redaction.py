@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from http import HTTPMethod, HTTPStatus
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from msmq_wire.errors import DecodeError
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart, SrmpResponse
 from msmq_wire.srmp.rules import MESSAGE_ID
 from msmq_wire.srmp.xml_fields import GUID as GUID_TEXT
@@ -28,12 +27,9 @@ from msmq_wire.srmp.xml_fields import (
     xml_fields,
 )
 from msmq_wire.srmp.xml_tree import Attribute, Element
-from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["SrmpRedactor", "told_less"]
-
-_T = TypeVar("_T", Anomaly, DecodeError)
+__all__ = ["SrmpRedactor"]
 
 _METHODS = frozenset(HTTPMethod)
 _REASONS: Mapping[int, str] = {int(status): status.phrase for status in HTTPStatus}
@@ -77,24 +73,7 @@ _STREAM_ID = re.compile(rf"uid:({GUID_TEXT.pattern})\\[0-9]{{1,20}}")
 _PART_ID = re.compile(rf"(?:cid:)?(?:body|extension)@({GUID_TEXT.pattern})", re.IGNORECASE)
 _NUMBER = re.compile(rf"({GUID_TEXT.pattern})\\[0-9]{{1,20}}")
 _CORRELATION = 20
-
-_QUOTING = frozenset(
-    (
-        "http.grammar",
-        "srmp_envelope_header.envelope",
-        "srmp_message.unsigned-part",
-        "xml.encoding",
-    )
-)
-"""Codes whose messages repeat what was sent."""
-
-
-def told_less(told: _T) -> _T:
-    """What is wrong, without words from the traffic; of an error without what was decoded before it."""
-    if isinstance(told, Anomaly):
-        return msgspec.structs.replace(told, message="not shown") if told.code in _QUOTING else told
-    message = "not shown" if told.code in _QUOTING else told.message
-    return DecodeError(told.code, message, path=told.path, offset=told.offset, spec=told.spec)
+_VERSION = re.compile("[0-9][.][0-9]")
 
 
 class SrmpRedactor:
@@ -135,6 +114,9 @@ class SrmpRedactor:
             message_id=None if message.message_id is None else self._named(_NUMBER, message.message_id),
             method=message.method if message.method in _METHODS else _blank(message.method),
             target=self._target(message.target),
+            http_version=message.http_version
+            if _VERSION.fullmatch(message.http_version)
+            else _blank(message.http_version),
             headers=self._headers(message.headers),
             envelope=None if message.envelope is None else self._element(message.envelope),
             body=self._content(message.body),
@@ -244,7 +226,7 @@ class SrmpRedactor:
             case UnsignedLong():
                 return _blank(value) if isinstance(value, str) else value
             case Iso8601Date():
-                return IsoDate(_blank(value.text)) if value.seconds is None else value
+                return value if value == IsoDate.of(value.text) and value.seconds is not None else IsoDate(_blank(value.text))
             case XmlAttribute() if field.value is not None:
                 return value if value == field.value else _blank(value)
         if isinstance(value, tuple):
