@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from msmq_wire.cli.problem_redaction import told_path
 from msmq_wire.cli.redaction import Redactor
 from msmq_wire.findings import Evidence, Finding, Judge
 from msmq_wire.findings.judge import HopAuditor
@@ -78,7 +79,12 @@ class RedactingJudge:
             Record(id=0, type="", capture=place.capture, src=place.src, dst=place.dst)
         )
         return msgspec.structs.replace(
-            place, capture=ends.capture, src=ends.src, dst=ends.dst, data=bytes(len(place.data))
+            place,
+            capture=ends.capture,
+            src=ends.src,
+            dst=ends.dst,
+            path=told_path(place.path),
+            data=bytes(len(place.data)),
         )
 
 

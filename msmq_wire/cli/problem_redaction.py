@@ -19,7 +19,7 @@ from msmq_wire.srmp.xml_fields import Child, XmlStruct, xml_fields
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["NOT_SHOWN", "told_less"]
+__all__ = ["NOT_SHOWN", "told_less", "told_path"]
 
 NOT_SHOWN = "not shown"
 
@@ -96,12 +96,17 @@ _TELLING = frozenset(
 
 
 def told_less(told: _T) -> _T:
-    """An anomaly or an error without words from the traffic; of an error without what was decoded before it."""
+    """An anomaly or an error without words from the traffic, and without what was decoded before an error."""
     message = told.message if _tells_nothing(told) else NOT_SHOWN
-    path = told.path if _PLACE.fullmatch(told.path) else ""
+    path = told_path(told.path)
     if isinstance(told, Anomaly):
         return msgspec.structs.replace(told, message=message, path=path)
     return DecodeError(told.code, message, path=path, offset=told.offset, spec=told.spec)
+
+
+def told_path(path: str) -> str:
+    """A path of declared fields; nothing of any other text."""
+    return path if _PLACE.fullmatch(path) else ""
 
 
 def _tells_nothing(told: Anomaly | DecodeError) -> bool:

@@ -21,7 +21,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
-from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
+from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.packets.acknowledgment import is_order_queue
 from msmq_wire.wire.packets.final_ack import FinalAck

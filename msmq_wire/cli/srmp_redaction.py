@@ -226,7 +226,8 @@ class SrmpRedactor:
             case UnsignedLong():
                 return _blank(value) if isinstance(value, str) else value
             case Iso8601Date():
-                return value if value == IsoDate.of(value.text) and value.seconds is not None else IsoDate(_blank(value.text))
+                read = IsoDate.of(value.text)
+                return IsoDate(_blank(value.text)) if read.seconds is None else read
             case XmlAttribute() if field.value is not None:
                 return value if value == field.value else _blank(value)
         if isinstance(value, tuple):

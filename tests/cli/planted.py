@@ -1,4 +1,4 @@
-"""Records with a marker in every text and in all bytes: made by walking the classes, not from a list of fields."""
+"""Records with a marker in every text and in all bytes, made by walking classes and not from a list."""
 
 from __future__ import annotations
 
@@ -118,7 +118,13 @@ class _Planter:
         yield from (("gap", None), ("error", None), ("tcp_stream", None), ("unknown_packet", self.data))
 
     def packet(self, cls: type[WireStruct]) -> WireStruct:
-        return fit(self.struct(cls))
+        packet = self.struct(cls)
+        header = getattr(packet, "user_header", None)
+        if header is not None and not cls.remote_read:  # type: ignore[attr-defined]  # every packet with such a header has it
+            # Only what is read remotely has an address there.
+            header = msgspec.structs.replace(header, queue_manager_address=GUID(self.guid))
+            packet = msgspec.structs.replace(packet, user_header=header)
+        return fit(packet)
 
     def record(self, number: int, type_: str, packet: Any) -> Record:
         spec = SpecRef("MS-MQMQ", "2.2")
@@ -154,7 +160,7 @@ class _Planter:
             place = (_stem(cls), name)
             default = defaults[name]
             hint = hints[name]
-            if place in self.unplanted and _only_leaf(hint):
+            if place in self.unplanted and hint is not Any and _only_leaf(hint):
                 values[name] = self.same(hint) if default is msgspec.NODEFAULT else default
             elif isinstance(ndr.get(name), Union):
                 values |= self.arm(ndr[name], place, depth)
@@ -221,7 +227,7 @@ class _Planter:
                 return self.value(type_.kind, place, depth)
             return (self.ndr(type_.element, place, depth + 1),)
         if isinstance(type_, Octets16):
-            return GUID(self.guid)
+            return self.same(GUID) if place in self.unplanted else GUID(self.guid)
         return 1
 
     def same(self, hint: Any) -> Any:
@@ -242,7 +248,9 @@ def _options(hint: Any) -> list[Any]:
 def _only_leaf(hint: Any) -> bool:
     """Whether a field holds a text or bytes, or several of them, and nothing else."""
     kinds = [get_args(one)[0] if get_origin(one) is tuple else one for one in _options(hint)]
-    return all(isinstance(kind, type) and issubclass(kind, str | bytes | type(None)) for kind in kinds)
+    return all(
+        isinstance(kind, type) and issubclass(kind, str | bytes | type(None) | NullPointee) for kind in kinds
+    )
 
 
 @functools.cache

@@ -15,8 +15,12 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import security_id_text
-from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
+from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
+from msmq_wire.wire.headers.security_header import ProviderInfo, SecurityData, SecurityHeader
+from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from msmq_wire.wire.types.multicast_id import MulticastID
+from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
 _CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 _KEPT = {"public_queue_identifier", "distribution_list_identifier", "queue_identifier", "connector_type"}
@@ -73,16 +77,18 @@ def test_the_machine_of_an_account_is_redacted_and_its_own_number_stays(run: Run
     assert re.search(r"S-1-5-21-0-0-\d+-1000", out)
 
 
-def test_the_unused_bytes_of_an_order_acknowledgment_may_name_a_queue_manager(
+def test_the_unused_bytes_of_an_order_acknowledgment_go_and_its_numbers_stay(
     run: Run, make_capture: Make, packet_bytes: Read
 ) -> None:
     data = bytearray(packet_bytes("order_ack/recoverable_dirty_reserved"))
     at = len(data) - 20
     assert data[at : at + 3] == b"\xe0\xe1\xe2"
+    # They may name a queue manager.
     data[at : at + 16] = data[16:32]
     packet = redacted(run, make_capture(bytes(data)))
-    stand_in = GUID.parse(packet["user_header"]["source_queue_manager"])
-    assert base64.b64decode(packet["order_ack_body"]["reserved"]) == stand_in + bytes(data[at + 16 :])
+    assert base64.b64decode(packet["order_ack_body"]["reserved"]) == bytes(20)
+    body = base64.b64decode(packet["message_properties_header"]["message_body"])
+    assert body == bytes(data[at - 16 : at]) + bytes(20)
 
 
 def test_a_cut_acknowledgment_names_no_queue_manager(
@@ -103,23 +109,70 @@ def test_a_cut_acknowledgment_names_no_queue_manager(
     [
         # BUILTIN\\Administrators is as long as a GUID and names no machine.
         (1, "01 02 000000000005 20000000 20020000", "S-1-5-32-544"),
+        (1, "01 01 000000000005 12000000", "S-1-5-18"),
+        (1, "01 01 000000000001 00000000", "S-1-1-0"),
+        # A service by the hash of its name, an account of a cloud, and what only begins like a SID.
+        (1, "01 06 000000000005 50000000 01000000 02000000 03000000 04000000 05000000", None),
+        (1, "01 05 00000000000c 01000000 01000000 02000000 03000000 04000000", None),
+        (1, "01 05 000000000005 15000000 01000000 02000000 03000000 04000000 41414141", None),
         (2, "d1587355 5091 9595 4997b6e611ea26c6", "00000000-0000-0000-0000-000000000001"),
     ],
 )
 def test_what_identifies_the_sender_says_whether_it_names_a_queue_manager(
-    st: int, sid: str, shown: str
+    st: int, sid: str, shown: str | None
 ) -> None:
+    sender = bytes.fromhex(sid)
     header = SecurityHeader(
-        flags=st, sender_id_size=16, security_data=SecurityData(security_id=bytes.fromhex(sid))
+        flags=st, sender_id_size=len(sender), security_data=SecurityData(security_id=sender)
     )
-    record = Record(id=1, type="user_message", packet=header)
-    assert security_id_text(Redactor({Redaction.HOSTS}).record(record).packet) == shown
+    redacted_header = Redactor({Redaction.HOSTS}).record(Record(id=1, type="", packet=header)).packet
+    if shown is None:
+        assert redacted_header.security_data.security_id == bytes(len(sender))
+    else:
+        assert security_id_text(redacted_header) == shown
 
 
 def test_a_certificate_of_the_sender_is_blanked() -> None:
     header = SecurityHeader(sender_cert_size=5, security_data=SecurityData(sender_cert=b"CN=me"))
     record = Record(id=1, type="user_message", packet=header)
     assert Redactor({Redaction.HOSTS}).record(record).packet.security_data.sender_cert == bytes(5)
+
+
+@pytest.mark.parametrize("what", list(Redaction))
+def test_what_no_list_names_goes_whatever_is_asked_for(what: Redaction) -> None:
+    data = SecurityData(
+        encryption_key=b"key",
+        signature=b"signed",
+        signature_padding=b"xy",
+        provider_info=ProviderInfo(provider_name=WcharText.of("mystery")),
+    )
+    header = SecurityHeader(encryption_key_size=3, signature_size=6, security_data=data)
+    shown = Redactor({what}).record(Record(id=1, type="user_message", packet=header)).packet.security_data
+    assert (shown.encryption_key, shown.signature, shown.signature_padding) == (bytes(3), bytes(6), bytes(2))
+    assert shown.provider_info.provider_name.text == "xxxxxxx"
+
+
+def test_a_subqueue_may_be_called_like_a_host_and_keeps_its_size() -> None:
+    header = SubqueueHeader(subqueue_name=FixedWcharText.padded("srv01", 64))
+    record = Record(id=1, type="message_packet", packet=header)
+    hosts, labels = (Redactor({what}).record(record).packet for what in (Redaction.HOSTS, Redaction.LABELS))
+    assert (hosts.subqueue_name.text, len(hosts.subqueue_name)) == ("xxxxx", 64)
+    assert hosts.target_subqueue_name == header.target_subqueue_name
+    assert labels == header
+
+
+def test_a_multicast_group_is_a_host() -> None:
+    record = Record(id=1, type="user_message", packet=MulticastID(address=0x0101010A, port=8001))
+    assert Redactor({Redaction.HOSTS}).record(record).packet == MulticastID(address=0, port=8001)
+    assert Redactor({Redaction.BODIES}).record(record).packet == record.packet
+
+
+def test_of_the_padding_of_a_response_only_its_filler_is_left() -> None:
+    header = EstablishConnectionHeader(padding=b"\x5a" * 510 + b"ab")
+    shown = (
+        Redactor({Redaction.LABELS}).record(Record(id=1, type="establish_connection", packet=header)).packet
+    )
+    assert shown.padding == b"\x5a" * 510 + bytes(2)
 
 
 @pytest.mark.parametrize("capture", ["/home/jane.doe/x.pcap", "C:\\Users\\jane.doe\\x.pcap"])
