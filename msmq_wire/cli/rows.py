@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import sys
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msmq_wire.cli.render.safe_text import escaped, json_line
+from msmq_wire.invisible import UNSEEN
 
 __all__ = ["csv_writer", "json_writer"]
 
-# What a spreadsheet would take for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What begins a formula in a spreadsheet: also full-width or small, and behind what it does not show.
+_FORMULA = frozenset("=+-@")
 
 Write = Callable[[Mapping[str, Any]], None]
 
@@ -41,6 +43,12 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, list | tuple):
-        return " ".join(map(str, value))
-    text = escaped(str(value))
-    return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
+        value = " ".join(map(str, value))
+    if not isinstance(value, str):
+        return escaped(str(value))
+    return f"'{escaped(value)}" if _is_formula(value) else escaped(value)
+
+
+def _is_formula(text: str) -> bool:
+    first = next((one for one in text if not one.isspace() and not UNSEEN.match(one)), "")
+    return unicodedata.normalize("NFKC", first) in _FORMULA

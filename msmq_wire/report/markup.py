@@ -10,10 +10,11 @@ import html
 import json
 from typing import Any
 
+from msmq_wire.invisible import numbered, seen
+
 __all__ = ["Markup", "escaped", "joined", "script_json", "tag", "visible"]
 
 _VOID = frozenset(("br", "hr", "input", "meta"))
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _IN_SCRIPTS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "'": "\\u0027"})
 
 
@@ -30,16 +31,9 @@ def visible(text: str, most: int = 400) -> str:
     """
     if len(text) > most:
         text = f"{text[:most]}…"
-    return text if text.isprintable() else "".join(map(_shown, text))
-
-
-def _shown(character: str) -> str:
-    if character.isprintable():
-        return character
-    code = ord(character)
-    if code < 0x100:
-        return _SHORT.get(character, f"\\x{code:02x}")
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(one if seen(one) else numbered(one) for one in text)
 
 
 def escaped(value: object) -> Markup:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from msmq_wire.errors import TopologyError
+from msmq_wire.invisible import numbered, seen
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["NameBook", "guid_of", "listed", "nearest", "shown"]
@@ -30,9 +31,9 @@ def shown(value: str | int, longest: int = _LONGEST) -> str:
             return f"{'-' if value < 0 else ''}(a number of {value.bit_length():,} bits)"
         return str(value)
     cut = value if len(value) <= longest else value[:longest] + "…"
-    if cut.isprintable():
+    if cut.isascii() and cut.isprintable():
         return cut
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in cut)
+    return "".join(one if seen(one) else numbered(one) for one in cut)
 
 
 def listed(names: Sequence[str]) -> str:

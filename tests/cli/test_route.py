@@ -578,7 +578,7 @@ def test_names_of_sixty_characters_fit_on_eighty_columns() -> None:
     assert out.splitlines()[:2] == [f"From {_LONG[:-1]}c (site", f"1{_LONG[:-1]}a)"]
 
 
-_HOSTILE = 'x"\\N\\"];\n}<script>&amp;</text>]]>\x1b[31m\u202e\ud800\x00\ufffe☃'
+_HOSTILE = 'x"\\N\\"];\n}<script>&amp;</text>]]>\x1b[31m\u202e\u3164\U000e0100\ud800\x00\ufffe☃'
 
 
 def test_hostile_names_break_out_of_no_output() -> None:
@@ -589,10 +589,10 @@ def test_hostile_names_break_out_of_no_output() -> None:
     assert "".join(lines).isascii()
     assert sum(line.count("{") for line in lines if line.endswith("{")) == lines.count("  }") + 1
     drawing = _svg_of(svg_text(prediction, topology))
-    shown = 'x"\\N\\"];\\n}<script>&amp;</text>]]>\\x1b[31m\\u202e\\ud800\\x00\\ufffe☃'
+    shown = 'x"\\N\\"];\\n}<script>&amp;</text>]]>\\x1b[31m\\u202e\\u3164\\U000e0100\\ud800\\x00\\ufffe☃'
     assert drawing.findtext(f"{_SVG}title") == f"Routes from {shown} to {shown}"
     out = _text_of(topology, source, destination, 80)
-    assert not set("\x1b\u202e\ud800\x00") & set(out)
+    assert not set("\x1b\u202e\u3164\U000e0100\ud800\x00") & set(out)
 
 
 @given(st.lists(st.text(max_size=90), min_size=6, max_size=6))

@@ -1,7 +1,7 @@
 """Text from the wire made harmless: it reaches a terminal, a table or a JSON line but controls none of them.
 
-The rule kept here: what could move a cursor, change a colour, end a line or turn the reading direction is
-shown by its number.
+The rule kept here: what could move a cursor, change a colour, end a line or turn the reading direction, and
+what is not seen at all, is shown by its number.
 """
 
 from __future__ import annotations
@@ -10,23 +10,9 @@ import json
 import re
 from typing import Any
 
+from msmq_wire.invisible import UNSEEN, numbered
+
 __all__ = ["escaped", "json_line", "quoted"]
-
-# C0, DEL and C1 controls; soft hyphen; the invisible and direction-changing format characters; line and
-# paragraph separators; lone surrogates; interlinear and tag characters.
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000e0000-\U000e007f]"
-)
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
-
-def _number(match: re.Match[str]) -> str:
-    character = match[0]
-    code = ord(character)
-    if code < 0x100:
-        return _SHORT.get(character, f"\\x{code:02x}")
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def escaped(text: str, *, encoding: str = "utf-8") -> str:
@@ -34,10 +20,14 @@ def escaped(text: str, *, encoding: str = "utf-8") -> str:
 
     A backslash stays as it is: queue names are full of them.
     """
-    safe = _UNSAFE.sub(_number, text)
+    safe = UNSEEN.sub(_number, text)
     if safe.isascii() or encoding.replace("-", "").lower() == "utf8":
         return safe
     return safe.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _number(match: re.Match[str]) -> str:
+    return numbered(match[0])
 
 
 def quoted(text: str, *, encoding: str = "utf-8") -> str:
@@ -58,5 +48,5 @@ def json_line(value: Any, *, indent: int | None = None) -> str:
     separators = (",", ":") if indent is None else (",", ": ")
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
     if indent is None:
-        return _UNSAFE.sub(_json_number, text)
-    return "\n".join(_UNSAFE.sub(_json_number, line) for line in text.split("\n"))
+        return UNSEEN.sub(_json_number, text)
+    return "\n".join(UNSEEN.sub(_json_number, line) for line in text.split("\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from msmq_wire.invisible import seen
 from msmq_wire.records.bodies.body import Body
 from msmq_wire.records.bodies.json_text import pretty_json
 from msmq_wire.records.bodies.xml_text import pretty_xml
@@ -21,12 +22,12 @@ def caption(body: Body) -> str:
 def preview(body: Body, width: int = 60) -> str:
     """One line of at most ``width`` characters: the text of a body, else what it is; may be empty.
 
-    Blanks run together, and what cannot be printed is U+FFFD.
+    Blanks run together, and what cannot be printed or is not seen is U+FFFD.
     """
     shows_text = body.text is not None and (body.scalar or body.kind in ("text", "xml", "json", "array"))
     text = body.text if shows_text and body.text is not None else caption(body)
     line = " ".join(text[: 4 * width + 64].split())
-    line = "".join(c if c.isprintable() else _REPLACEMENT for c in line)
+    line = "".join(c if seen(c) else _REPLACEMENT for c in line)
     return line if len(line) <= width else line[: max(width - 1, 0)] + "…"[:width]
 
 
