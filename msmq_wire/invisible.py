@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["DEFAULT_IGNORABLE", "UNICODE_VERSION", "UNSEEN", "numbered", "seen"]
+__all__ = ["DEFAULT_IGNORABLE", "RANGES", "UNICODE_VERSION", "UNSEEN", "numbered", "seen"]
 
 UNICODE_VERSION = "18.0"
 """The version of the Unicode Character Database that the tables here follow."""
@@ -52,8 +52,11 @@ _CONTROLS = (
     (0x13430, 0x1343F),
 )
 
-UNSEEN = re.compile(f"[{''.join(f'{chr(a)}-{chr(b)}' for a, b in sorted(DEFAULT_IGNORABLE + _CONTROLS))}]")
-"""One character that is not seen, or that controls what shows it."""
+RANGES = tuple(sorted(DEFAULT_IGNORABLE + _CONTROLS))
+"""What is not seen, or controls what shows it: first and last of each range."""
+
+UNSEEN = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in RANGES)}]")
+"""One character of `RANGES`."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 

@@ -217,12 +217,32 @@ local function fixed_text(bytes)
   return text, clean and not bytes:find("[^%z]", used + 1)
 end
 
+-- Text for people, with what is not seen, or controls what shows it, by its number. Fields have it as it is.
+local SHORT = {[9] = "\\t", [10] = "\\n", [13] = "\\r"}
+
+local function numbered(character)
+  local first = character:byte()
+  local code = first < 0x80 and first or first % (first < 0xE0 and 0x20 or first < 0xF0 and 0x10 or 8)
+  for at = 2, #character do code = code * 64 + character:byte(at) % 64 end
+  for _, range in ipairs(C.unseen) do
+    if code >= range[1] and code <= range[2] then
+      if SHORT[code] then return SHORT[code] end
+      return string.format(code < 0x100 and "\\x%02x" or code < 0x10000 and "\\u%04x" or "\\U%08x", code)
+    end
+  end
+end
+
+local function visible(text)
+  if not text:find("[\1-\31\127-\255]") then return text end
+  return (text:gsub("[\1-\127\194-\244][\128-\191]*", numbered))
+end
+
 -- Text for a line among others: Wireshark cuts what is long wherever its buffer ends.
 local function shortened(text)
-  if #text <= 120 then return text end
+  if #text <= 120 then return visible(text) end
   local stop = 120
   while stop > 0 and text:byte(stop + 1) >= 0x80 and text:byte(stop + 1) < 0xC0 do stop = stop - 1 end
-  return text:sub(1, stop) .. "\226\128\166"
+  return visible(text:sub(1, stop)) .. "\226\128\166"
 end
 
 local function guid_text(s)

@@ -1251,9 +1251,29 @@ local function read_call(pdu, call, fresh, pinfo)
 end
 
 -- What a PDU of a call says in the info column.
+-- Text for people, with what is not seen, or controls what shows it, by its number. Fields have it as it is.
+local SHORT = {[9] = "\\t", [10] = "\\n", [13] = "\\r"}
+
+local function numbered(character)
+    local first = byte(character)
+    local code = first < 0x80 and first or first % (first < 0xE0 and 0x20 or first < 0xF0 and 0x10 or 8)
+    for at = 2, #character do code = code * 64 + byte(character, at) % 64 end
+    for _, range in ipairs(tables.unseen) do
+        if code >= range[1] and code <= range[2] then
+            if SHORT[code] then return SHORT[code] end
+            return string.format(code < 0x100 and "\\x%02x" or code < 0x10000 and "\\u%04x" or "\\U%08x", code)
+        end
+    end
+end
+
+local function visible(text)
+    if not find(text, "[\1-\31\127-\255]") then return text end
+    return (text:gsub("[\1-\127\194-\244][\128-\191]*", numbered))
+end
+
 local function story_of(call, read)
     local words = {read.name .. " " .. read.side}
-    if call.queue then words[#words + 1] = call.queue end
+    if call.queue then words[#words + 1] = visible(call.queue) end
     if not read.whole then words[#words + 1] = "fragment" end
     if read.sealed then words[#words + 1] = "sealed" end
     if read.status then words[#words + 1] = status_name(read.status) end

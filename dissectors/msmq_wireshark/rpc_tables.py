@@ -14,6 +14,7 @@ from operator import and_, eq, ge, gt, le, lt, ne, or_
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
+from msmq_wire.invisible import RANGES
 from msmq_wire.rpc.interfaces import INTERFACES, NAMED_ONLY
 from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
 from msmq_wire.rpc.ndr import NDR, NDR64, WCHAR, ConformantVarying, Fields, String, Union
@@ -64,6 +65,7 @@ def files() -> dict[str, str]:
         "-- Generated from msmq_wire by rpc_tables.py: not to be edited.",
         "return {",
         f"max_depth = {MAX_DEPTH},",
+        *_block("unseen", enumerate((list(one) for one in RANGES), 1)),
         *_block("interfaces", interfaces.items()),
         *_block("types", enumerate(tables.rows, 1)),
         *_block("enumerations", tables.enumerations.items()),

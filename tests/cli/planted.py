@@ -11,7 +11,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from msmq_wire.engines.fit import fit
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.com_packets import ComCall
 from msmq_wire.records.record import Record
@@ -124,7 +123,7 @@ class _Planter:
             # Only what is read remotely has an address there.
             header = msgspec.structs.replace(header, queue_manager_address=GUID(self.guid))
             packet = msgspec.structs.replace(packet, user_header=header)
-        return fit(packet)
+        return packet
 
     def record(self, number: int, type_: str, packet: Any) -> Record:
         spec = SpecRef("MS-MQMQ", "2.2")
