@@ -96,11 +96,11 @@ def test_a_character_that_is_not_seen_is_shown_by_its_number(character: str, sho
     assert not seen(character)
 
 
-@pytest.mark.parametrize("sign", "=+-@\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b")
 @pytest.mark.parametrize("before", ["", " ", "\t", "\r", "\n ", "\xa0", "\u3000", "\u200b", "\ufeff "])
-def test_a_cell_that_a_spreadsheet_takes_for_a_formula_gets_an_apostrophe(before: str, sign: str) -> None:
-    (_, cells) = csv.reader(io.StringIO(in_csv(f"{before}{sign}1")))
-    assert [cell[0] for cell in cells] == ["'", "'"]
+def test_a_cell_that_a_spreadsheet_takes_for_a_formula_gets_an_apostrophe(before: str) -> None:
+    for sign in "=+-@\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b":
+        (_, cells) = csv.reader(io.StringIO(in_csv(f"{before}{sign}1")))
+        assert [cell[0] for cell in cells] == ["'", "'"]
 
 
 @pytest.mark.parametrize("text", ["a=1", " a", "", "1-2", "\uff11", "private$\\q"])
