@@ -17,15 +17,15 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
-from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.interfaces import INTERFACES, Interface, Method
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, Union, members
 from msmq_wire.rpc.ndr.arrays import Array
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.ndr.scalars import Octets16
 from msmq_wire.rpc.ndr.structures import Fields
+from msmq_wire.rpc.ndr.types import number_of
 from msmq_wire.spec import SpecRef, snake_case
 from msmq_wire.srmp.xml_fields import IsoDate
-from msmq_wire.wire.expressions import parts
 from msmq_wire.wire.fields import Bytes, WireStruct, fields
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Anomaly
@@ -98,26 +98,31 @@ class _Planter:
         """A packet of every type of record."""
         for stem, cls in PACKETS.items():
             yield stem, self.packet(cls)
+        seen: set[tuple[Any, ...]] = set()
         for interface in (*INTERFACES.values(), *COM_INTERFACES.values()):
-            com = interface.uuid in COM_INTERFACES
             for method in interface.methods.values():
-                call = self.struct(ComCall if com else RpcCall)
-                sides = {side: self.struct(method.parameters(side).cls) for side in ("request", "response")}  # type: ignore[arg-type]  # both are a Side
-                names = {"interface": interface.name, "method": method.name, "opnum": method.opnum}
-                stem = _stem(type(call))
-                kept = {name: one for name, one in names.items() if (stem, name) in self.unplanted}
-                yield stem, msgspec.structs.replace(call, **sides, **kept)
-                if com:
-                    # The methods of a queue object are alike.
-                    break
-        for cls in (RpcBind, RpcFault, TransferBuffer):
-            yield _stem(cls), self.struct(cls)
+                # The methods of a queue object are alike but for one.
+                classes = (method.request.cls, method.response.cls)
+                if classes not in seen:
+                    seen.add(classes)
+                    yield self.call(interface, method, *classes)
+        for other in (RpcBind, RpcFault, TransferBuffer):
+            yield _stem(other), self.struct(other)
         yield "srmp_message", self.struct(SrmpMessage)
         yield "srmp_receipt", self.struct(SrmpMessage)
         yield from (("gap", None), ("error", None), ("tcp_stream", None), ("unknown_packet", self.data))
 
+    def call(self, interface: Interface, method: Method, request: Any, response: Any) -> tuple[str, RpcCall]:
+        """A call, with the names that stay where they are not planted."""
+        call: RpcCall = self.struct(ComCall if interface.uuid in COM_INTERFACES else RpcCall)
+        stem = _stem(type(call))
+        names = {"interface": interface.name, "method": method.name, "opnum": method.opnum}
+        kept: dict[str, Any] = {name: one for name, one in names.items() if (stem, name) in self.unplanted}
+        sides = {"request": self.struct(request), "response": self.struct(response)}
+        return stem, msgspec.structs.replace(call, **sides, **kept)
+
     def packet(self, cls: type[WireStruct]) -> WireStruct:
-        packet = self.struct(cls)
+        packet: WireStruct = self.struct(cls)
         header = getattr(packet, "user_header", None)
         if header is not None and not cls.remote_read:  # type: ignore[attr-defined]  # every packet with such a header has it
             # Only what is read remotely has an address there.
@@ -144,8 +149,8 @@ class _Planter:
             "remainder": self.data,
             "error": error if type_ not in ("gap", "error", "tcp_stream") else None,
         }
-        own = {name: self.text for name in ("reason", "event") if ("record", name) not in self.unplanted}
-        return Record(**values, **own)
+        own = (name for name in ("reason", "event") if ("record", name) not in self.unplanted)
+        return Record(**values, **dict.fromkeys(own, self.text))
 
     def struct(self, cls: Any, depth: int = 0, **given: Any) -> Any:
         values: dict[str, Any] = {}
@@ -162,7 +167,7 @@ class _Planter:
             if place in self.unplanted and hint is not Any and _only_leaf(hint):
                 values[name] = self.same(hint) if default is msgspec.NODEFAULT else default
             elif isinstance(ndr.get(name), Union):
-                values |= self.arm(ndr[name], place, depth)
+                values |= self.arm(cls, ndr[name], place, depth)
             elif hint is Any and name in ndr:
                 values[name] = self.ndr(ndr[name], place, depth)
             else:
@@ -172,6 +177,7 @@ class _Planter:
         return cls(**values, **given)
 
     def value(self, hint: Any, place: Place, depth: int, default: Any = None, size: int | None = None) -> Any:
+        kind: Any
         options = [one for one in _options(hint) if one not in (type(None), NullPointee)]
         if len(options) > 1:
             self.turns[place] += 1
@@ -198,14 +204,16 @@ class _Planter:
             return default
         return kind(0)
 
-    def arm(self, union: Union, place: Place, depth: int) -> dict[str, Any]:
+    def arm(self, cls: type[NdrStruct], union: Union, place: Place, depth: int) -> dict[str, Any]:
         """The next member of a union, and the value that selects it."""
         self.turns[place] += 1
         keys = list(union.arms)
         key = keys[self.turns[place] % len(keys)]
         arm = union.arms[key]
         chosen = {} if arm.type is None or depth > _DEEPEST else {place[1]: self.ndr(arm.type, place, depth)}
-        (selector,) = parts(union.selector)  # type: ignore[misc]  # every selector is the name of a member
+        names = dict.fromkeys((one.name for one in members(cls)), 0)
+        selected = number_of(union.selector)
+        selector = next(name for name in names if selected({**names, name: int(key)}) == int(key))
         return {selector: int(key) if chosen or arm.type is None else 0, place[1]: None, **chosen}
 
     def ndr(self, type_: Any, place: Place, depth: int) -> Any:

@@ -215,7 +215,9 @@ def command_lines() -> list[Command]:
     lines = []
     for name, command in redacting_commands(typer.main.get_command(build())):
         defaults = [one.default for one in command.params if "--format" in one.opts]
-        formats = [("--format", str(one)) for kind in defaults for one in type(kind)] or [()]
+        formats: list[tuple[str, ...]] = [
+            ("--format", str(one)) for kind in defaults for one in type(kind)
+        ] or [()]
         lines += [
             Command(name, (*more, *format_))
             for more in _MORE.get(name, ((),))

@@ -326,8 +326,6 @@ def _redactor(**asked: bool) -> CallRedactor:
         hosts=asked.get("hosts", False),
         guid=lambda value: bytes(16),
         sender=lambda value, kind: b"",
-        blank=lambda value: bytes(len(value)),
-        blank_host=lambda value: bytes(len(value)),
     )
 
 
