@@ -127,7 +127,7 @@ def _musts() -> frozenset[tuple[str, str]]:
 def _elements() -> frozenset[str]:
     """The stems of the elements of an envelope: what is wrong in one is told by the names of elements."""
     found: dict[type[XmlStruct], None] = {SrmpEnvelope: None}
-    waiting = [SrmpEnvelope]
+    waiting: list[type[XmlStruct]] = [SrmpEnvelope]
     while waiting:
         below = [field.cls for field in xml_fields(waiting.pop()).values() if isinstance(field, Child)]
         waiting += [cls for cls in below if cls not in found]

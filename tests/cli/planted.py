@@ -25,7 +25,6 @@ from msmq_wire.rpc.ndr.scalars import Octets16
 from msmq_wire.rpc.ndr.structures import Fields
 from msmq_wire.rpc.ndr.types import number_of
 from msmq_wire.spec import SpecRef, snake_case
-from msmq_wire.srmp.xml_fields import IsoDate
 from msmq_wire.wire.fields import Bytes, WireStruct, fields
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Anomaly
@@ -150,7 +149,8 @@ class _Planter:
             "error": error if type_ not in ("gap", "error", "tcp_stream") else None,
         }
         own = (name for name in ("reason", "event") if ("record", name) not in self.unplanted)
-        return Record(**values, **dict.fromkeys(own, self.text))
+        values |= dict.fromkeys(own, self.text)
+        return Record(**values)
 
     def struct(self, cls: Any, depth: int = 0, **given: Any) -> Any:
         values: dict[str, Any] = {}
@@ -189,8 +189,6 @@ class _Planter:
             return None
         if issubclass(kind, msgspec.Struct):
             return None if depth > _DEEPEST else self.struct(kind, depth + 1)
-        if issubclass(kind, IsoDate):
-            return IsoDate(self.text)
         if issubclass(kind, FixedWcharText):
             return kind.padded(self.text, size or _WIDE)
         if issubclass(kind, WcharText):
@@ -202,7 +200,7 @@ class _Planter:
             return self.text
         if default not in (None, msgspec.NODEFAULT):
             return default
-        return kind(0)
+        return 0 if kind is int else kind()
 
     def arm(self, cls: type[NdrStruct], union: Union, place: Place, depth: int) -> dict[str, Any]:
         """The next member of a union, and the value that selects it."""
