@@ -217,6 +217,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("search", "", ".pcap1"),
         Attack("search", ".pcap", "1", "!"),
     ),
+    "msmq_wire.spark.captures:_URL": (Attack("match", "", "a", "!"), Attack("match", "", "a:")),
     "msmq_wire.spark.ledger:_PART": (Attack("fullmatch", "part-", "0"),),
     "msmq_wire.spark.ledger:_NUMBER": (Attack("fullmatch", "", "1"),),
     "msmq_wire.spark.queries:_LITERALS": (
@@ -303,6 +304,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.srmp.xml_fields:GUID": (Attack("fullmatch", "", GUID),),
     "msmq_wire.srmp.xml_writer:_ILLEGAL": (Attack("search", "", "a"),),
     "msmq_wire.srmp.xml_writer:_name": (Attack("search", "", "a"),),
+    "msmq_wireshark.install:_VERSION": "what tshark says of its own version",
     "msmq_wireshark.lua_expressions:_nested": OURS,
     "msmq_wireshark.tshark:_DROPPED": "what dumpcap says of its own counters",
 }
