@@ -26,7 +26,7 @@ _EXCEPTIONS = {
     "ulTitleBufferSizeInWCHARs": "ul_title_buffer_size_in_wchars",
 }
 
-_CAPITALS_THEN_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
+_CAPITALS_THEN_WORD = re.compile(r"([A-Z])([A-Z][a-z])")
 _WORD_THEN_CAPITAL = re.compile(r"([a-z0-9])([A-Z])")
 
 

@@ -41,7 +41,7 @@ class Source:
     ``total`` is the size in bytes of what is read, or None where it cannot be known (a pipe);
     ``bytes_read`` is how much of it was consumed, before decompression. ``is_capture`` says that it began
     like a capture. Only files that were opened here are closed here. Raises `CaptureError` when the path
-    cannot be opened.
+    cannot be opened, TypeError for what is neither.
     """
 
     def __init__(self, source: CaptureSource) -> None:
@@ -58,6 +58,9 @@ class Source:
             except (OSError, ValueError) as error:
                 raise CaptureError(f"cannot open {self.name}: {_reason(error)}") from error
             self._owned = True
+        elif not callable(getattr(source, "read", None)):
+            kind = type(source).__name__
+            raise TypeError(f"source must be a path, '-' or a binary file object, not {kind}")
         else:
             self.name = str(getattr(source, "name", "the stream"))
             self._file = source

@@ -71,6 +71,7 @@ def _run(arguments: list[str]) -> int:
         complain("the command line needs typer and rich: pip install 'msmq-wire[cli]'")
         return 1
     from msmq_wire.cli.program import build
+    from msmq_wire.cli.secrets import mistyped_secret
 
     # Names and labels may hold what the encoding of the terminal lacks.
     for stream in (sys.stdout, sys.stderr):
@@ -80,8 +81,10 @@ def _run(arguments: list[str]) -> int:
         status = build()(arguments or ["--help"], prog_name=PROGRAM, standalone_mode=False)
     except TyperException as error:
         message = error.format_message()
+        if message and error.exit_code == _BAD_USAGE:
+            message = f"{mistyped_secret(arguments) or message} (see {PROGRAM} --help)"
         if message:
-            complain(f"{message} (see {PROGRAM} --help)" if error.exit_code == _BAD_USAGE else message)
+            complain(message)
         return error.exit_code
     except typer.Abort:
         return _INTERRUPTED

@@ -48,7 +48,6 @@ _OFFSET = re.compile(r"\s*([0-9a-fA-F]{4,8})(:?)(?:\s+|$)")
 _PAIRS = re.compile(r"(?:[0-9a-fA-F]{2} {1,2}){1,64}")
 _GROUPS = re.compile(r"(?:[0-9a-fA-F]{2,16} ?){1,64}")
 _COMMENT = re.compile(r"(?:#|//)[^\n]*")
-_C_COMMENT = re.compile(r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/|//[^\n]*")
 _C_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,2}|[0-9]{1,3}|'[ -~]'")
 _ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})")
 _SEPARATORS = re.compile(r"0[xX]|[\s,;:\-]+")
@@ -107,7 +106,7 @@ def _from_text(text: str, kind_given: bool) -> PacketInput | None:
 
 
 def _c_array(text: str) -> PacketInput | None:
-    inside, closed, _ = _C_COMMENT.sub(" ", text).partition("{")[2].partition("}")
+    inside, closed, _ = _without_comments(text).partition("{")[2].partition("}")
     if not closed:
         raise MsmqWireError("the C array has no closing brace")
     items = [item.strip() for item in inside.split(",")]
@@ -122,6 +121,29 @@ def _c_array(text: str) -> PacketInput | None:
             raise MsmqWireError(f"element {place} of the C array is no byte: {item[:20]!r}")
         numbers.append(value)
     return PacketInput(_payload(bytes(numbers)), "C array") if numbers else None
+
+
+def _without_comments(text: str) -> str:
+    """C text with a blank for every comment; what begins one that has no end stays.
+
+    An expression would look for the end of each comment again, to the end of the text.
+    """
+    kept: list[str] = []
+    at = 0
+    mark = text.find("/")
+    last = text.rfind("*/")
+    while mark >= 0:
+        end = mark
+        if text.startswith("//", mark):
+            end = text.find("\n", mark)
+            end = len(text) if end < 0 else end
+        elif text.startswith("/*", mark) and mark + 2 <= last:
+            end = text.find("*/", mark + 2) + 2
+        if end > mark:
+            kept += text[at:mark], " "
+            at = end
+        mark = text.find("/", max(end, mark + 1))
+    return "".join([*kept, text[at:]])
 
 
 def _escaped_string(text: str) -> PacketInput | None:

@@ -6,7 +6,7 @@ The rule kept here: no secret, and no text that may be one, is ever printed: an 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Annotated, NoReturn
 
@@ -16,7 +16,15 @@ from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.security import Negotiation, Negotiator
 
-__all__ = ["KEY_OPTIONS", "Keytabs", "NtHashes", "NtPasswords", "negotiator_for", "without_secrets"]
+__all__ = [
+    "KEY_OPTIONS",
+    "Keytabs",
+    "NtHashes",
+    "NtPasswords",
+    "mistyped_secret",
+    "negotiator_for",
+    "without_secrets",
+]
 
 KEY_OPTIONS = "--nt-password, --nt-hash or --keytab"
 
@@ -26,6 +34,9 @@ _VARIABLES = {
     _HASH: "MSMQ_WIRE_NT_HASH",
     _KEYTAB: "MSMQ_WIRE_KEYTAB",
 }
+_FILES = ("--nt-password-file", "--nt-hash-file")
+_BEGINNINGS = tuple({word[:4] for option in _VARIABLES for word in option.strip("-").split("-")})
+"""How the words begin by which these options are known, right or mistyped."""
 _LARGEST_TEXT = 1 << 20
 _LARGEST_KEYTAB = 1 << 24
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -35,8 +46,9 @@ NtPasswords = Annotated[
     typer.Option(
         "--nt-password",
         metavar="TEXT",
-        help="A password that opens sealed calls (NTLM); @FILE reads one a line, @@ stands for @. "
-        f"May be repeated. Without it {_VARIABLES[_PASSWORD]} counts.",
+        help="A password that opens sealed calls (NTLM). The process list shows it to other users: @FILE "
+        "reads one a line instead, @@ stands for @. May be repeated. Without it "
+        f"{_VARIABLES[_PASSWORD]} counts.",
         show_default=False,
     ),
 ]
@@ -45,8 +57,9 @@ NtHashes = Annotated[
     typer.Option(
         "--nt-hash",
         metavar="HEX",
-        help="An NT hash instead of a password, alone or after LM:; @FILE reads one a line. May be "
-        f"repeated. Without it {_VARIABLES[_HASH]} counts.",
+        help="An NT hash instead of a password, alone or after LM:. The process list shows it to other "
+        "users: @FILE reads one a line instead. May be repeated. Without it "
+        f"{_VARIABLES[_HASH]} counts.",
         show_default=False,
     ),
 ]
@@ -102,6 +115,19 @@ def without_secrets(auth_type: int) -> Negotiation | None:
     except ImportError:
         return None
     return negotiator(Secrets())(auth_type)
+
+
+def mistyped_secret(arguments: Iterable[str]) -> str | None:
+    """What to say of an unknown option in a command line that may have a secret glued to it; None without."""
+    for argument in arguments:
+        name = argument.partition("=")[0]
+        letters = name.lower().replace("-", "").replace("_", "")
+        if name.startswith("-") and letters.startswith(_BEGINNINGS) and name not in (*_VARIABLES, *_FILES):
+            return (
+                "No such option: it is not repeated here, since a secret may be in it. "
+                f"A value stands behind a blank or =, as in {_PASSWORD} @FILE"
+            )
+    return None
 
 
 def _given(option: str, values: Sequence[str] | None) -> list[str]:

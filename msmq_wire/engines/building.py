@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.engines.fit import fit
 from msmq_wire.engines.reference import find_anomalies
 from msmq_wire.errors import EncodeError
@@ -66,6 +67,8 @@ def build_message(
     if isinstance(body, str):
         body = WcharText.of(body)
         body_type = BodyType.VT_LPWSTR if body_type is None else body_type
+    else:
+        body = as_bytes(body, "body")
     destination = _format_name(queue)
     address = _destination_address(destination, queue_manager_address)
     dq, destination_queue = _encoded(destination, {address: QueueType.PRIVATE_ON_DESTINATION_HOST})
@@ -96,11 +99,11 @@ def build_message(
     ).with_bits(dm=int(delivery == "recoverable"), dq=dq, aq=aq, rq=rq, cq=int(connector_type is not None))
     properties = MessagePropertiesHeader(
         message_class=message_class,
-        correlation_id=correlation_id,
+        correlation_id=as_bytes(correlation_id, "correlation_id"),
         body_type=BodyType.VT_EMPTY if body_type is None else body_type,
         application_tag=application_tag,
         label=WcharText.of(label) if label else WcharText(),
-        extension_data=extension,
+        extension_data=as_bytes(extension, "extension"),
         message_body=body,
     )
     parts: dict[str, Any] = {"transaction_header": transaction, **headers}

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.engines import judging, reference, rows
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire import registry
@@ -104,10 +105,11 @@ def decode(
     ``as_`` the kind is recognised by [MS-MQQB] 3.1.5.1.1; a ``message_packet`` never is. ``missing`` are
     (start, length) ranges, in packet offsets, that a section split left out. ``engine`` is ``"rows"``
     (generated, the default) or ``"reference"``; they give the same. Returns a `WireStruct` (or a bytes
-    subclass for scalar types). Raises DecodeError; ValueError for an unknown ``as_`` or ``engine``.
+    subclass for scalar types). Raises DecodeError; ValueError for an unknown ``as_`` or ``engine``; TypeError
+    where ``data`` is no buffer of bytes.
     """
     if data.__class__ is not bytes:
-        data = bytes(data)
+        data = as_bytes(data)
     chosen = _ENGINES[_default or default_engine()] if engine is None else _ENGINES[_checked(engine)]
     return _decode(chosen, _class_of(as_, data), data, as_, missing)[0]
 
@@ -130,9 +132,9 @@ def inspect(
     missing: Sequence[Range] = (),
     engine: Engine | None = None,
 ) -> InspectResult:
-    """Decode and judge; never raises on bytes. Arguments as for `decode`."""
+    """Decode and judge; never raises on bytes. Arguments, and errors about them, as for `decode`."""
     if data.__class__ is not bytes:
-        data = bytes(data)
+        data = as_bytes(data)
     name = (_default or default_engine()) if engine is None else _checked(engine)
     error: DecodeError | None = None
     cls: Any = None

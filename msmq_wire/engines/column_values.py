@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from numpy.typing import NDArray
 
+from msmq_wire.buffers import as_buffer
 from msmq_wire.wire.fields import WireStruct
 
 __all__ = [
@@ -40,6 +41,7 @@ class Source:
     """The bytes of a batch; no read leaves them."""
 
     def __init__(self, data: Any) -> None:
+        as_buffer(data)
         self.data = data
         self.bytes: NDArray[np.uint8] = np.frombuffer(data, np.uint8)
 

@@ -15,6 +15,7 @@ import msgspec
 from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender
+from msmq_wire.lab.held_bytes import HeldBytes
 from msmq_wire.lab.log import LabLog
 from msmq_wire.model.binary_protocol import BinaryProtocol
 from msmq_wire.model.binary_session import BinarySession
@@ -56,11 +57,11 @@ class BinaryConnections:
         self.limits = limits
         self.capture = capture
         self.log = log
-        self.open: dict[BinaryConnection, int] = {}
+        self.open: dict[BinaryConnection, None] = {}
+        self.held: HeldBytes[BinaryConnection] = HeldBytes(limits.held_bytes)
         self._faults = faults
         self._seed = seed
         self._count = 0
-        self._held = 0
         self._round: asyncio.TimerHandle | None = None
 
     def next_faults(self) -> ConnectionFaults | None:
@@ -81,32 +82,16 @@ class BinaryConnections:
         """A connection was made; False where there are too many."""
         if len(self.open) >= self.limits.connections:
             return False
-        self.open[connection] = 0
+        self.open[connection] = None
+        self.held.enter(connection)
         if self._round is None:
             self._look_around()
         return True
 
     def leave(self, connection: BinaryConnection) -> None:
         """It is no more."""
-        self._held -= self.open.pop(connection, 0)
-
-    def weigh(self, connection: BinaryConnection) -> None:
-        """Take note of what a connection holds; where that is too much in all, those that hold most go."""
-        if connection not in self.open:
-            return
-        held = connection.held
-        self._held += held - self.open[connection]
-        self.open[connection] = held
-        if self._held <= self.limits.held_bytes:
-            return
-        # What was sent meanwhile is not held any more.
-        self.open = {one: one.held for one in self.open}
-        self._held = sum(self.open.values())
-        while self._held > self.limits.held_bytes:
-            largest = max(self.open, key=self.open.__getitem__)
-            self._held -= self.open[largest]
-            self.open[largest] = 0
-            largest.drop()
+        self.open.pop(connection, None)
+        self.held.leave(connection)
 
     async def close(self) -> None:
         """Close all sessions, and wait until the connections are gone; those that stay are broken off."""
@@ -217,7 +202,7 @@ class BinaryConnection(asyncio.Protocol):
             finally:
                 protocol.accepting = accepting
             self._tell_open(self.session)
-        self._connections.weigh(self)
+        self._connections.held.weigh(self)
 
     def eof_received(self) -> None:
         """The peer sends no more: the connection ends."""

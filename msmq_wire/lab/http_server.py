@@ -15,6 +15,7 @@ from msmq_wire.lab.binary_server import cannot_serve
 from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender
+from msmq_wire.lab.held_bytes import HeldBytes
 from msmq_wire.lab.log import LabLog
 from msmq_wire.lab.queue_manager import LabQueueManager
 from msmq_wire.lab.srmp_message import SrmpRefusal, srmp_message
@@ -69,6 +70,7 @@ class HttpServer:
         self.capture = capture
         self.log = log
         self.open: set[_HttpConnection] = set()
+        self.held: HeldBytes[_HttpConnection] = HeldBytes(_HELD)
         self._manager = manager
         self._clock = clock
         self._faults = faults
@@ -111,19 +113,20 @@ class HttpServer:
         """
         if len(self.open) >= _CONNECTIONS:
             slow = min(self.open, key=lambda one: one.waiting_since)
-            self.open.remove(slow)
+            self.leave(slow)
             slow.give_up()
         self.open.add(connection)
+        self.held.enter(connection)
+
+    def leave(self, connection: _HttpConnection) -> None:
+        """It is no more."""
+        self.open.discard(connection)
+        self.held.leave(connection)
 
     def next_faults(self) -> ConnectionFaults | None:
         """The faults of the next connection."""
         self._count += 1
         return None if self._faults is None else self._faults.connection(self._seed, f"http {self._count}")
-
-    def weigh(self) -> None:
-        """Where all hold too much, those that hold most go."""
-        while sum(one.held for one in self.open) > _HELD:
-            max(self.open, key=lambda one: one.held).drop()
 
     def answer(self, request: HttpMessage, peer: str, *, refuse: bool) -> bytes:
         """Do what a request asks for; the bytes of the response."""
@@ -223,7 +226,7 @@ class _HttpConnection(asyncio.Protocol):
         """The client is gone."""
         if self._open:
             self._sender.stop()
-        self._server.open.discard(self)
+        self._server.leave(self)
         if self._captured is not None:
             self._captured.ended(exc, from_client=self._client_ended)
         self.closed.set_result(None)
@@ -252,7 +255,7 @@ class _HttpConnection(asyncio.Protocol):
                 self._answer(item)
             elif item is not None or self._framer.lost or self._framer.held_bytes > _LARGEST:
                 self._refuse()
-        self._server.weigh()
+        self._server.held.weigh(self)
 
     def eof_received(self) -> None:
         """The client sends no more."""

@@ -193,7 +193,7 @@ class RpcConnection(asyncio.Protocol):
         if self._open and self._garbage and not self._inbox:
             self.drop()
         if self._open:
-            self._service.weigh(self)
+            self._service.held.weigh(self)
 
     def _take(self, pdu: Pdu) -> bool:
         """Do what a PDU says; False where it does not belong here."""
@@ -217,7 +217,7 @@ class RpcConnection(asyncio.Protocol):
         if self._open:
             self._since = asyncio.get_running_loop().time()
             self._sender.send(data)
-            self._service.weigh(self)
+            self._service.held.weigh(self)
 
     def _refuse(self, pdu: Bind, reason: int) -> None:
         self._send(encode_pdu(BindNak(_WHOLE, pdu.call_id, reject_reason=reason, versions=((5, 0), (5, 1)))))

@@ -18,6 +18,8 @@ import msgspec
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan
+from msmq_wire.lab.held_bytes import HeldBytes
+from msmq_wire.lab.held_bytes import Holder as HolderOfBytes
 from msmq_wire.lab.rpc_fragments import MAX_FRAGMENT
 from msmq_wire.model.server import Association, Server
 from msmq_wire.rpc.ndr import NDR64, Syntax
@@ -50,17 +52,10 @@ class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
     fragment: int = MAX_FRAGMENT
 
 
-class Holder(Protocol):
+class Holder(HolderOfBytes, Protocol):
     """A connection, as far as its service knows it."""
 
     closed: asyncio.Future[None]
-
-    @property
-    def held(self) -> int:
-        """Bytes that it holds now."""
-
-    def drop(self) -> None:
-        """Break the connection off."""
 
     def retire(self) -> None:
         """Tell the client to go, and close the connection."""
@@ -103,8 +98,8 @@ class RpcService:
         self._groups: dict[int, _Group] = {}
         self._last_group = 0
         self._last_connection = 0
-        self._holders: dict[Holder, int] = {}
-        self._held = 0
+        self._holders: dict[Holder, None] = {}
+        self.held: HeldBytes[Holder] = HeldBytes(limits.held_bytes)
 
     @property
     def connections(self) -> tuple[Holder, ...]:
@@ -119,35 +114,19 @@ class RpcService:
         """A connection was made; False where there are too many."""
         if len(self._holders) >= self.limits.connections:
             return False
-        self._holders[holder] = 0
+        self._holders[holder] = None
+        self.held.enter(holder)
         return True
 
     def leave(self, holder: Holder) -> None:
         """It is no more."""
-        self._held -= self._holders.pop(holder, 0)
+        self._holders.pop(holder, None)
+        self.held.leave(holder)
 
     def faults(self) -> ConnectionFaults | None:
         """The faults of the next connection."""
         self._last_connection += 1
         return None if self._faults is None else self._faults.connection(self._seed, self._last_connection)
-
-    def weigh(self, holder: Holder) -> None:
-        """Take note of what a connection holds; where that is too much in all, those that hold most go."""
-        if holder not in self._holders:
-            return
-        held = holder.held
-        self._held += held - self._holders[holder]
-        self._holders[holder] = held
-        if self._held <= self.limits.held_bytes:
-            return
-        # What was sent meanwhile is not held any more.
-        self._holders = {one: one.held for one in self._holders}
-        self._held = sum(self._holders.values())
-        while self._held > self.limits.held_bytes:
-            largest = max(self._holders, key=self._holders.__getitem__)
-            self._held -= self._holders[largest]
-            self._holders[largest] = 0
-            largest.drop()
 
     def room_for_handle(self, association: Association) -> bool:
         """Whether an association may have one more context handle.

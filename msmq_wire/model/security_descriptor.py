@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.constants import SecurityInformation
 from msmq_wire.spec import SpecRef
@@ -88,6 +89,7 @@ class SecurityDescriptor(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def parse(cls, data: bytes) -> SecurityDescriptor:
         """Read the self-relative form; DecodeError for what is none. No bytes are an empty descriptor."""
+        data = as_bytes(data)
         if not data:
             return cls()
         if len(data) < _HEADER.size:

@@ -11,6 +11,7 @@ import struct
 import uuid
 from typing import NoReturn
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError, FormatNameError
 from msmq_wire.names.format_name import ENCODINGS, FormatName
 from msmq_wire.names.grammar import suffix_text
@@ -70,6 +71,7 @@ def from_wire(encoding: str, data: bytes, *, host: Guid | None = None) -> Format
     ``no-terminator``, ``format-name`` (text that the grammar refuses), ``missing-host``,
     ``unknown-selector`` (no such encoding). [MS-MQMQ] 2.2.18.1.4 to 2.2.18.1.7
     """
+    data = as_bytes(data)
     kind = ENCODINGS.get(encoding)
     if kind is None:
         raise DecodeError("unknown-selector", f"{encoding!r} is no packet encoding of a queue name")

@@ -21,6 +21,7 @@ from typing import Literal
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.engines.reference import find_anomalies, layout, parse
 from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
@@ -101,6 +102,7 @@ def split_sections(
     """
     if max_body_size < 0 or max_compound_message_size < 0:
         raise ValueError("a negative limit")
+    packet = as_bytes(packet, "packet")
     value, consumed = parse(MessagePacket, packet)
     data = packet[:consumed]
     srmp = bool(value.user_header.flags & _AH)
@@ -139,6 +141,10 @@ def join_sections(sections: Sequence[SectionBuffer]) -> JoinedPacket:
     section or the first one starts no message packet. Everything else that is wrong is in ``problems``.
     Source: [MS-MQRR] 2.2.6, 2.2.7, 3.1.4.7.
     """
+    for section in sections:
+        if not isinstance(section, SectionBuffer):
+            raise TypeError(f"sections must be SectionBuffer values, not {type(section).__name__}")
+        as_bytes(section.data, "the data of a section")
     if not sections:
         raise DecodeError("sections", "no section, no packet", spec=_SECTION)
     kinds = [section.section_buffer_type for section in sections]

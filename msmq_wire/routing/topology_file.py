@@ -13,6 +13,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import TopologyError
 from msmq_wire.routing.topology import Topology
 from msmq_wire.routing.topology_ldif import topology_of_ldif
@@ -47,7 +48,7 @@ def parse_topology(data: bytes, form: TopologyForm | None = None) -> Topology:
     Without ``form`` it is JSON if it begins with ``{``, LDIF if it begins with ``dn:`` or ``version:``, and
     TOML otherwise. Raises TopologyError, whose message is one line and names the line or the entry.
     """
-    text = _text(data)
+    text = _text(as_bytes(data))
     topology = _READERS[form or _form(text)](text)
     if not (topology.queue_managers or topology.sites or topology.routing_links):
         raise TopologyError(f"there is nothing in it: no {', no '.join(list(TABLES)[:3])}")

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import NoReturn
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.events import SyntaxId
 from msmq_wire.rpc.pdu_encoding import encode_pdu
@@ -104,6 +105,8 @@ def decode_pdu(data: bytes) -> Pdu:
     `encode_pdu` gives the same ``frag_length`` bytes back. C706 12.6, [MS-RPCE] 2.2.2. Raises `DecodeError`:
     ``missing-bytes``, ``rpc-version``, ``frag-length`` (below 16), ``auth-length`` (larger than the PDU).
     """
+    if data.__class__ is not bytes:
+        data = as_bytes(data)
     if len(data) < COMMON_HEADER:
         _missing(len(data), "common_header", _HEADER_SPEC)
     order = _LITTLE if data[4] & 0x10 else _BIG

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.events import SyntaxId
 from msmq_wire.spec import SpecRef
@@ -98,6 +99,7 @@ def split_verification_trailer(stub: bytes) -> tuple[bytes, bytes]:
     ``stub`` is that of a whole request, in the clear and without authentication padding. Filler that aligns
     the trailer stays in the stub: only NDR knows where the parameters end.
     """
+    stub = as_bytes(stub, "stub")
     at = stub.rfind(SIGNATURE)
     while at >= 0:
         if not at & 3 and _commands_end(stub, at) == len(stub):
@@ -129,6 +131,7 @@ _LENGTHS = {1: _BITMASK.size, 2: _PCONTEXT.size, 3: _HEADER2.size}
 
 def decode_verification_trailer(data: bytes) -> VerificationTrailer:
     """Decode a trailer that fills ``data``, signature first; DecodeError ``verification-trailer``."""
+    data = as_bytes(data)
     if not data.startswith(SIGNATURE) or _commands_end(data, 0) != len(data):
         raise DecodeError("verification-trailer", "the bytes are no verification trailer", spec=_SPEC)
     commands = []

@@ -21,8 +21,10 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 __all__ = ["QUERIES", "Query", "query_problem"]
 
 _READING = ("select", "with", "show", "describe", "desc", "explain")
+# What has no end is taken to the end of the text, or every beginning in it would be followed to there.
 _LITERALS = re.compile(
-    r"""--[^\n]*|/\*.*?\*/|r'[^']*'|r"[^"]*"|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`""",
+    r"""--[^\n]*|/\*.*?\*/|r'[^']*+'|r"[^"]*+"|'(?:\\.|[^'\\])*+'|"(?:\\.|[^"\\])*+"|`[^`]*+`"""
+    r"""|(?P<endless>(?:/\*|['"`]).*)""",
     re.DOTALL | re.IGNORECASE,
 )
 _WRITING = re.compile(r"\b(?:insert\s+(?:into|overwrite)|merge\s+into|delete\s+from|update\s+\S+\s+set)\b")
@@ -316,7 +318,7 @@ def query_problem(sql: str) -> str | None:
 
     It must only read, so that nobody loses a table by accident; this is no guard against intent.
     """
-    words = _LITERALS.sub(" ", sql).lower()
+    words = _LITERALS.sub(lambda found: found["endless"] or " ", sql).lower()
     first = re.search(r"[^\s(;]+", words)
     if first is None:
         return "there is no statement"

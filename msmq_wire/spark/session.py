@@ -31,7 +31,7 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _BATCH_BYTES = str(16 << 20)
 _GATEWAY = "PYSPARK_GATEWAY_PORT"
 _CALLED = re.compile(r"An error occurred while calling \S+\s*:?\s*")
-_CLASS = re.compile(r"(?:[a-z_][\w$]*\.)+[\w$]+: ")
+_CLASS = re.compile(r"(?<![\w$.])(?:[a-z_][\w$]*\.)+[\w$]+: ")
 _RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:: .*)?$", re.MULTILINE)
 _ENDED = re.compile(
     r"^(?:Error occurred during .*\n|Exception in thread \S+ \S+ )?((?:Error|Invalid|Could not|Master) .*)$",

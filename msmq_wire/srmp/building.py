@@ -6,6 +6,7 @@ import re
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import EncodeError
 from msmq_wire.srmp.elements import (
     CommitmentReceiptRequest,
@@ -66,6 +67,8 @@ def build_srmp(
     ``stream_receipts_to``. A receipt needs ``admin_queue``. Raises EncodeError for properties that
     contradict the specification.
     """
+    body, extension = as_bytes(body, "body"), as_bytes(extension, "extension")
+    correlation = as_bytes(correlation, "correlation")
     guid = str(source_qm_guid)
     receipts = positive_receipt or negative_receipt
     if (delivery_receipt or receipts) and admin_queue is None:

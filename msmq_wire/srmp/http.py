@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TypeAlias
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.srmp.http_framer import MAX_BODY, FramerItem, HttpFramer
 from msmq_wire.srmp.http_message import (
     HoleReason,
@@ -71,6 +72,7 @@ class HttpConnection:
 
     def feed(self, from_client: bool, data: bytes, frame: int, time: int) -> list[HttpEvent]:
         """Take the next bytes of a side, which ``frame`` carried at ``time``; return what they complete."""
+        data = as_bytes(data)
         events: list[HttpEvent] = []
         side, at = int(from_client), 0
         framer = self._framers[side]
@@ -250,6 +252,7 @@ def parse_message(data: bytes) -> tuple[HttpMessage | None, bytes]:
     line there is no message and all of ``data`` is the rest; a message that ``data`` cuts is not complete.
     Frames and time are 0.
     """
+    data = as_bytes(data)
     framer = HttpFramer(from_client=True)
     at = 0
     while at < len(data):

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import h11
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 
@@ -209,6 +210,7 @@ def parse_head(head: bytes) -> Head:
     Problems have the codes ``http.grammar`` (what h11 says), ``http.header-line`` (no name and colon) and
     ``http.header-count`` (more fields than a message keeps).
     """
+    head = as_bytes(head, "head")
     found = _START_LINE.match(head)
     parts = found.groupdict() if found else {}
     fields, broken = header_fields(head[found.end() if found else 0 :])

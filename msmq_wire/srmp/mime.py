@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import EncodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.http_message import HeaderFields, header_fields
@@ -115,6 +116,7 @@ def parse_multipart(content_type: str, body: bytes) -> Multipart:
     (the part that Content-Length counts holds a delimiter: other readers may end it there),
     ``mime.no-close`` (no closing delimiter) and ``mime.part-count``. [MC-MQSRM] 2.2.2, [RFC2046] 5.1
     """
+    body = as_bytes(body, "body")
     media, parameters = parse_content_type(content_type)
     if not media.startswith("multipart/"):
         headers = ((b"Content-Type", content_type.encode("latin-1", "replace")),) if content_type else ()

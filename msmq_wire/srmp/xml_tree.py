@@ -12,6 +12,7 @@ from xml.parsers import expat
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
 
 __all__ = [
@@ -99,6 +100,7 @@ def parse_xml(data: bytes) -> XmlTree:
     One NUL that ends UTF-16 text is no part of it. A declaration that names another encoding than the bytes
     have is a problem, and the bytes win.
     """
+    data = as_bytes(data)
     encoding, start, end = _encoding(data)
     reader = _Reader(encoding, start)
     problem = reader.read(data, end)

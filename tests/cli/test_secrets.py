@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+
+from msmq_wire.cli.program import build
 
 Run = Callable[..., Any]
 
@@ -150,6 +154,66 @@ def test_without_the_extra_one_line_says_what_to_install(run: Run, monkeypatch: 
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert "pip install 'msmq-wire[unseal]'" in err
     assert run("calls", _NTLM).status == 0
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--nt-passwordHush",
+        "--nt-password-Hush",
+        "--nt-passwordHush hush=Hush",
+        "--nt-passwordHush\x07",
+        "--nt_passwordHush",
+        "--NT-PasswordHush",
+        "--nt-pasWordHush",
+        "--ntHush",
+        "-nt-passwordHush",
+        "--passwordHush",
+        "--passwdHush",
+        f"--nt-hash{'0' * 27}Hush",
+        "--hashHush",
+        "--keytabHush",
+        "--nt-password-fileHush",
+        "--nt-hash-fileHush",
+    ],
+)
+@pytest.mark.parametrize("where", ["calls", "packet", "spark run", ""])
+def test_an_unknown_option_that_may_hold_a_secret_is_not_repeated(run: Run, option: str, where: str) -> None:
+    status, out, err = run(*where.split(), option, _NTLM)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "Hush" not in err
+    assert "--nt-password @FILE" in err
+
+
+@pytest.mark.parametrize("option", ["--nothing", "--formt", "--hsh", "--nt-password-file", "-x"])
+def test_another_unknown_option_is_named(run: Run, option: str) -> None:
+    assert f"No such option: {option}" in run("calls", option, _NTLM).err
+
+
+def _options() -> list[Any]:
+    """Every option of every command whose name says that a secret is its value."""
+    found = []
+    commands = [("", typer.main.get_command(build()))]
+    while commands:
+        name, command = commands.pop()
+        inner = getattr(command, "commands", {})
+        commands += [(f"{name} {word}".strip(), one) for word, one in inner.items()]
+        for option in command.params:
+            names = " ".join(option.opts)
+            if re.search("password|hash|secret|token|key", names) and option.metavar != "FILE":
+                found.append(pytest.param(getattr(option, "help", ""), id=f"{name} {names}"))
+    return found
+
+
+@pytest.mark.parametrize("words", _options())
+def test_the_help_says_who_sees_a_secret_and_what_to_do_instead(words: str) -> None:
+    assert "process list" in words
+    assert "@FILE" in words
+    assert "MSMQ_WIRE_NT_" in words
+
+
+def test_the_walk_finds_the_options() -> None:
+    assert {"calls --nt-password", "decode --nt-hash"} <= {one.id for one in _options()}
 
 
 @pytest.mark.parametrize("command", ["calls", "decode", "messages", "export"])

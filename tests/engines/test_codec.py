@@ -24,7 +24,7 @@ def test_any_kind_of_bytes_is_read(kind: type) -> None:
 
 def test_a_structure_can_be_asked_for_by_its_stem() -> None:
     assert decode(_MESSAGE, "base_header").packet_size == 120
-    assert decode(_MESSAGE[16:], as_="guid") == GUID(16)
+    assert decode(_MESSAGE[16:], as_="guid") == GUID(bytes(16))
 
 
 @pytest.mark.parametrize("stem", ["", "UserMessage", "user-message", "packet", "Ping"])

@@ -24,7 +24,7 @@ from tests.effort import examples
 def test_a_structure_is_read_from_the_start_and_says_how_far_it_went() -> None:
     data = reference.build(UserMessage())
     assert reference.parse(UserMessage, data + b"more") == (UserMessage(), 120)
-    assert reference.parse(GUID, bytes(20)) == (GUID(16), 16)
+    assert reference.parse(GUID, bytes(20)) == (GUID(bytes(16)), 16)
     assert reference.parse(WcharText, b"a\0b\0") == (b"a\0b\0", 4)
 
 
@@ -97,7 +97,7 @@ def test_anomalies_come_in_the_order_of_the_structures() -> None:
 
 
 def test_a_structure_that_is_no_struct_has_no_anomalies() -> None:
-    assert reference.find_anomalies(GUID(16)) == ()
+    assert reference.find_anomalies(GUID(bytes(16))) == ()
     assert reference.find_anomalies(None) == ()
 
 

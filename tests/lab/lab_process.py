@@ -20,7 +20,8 @@ _PORTS = ("--port", "--ping-port", "--rpc-port", "--http-port")
 class LabProcess:
     """A server; use it as a context. What it logged, how it ended and its memory are there behind it.
 
-    ``ports`` are those of its services, ``events`` what it logged, ``peak_bytes`` the most memory it had.
+    ``ports`` are those of its services, ``events`` what it logged, ``peak_bytes`` the most memory it had,
+    ``seconds_to_end`` how long it took to end when it was told to. It is killed when that is a minute.
     """
 
     def __init__(self, *options: str) -> None:
@@ -40,6 +41,7 @@ class LabProcess:
         self.status: int | None = None
         self.complaints = ""
         self.peak_bytes = 0
+        self.seconds_to_end = 0.0
 
     def __enter__(self) -> Self:
         rows: list[dict[str, Any]] = []
@@ -54,14 +56,18 @@ class LabProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         process = self._process
-        assert process.stderr is not None
         # Resource usage would count what this process had when it forked, so the kernel's mark is read.
         if process.poll() is None:
             self.peak_bytes = _peak_bytes(process.pid)
         process.send_signal(signal.SIGTERM)
-        with process.stderr:
-            self.complaints = process.stderr.read()
-        self.status = process.wait()
+        begun = time.monotonic()
+        try:
+            _, self.complaints = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, self.complaints = process.communicate()
+        self.seconds_to_end = time.monotonic() - begun
+        self.status = process.returncode
         self.events = self._rows()[len(_PORTS) :]
         self._output.close()
 

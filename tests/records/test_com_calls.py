@@ -338,7 +338,7 @@ def test_hosts_are_hidden_wherever_a_call_names_them() -> None:
             assert "MSG01" not in shown
             assert "WS17" not in shown
             assert b"M\0S\0G\0" not in (hidden.response.ppmsg.ab_data if hidden.returned else b"")
-            assert hidden.causality == GUID(16)
+            assert hidden.causality == GUID(bytes(16))
             assert hidden.object_uuid == record.packet.object_uuid
 
 

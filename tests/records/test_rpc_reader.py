@@ -275,7 +275,7 @@ def ping_like_message() -> bytes:
     from msmq_wire import GUID as Guid
     from msmq_wire import build_message, encode
 
-    return encode(build_message("DIRECT=OS:b\\private$\\q", b"body", source_queue_manager=Guid(16)))
+    return encode(build_message("DIRECT=OS:b\\private$\\q", b"body", source_queue_manager=Guid(bytes(16))))
 
 
 def test_addresses_used_again_for_something_else_are_read_as_that() -> None:

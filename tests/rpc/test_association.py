@@ -29,7 +29,7 @@ NDR = SyntaxId(GUID.parse("8a885d04-1ceb-11c9-9fe8-08002b104860"), 2, 0)
 NDR64 = SyntaxId(GUID.parse("71710533-beba-4937-8319-b5dbef9ccc36"), 1, 0)
 # [MS-RPCE] 3.3.1.5.3: the pseudo syntax of bind time feature negotiation.
 FEATURES = SyntaxId(GUID.parse("6cb71c2c-9812-4540-0300-000000000000"), 1, 0)
-NOTHING = SyntaxId(GUID(16), 0, 0)
+NOTHING = SyntaxId(GUID(bytes(16)), 0, 0)
 FIRST, LAST, WHOLE = 1, 2, 3
 TRAILER = bytes.fromhex("8ae3137102f43671 0140 0400 01000000")
 

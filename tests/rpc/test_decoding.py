@@ -23,7 +23,7 @@ from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
 _BY_NAME = {interface.name: interface for interface in INTERFACES.values()}
-_HANDLE = ContextHandle(uuid=GUID(range(16)))
+_HANDLE = ContextHandle(uuid=GUID(bytes(range(16))))
 _OTHER = GUID.parse("12345678-1234-1234-1234-123456789abc")
 _IDS = {"ndr": SyntaxId(NDR_SYNTAX, 2, 0), "ndr64": SyntaxId(NDR64_SYNTAX, 1, 0)}
 

@@ -214,7 +214,7 @@ def test_lengths_that_lie_are_told_with_their_place(data: bytes, code: str, path
 @pytest.mark.parametrize(
     "pdu",
     [
-        Request(object_uuid=GUID(16)),
+        Request(object_uuid=GUID(bytes(16))),
         Request(pfc_flags=0x83),
         Request(opnum=0x10000),
         Request(stub=bytes(65536)),
@@ -224,7 +224,7 @@ def test_lengths_that_lie_are_told_with_their_place(data: bytes, code: str, path
         BindAck(sec_addr=b"1", sec_addr_padding=b""),
         BindNak(versions=None, rest=b"x"),
         BindNak(versions=((5, 256),)),
-        Bind(contexts=(ContextElement(0, SyntaxId(GUID(16), 0x10000, 0), ()),)),
+        Bind(contexts=(ContextElement(0, SyntaxId(GUID(bytes(16)), 0x10000, 0), ()),)),
         Bind(contexts=(ContextElement(0, NDR, ()),) * 256),
         UnknownPdu(ptype=11),
     ],

@@ -62,7 +62,7 @@ class Tape:
         self.tcp("established", on=on)
 
     def establish(self, side: int = 0, on: int = 0, cs: bool = False, **header: Any) -> Record:
-        fields = {"client_guid": SENDER, "server_guid": RECEIVER if side else GUID(16), **header}
+        fields = {"client_guid": SENDER, "server_guid": RECEIVER if side else GUID(bytes(16)), **header}
         packet = EstablishConnection(
             internal_header=InternalHeader(flags=2 | cs << 4),
             establish_connection_header=EstablishConnectionHeader(**fields),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.records.bodies.activex import state_of, stored_object, streamed_object
 from msmq_wire.records.bodies.binary_formatter import binary_formatter_body
 from msmq_wire.records.bodies.body import Body, Confidence
@@ -59,6 +60,7 @@ def open_body(
     ``encrypted_body`` found. Time is linear in the input; at most 1 MiB of XML, JSON or compressed data is
     read beyond its beginning.
     """
+    data, extension = as_bytes(data), as_bytes(extension, "extension")
     declared = 0 if body_type is None else body_type
     body = _by_type(data, declared) or _by_content(data)
     body = _with_type(body, declared, len(data))

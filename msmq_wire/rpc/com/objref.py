@@ -11,6 +11,7 @@ from enum import IntFlag
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -162,7 +163,7 @@ class _Place:
 
 def decode_objref(data: bytes) -> ObjRef:
     """Decode an OBJREF; DecodeError (missing-bytes, signature, unknown-selector) where it is none."""
-    place = _Place(data)
+    place = _Place(as_bytes(data))
     signature, kind, iid = _HEAD.unpack(place.take(_HEAD.size))
     if signature != _SIGNATURE:
         raise DecodeError("signature", f"{signature:#010x} where {_SIGNATURE:#010x} belongs", spec=_SPEC)

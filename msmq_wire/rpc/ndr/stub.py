@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.ndr.buffers import NO_RESIDUE, NdrReader, NdrWriter, Residue
 from msmq_wire.rpc.ndr.compiled import Irregular, decoder
@@ -46,6 +47,7 @@ class InspectedStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def decode_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> StubValue:
     """Decode a stub as ``type_``, the `Parameters` of a request or response mostly; or DecodeError."""
+    data = as_bytes(data)
     compiled = decoder(type_, syntax) if isinstance(type_, Parameters) else None
     if compiled is not None:
         try:
@@ -72,6 +74,7 @@ def inspect_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> Inspected
 
     Anomalies are counts and numbers that a server with strict NDR checks refuses ([MS-RPCE] 3.3.1.6).
     """
+    data = as_bytes(data)
     reader = NdrReader(data, syntax, judging=True)
     error: DecodeError | None = None
     try:

@@ -10,6 +10,7 @@ import struct
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.rpc.security import ProtectedPdu
 from msmq_wire.rpc.unseal.gss import KERBEROS_OID, unframe
 from msmq_wire.rpc.unseal.kerberos_crypto import AES_CHECKSUM, BLOCK, AesUsage, md5
@@ -63,6 +64,7 @@ class Opened(msgspec.Struct, frozen=True, gc=False):
 
 def parse_token(value: bytes) -> AesToken | Rc4Token | None:
     """Read the token of an auth_value; zeros that follow it are ignored. None for what is no whole token."""
+    value = as_bytes(value, "value")
     framed = unframe(value)
     if framed is not None:
         return _parse_rc4(framed.inner) if framed.mechanism == KERBEROS_OID else None

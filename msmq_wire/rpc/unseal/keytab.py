@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
 
 __all__ = ["KeytabEntry", "parse_keytab"]
@@ -62,6 +63,7 @@ def parse_keytab(data: bytes) -> tuple[KeytabEntry, ...]:
     Raises `DecodeError` where the bytes are no keytab or a record does not fit in its length; ``partial`` is
     then the tuple of entries read before. No byte of the file is shown in an error.
     """
+    data = as_bytes(data)
     version = data[:2]
     if version not in (b"\x05\x01", b"\x05\x02"):
         message = "no keytab of version 0x0501 or 0x0502"

@@ -7,6 +7,7 @@ from enum import IntFlag
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
 
@@ -68,6 +69,7 @@ def parse_ntlm_message(data: bytes) -> NtlmMessage:
 
     Raises `DecodeError` for another signature, an unknown type, and a field that does not lie in ``data``.
     """
+    data = as_bytes(data)
     if data[:8] != NTLMSSP_SIGNATURE:
         raise DecodeError("ntlm-signature", "no message of NTLMSSP", path="signature", spec=_spec("2.2.1"))
     message_type = _number(data, 8, "message_type")

@@ -8,6 +8,7 @@ import msgspec
 from cryptography.hazmat import asn1
 from cryptography.x509 import ObjectIdentifier
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.rpc.unseal.gss import SPNEGO_OID, first_element, unframe
 
 __all__ = ["NegotiationToken", "parse_spnego"]
@@ -48,6 +49,7 @@ def parse_spnego(data: bytes) -> NegotiationToken | None:
 
     mechListMIC is not judged.
     """
+    data = as_bytes(data)
     framed = unframe(data)
     if framed is not None and framed.mechanism != SPNEGO_OID:
         return None

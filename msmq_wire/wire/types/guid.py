@@ -3,6 +3,7 @@
 import uuid
 from typing import ClassVar, Self
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import Bytes
 
@@ -17,6 +18,10 @@ class GUID(bytes):
 
     __slots__ = ()
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.18.1.1")
+
+    def __new__(cls, data: bytes = b"") -> Self:
+        """Take the bytes of a buffer; their number is judged where they are encoded."""
+        return super().__new__(cls, as_bytes(data))
 
     @classmethod
     def stem(cls) -> str:
@@ -44,4 +49,4 @@ class GUID(bytes):
 
 
 Guid = Bytes(16, GUID)
-NULL_GUID = GUID(16)
+NULL_GUID = GUID(bytes(16))

@@ -117,7 +117,7 @@ def test_an_interface_is_found_by_its_iid_as_binds_name_it() -> None:
     }
     assert [interface_name(iid) for iid in found] == [object_interface_name(iid) for iid in found]
     assert object_interface_name(GUID.parse("d7d6e074-dccd-11d0-aa4b-0060970debae")) == "IMSMQMessage"
-    assert object_interface_name(GUID(16)) is None
+    assert object_interface_name(GUID(bytes(16))) is None
 
 
 def test_a_request_has_four_arguments_each_aligned_to_eight() -> None:

@@ -11,7 +11,7 @@ from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-_HANDLE = ContextHandle(uuid=GUID(range(16)))
+_HANDLE = ContextHandle(uuid=GUID(bytes(range(16))))
 _HANDLE_BYTES = "00000000 000102030405060708090a0b0c0d0e0f"
 _TEXT = "02000000 00000000 02000000 61000000"
 

@@ -15,7 +15,7 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.types.guid import GUID
 
-_ID = ObjectId(lineage=GUID(range(16)), uniquifier=7)
+_ID = ObjectId(lineage=GUID(bytes(range(16))), uniquifier=7)
 _MESSAGE = CACTransferBufferV2(old=CACTransferBufferV1(arm=TransferSend(), p_priority=3))
 
 

@@ -19,7 +19,7 @@ from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
-_HANDLE = ContextHandle(uuid=GUID(range(16)))
+_HANDLE = ContextHandle(uuid=GUID(bytes(range(16))))
 _HANDLE_BYTES = "00000000 000102030405060708090a0b0c0d0e0f"
 
 

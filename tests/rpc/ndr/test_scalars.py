@@ -48,7 +48,12 @@ _GUID = GUID.parse("00112233-4455-6677-8899-aabbccddeeff")
         (ENUM, 4, "0400", "0004"),
         (UUID, _GUID, "33221100554477668899aabbccddeeff", "00112233445566778899aabbccddeeff"),
         # Sixteen bytes that are no number: the same in both orders.
-        (XACTUOW, GUID(range(16)), "000102030405060708090a0b0c0d0e0f", "000102030405060708090a0b0c0d0e0f"),
+        (
+            XACTUOW,
+            GUID(bytes(range(16))),
+            "000102030405060708090a0b0c0d0e0f",
+            "000102030405060708090a0b0c0d0e0f",
+        ),
     ],
 )
 def test_a_scalar_reads_and_writes_in_both_byte_orders(

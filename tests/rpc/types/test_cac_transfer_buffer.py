@@ -33,7 +33,7 @@ from msmq_wire.wire.types.wchar_text import WcharText
 
 _SEND = CACTransferBufferV1(u_transfer_type=0, arm=TransferSend())
 _RECEIVE = CACTransferBufferV1(u_transfer_type=1, arm=TransferReceive())
-_ID = ObjectId(lineage=GUID(range(16)), uniquifier=7)
+_ID = ObjectId(lineage=GUID(bytes(range(16))), uniquifier=7)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ CASES = Cases(
     data=_packet(),
     value=MessagePacket(
         base_header=BaseHeader(flags=3, packet_size=308, time_to_reach_queue=0x5F5E1000),
-        user_header=UserHeader(source_queue_manager=GUID(range(16)), message_id=1, flags=0x200000),
+        user_header=UserHeader(source_queue_manager=GUID(bytes(range(16))), message_id=1, flags=0x200000),
         message_properties_header=MessagePropertiesHeader(hash_algorithm=0, encryption_algorithm=0),
         extension_header=ExtensionHeader(remaining_headers_size=176, flags=0x12),
         subqueue_header=SubqueueHeader(),
@@ -141,7 +141,7 @@ def test_a_direct_destination_gives_the_address_another_meaning() -> None:
 def test_any_other_destination_leaves_it_a_guid() -> None:
     data = _packet(user=0x200C00, queues=bytes(4), address=bytes(range(16)))
     address = decode(data, "message_packet").user_header.queue_manager_address
-    assert address == GUID(range(16))
+    assert address == GUID(bytes(range(16)))
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ CASES = Cases(
     value=OrderAck(
         base_header=BaseHeader(flags=0, packet_size=192),
         user_header=UserHeader(
-            source_queue_manager=GUID(range(16)),
+            source_queue_manager=GUID(bytes(range(16))),
             flags=0x200C00,
             destination_queue=PrivateQueueFormatNameId(private_queue_identifier=4),
         ),

@@ -47,7 +47,7 @@ CASES = Cases(
     data=_packet(),
     value=UserMessage(
         base_header=BaseHeader(flags=3, packet_size=120),
-        user_header=UserHeader(source_queue_manager=GUID(range(16)), message_id=1, flags=_MP),
+        user_header=UserHeader(source_queue_manager=GUID(bytes(range(16))), message_id=1, flags=_MP),
         message_properties_header=MessagePropertiesHeader(hash_algorithm=0, encryption_algorithm=0),
     ),
     broken=[

@@ -19,7 +19,7 @@ CASES = Cases(
         ({}, 19, ("missing-bytes", "ordinal", 16)),
     ],
     contradictions=[
-        ({"queue_manager_guid": GUID(15)}, "queue_manager_guid"),
+        ({"queue_manager_guid": GUID(bytes(15))}, "queue_manager_guid"),
         ({"ordinal": 1 << 32}, "ordinal"),
     ],
 )

@@ -14,7 +14,7 @@ CASES = Cases(
     value=ObjectID(lineage=GUID.parse("a1b2c3d4-e5f6-4789-8abc-def012345678"), uniquifier=0x8000000F),
     refused=[({}, 15, ("missing-bytes", "lineage", 0)), ({}, 19, ("missing-bytes", "uniquifier", 16))],
     contradictions=[
-        ({"lineage": GUID(17)}, "lineage"),
+        ({"lineage": GUID(bytes(17))}, "lineage"),
         ({"uniquifier": -1}, "uniquifier"),
     ],
 )
