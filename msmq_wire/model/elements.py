@@ -25,6 +25,7 @@ from msmq_wire.model.timers import INFINITE, Timer, Timers
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 if TYPE_CHECKING:
+    from msmq_wire.model.local_queue_context import LocalQueueContextHandle, RemoteQueueProxyHandle
     from msmq_wire.model.position_list import MessagePositionList, Place
 
 __all__ = [
@@ -212,7 +213,8 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     """The local queue manager. [MS-MQDMPR] 3.1.1.1
 
     Time comes from ``timers`` (milliseconds) and ``time_offset``, which makes seconds since 1970 of it;
-    identifiers that are made up come from ``randomness``. ``quota`` is in kilobytes.
+    identifiers that are made up come from ``randomness``. ``quota`` is in kilobytes. The two tables of open
+    queues are those of [MS-MQMP] 3.1.1.2 and 3.1.1.4, by the number that rpc_ACReceiveMessageEx knows.
     """
 
     identifier: GUID
@@ -235,6 +237,8 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     system_transactional_deadletter_queue: Queue | None = None
     descriptors: dict[int, OpenQueueDescriptor] = {}
     cursors: dict[int, Cursor] = {}
+    local_queue_context_handle_table: dict[int, LocalQueueContextHandle] = {}
+    remote_queue_proxy_handle_table: dict[int, RemoteQueueProxyHandle] = {}
     position_deleted: list[Callable[[Queue, MessagePosition, int], None]] = []
     last_number: int = 0x0B
 
