@@ -6,14 +6,17 @@ and what it holds is bounded.
 
 from __future__ import annotations
 
+import errno
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.binary_connection import BinaryConnections
+from msmq_wire.lab.binary_dialer import BinaryDialer
 from msmq_wire.lab.binary_server import BinaryServer
 from msmq_wire.lab.capture_file import CaptureWriter, Endpoint
 from msmq_wire.lab.clock import LoopClock
@@ -25,11 +28,13 @@ from msmq_wire.lab.queue_manager import LabQueueManager, new_queue_manager
 from msmq_wire.lab.rpc_calls import refusal
 from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
 from msmq_wire.model.binary_protocol import BinaryProtocol
+from msmq_wire.model.outgoing import OutgoingQueue
 from msmq_wire.model.qm2qm import Qm2qmServer
 from msmq_wire.model.qmcomm import QmcommServer
 from msmq_wire.model.qmcomm2 import Qmcomm2Server
-from msmq_wire.model.qmcomm_environment import QmcommEnvironment
+from msmq_wire.model.qmcomm_environment import QmcommEnvironment, free_port
 from msmq_wire.model.remote_read import RemoteReadServer
+from msmq_wire.model.sending import Sending
 from msmq_wire.model.server import Answer, Association, Call, Server
 from msmq_wire.model.timers import Timers
 from msmq_wire.wire.types.guid import GUID
@@ -47,7 +52,8 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     ``queues`` and ``transactional_queues`` are named as ``private$\\orders``. ``time`` is in seconds since
     1970, when the lab starts; None for that of the computer. ``quota`` bounds in kilobytes what all queues
-    hold, with what it costs here. ``faults`` are drawn from ``seed``.
+    hold, with what it costs here. ``neighbours`` are the queue managers to which it sends, by the names or
+    addresses that direct format names have for them. ``faults`` are drawn from ``seed``.
     """
 
     host: str = "127.0.0.1"
@@ -61,6 +67,7 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
     identifier: GUID = DEFAULT_IDENTIFIER
     quota: int = 64 << 10
     time: int | None = None
+    neighbours: Mapping[str, Endpoint] = {}
     faults: FaultPlan | None = None
     seed: int = 0
 
@@ -171,24 +178,34 @@ class LabServer(Closing):
         self._rpc = RpcServer(
             self._interfaces, limits=_RPC_LIMITS, clock=self.clock, capture=capture, faults=faults, seed=seed
         )
+        # Others remember the numbers that they saw, also of a lab that was started again.
+        protocol = BinaryProtocol(
+            self.manager, message_id_ordinal=begin // 1000 if settings.neighbours else 0
+        )
         self._connections = BinaryConnections(
-            BinaryProtocol(self.manager),
+            protocol,
             self.clock,
             capture=capture,
             faults=faults,
             seed=seed,
             log=self.log,
         )
+        self._neighbours = {name.casefold(): where for name, where in settings.neighbours.items()}
+        self._dialer = BinaryDialer(self._connections)
+        self._sending = Sending(protocol, self._connect)
         self._binary = BinaryServer(self._connections)
         self._http = HttpServer(
             self.manager, self.clock, capture=capture, faults=faults, seed=seed, log=self.log
         )
 
     async def start(self) -> LabServices:
-        """Serve all ports; `MsmqWireError` where one cannot be, and then `close` lets go of the others."""
+        """Serve all ports; `MsmqWireError` where one cannot be, and then `close` lets go of the others.
+
+        Where the port of RPC is in use it is the next one, 11 further on.
+        """
         settings = self._settings
         self.clock.start()
-        rpc = await self._rpc.listen(settings.host, settings.rpc_port)
+        rpc = await self._listen_for_calls()
         self._name_port(rpc[1])
         return LabServices(
             binary=await self._binary.listen(settings.host, settings.port),
@@ -197,12 +214,39 @@ class LabServer(Closing):
             http=await self._http.listen(settings.host, settings.http_port),
         )
 
+    async def _listen_for_calls(self) -> Endpoint:
+        """Serve the port that is set, or where it is in use the next one that the text allows.
+
+        [MS-MQRR] 3.1.4.1, [MS-MQMP] 3.1.4.24, [MS-MQQP] 3.1.4.8
+        """
+        settings, taken = self._settings, set[int]()
+        while True:
+            port = free_port(settings.rpc_port, taken) if taken else settings.rpc_port
+            try:
+                return await self._rpc.listen(settings.host, port)
+            except MsmqWireError as error:
+                cause = error.__cause__
+                if not (isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE):
+                    raise
+                taken.add(port)
+                if not free_port(settings.rpc_port, taken):
+                    raise
+
     async def close(self) -> None:
         """End all sessions and calls."""
         await self._http.close()
         await self._rpc.close()
+        await self._dialer.close()
         await self._binary.close()
         self.clock.stop()
+
+    def _connect(self, outgoing: OutgoingQueue) -> None:
+        """Connect to a neighbour; messages for who is none wait: nobody is asked where that could be."""
+        where = self._neighbours.get(outgoing.remote_address.casefold())
+        if where is None:
+            self.log.say("no-neighbour", host=outgoing.remote_address)
+        else:
+            self._dialer.dial(outgoing, *where)
 
     def _own_interfaces(self) -> list[Server]:
         made: list[_LoggedCalls] = [

@@ -1,7 +1,8 @@
 """Open queues of an application at its supporting server, which qmcomm and qmcomm2 share. [MS-MQMP] 3.1.1
 
-The rule kept here: what is called by its context handle belongs to the client that holds it, as RPC has it; what
-is called by a number is looked up in the server's one table, whoever asks. Both are kept here and nowhere else.
+The rule kept here: what is called by its context handle belongs to the client that holds it, as RPC has it;
+what is called by a number is looked up in the server's one table, whoever asks. Both are kept here and
+nowhere else.
 """
 
 from __future__ import annotations

@@ -13,7 +13,14 @@ import msgspec
 
 from msmq_wire.errors import EncodeError, FormatNameError
 from msmq_wire.model.cursor_events import open_cursor
-from msmq_wire.model.elements import Cursor, Message, OpenQueueDescriptor, QueueManager, Transaction
+from msmq_wire.model.elements import (
+    Cursor,
+    Message,
+    OpenQueueDescriptor,
+    OutgoingQueue,
+    QueueManager,
+    Transaction,
+)
 from msmq_wire.model.enumerations import QueueAccessType
 from msmq_wire.model.local_queue_context import (
     LocalQueueContextHandle,
@@ -200,7 +207,8 @@ class Qmcomm2Server(Server):
             if transaction is None:
                 return Status.MQ_ERROR_TRANSACTION_ENLIST, None
         properties = properties_to_send(buffer, self.manager, descriptor, transaction)
-        if properties.body_encrypted and properties.symmetric_key:
+        here = not isinstance(descriptor.queue_reference, OutgoingQueue)
+        if here and properties.body_encrypted and properties.symmetric_key:
             body = self.decrypt(properties)
             if body is None:
                 return Status.MQ_ERROR_CORRUPTED_SECURITY_DATA, None
@@ -235,9 +243,7 @@ class Qmcomm2Server(Server):
         if status != Status.MQ_OK:
             answer(status, request.ptb)
 
-    def _receive(
-        self, receive: _Receive, context: int, buffer: CACTransferBufferV2, answer: _Deliver
-    ) -> int:
+    def _receive(self, receive: _Receive, context: int, buffer: CACTransferBufferV2, answer: _Deliver) -> int:
         """Begin to receive; the status is that of what forbids it, and no answer comes then."""
         proxy = remote_queue_of_context(self.manager, context)
         opened = local_queue_of_context(self.manager, context)

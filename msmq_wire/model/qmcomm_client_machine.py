@@ -37,9 +37,9 @@ class MachineOperations:
     """A client of ``computer``, its supporting server, and what it keeps.
 
     ``computer_name`` is the client's own, ``system`` what it says to run. Identifiers that it makes are from
-    ``randomness``; ``licence_guid`` is the one that it made before, if it did, ``settings`` are the strings of the
-    server by dwQueryType, if it was asked before. ``ask_port`` has it ask other computers for their port before
-    it calls them.
+    ``randomness``; ``licence_guid`` is the one that it made before, if it did, ``settings`` are the
+    strings of the server by dwQueryType, if it was asked before. ``ask_port`` has it ask other computers for
+    their port before it calls them.
     """
 
     def __init__(

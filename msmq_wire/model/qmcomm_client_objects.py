@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from msmq_wire.errors import DecodeError
 from msmq_wire.model.qmcomm_client_machine import MachineOperations
-from msmq_wire.model.qmcomm_client_values import ATTEMPTS, Result, Step, Steps, answered
+from msmq_wire.model.qmcomm_client_values import ATTEMPTS, Result, Steps, answered
 from msmq_wire.model.queue_properties import Purpose, check_properties
 from msmq_wire.model.security_descriptor import SecurityDescriptor
 from msmq_wire.model.status import Status

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from msmq_wire.model.elements import Message
-from msmq_wire.model.enumerations import CursorState
+from msmq_wire.model.enumerations import CursorState, QueueAccessType
 from msmq_wire.model.local_queue_context import forget_queue
 from msmq_wire.model.message_events import close_cursor, enqueue_message
 from msmq_wire.model.queue_events import close_queue, delete_queue
@@ -28,6 +28,7 @@ from tests.model.qmcomm2_scene import (
     PEEK,
     SEND,
     Scene,
+    body,
     body_room,
     changed,
     descriptor,
@@ -107,6 +108,31 @@ def test_who_opened_to_peek_may_peek_only() -> None:
     assert scene.take(place) == DENIED
     assert scene.take(place, ACTION_PEEK) == b"a"
     assert states(scene.queue) == ["Available"]
+
+
+@pytest.mark.parametrize(
+    ("access", "status"),
+    [
+        pytest.param(
+            QueueAccessType.RECEIVE_ADMIN_ACCESS, b"one", marks=pytest.mark.rule("MQMP-3.1.4.17-10")
+        ),
+        pytest.param(
+            QueueAccessType.PEEK_ADMIN_ACCESS,
+            Status.MQ_ERROR_ACCESS_DENIED,
+            marks=pytest.mark.rule("MQMP-3.1.4.17-11"),
+        ),
+    ],
+)
+def test_what_waits_in_an_outgoing_queue_is_read_by_who_administers_it(
+    access: QueueAccessType, status: bytes | int
+) -> None:
+    scene, name = Scene(), "DIRECT=OS:elsewhere\\private$\\q"
+    sender = scene.open(SEND, name=name)
+    assert scene.send(sending(**body(b"one")), sender.handle).status == Status.MQ_OK
+    place = scene.open(access, name=name)
+    assert scene.take(place, ACTION_PEEK) == b"one"
+    assert scene.take(place) == status
+    assert scene.send(sending(**body(b"two")), place.handle).status == Status.MQ_ERROR_ACCESS_DENIED
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-3")
