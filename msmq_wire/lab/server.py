@@ -28,6 +28,17 @@ from msmq_wire.lab.queue_manager import LabQueueManager, new_queue_manager
 from msmq_wire.lab.rpc_calls import refusal
 from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
 from msmq_wire.model.binary_protocol import BinaryProtocol
+from msmq_wire.model.object_exporter import (
+    ActivationServer,
+    MessageServer,
+    ObjectExporter,
+    QueueInfoServer,
+    QueueServer,
+    QueueServer2,
+    QueueServer3,
+    QueueServer4,
+    RemUnknownServer,
+)
 from msmq_wire.model.outgoing import OutgoingQueue
 from msmq_wire.model.qm2qm import Qm2qmServer
 from msmq_wire.model.qmcomm import QmcommServer
@@ -44,6 +55,7 @@ __all__ = ["DEFAULT_IDENTIFIER", "LabServer", "LabServices", "LabSettings", "rai
 DEFAULT_IDENTIFIER = GUID.parse("1ab0c0de-0000-4000-8000-000000000001")
 _SECOND, _MILLISECOND = 1_000_000_000, 1_000_000
 _FILES = 4096
+_EVERY_ADDRESS = ("0.0.0.0", "::")
 _RPC_LIMITS = RpcLimits(connections=1100, held_bytes=16 << 20)
 
 
@@ -144,6 +156,41 @@ class _Qmcomm2(_LoggedCalls, Qmcomm2Server):
     pass
 
 
+class _Activation(_LoggedCalls, ActivationServer):
+    pass
+
+
+class _RemUnknown(_LoggedCalls, RemUnknownServer):
+    pass
+
+
+class _QueueInfo(_LoggedCalls, QueueInfoServer):
+    pass
+
+
+class _Queue(_LoggedCalls, QueueServer):
+    pass
+
+
+class _Queue2(_LoggedCalls, QueueServer2):
+    pass
+
+
+class _Queue3(_LoggedCalls, QueueServer3):
+    pass
+
+
+class _Queue4(_LoggedCalls, QueueServer4):
+    pass
+
+
+class _Message(_LoggedCalls, MessageServer):
+    pass
+
+
+_OBJECTS = (_Activation, _RemUnknown, _QueueInfo, _Queue, _Queue2, _Queue3, _Queue4, _Message)
+
+
 class LabServer(Closing):
     """A queue manager with its services; `start` it, and `close` it before the loop ends.
 
@@ -173,6 +220,7 @@ class LabServer(Closing):
         for name in settings.transactional_queues:
             self.manager.add_queue(name, transactional=True)
         self._settings = settings
+        self._exporter = ObjectExporter(self.manager)
         self._interfaces = self._own_interfaces() if interfaces is None else list(interfaces(self.manager))
         faults, seed = settings.faults, settings.seed
         self._rpc = RpcServer(
@@ -207,6 +255,9 @@ class LabServer(Closing):
         self.clock.start()
         rpc = await self._listen_for_calls()
         self._name_port(rpc[1])
+        # An address to listen on need not be one to call.
+        host = rpc[0] if rpc[0] not in _EVERY_ADDRESS else settings.computer_name
+        self._exporter.address = f"{host}[{rpc[1]}]"
         return LabServices(
             binary=await self._binary.listen(settings.host, settings.port),
             ping=await self._binary.listen_for_pings(settings.host, settings.ping_port),
@@ -254,6 +305,7 @@ class LabServer(Closing):
             _Qm2qm(self.manager),
             _Qmcomm(self.manager, QmcommEnvironment(permits=self.manager.permits)),
             _Qmcomm2(self.manager),
+            *(kind(self._exporter) for kind in _OBJECTS),
         ]
         for one in made:
             one.log = self.log
@@ -276,7 +328,7 @@ class LabServer(Closing):
 
 def _own_addresses(host: str) -> list[str]:
     """The addresses of this computer, where a lab listens on all of them."""
-    if host not in ("0.0.0.0", "::"):
+    if host not in _EVERY_ADDRESS:
         return []
     try:
         found = socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_STREAM)

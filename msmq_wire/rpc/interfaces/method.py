@@ -48,12 +48,13 @@ class Method(msgspec.Struct, frozen=True):
 
 
 class Interface(msgspec.Struct, frozen=True):
-    """An interface of version 1.0 and its methods by opnum."""
+    """An interface of version 1.0, or ``major``.0, and its methods by opnum."""
 
     name: str
     uuid: GUID
     spec: SpecRef
     methods: Mapping[int, Method]
+    major: int = 1
 
 
 def interface(
