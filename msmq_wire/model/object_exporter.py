@@ -1,8 +1,8 @@
 """An object exporter for queue objects: activation, references, and ReceiveCurrent_v1 over ORPC.
 
 [MS-DCOM] 3.1.1, [MC-MQAC] 3.10, 3.11, 3.17. The rule kept here: an IPID stands for one interface of one
-object, for whichever client has it. An object that nobody calls for longer than a client may forget to ping it is let
-go, and so is the oldest where there are too many: nothing is pinged here.
+object, for whichever client has it. An object that nobody calls for longer than a client may forget to ping
+it is let go, and so is the oldest where there are too many: nothing is pinged here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from copy import copy
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -132,10 +133,19 @@ class ObjectExporter:
     def __init__(self, manager: QueueManager, address: str = "127.0.0.1[135]") -> None:
         self.manager = manager
         self.address = address
-        self.oxid = manager.randomness.getrandbits(63) | 1
-        self.ipid_rem_unknown = manager.new_guid()
         self._exported: OrderedDict[GUID, _Exported] = OrderedDict()
         self._last_oid = 0
+
+    # Made up when they are asked for: who activates nothing gets the identifiers that it got without this.
+    @cached_property
+    def oxid(self) -> int:
+        """The exporter's OXID."""
+        return self.manager.randomness.getrandbits(63) | 1
+
+    @cached_property
+    def ipid_rem_unknown(self) -> GUID:
+        """The IPID of its IRemUnknown."""
+        return self.manager.new_guid()
 
     def export(self, thing: Any, interface: Interface) -> StdObjRef:
         """A new object, by one interface."""

@@ -1,8 +1,8 @@
 """A DCOM client by impacket: ``python tests/oracles/com_client.py PORT FORMAT_NAME COUNT``.
 
 It activates an MSMQQueueInfo, names the queue and opens it, and calls ReceiveCurrent_v1 COUNT times
-without waiting. Printed is a JSON object: ``opened`` is the HRESULT of Open, ``receives`` has HRESULT and label of each
-message, ``released`` what a call on an interface that was released gives.
+without waiting. Printed is a JSON object: ``opened`` is the HRESULT of Open, ``receives`` has HRESULT and
+label of each message, ``released`` what a call on an interface that was released gives.
 """
 
 from __future__ import annotations
