@@ -17,6 +17,7 @@ __all__ = ["PARTS", "blocks", "read_parts", "rules_with_tests", "rules_without_t
 # A copy of the documentation has no tests beside it.
 _ROOT = Path(msmq_wire.__file__).resolve().parents[1]
 _TESTS = _ROOT / "tests" / "model"
+_TRANSPORT_TESTS = _ROOT / "tests" / "lab"
 _PAGES = _ROOT / "docs" / "spec-coverage"
 
 PARTS = {
@@ -44,7 +45,8 @@ def read_parts() -> dict[str, list[str]]:
 @cache
 def rules_with_tests() -> frozenset[str]:
     """The numbers in the marks ``rule`` of the tests; they are literal strings."""
-    return frozenset(rule for path in _TESTS.rglob("test_*.py") for rule in _marked(path))
+    paths = (path for folder in (_TESTS, _TRANSPORT_TESTS) for path in folder.rglob("test_*.py"))
+    return frozenset(rule for path in paths for rule in _marked(path))
 
 
 def _marked(path: Path) -> Iterator[str]:

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections, BinaryLimits
+from msmq_wire.lab.binary_connection import BinaryConnections, BinaryLimits
+from msmq_wire.lab.binary_dialer import BinaryDialer
 from msmq_wire.lab.capture_file import CaptureWriter, endpoint
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.closing import Closing
@@ -62,7 +63,6 @@ class BinaryClient(Closing):
         window_size: int = 64,
     ) -> None:
         self.outcomes: Counter[Outcome] = Counter()
-        self.reached = 0
         self._server = host, port
         self._clock = LoopClock(manager.timers)
         self._protocol = BinaryProtocol(
@@ -79,13 +79,16 @@ class BinaryClient(Closing):
             seed=seed,
             log=log,
         )
-        self._ping_sent = ping_sent
+        self._dialer = BinaryDialer(self._connections, ping_sent=ping_sent)
         self._queue = self._protocol.outgoing_queue(
             remote_address=host, connect=self._connect, settled=self._settled
         )
-        self._dialing: set[asyncio.Task[None]] = set()
-        self._failure: OSError | None = None
         self._news = asyncio.Event()
+
+    @property
+    def reached(self) -> int:
+        """How many connections were made."""
+        return self._dialer.reached
 
     async def send(self, messages: Iterable[UserMessage], *, patience: float = 60.0) -> Counter[Outcome]:
         """Send messages and wait for all; return how many came to which outcome.
@@ -110,10 +113,7 @@ class BinaryClient(Closing):
         self._queue.clear()
         await self._connections.close()
         self._clock.stop()
-        for task in self._dialing:
-            task.cancel()
-        if self._dialing:
-            await asyncio.wait(self._dialing)
+        await self._dialer.close()
 
     async def _wait(self, patience: float) -> None:
         self._news.clear()
@@ -126,8 +126,8 @@ class BinaryClient(Closing):
     def _trouble(self) -> str:
         """Why nothing is heard."""
         name = f"{self._server[0]} port {self._server[1]}"
-        if self._failure is not None:
-            return f"cannot connect to {name}: {why(self._failure)}"
+        if self._dialer.failure is not None:
+            return f"cannot connect to {name}: {why(self._dialer.failure)}"
         if self._queue.remote_queue_manager == NULL_GUID:
             return f"{name} opens no session: it refuses them, or is no binary port"
         return f"{name} says no more"
@@ -139,32 +139,7 @@ class BinaryClient(Closing):
         return f"{left} message{' was' if left == 1 else 's were'} not acknowledged{others}"
 
     def _connect(self, outgoing: OutgoingQueue) -> None:
-        task = asyncio.get_running_loop().create_task(self._dial(outgoing))
-        self._dialing.add(task)
-        task.add_done_callback(self._dialing.discard)
-
-    async def _dial(self, outgoing: OutgoingQueue) -> None:
-        shared = self._connections
-
-        def connection() -> BinaryConnection:
-            return BinaryConnection(
-                shared,
-                lambda _, changed: self._protocol.initiate(
-                    outgoing, ping_sent=self._ping_sent, changed=changed
-                ),
-                is_client=True,
-            )
-
-        try:
-            await asyncio.get_running_loop().create_connection(connection, *self._server)
-        except OSError as error:
-            self._failure = error
-            self._connections.log.say("connect-failed", reason=why(error))
-            with self._clock.event():
-                outgoing.failed()
-        else:
-            self._failure = None
-            self.reached += 1
+        self._dialer.dial(outgoing, *self._server)
 
     def _settled(self, message: OutgoingMessage, outcome: Outcome) -> None:
         self.outcomes[outcome] += 1

@@ -9,10 +9,11 @@ from __future__ import annotations
 import gc
 import random
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.log import LabLog
-from msmq_wire.model.elements import MessagePosition, Queue, QueueManager
+from msmq_wire.model.elements import MessagePosition, OutgoingQueue, Queue, QueueManager
 from msmq_wire.model.enumerations import QueueType
 from msmq_wire.model.position_list import MessagePositionList
 from msmq_wire.model.queue_events import create_queue, queue_key
@@ -47,14 +48,17 @@ class _ObservedPositions(MessagePositionList):
         self._arrived(position)
 
 
-class _Queues(dict[str, Queue]):
-    """The queues of a queue manager; ``arrived`` is told of the messages that come into them."""
+_Q = TypeVar("_Q", bound=Queue)
+
+
+class _Queues(dict[str, _Q]):
+    """Queues of a queue manager; ``arrived`` is told of the messages that come into them."""
 
     def __init__(self, arrived: Callable[[MessagePosition], None]) -> None:
         super().__init__()
         self._arrived = arrived
 
-    def __setitem__(self, key: str, queue: Queue) -> None:
+    def __setitem__(self, key: str, queue: _Q) -> None:
         # A queue is empty when it is made.
         queue.message_position_list = _ObservedPositions(self._arrived)
         super().__setitem__(key, queue)
@@ -75,7 +79,8 @@ class LabQueueManager(QueueManager, eq=False, kw_only=True):
 
     @property
     def all_queues(self) -> Iterator[Queue]:
-        """Every queue with its subqueues and its journal."""
+        """Every queue with its subqueues and its journal, and the outgoing queues."""
+        yield from self.outgoing_queue_collection.values()
         for queue in self.queue_collection.values():
             yield queue
             yield from queue.subqueue_collection
@@ -99,7 +104,9 @@ class LabQueueManager(QueueManager, eq=False, kw_only=True):
         return queue
 
     def permits(self, association: Association, deed: str, queue: Queue | None) -> bool:
-        """Whether a client of qmcomm may do something: all, but make queues without end."""
+        """Whether a client of qmcomm may do something: all, but make queues and outgoing ones without end."""
+        if deed == "open" and queue is None:
+            return len(self.outgoing_queue_collection) < _MOST_QUEUES
         return deed != "create" or len(self.queue_collection) < _MOST_QUEUES
 
     def has_room_for_cursor(self) -> bool:
@@ -123,13 +130,18 @@ class LabQueueManager(QueueManager, eq=False, kw_only=True):
             self.timers.start(1, _collect)
 
     def sweep(self) -> None:
-        """Forget subqueues that hold nothing and that nobody has open, now and from time to time."""
+        """Forget subqueues and outgoing queues that hold nothing and are not open, now and then again."""
         operations = (
             one
             for transaction in self.transaction_collection.values()
             for one in transaction.transactional_operation_collection
         )
         needed = {id(one.target_queue_reference) for one in operations}
+        outgoing = self.outgoing_queue_collection
+        for key in [
+            key for key, one in outgoing.items() if not (one.active or len(one.message_position_list))
+        ]:
+            del outgoing[key]
         for queue in self.queue_collection.values():
             if queue.subqueue_collection:
                 queue.subqueue_collection = [
@@ -152,7 +164,7 @@ def new_queue_manager(
         message, queue = position.message_reference, position.queue_reference
         log.say(
             "message-in",
-            queue=queue_key(queue.pathname),
+            queue=_shown(queue),
             id=_identifier(message.identifier),
             delivery=_delivery(message.transactional, message.recoverable),
             lookup_id=message.lookup_identifier,
@@ -164,7 +176,7 @@ def new_queue_manager(
         manager.removed(message.size)
         log.say(
             "message-out",
-            queue=queue_key(queue.pathname),
+            queue=_shown(queue),
             id=_identifier(message.identifier),
             lookup_id=message.lookup_identifier,
             reason=_reason(reason),
@@ -178,6 +190,7 @@ def new_queue_manager(
         randomness=random.Random(str(identifier)),
         quota=quota,
         queue_collection=_Queues(arrived),
+        outgoing_queue_collection=_Queues(arrived),
     )
     manager.position_deleted.append(deleted)
     manager.system_journal_queue = _system_queue(manager, "JOURNAL")
@@ -199,6 +212,11 @@ def _system_queue(manager: QueueManager, name: str) -> Queue:
         quota=_JOURNAL_QUOTA,
         message_position_list=MessagePositionList(),
     )
+
+
+def _shown(queue: Queue) -> str:
+    """A queue as it is logged."""
+    return queue.pathname if isinstance(queue, OutgoingQueue) else queue_key(queue.pathname)
 
 
 def _identifier(identifier: bytes) -> str:

@@ -196,7 +196,7 @@ class RpcCalls:
             self._answer(first.call_id, call, refusal(method))
             return
         with self._service.event():
-            server.serve(
+            server.at(first.object_uuid).serve(
                 self.association,
                 first.opnum,
                 stub.value,

@@ -55,6 +55,8 @@ _WHOLE = PFC_FIRST_FRAG | PFC_LAST_FRAG
 _MAX_RESPONSE = 64 << 20
 _GRACE = 1.0
 _BIND_SECONDS = 30.0
+_CALL_CANCELLED = 0x0000071A
+"""RPC_S_CALL_CANCELLED"""
 
 
 class PendingCall(msgspec.Struct, eq=False, kw_only=True):
@@ -164,11 +166,19 @@ class RpcClient(Closing, asyncio.Protocol):
         """Make a call and wait for its answer: a response, or the status of a fault.
 
         ``request`` is the value that the method declares. Who stops to wait gives the call up: the server is
-        told. Raises `MsmqWireError` for a lost connection, `EncodeError` and `DecodeError` for stubs.
+        told; so it is when the method's ``call_timeout`` is over, and the answer is a fault then. Raises
+        `MsmqWireError` for a lost connection, `EncodeError` and `DecodeError` for stubs.
         """
         pending = await self.begin(interface, opnum, request)
+        limit = pending.method.call_timeout
         try:
-            return await pending.answer
+            async with asyncio.timeout(None if limit is None else limit / 1000):
+                return await pending.answer
+        except TimeoutError:
+            # Cancelled with a cancel time-out of zero: asked, and not waited for.
+            self.cancel(pending)
+            self.give_up(pending)
+            return Answer(fault=_CALL_CANCELLED)
         except asyncio.CancelledError:
             self.give_up(pending)
             raise

@@ -276,6 +276,6 @@ class RpcConnection(asyncio.Protocol):
         )
 
     def _accept(self, pdu: Bind, calls: RpcCalls) -> tuple[ContextResult, ...]:
-        results, contexts = accept(pdu.contexts, self._service.servers, self._service.preferred)
+        results, contexts = accept(pdu.contexts, self._service.known, self._service.preferred)
         calls.contexts.update((one.context_id, one) for one in contexts)
         return results

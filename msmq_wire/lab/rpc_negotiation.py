@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -63,12 +63,12 @@ def _is_features(element: ContextElement) -> bool:
 
 
 def accept(
-    elements: Sequence[ContextElement], known: Collection[GUID], preferred: Syntax
+    elements: Sequence[ContextElement], known: Mapping[GUID, int], preferred: Syntax
 ) -> tuple[tuple[ContextResult, ...], list[AcceptedContext]]:
     """Answer a bind or alter_context: the results in the order offered, and the contexts they make.
 
-    ``known`` are the interfaces, all of version 1.0, that are served in NDR and NDR64. Of the contexts for
-    one interface a single one is accepted: the first with the ``preferred`` syntax, else the first with
+    ``known`` are the interfaces that are served in NDR and NDR64, with their major versions. Of the contexts
+    for one interface a single one is accepted: the first with the ``preferred`` syntax, else the first with
     another one that is known. Features are answered with `KEEP_CONNECTION_ON_ORPHAN`, if the client has it.
     """
     chosen: dict[SyntaxId, tuple[int, SyntaxId]] = {}
@@ -88,7 +88,7 @@ def accept(
             results.append(ContextResult(_NEGOTIATE_ACK, bits, _NO_SYNTAX))
             continue
         taken: Syntax | None = None
-        if abstract.uuid not in known or (abstract.major, abstract.minor) != (1, 0):
+        if (abstract.major, abstract.minor) != (known.get(abstract.uuid), 0):
             results.append(ContextResult(_PROVIDER_REJECTION, _UNKNOWN_INTERFACE, _NO_SYNTAX))
         elif abstract not in chosen or chosen[abstract][0] != number:
             results.append(ContextResult(_PROVIDER_REJECTION, _UNKNOWN_SYNTAXES, _NO_SYNTAX))

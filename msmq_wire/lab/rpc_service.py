@@ -88,6 +88,7 @@ class RpcService:
         preferred: Syntax = NDR64,
     ) -> None:
         self.servers: dict[GUID, Server] = {server.INTERFACE.uuid: server for server in servers}
+        self.known = {uuid: server.INTERFACE.major for uuid, server in self.servers.items()}
         self.limits = limits
         self.capture = capture
         self.preferred = preferred

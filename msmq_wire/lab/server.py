@@ -6,14 +6,17 @@ and what it holds is bounded.
 
 from __future__ import annotations
 
+import errno
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.binary_connection import BinaryConnections
+from msmq_wire.lab.binary_dialer import BinaryDialer
 from msmq_wire.lab.binary_server import BinaryServer
 from msmq_wire.lab.capture_file import CaptureWriter, Endpoint
 from msmq_wire.lab.clock import LoopClock
@@ -25,11 +28,24 @@ from msmq_wire.lab.queue_manager import LabQueueManager, new_queue_manager
 from msmq_wire.lab.rpc_calls import refusal
 from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
 from msmq_wire.model.binary_protocol import BinaryProtocol
+from msmq_wire.model.object_exporter import (
+    ActivationServer,
+    MessageServer,
+    ObjectExporter,
+    QueueInfoServer,
+    QueueServer,
+    QueueServer2,
+    QueueServer3,
+    QueueServer4,
+    RemUnknownServer,
+)
+from msmq_wire.model.outgoing import OutgoingQueue
 from msmq_wire.model.qm2qm import Qm2qmServer
 from msmq_wire.model.qmcomm import QmcommServer
 from msmq_wire.model.qmcomm2 import Qmcomm2Server
-from msmq_wire.model.qmcomm_environment import QmcommEnvironment
+from msmq_wire.model.qmcomm_environment import QmcommEnvironment, free_port
 from msmq_wire.model.remote_read import RemoteReadServer
+from msmq_wire.model.sending import Sending
 from msmq_wire.model.server import Answer, Association, Call, Server
 from msmq_wire.model.timers import Timers
 from msmq_wire.wire.types.guid import GUID
@@ -39,6 +55,7 @@ __all__ = ["DEFAULT_IDENTIFIER", "LabServer", "LabServices", "LabSettings", "rai
 DEFAULT_IDENTIFIER = GUID.parse("1ab0c0de-0000-4000-8000-000000000001")
 _SECOND, _MILLISECOND = 1_000_000_000, 1_000_000
 _FILES = 4096
+_EVERY_ADDRESS = ("0.0.0.0", "::")
 _RPC_LIMITS = RpcLimits(connections=1100, held_bytes=16 << 20)
 
 
@@ -47,7 +64,8 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     ``queues`` and ``transactional_queues`` are named as ``private$\\orders``. ``time`` is in seconds since
     1970, when the lab starts; None for that of the computer. ``quota`` bounds in kilobytes what all queues
-    hold, with what it costs here. ``faults`` are drawn from ``seed``.
+    hold, with what it costs here. ``neighbours`` are the queue managers to which it sends, by the names or
+    addresses that direct format names have for them. ``faults`` are drawn from ``seed``.
     """
 
     host: str = "127.0.0.1"
@@ -61,6 +79,7 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
     identifier: GUID = DEFAULT_IDENTIFIER
     quota: int = 64 << 10
     time: int | None = None
+    neighbours: Mapping[str, Endpoint] = {}
     faults: FaultPlan | None = None
     seed: int = 0
 
@@ -137,6 +156,41 @@ class _Qmcomm2(_LoggedCalls, Qmcomm2Server):
     pass
 
 
+class _Activation(_LoggedCalls, ActivationServer):
+    pass
+
+
+class _RemUnknown(_LoggedCalls, RemUnknownServer):
+    pass
+
+
+class _QueueInfo(_LoggedCalls, QueueInfoServer):
+    pass
+
+
+class _Queue(_LoggedCalls, QueueServer):
+    pass
+
+
+class _Queue2(_LoggedCalls, QueueServer2):
+    pass
+
+
+class _Queue3(_LoggedCalls, QueueServer3):
+    pass
+
+
+class _Queue4(_LoggedCalls, QueueServer4):
+    pass
+
+
+class _Message(_LoggedCalls, MessageServer):
+    pass
+
+
+_OBJECTS = (_Activation, _RemUnknown, _QueueInfo, _Queue, _Queue2, _Queue3, _Queue4, _Message)
+
+
 class LabServer(Closing):
     """A queue manager with its services; `start` it, and `close` it before the loop ends.
 
@@ -166,30 +220,44 @@ class LabServer(Closing):
         for name in settings.transactional_queues:
             self.manager.add_queue(name, transactional=True)
         self._settings = settings
+        self._exporter = ObjectExporter(self.manager)
         self._interfaces = self._own_interfaces() if interfaces is None else list(interfaces(self.manager))
         faults, seed = settings.faults, settings.seed
         self._rpc = RpcServer(
             self._interfaces, limits=_RPC_LIMITS, clock=self.clock, capture=capture, faults=faults, seed=seed
         )
+        # Others remember the numbers that they saw, also of a lab that was started again.
+        protocol = BinaryProtocol(
+            self.manager, message_id_ordinal=begin // 1000 if settings.neighbours else 0
+        )
         self._connections = BinaryConnections(
-            BinaryProtocol(self.manager),
+            protocol,
             self.clock,
             capture=capture,
             faults=faults,
             seed=seed,
             log=self.log,
         )
+        self._neighbours = {name.casefold(): where for name, where in settings.neighbours.items()}
+        self._dialer = BinaryDialer(self._connections)
+        self._sending = Sending(protocol, self._connect)
         self._binary = BinaryServer(self._connections)
         self._http = HttpServer(
             self.manager, self.clock, capture=capture, faults=faults, seed=seed, log=self.log
         )
 
     async def start(self) -> LabServices:
-        """Serve all ports; `MsmqWireError` where one cannot be, and then `close` lets go of the others."""
+        """Serve all ports; `MsmqWireError` where one cannot be, and then `close` lets go of the others.
+
+        Where the port of RPC is in use it is the next one, 11 further on.
+        """
         settings = self._settings
         self.clock.start()
-        rpc = await self._rpc.listen(settings.host, settings.rpc_port)
+        rpc = await self._listen_for_calls()
         self._name_port(rpc[1])
+        # An address to listen on need not be one to call.
+        host = rpc[0] if rpc[0] not in _EVERY_ADDRESS else settings.computer_name
+        self._exporter.address = f"{host}[{rpc[1]}]"
         return LabServices(
             binary=await self._binary.listen(settings.host, settings.port),
             ping=await self._binary.listen_for_pings(settings.host, settings.ping_port),
@@ -197,12 +265,39 @@ class LabServer(Closing):
             http=await self._http.listen(settings.host, settings.http_port),
         )
 
+    async def _listen_for_calls(self) -> Endpoint:
+        """Serve the port that is set, or where it is in use the next one that the text allows.
+
+        [MS-MQRR] 3.1.4.1, [MS-MQMP] 3.1.4.24, [MS-MQQP] 3.1.4.8
+        """
+        settings, taken = self._settings, set[int]()
+        while True:
+            port = free_port(settings.rpc_port, taken) if taken else settings.rpc_port
+            try:
+                return await self._rpc.listen(settings.host, port)
+            except MsmqWireError as error:
+                cause = error.__cause__
+                if not (isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE):
+                    raise
+                taken.add(port)
+                if not free_port(settings.rpc_port, taken):
+                    raise
+
     async def close(self) -> None:
         """End all sessions and calls."""
         await self._http.close()
         await self._rpc.close()
+        await self._dialer.close()
         await self._binary.close()
         self.clock.stop()
+
+    def _connect(self, outgoing: OutgoingQueue) -> None:
+        """Connect to a neighbour; messages for who is none wait: nobody is asked where that could be."""
+        where = self._neighbours.get(outgoing.remote_address.casefold())
+        if where is None:
+            self.log.say("no-neighbour", host=outgoing.remote_address)
+        else:
+            self._dialer.dial(outgoing, *where)
 
     def _own_interfaces(self) -> list[Server]:
         made: list[_LoggedCalls] = [
@@ -210,6 +305,7 @@ class LabServer(Closing):
             _Qm2qm(self.manager),
             _Qmcomm(self.manager, QmcommEnvironment(permits=self.manager.permits)),
             _Qmcomm2(self.manager),
+            *(kind(self._exporter) for kind in _OBJECTS),
         ]
         for one in made:
             one.log = self.log
@@ -232,7 +328,7 @@ class LabServer(Closing):
 
 def _own_addresses(host: str) -> list[str]:
     """The addresses of this computer, where a lab listens on all of them."""
-    if host not in ("0.0.0.0", "::"):
+    if host not in _EVERY_ADDRESS:
         return []
     try:
         found = socket.getaddrinfo(socket.gethostname(), None, type=socket.SOCK_STREAM)

@@ -20,6 +20,7 @@ from msmq_wire.model.acknowledgments import (
     order_queue,
 )
 from msmq_wire.model.elements import Message, MessagePosition, Queue
+from msmq_wire.model.elements import OutgoingQueue as Elsewhere
 from msmq_wire.model.enumerations import QueueType
 from msmq_wire.model.journaling import keep_journals
 from msmq_wire.model.message_events import enqueue_message
@@ -205,7 +206,8 @@ class Delivery:
 
     def _deleted(self, queue: Queue, position: MessagePosition, reason: int) -> None:
         """Message Position Deleted. [MS-MQQB] 3.1.7.2"""
-        if queue.queue_type is QueueType.SYSTEM:
+        # Only of a final destination queue; what becomes of an outgoing message is told where it is sent.
+        if queue.queue_type is QueueType.SYSTEM or isinstance(queue, Elsewhere):
             return
         message = position.message_reference
         if message.srmp or not (message.acknowledgements_requested or message.transactional):

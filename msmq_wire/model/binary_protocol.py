@@ -33,7 +33,6 @@ _MOST_RETURNS = 1 << 12
 _MOST_RETURN_BYTES = 1 << 25
 _MOST_AWAITED = 1 << 16
 """Transactional messages that wait for a FinalAck."""
-_ORDINALS = 1 << 32
 
 
 class BinarySettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,9 +64,10 @@ class BinaryProtocol:
     """The binary protocol of one queue manager: makes its sessions and its outgoing queues.
 
     ``accepting`` says whether sessions are accepted. ``message_id_ordinal`` is the number of the last message
-    that was sent (MessageIdOrdinal); who is started again under the same identifier goes on where it was,
-    since receivers drop numbers that they saw. ``connect_back`` is the ``connect`` of the queues that hold
-    acknowledgments for those who came; without it they wait until these come again.
+    that was sent before (MessageIdOrdinal of the queue manager); who is started again under the same
+    identifier goes on where it was, since receivers drop numbers that they saw. ``connect_back`` is the
+    ``connect`` of the queues that hold acknowledgments for those who came; without it they wait until these
+    come again.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class BinaryProtocol:
     ) -> None:
         self.manager = manager
         self.settings = BinarySettings() if settings is None else settings
-        self.message_id_ordinal = message_id_ordinal
+        manager.message_id_ordinal = message_id_ordinal or manager.message_id_ordinal
         self.accepting = True
         self.connect_back = connect_back
         self.sessions: list[BinarySession] = []
@@ -185,8 +185,7 @@ class BinaryProtocol:
             return packet
         number = user.message_id
         if not number:
-            # 0 says that there is no number yet.
-            self.message_id_ordinal = number = (self.message_id_ordinal + 1) % _ORDINALS or 1
+            number = self.manager.new_message_id()
         user = msgspec.structs.replace(
             user,
             source_queue_manager=self.manager.identifier if source == NULL_GUID else source,

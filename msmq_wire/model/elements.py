@@ -15,6 +15,7 @@ import msgspec
 from msmq_wire.model.enumerations import (
     CursorState,
     OperationType,
+    OutgoingQueueState,
     PositionState,
     QueueAccessType,
     QueueShareMode,
@@ -25,6 +26,7 @@ from msmq_wire.model.timers import INFINITE, Timer, Timers
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 if TYPE_CHECKING:
+    from msmq_wire.model.local_queue_context import LocalQueueContextHandle, RemoteQueueProxyHandle
     from msmq_wire.model.position_list import MessagePositionList, Place
 
 __all__ = [
@@ -32,12 +34,16 @@ __all__ = [
     "Message",
     "MessagePosition",
     "OpenQueueDescriptor",
+    "OutgoingQueue",
     "Queue",
     "QueueManager",
     "Transaction",
     "TransactionalOperation",
     "WaitingMessageReadOperation",
 ]
+
+
+_ORDINALS = 1 << 32
 
 
 class Message(msgspec.Struct, eq=False, kw_only=True):
@@ -138,6 +144,17 @@ class Queue(msgspec.Struct, eq=False, kw_only=True):
         return bool(self.open_queue_descriptor_collection)
 
 
+class OutgoingQueue(Queue, eq=False, kw_only=True):
+    """Messages for a queue of another queue manager, until it has them. [MS-MQDMPR] 3.1.1.3
+
+    ``pathname`` is its ``destination_format_name``.
+    """
+
+    destination_format_name: str
+    multicast: bool = False
+    state: OutgoingQueueState = OutgoingQueueState.INACTIVE
+
+
 class WaitingMessageReadOperation(msgspec.Struct, eq=False, kw_only=True):
     """Somebody who waits for a message. [MS-MQDMPR] 3.1.1.10
 
@@ -212,7 +229,10 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     """The local queue manager. [MS-MQDMPR] 3.1.1.1
 
     Time comes from ``timers`` (milliseconds) and ``time_offset``, which makes seconds since 1970 of it;
-    identifiers that are made up come from ``randomness``. ``quota`` is in kilobytes.
+    identifiers that are made up come from ``randomness``. ``quota`` is in kilobytes. The two tables of open
+    queues are those of [MS-MQMP] 3.1.1.2 and 3.1.1.4, by the number that rpc_ACReceiveMessageEx knows.
+    Outgoing queues are in a collection of their own, by their destination, since that names no queue here.
+    ``message_id_ordinal`` is MessageIdOrdinal of [MS-MQQB] 3.1.1.3: the number of the last message sent.
     """
 
     identifier: GUID
@@ -228,13 +248,18 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     directory_offline: bool = False
     hardened_security: bool = False
     sequential_id: int = 0
+    message_id_ordinal: int = 0
     queue_collection: dict[str, Queue] = {}
+    outgoing_queue_collection: dict[str, OutgoingQueue] = {}
     transaction_collection: dict[bytes, Transaction] = {}
     system_journal_queue: Queue | None = None
     system_deadletter_queue: Queue | None = None
     system_transactional_deadletter_queue: Queue | None = None
     descriptors: dict[int, OpenQueueDescriptor] = {}
     cursors: dict[int, Cursor] = {}
+    local_queue_context_handle_table: dict[int, LocalQueueContextHandle] = {}
+    remote_queue_proxy_handle_table: dict[int, RemoteQueueProxyHandle] = {}
+    position_available: list[Callable[[Queue, MessagePosition], None]] = []
     position_deleted: list[Callable[[Queue, MessagePosition, int], None]] = []
     last_number: int = 0x0B
 
@@ -254,6 +279,11 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
         self.last_number += 1
         return self.last_number
 
+    def new_message_id(self) -> int:
+        """The number of one more message that is sent from here; never 0, which says that it has none yet."""
+        self.message_id_ordinal = (self.message_id_ordinal + 1) % _ORDINALS or 1
+        return self.message_id_ordinal
+
     def new_guid(self) -> GUID:
         """An identifier that was made up."""
         return GUID(self.randomness.getrandbits(128).to_bytes(16, "little"))
@@ -261,7 +291,8 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     @property
     def total_bytes(self) -> int:
         """What the messages of all queues take."""
-        return sum(queue.total_bytes for queue in self.queue_collection.values())
+        collections = (self.queue_collection, self.outgoing_queue_collection)
+        return sum(queue.total_bytes for one in collections for queue in one.values())
 
     @property
     def current_time(self) -> int:

@@ -8,6 +8,7 @@ __all__ = [
     "CursorState",
     "MessageSeekAction",
     "OperationType",
+    "OutgoingQueueState",
     "PositionState",
     "QueueAccessType",
     "QueueShareMode",
@@ -23,6 +24,13 @@ class QueueType(Enum):
     PUBLIC = "Public"
     SYSTEM = "System"
     CONNECTOR = "Connector"
+
+
+class OutgoingQueueState(Enum):
+    """What is done about an outgoing queue; what its sessions do is theirs to know. [MS-MQDMPR] 3.1.1.3"""
+
+    INACTIVE = "Inactive"
+    LOCKED = "Locked"
 
 
 class PositionState(Enum):

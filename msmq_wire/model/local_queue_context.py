@@ -1,13 +1,14 @@
 """Open queues of an application at its supporting server, which qmcomm and qmcomm2 share. [MS-MQMP] 3.1.1
 
-The rule kept here: the tables of the document are those of one client: its context handles. What both
-interfaces know of an open queue stands here and in the client's handles, and nowhere else.
+The rule kept here: what is called by its context handle belongs to the client that holds it, as RPC has it;
+what is called by a number is looked up in the server's one table, whoever asks. Both are kept here and
+nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -25,12 +26,11 @@ __all__ = [
     "add_cursor_proxy",
     "add_local_queue",
     "add_remote_queue",
+    "forget_queue",
     "local_queue_of_context",
     "remote_queue_of_context",
     "rundown_queue_handles",
 ]
-
-_T = TypeVar("_T")
 
 RemoteBinding: TypeAlias = Callable[[str, Any, Callable[[Answer], None]], None]
 """How another queue manager is called: name of the method, its request, and who gets the answer.
@@ -76,6 +76,7 @@ def add_local_queue(
     """An open queue of this queue manager gets a context handle of the client."""
     opened = LocalQueueContextHandle(open_queue_descriptor_reference=descriptor)
     opened.handle = association.handle(manager, opened)
+    manager.local_queue_context_handle_table[descriptor.handle] = opened
     return opened
 
 
@@ -99,7 +100,20 @@ def add_remote_queue(
         format_name=format_name,
     )
     proxy.handle = association.handle(manager, proxy)
+    manager.remote_queue_proxy_handle_table[proxy.context] = proxy
     return proxy
+
+
+def forget_queue(
+    manager: QueueManager, association: Association, opened: LocalQueueContextHandle | RemoteQueueProxyHandle
+) -> None:
+    """The handle and the number of an open queue stand for nothing any more."""
+    association.forget(opened.handle)
+    if isinstance(opened, LocalQueueContextHandle):
+        context = opened.open_queue_descriptor_reference.handle
+        manager.local_queue_context_handle_table.pop(context, None)
+    else:
+        manager.remote_queue_proxy_handle_table.pop(opened.context, None)
 
 
 def add_cursor_proxy(
@@ -115,24 +129,14 @@ def add_cursor_proxy(
     return cursor
 
 
-def local_queue_of_context(association: Association, context: int) -> LocalQueueContextHandle | None:
-    """The local queue that the client knows by a pdwQMContext."""
-    for opened in _all(association, LocalQueueContextHandle):
-        if opened.open_queue_descriptor_reference.handle == context:
-            return opened
-    return None
+def local_queue_of_context(manager: QueueManager, context: int) -> LocalQueueContextHandle | None:
+    """The local queue of a pdwQMContext, whichever client opened it. [MS-MQMP] 3.1.1.2, 3.1.5.3"""
+    return manager.local_queue_context_handle_table.get(context)
 
 
-def remote_queue_of_context(association: Association, context: int) -> RemoteQueueProxyHandle | None:
-    """The remote queue that the client knows by a pdwQMContext."""
-    for proxy in _all(association, RemoteQueueProxyHandle):
-        if proxy.context == context:
-            return proxy
-    return None
-
-
-def _all(association: Association, kind: type[_T]) -> Iterator[_T]:
-    return (thing for thing in association.handles.values() if isinstance(thing, kind))
+def remote_queue_of_context(manager: QueueManager, context: int) -> RemoteQueueProxyHandle | None:
+    """The remote queue of a pdwQMContext, whichever client opened it. [MS-MQMP] 3.1.1.4, 3.1.5.3"""
+    return manager.remote_queue_proxy_handle_table.get(context)
 
 
 def rundown_queue_handles(manager: QueueManager, association: Association) -> None:
@@ -140,7 +144,7 @@ def rundown_queue_handles(manager: QueueManager, association: Association) -> No
 
     It does not matter which of the interfaces does it, or if both do.
     """
-    for identifier, thing in list(association.handles.items()):
+    for thing in list(association.handles.values()):
         if isinstance(thing, LocalQueueContextHandle):
             close_queue(manager, thing.open_queue_descriptor_reference)
         elif isinstance(thing, RemoteQueueProxyHandle):
@@ -148,7 +152,7 @@ def rundown_queue_handles(manager: QueueManager, association: Association) -> No
             thing.remote_binding_handle("RemoteQMCloseQueue", request, _whatever_comes)
         else:
             continue
-        association.handles.pop(identifier, None)
+        forget_queue(manager, association, thing)
 
 
 def _whatever_comes(_: Answer) -> None:

@@ -152,6 +152,12 @@ class OutgoingQueue:
         """Keep a message no longer, since a newer one says more; where it was sent it may have arrived."""
         self._forget(message)
 
+    def withdraw(self, message: OutgoingMessage) -> None:
+        """Send a message no more, since it was taken away; where it was sent it may have arrived."""
+        if message.sequence is not None:
+            message.sequence.leave_out(message)
+        self._forget(message)
+
     def clear(self) -> None:
         """Forget all that is kept."""
         for message in list(self._kept.values()):

@@ -74,7 +74,8 @@ def message_position_deleted(position: MessagePosition, reason: int) -> None:
 def message_position_available(queue: Queue, position: MessagePosition) -> None:
     """Message Position Available: a message can be read; those who wait are served, in their order.
 
-    One who receives ends it, those who peek let the next one in. [MS-MQDMPR] 3.1.7.2.2
+    One who receives ends it, those who peek let the next one in; of what is left, who subscribed to it at
+    the queue manager is told. [MS-MQDMPR] 3.1.7.2.2
     """
     message = position.message_reference
     if not position.counted:
@@ -94,6 +95,8 @@ def message_position_available(queue: Queue, position: MessagePosition) -> None:
             # Who receives has taken it, unless the transaction to receive in has ended meanwhile.
             if position.state is not PositionState.AVAILABLE:
                 return
+    for subscriber in list(queue.queue_manager.position_available):
+        subscriber(queue, position)
 
 
 def _stop_waiting(descriptor: OpenQueueDescriptor, reader: WaitingMessageReadOperation) -> None:

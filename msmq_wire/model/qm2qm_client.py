@@ -28,7 +28,6 @@ from msmq_wire.wire.types.guid import GUID
 
 __all__ = [
     "BIND",
-    "OPEN_QUEUE_TIMEOUT",
     "UNBIND",
     "PendingRemoteReadEntry",
     "Qm2qmClient",
@@ -42,8 +41,6 @@ BIND = -1
 """Make a binding handle to qm2qm; the request is the TCP port, 0 for the endpoint that the server names."""
 UNBIND = -2
 """Give up the binding handle; the request is its port, as it was with `BIND`."""
-OPEN_QUEUE_TIMEOUT = 300_000
-"""After so many milliseconds without an answer RemoteQMOpenQueue is to be cancelled. [MS-MQQP] 3.2.4.1"""
 
 Step: TypeAlias = tuple[int, Any]
 
@@ -129,7 +126,8 @@ class Qm2qmClient:
     def open_queue(self, queue_handle: int, queue_descriptor: int, open_context: int) -> Steps:
         """Open a queue by phQueue, dwpQueue and pdwContext of R_QMOpenRemoteQueue; the status.
 
-        [MS-MQQP] 3.2.4.1. Who makes the call of RemoteQMOpenQueue waits no longer than `OPEN_QUEUE_TIMEOUT`.
+        [MS-MQQP] 3.2.4.1. Who makes the call of RemoteQMOpenQueue waits no longer than its
+        `call_timeout`.
         """
         bound = yield BIND, 0
         port = 0

@@ -7,13 +7,20 @@ cursor that would have moved over it does, too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
 from msmq_wire.errors import EncodeError, FormatNameError
 from msmq_wire.model.cursor_events import open_cursor
-from msmq_wire.model.elements import Cursor, Message, OpenQueueDescriptor, QueueManager, Transaction
+from msmq_wire.model.elements import (
+    Cursor,
+    Message,
+    OpenQueueDescriptor,
+    OutgoingQueue,
+    QueueManager,
+    Transaction,
+)
 from msmq_wire.model.enumerations import QueueAccessType
 from msmq_wire.model.local_queue_context import (
     LocalQueueContextHandle,
@@ -24,6 +31,7 @@ from msmq_wire.model.local_queue_context import (
     rundown_queue_handles,
 )
 from msmq_wire.model.message_events import (
+    cancel_waiting_message_read_request,
     dequeue_message,
     dequeue_message_end,
     enqueue_message_to_an_open_queue,
@@ -63,8 +71,18 @@ from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 
 __all__ = ["Qmcomm2Server"]
 
+_Deliver: TypeAlias = Callable[[int, CACTransferBufferV2], None]
+
 _PEEKING = (QueueAccessType.PEEK_ACCESS, QueueAccessType.PEEK_ADMIN_ACCESS)
 _RECEIVING = (QueueAccessType.RECEIVE_ACCESS, QueueAccessType.RECEIVE_ADMIN_ACCESS)
+
+
+class _Receive(msgspec.Struct, eq=False):
+    """A receive that was begun; ``descriptor`` is None for a queue of another queue manager."""
+
+    association: Association
+    tag: int
+    descriptor: OpenQueueDescriptor | None = None
 
 
 class Qmcomm2Server(Server):
@@ -92,9 +110,18 @@ class Qmcomm2Server(Server):
         self.answers_retry = answers_retry
         self.makes_local_cursors = makes_local_cursors
         self.decrypt = decrypt
+        self._receives: dict[int, _Receive] = {}
+        self._last_tag = 0
 
     def rundown(self, association: Association) -> None:
-        """The client is gone, and with it its open queues, cursors and waiting receives. [MS-MQMP] 3.1.7.1"""
+        """The client is gone, and with it its open queues, cursors and waiting receives. [MS-MQMP] 3.1.7.1
+
+        A receive may wait in a queue that another client opened: what comes there is not for who is gone.
+        """
+        for receive in [one for one in self._receives.values() if one.association is association]:
+            del self._receives[receive.tag]
+            if receive.descriptor is not None:
+                cancel_waiting_message_read_request(receive.descriptor, receive.tag)
         rundown_queue_handles(self.manager, association)
 
     def qm_send_message_internal_ex(self, call: Call, request: QMSendMessageInternalExRequest) -> None:
@@ -180,7 +207,8 @@ class Qmcomm2Server(Server):
             if transaction is None:
                 return Status.MQ_ERROR_TRANSACTION_ENLIST, None
         properties = properties_to_send(buffer, self.manager, descriptor, transaction)
-        if properties.body_encrypted and properties.symmetric_key:
+        here = not isinstance(descriptor.queue_reference, OutgoingQueue)
+        if here and properties.body_encrypted and properties.symmetric_key:
             body = self.decrypt(properties)
             if body is None:
                 return Status.MQ_ERROR_CORRUPTED_SECURITY_DATA, None
@@ -201,26 +229,24 @@ class Qmcomm2Server(Server):
             call.throw(fault)
             return
 
+        self._last_tag += 1
+        receive = self._receives[self._last_tag] = _Receive(call.association, self._last_tag)
+
         def answer(status: int, buffer: CACTransferBufferV2) -> None:
+            self._receives.pop(receive.tag, None)
             call.reply(RpcACReceiveMessageExResponse(ptb=buffer, status=status))
 
         if not self.supporting_server:
             answer(Status.MQ_ERROR, request.ptb)
             return
-        status = self._receive(call.association, request.h_qm_context, request.ptb, answer)
+        status = self._receive(receive, request.h_qm_context, request.ptb, answer)
         if status != Status.MQ_OK:
             answer(status, request.ptb)
 
-    def _receive(
-        self,
-        association: Association,
-        context: int,
-        buffer: CACTransferBufferV2,
-        answer: Callable[[int, CACTransferBufferV2], None],
-    ) -> int:
+    def _receive(self, receive: _Receive, context: int, buffer: CACTransferBufferV2, answer: _Deliver) -> int:
         """Begin to receive; the status is that of what forbids it, and no answer comes then."""
-        proxy = remote_queue_of_context(association, context)
-        opened = local_queue_of_context(association, context)
+        proxy = remote_queue_of_context(self.manager, context)
+        opened = local_queue_of_context(self.manager, context)
         descriptor: OpenQueueDescriptor | None = None
         if proxy is None:
             if opened is None:
@@ -238,16 +264,20 @@ class Qmcomm2Server(Server):
             if transaction is None or proxy is not None:
                 return Status.MQ_ERROR_TRANSACTION_USAGE
         if proxy is not None:
-            return receive_remotely(self.manager, association, proxy, buffer, answer)
+            return receive_remotely(
+                self.manager, proxy, buffer, answer, waits=lambda: receive.tag in self._receives
+            )
         assert descriptor is not None
-        return self._receive_here(descriptor, transaction, buffer, answer)
+        receive.descriptor = descriptor
+        return self._receive_here(descriptor, receive.tag, transaction, buffer, answer)
 
     def _receive_here(
         self,
         descriptor: OpenQueueDescriptor,
+        tag: int,
         transaction: Transaction | None,
         buffer: CACTransferBufferV2,
-        answer: Callable[[int, CACTransferBufferV2], None],
+        answer: _Deliver,
     ) -> int:
         wanted = buffer.old.arm
         action = wanted.action
@@ -261,7 +291,7 @@ class Qmcomm2Server(Server):
         elif action == ReceiveAction.MQ_ACTION_PEEK_NEXT:
             return Status.MQ_ERROR_ILLEGAL_CURSOR_ACTION
         if action == ReceiveAction.MQ_ACTION_RECEIVE:
-            self._dequeue(descriptor, cursor, transaction, buffer, answer)
+            self._dequeue(descriptor, tag, cursor, transaction, buffer, answer)
             return Status.MQ_OK
 
         def peeked(status: int, message: Message | None) -> None:
@@ -269,18 +299,19 @@ class Qmcomm2Server(Server):
 
         timeout = wanted.request_timeout
         if action == ReceiveAction.MQ_ACTION_PEEK_NEXT:
-            peek_next_message(descriptor, cursor, peeked, timeout=timeout)
+            peek_next_message(descriptor, cursor, peeked, timeout=timeout, tag=tag)
         else:
-            peek_message(descriptor, peeked, timeout=timeout, cursor=cursor)
+            peek_message(descriptor, peeked, timeout=timeout, cursor=cursor, tag=tag)
         return Status.MQ_OK
 
     def _dequeue(
         self,
         descriptor: OpenQueueDescriptor,
+        tag: int,
         cursor: Cursor | None,
         transaction: Transaction | None,
         buffer: CACTransferBufferV2,
-        answer: Callable[[int, CACTransferBufferV2], None],
+        answer: _Deliver,
     ) -> None:
         """Dequeue Message, in two phases so that a message which does not fit can stay."""
         before = None if cursor is None else (cursor.cursor_state, cursor.message_position_reference)
@@ -303,6 +334,7 @@ class Qmcomm2Server(Server):
             timeout=buffer.old.arm.request_timeout,
             cursor=cursor,
             transaction=transaction,
+            tag=tag,
             two_phase_read=True,
         )
 

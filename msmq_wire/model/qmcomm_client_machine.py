@@ -1,12 +1,14 @@
 """What the client of qmcomm does at a server before all else: ask for its port and its settings.
 
-[MS-MQMP] 3.1.4.23, 3.1.4.24, 3.2.4. The rule kept here: once a server has named its port, all other calls
-go there.
+[MS-MQMP] 3.1.4.23, 3.1.4.24, 3.2.4. The rules kept here: once a server has named its port, all other calls
+go there; before the first of them the server is asked for its settings.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from typing import Any
 
 from msmq_wire.model.qmcomm_client_values import (
     Endpoint,
@@ -27,14 +29,17 @@ from msmq_wire.wire.types.wchar_text import WcharText
 __all__ = ["MachineOperations"]
 
 _HIGHEST_PORT = 0xFFFF
+_FOR_EVER = 0xFFFF_FFFF
+_MOST_DIGITS = 10
 
 
 class MachineOperations:
     """A client of ``computer``, its supporting server, and what it keeps.
 
     ``computer_name`` is the client's own, ``system`` what it says to run. Identifiers that it makes are from
-    ``randomness``; ``licence_guid`` is the one that it made before, if it did. ``ask_port`` has it ask other
-    computers for their port before it calls them.
+    ``randomness``; ``licence_guid`` is the one that it made before, if it did, ``settings`` are the
+    strings of the server by dwQueryType, if it was asked before. ``ask_port`` has it ask other computers for
+    their port before it calls them.
     """
 
     def __init__(
@@ -44,6 +49,7 @@ class MachineOperations:
         computer_name: str,
         randomness: random.Random,
         licence_guid: GUID | None = None,
+        settings: Mapping[int, str] | None = None,
         system: int = OperatingSystemCategory.NOT_MICROSOFT,
         ask_port: bool = True,
     ) -> None:
@@ -55,6 +61,19 @@ class MachineOperations:
         self.queues: list[OpenQueueContext] = []
         self.transactions: list[EnlistedTransaction] = []
         self._licence_guid = licence_guid
+        self._settings = settings
+
+    @property
+    def settings(self) -> Mapping[int, str]:
+        """What the server told of itself, by dwQueryType; without what it did not tell. [MS-MQMP] 3.2.4"""
+        return self._settings or {}
+
+    @property
+    def default_time_to_reach_queue(self) -> int | None:
+        """Seconds, as the server told them; None where it did not."""
+        text = self.settings.get(RegistryQueryType.DEFAULT_TIME_TO_REACH_QUEUE, "")
+        number = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
+        return None if number is None or number > _FOR_EVER else number
 
     @property
     def licence_guid(self) -> GUID:
@@ -92,6 +111,18 @@ class MachineOperations:
             return there
         port = _port((yield Step.of("R_QMGetRTQMServerPort", GetServerPortRequest(), there)))
         return Endpoint(computer=computer, port=port) if port else None
+
+    def call(self, name: str, request: Any) -> Steps[Answer]:
+        """Call the server, which is asked for all of its settings before anything else. [MS-MQMP] 3.2.4"""
+        endpoint = self.endpoint
+        if self._settings is None:
+            told: dict[int, str] = {}
+            for query_type in RegistryQueryType:
+                setting = yield from self.query_registry(query_type)
+                if setting.value is not None:
+                    told[query_type] = setting.value
+            self._settings = told
+        return (yield Step.of(name, request, endpoint))
 
     def query_registry(self, query_type: int) -> Steps[Result[str]]:
         """Ask for a setting of the server as text. [MS-MQMP] 3.1.4.23, 3.2.4"""

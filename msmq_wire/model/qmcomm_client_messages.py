@@ -5,6 +5,8 @@ The rule kept here: of an answer that is a failure, nothing is read but its stat
 
 from __future__ import annotations
 
+import msgspec
+
 from msmq_wire.model.qmcomm_client_buffers import Room, receiving_buffer, sending_buffer
 from msmq_wire.model.qmcomm_client_machine import MachineOperations
 from msmq_wire.model.qmcomm_client_values import (
@@ -48,12 +50,16 @@ class MessageOperations(MachineOperations):
         """Send a message; the value is its identifier, None where that is not wanted. [MS-MQMP] 3.2.4.10
 
         ``properties`` are those of `MessageProperties` that a message has before it is sent; what is None
-        gets its default from the server. One that is told to come again does.
+        gets its default from the server, for TimeToReachQueue from its settings. One that is told to come
+        again does.
         """
         queue.check_in_use()
         if queue.access != AccessMode.MQ_SEND_ACCESS:
             raise ValueError(f"{queue.format_name} was not opened to send")
         name = FormatName.parse(queue.format_name)
+        if properties.time_to_reach_queue is None:
+            default = self.default_time_to_reach_queue
+            properties = msgspec.structs.replace(properties, time_to_reach_queue=default)
         buffer = sending_buffer(properties, self._identifier(queue, transaction))
         refused = check_send(buffer, direct=name.kind is QueueFormatType.DIRECT)
         if refused != Status.MQ_OK or undispatched(buffer) is not None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from msmq_wire.errors import DecodeError
 from msmq_wire.model.qmcomm_client_machine import MachineOperations
-from msmq_wire.model.qmcomm_client_values import ATTEMPTS, Result, Step, Steps, answered
+from msmq_wire.model.qmcomm_client_values import ATTEMPTS, Result, Steps, answered
 from msmq_wire.model.queue_properties import Purpose, check_properties
 from msmq_wire.model.security_descriptor import SecurityDescriptor
 from msmq_wire.model.status import Status
@@ -71,14 +71,14 @@ class ObjectOperations(MachineOperations):
             a_prop=propids,
             ap_var=values,
         )
-        status = answered((yield Step.of("R_QMCreateObjectInternal", request, self.endpoint)))
+        status = answered((yield from self.call("R_QMCreateObjectInternal", request)))
         return Status.MQ_OK if exists_ok and status == Status.MQ_ERROR_QUEUE_EXISTS else status
 
     def delete_queue(self, format_name: str) -> Steps[int]:
         """Delete a private queue; the status. [MS-MQMP] 3.2.4.2"""
         name = _object_name(format_name)
         request = ObjectRequest(p_object_format=_object_format(name))
-        status = answered((yield Step.of("R_QMDeleteObject", request, self.endpoint)))
+        status = answered((yield from self.call("R_QMDeleteObject", request)))
         if status == Status.MQ_OK:
             for queue in self.queues:
                 there = queue.endpoint.computer == self.endpoint.computer
@@ -100,7 +100,7 @@ class ObjectOperations(MachineOperations):
             sd_size=len(security),
             p_security_descriptor=security,
         )
-        return answered((yield Step.of("R_QMSetObjectSecurityInternal", request, self.endpoint)))
+        return answered((yield from self.call("R_QMSetObjectSecurityInternal", request)))
 
     def get_security(self, format_name: str, information: int, room: int = 0) -> Steps[Result[bytes]]:
         """Read parts of a queue's security, with ``room`` bytes at first. [MS-MQMP] 3.2.4.4"""
@@ -113,7 +113,7 @@ class ObjectOperations(MachineOperations):
             request = GetObjectSecurityRequest(
                 p_object_format=wanted, requested_information=information, n_length=room
             )
-            answer = yield Step.of("R_QMGetObjectSecurityInternal", request, self.endpoint)
+            answer = yield from self.call("R_QMGetObjectSecurityInternal", request)
             status = answered(answer)
             if answer.fault is not None:
                 break
@@ -137,7 +137,7 @@ class ObjectOperations(MachineOperations):
         request = SetObjectPropertiesRequest(
             p_object_format=_object_format(name), cp=len(propids), a_prop=propids, ap_var=values
         )
-        return answered((yield Step.of("R_QMSetObjectProperties", request, self.endpoint)))
+        return answered((yield from self.call("R_QMSetObjectProperties", request)))
 
     def get_properties(
         self, format_name: str, propids: Sequence[int]
@@ -149,7 +149,7 @@ class ObjectOperations(MachineOperations):
         request = GetObjectPropertiesRequest(
             p_object_format=_object_format(name), cp=len(propids), a_prop=tuple(propids), ap_var=room
         )
-        answer = yield Step.of("R_QMGetObjectProperties", request, self.endpoint)
+        answer = yield from self.call("R_QMGetObjectProperties", request)
         status = answered(answer)
         if status != Status.MQ_OK:
             return Result(status=status)
@@ -163,7 +163,7 @@ class ObjectOperations(MachineOperations):
         request = ObjectPathToObjectFormatRequest(
             lpwcs_path_name=_path(path_name), p_object_format=ObjectFormat(arm=QueueFormat())
         )
-        answer = yield Step.of("R_QMObjectPathToObjectFormat", request, self.endpoint)
+        answer = yield from self.call("R_QMObjectPathToObjectFormat", request)
         status = answered(answer)
         if status != Status.MQ_OK:
             return Result(status=status)

@@ -73,7 +73,7 @@ class QueueOperations(MachineOperations):
             lp_client_name=WcharText.of(self.computer_name),
         )
         endpoint = self.endpoint
-        answer = yield Step.of("rpc_QMOpenQueueInternal", request, endpoint)
+        answer = yield from self.call("rpc_QMOpenQueueInternal", request)
         if answered(answer) == Status.MQ_OK:
             elsewhere = answer.response.lplp_remote_queue_name
             if isinstance(elsewhere, WcharText):

@@ -36,7 +36,7 @@ class TransactionOperations(MachineOperations):
         """Begin an internal transaction with an identifier of its own. [MS-MQMP] 3.1.4.14"""
         identifier, endpoint = self.new_guid(), self.endpoint
         request = EnlistInternalTransactionRequest(p_uow=identifier)
-        answer = yield Step.of("R_QMEnlistInternalTransaction", request, endpoint)
+        answer = yield from self.call("R_QMEnlistInternalTransaction", request)
         status = answered(answer)
         if status != Status.MQ_OK:
             return Result(status=status)
@@ -80,7 +80,7 @@ class TransactionOperations(MachineOperations):
         status = int(Status.MQ_ERROR)
         for _ in range(ATTEMPTS):
             request = GetTmWhereaboutsRequest(cb_buf_size=room)
-            answer = yield Step.of("R_QMGetTmWhereabouts", request, self.endpoint)
+            answer = yield from self.call("R_QMGetTmWhereabouts", request)
             status = answered(answer)
             if answer.fault is not None:
                 break
@@ -105,7 +105,7 @@ class TransactionOperations(MachineOperations):
             raise ValueError(f"a cookie has 1 to {_LARGEST} bytes")
         endpoint = self.endpoint
         request = EnlistTransactionRequest(p_uow=identifier, cb_cookie=len(cookie), pb_cookie=cookie)
-        status = answered((yield Step.of("R_QMEnlistTransaction", request, endpoint)))
+        status = answered((yield from self.call("R_QMEnlistTransaction", request)))
         if status != Status.MQ_OK:
             return Result(status=status)
         enlisted = EnlistedTransaction(identifier=identifier, endpoint=endpoint)

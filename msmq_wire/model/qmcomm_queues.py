@@ -12,6 +12,7 @@ from msmq_wire.model.local_queue_context import (
     RemoteQueueProxyHandle,
     add_local_queue,
     add_remote_queue,
+    forget_queue,
 )
 from msmq_wire.model.message_events import close_cursor
 from msmq_wire.model.qmcomm_methods import (
@@ -158,10 +159,10 @@ class QueueMethods(QmcommMethods):
         """Close a queue; another queue manager is told, its answer is not waited for. [MS-MQMP] 3.1.4.18"""
         thing = call.association.thing(request.ph_queue)
         if isinstance(thing, LocalQueueContextHandle):
-            call.association.forget(thing.handle)
+            forget_queue(self.manager, call.association, thing)
             close_queue(self.manager, thing.open_queue_descriptor_reference)
         elif isinstance(thing, RemoteQueueProxyHandle):
-            call.association.forget(thing.handle)
+            forget_queue(self.manager, call.association, thing)
             thing.remote_binding_handle(
                 "RemoteQMCloseQueue",
                 RemoteQMCloseQueueRequest(pph_context=thing.remote_handle),

@@ -61,7 +61,7 @@ class RemoteQueueMethods(QmcommMethods):
             return call.throw(Status.MQ_ERROR_ILLEGAL_OPERATION)
         if request.lplp_remote_queue_name:
             return fail(call, Status.MQ_ERROR_INVALID_PARAMETER)
-        proxy = remote_queue_of_context(call.association, request.p_queue)
+        proxy = remote_queue_of_context(self.manager, request.p_queue)
         if proxy is None:
             return fail(call, Status.MQ_ERROR_INVALID_HANDLE)
         call.reply(GetRemoteQueueNameResponse(lplp_remote_queue_name=WcharText.of(proxy.path_name)))

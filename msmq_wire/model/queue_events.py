@@ -1,7 +1,7 @@
 """Events about queues: create, delete, open and close. [MS-MQDMPR] 3.1.7.1.3 to 3.1.7.1.6
 
-The rule kept here: only queues of this queue manager are here. A queue of another one can be opened by
-nobody, since nothing is sent from here.
+The rule kept here: what is read is a queue of this queue manager. A queue of another one can be opened to
+send only, or to be administered, and then it is the outgoing queue that is opened.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from msmq_wire.errors import FormatNameError
-from msmq_wire.model.elements import OpenQueueDescriptor, Queue, QueueManager
-from msmq_wire.model.enumerations import QueueAccessType, QueueShareMode, QueueType
+from msmq_wire.model.elements import OpenQueueDescriptor, OutgoingQueue, Queue, QueueManager
+from msmq_wire.model.enumerations import OutgoingQueueState, QueueAccessType, QueueShareMode, QueueType
 from msmq_wire.model.message_events import cancel_all_waiting, close_cursor, message_position_deleted
 from msmq_wire.model.position_list import MessagePositionList
 from msmq_wire.model.status import Status
@@ -32,6 +32,7 @@ __all__ = [
 
 _RECEIVING = (QueueAccessType.RECEIVE_ACCESS, QueueAccessType.RECEIVE_ADMIN_ACCESS)
 _PEEKING = (QueueAccessType.PEEK_ACCESS, QueueAccessType.PEEK_ADMIN_ACCESS)
+_ADMINISTERING = (QueueAccessType.RECEIVE_ADMIN_ACCESS, QueueAccessType.PEEK_ADMIN_ACCESS)
 
 
 def queue_key(pathname: str) -> str:
@@ -161,8 +162,7 @@ def open_queue(
 ) -> tuple[int, OpenQueueDescriptor | None]:
     """Open Queue: the status and, with MQ_OK, a descriptor. [MS-MQDMPR] 3.1.7.1.5
 
-    Queues of other queue managers and names over HTTP are not for this model: they give what the text gives
-    where nothing is found. There is no directory to ask.
+    There is no directory to ask. Whether anything takes messages out of an outgoing queue is another matter.
     """
     expanded = expand_format_name(format_name)
     if expanded is None:
@@ -178,6 +178,8 @@ def open_queue(
     queue = find_queue(manager, name)
     if queue is None and sending and name.kind is QueueFormatType.PUBLIC:
         return Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION, None
+    if queue is None and (sending or required_access in _ADMINISTERING):
+        queue = _outgoing_queue(manager, name, made=sending)
     if queue is None:
         return Status.MQ_ERROR_QUEUE_NOT_FOUND, None
     if _shared(queue, required_access, shared_mode):
@@ -185,6 +187,28 @@ def open_queue(
     descriptor = _descriptor(manager, queue, required_access, shared_mode, str(name))
     queue.open_queue_descriptor_collection.append(descriptor)
     return Status.MQ_OK, descriptor
+
+
+def _outgoing_queue(manager: QueueManager, name: FormatName, *, made: bool) -> OutgoingQueue | None:
+    """The outgoing queue to a queue of another queue manager, perhaps a new one."""
+    here = {QueueFormatType.DIRECT: manager.is_called(name.host)}
+    if here.get(name.kind, name.guid == str(manager.identifier)):
+        return None
+    queue = manager.outgoing_queue_collection.get(name.compare_key)
+    if queue is None and made:
+        locked = manager.hardened_security and name.protocol not in ("HTTP", "HTTPS")
+        queue = OutgoingQueue(
+            queue_manager=manager,
+            pathname=str(name),
+            identifier=manager.new_guid(),
+            label=str(name),
+            destination_format_name=str(name),
+            multicast=name.kind is QueueFormatType.MULTICAST,
+            state=OutgoingQueueState.LOCKED if locked else OutgoingQueueState.INACTIVE,
+            message_position_list=MessagePositionList(),
+        )
+        manager.outgoing_queue_collection[name.compare_key] = queue
+    return queue
 
 
 def _descriptor(

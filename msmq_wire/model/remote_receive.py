@@ -13,8 +13,8 @@ import msgspec
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import EncodeError
 from msmq_wire.model.elements import QueueManager
-from msmq_wire.model.local_queue_context import RemoteQueueProxyHandle
-from msmq_wire.model.server import Answer, Association
+from msmq_wire.model.local_queue_context import RemoteQueueProxyHandle, remote_queue_of_context
+from msmq_wire.model.server import Answer
 from msmq_wire.model.status import Status
 from msmq_wire.model.stored_message import message_of
 from msmq_wire.model.transfer_buffers import filled_buffer, properties_to_receive
@@ -29,12 +29,15 @@ __all__ = ["receive_remotely"]
 
 def receive_remotely(
     manager: QueueManager,
-    association: Association,
     proxy: RemoteQueueProxyHandle,
     buffer: CACTransferBufferV2,
     answer: Callable[[int, CACTransferBufferV2], None],
+    waits: Callable[[], bool],
 ) -> int:
-    """Ask the other queue manager; the status is that of what forbids it, and no answer comes then."""
+    """Ask the other queue manager; the status is that of what forbids it, and no answer comes then.
+
+    ``waits`` says whether the application still waits for the answer.
+    """
     wanted = buffer.old.arm
     remote_cursor = 0
     if wanted.cursor:
@@ -54,7 +57,7 @@ def receive_remotely(
         if wanted.action != ReceiveAction.MQ_ACTION_RECEIVE:
             answer(status, filled)
             return
-        held = proxy.handle.uuid in association.handles
+        held = waits() and remote_queue_of_context(manager, proxy.context) is proxy
         ack = RemoteReadAck.RR_ACK if status == Status.MQ_OK and held else RemoteReadAck.RR_NACK
 
         def ended(end: Answer) -> None:

@@ -67,7 +67,7 @@ def properties_to_send(
     found["authentication_level"] = _authentication_level(buffer, given)
     # A packet has room for one name; an opening of several queues gives each copy its own.
     found["destination_queue_format_name"] = descriptor.format_name.partition(",")[0]
-    found["identifier"] = ObjectId(lineage=manager.identifier, uniquifier=manager.new_handle() & 0xFFFFFFFF)
+    found["identifier"] = ObjectId(lineage=manager.identifier, uniquifier=manager.new_message_id())
     found["sent_time"] = manager.current_time
     found["source_machine_identifier"] = manager.identifier
     if transaction is not None:

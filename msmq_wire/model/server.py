@@ -98,6 +98,10 @@ class Server(ABC):
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
 
+    def at(self, object_uuid: GUID | None) -> Server:
+        """Who serves a call that names an object: this one, but where objects have calls of their own."""
+        return self
+
     def serve(self, association: Association, opnum: int, request: Any, done: Done) -> Call | None:
         """Take a call; ``done`` gets its answer, now or later. None where there is no such method."""
         method = self.INTERFACE.methods.get(opnum)

@@ -7,9 +7,10 @@ others are kept as alternatives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import msgspec
 import networkx  # type: ignore[import-untyped]  # it has no types
@@ -29,10 +30,12 @@ from msmq_wire.routing.routing_table import RoutingTable, Ways, site_graph
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["QUERY_INTERVAL", "HopRule", "NextHops", "RoutingAlgorithm"]
+__all__ = ["QUERY_INTERVAL", "HopRule", "NextHops", "RoutingAlgorithm", "StartTimer"]
 
 QUERY_INTERVAL = 3600
 """Seconds of the QueueManager Query Timer. [MS-MQBR] 3.1.3"""
+StartTimer: TypeAlias = Callable[[int, Callable[[], None]], object]
+"""Starts a timer: milliseconds, and what is called once when they are over."""
 _MOST_TABLES = 64
 """Tables that are kept; each holds some 200 bytes a site."""
 
@@ -83,23 +86,43 @@ class RoutingAlgorithm:
     What was read from the directory is kept until `refresh`: the sites, routing links and queue managers are
     read as a whole when this is made, one of them when it is first asked for. Raises RoutingError where the
     graph of sites cannot be made.
+
+    ``start_timer`` runs the QueueManager Query Timer, so that all is read again every `QUERY_INTERVAL`
+    seconds: it is given milliseconds and what is to be called when they are over, as `Timers.start` of
+    `msmq_wire.model` is. Without it nothing is read again of itself: a capture has one directory.
     """
 
-    def __init__(self, directory: Directory) -> None:
+    def __init__(self, directory: Directory, start_timer: StartTimer | None = None) -> None:
         self._directory = directory
+        self._start_timer = start_timer
         self.refresh()
+        self._start_query_timer()
+
+    def _start_query_timer(self) -> None:
+        """Initialization of the QueueManager Query Timer. [MS-MQBR] 3.1.3"""
+        if self._start_timer is not None:
+            self._start_timer(QUERY_INTERVAL * 1000, self._query)
+
+    def _query(self) -> None:
+        """QueueManager Query Timer Event. [MS-MQBR] 3.1.6.1
+
+        A directory of which no graph can be made leaves what was known; the text does not say.
+        """
+        self._start_query_timer()
+        with contextlib.suppress(RoutingError):
+            self.refresh()
 
     def refresh(self) -> None:
-        """What the QueueManager Query Timer Event does: read the directory again. [MS-MQBR] 3.1.6.1
+        """Read the directory again, as at initialization. [MS-MQBR] 3.1.3.1
 
-        A queue manager does it every `QUERY_INTERVAL` seconds; here it is for the caller to say when.
+        Raises RoutingError where the graph of sites cannot be made; what was known stays then.
         """
-        self._sites = self.get_directory_data("Site", None)
-        self._links = self.get_directory_data("RoutingLink", None)
-        self._queue_managers = self.get_directory_data("QueueManager", None)
-        # [MS-MQBR] 3.1.3.1: without sites or links every table is empty.
-        both = self._sites and self._links
-        self._graph = site_graph(self._sites or (), self._links or ()) if both else networkx.Graph()
+        sites = self.get_directory_data("Site", None)
+        links = self.get_directory_data("RoutingLink", None)
+        queue_managers = self.get_directory_data("QueueManager", None)
+        # Without sites or links every table is empty.
+        self._graph = site_graph(sites, links) if sites and links else networkx.Graph()
+        self._sites, self._queue_managers = sites, queue_managers
         self._tables: dict[frozenset[GUID], RoutingTable] = {}
         self._machines: dict[GUID, QueueManager] = {}
         self._site_of = {site.identifier: site for site in self._sites or ()}

@@ -20,6 +20,7 @@ from msmq_wire.sessions.message import (
     FollowedMessage,
     MessageReader,
     Sight,
+    delivery_of,
     message_key,
     message_name,
     moment_of,
@@ -116,8 +117,11 @@ class LifeTracker:
             return self._keep(self.reader.read(key, record, moment, "tcp")), "first"
         if known.via != "tcp":
             # A remote call brought it here, or brings it away.
-            hops = (reached(record.packet.user_header, "flags") or 0) & 0x1F
-            _append(known.tell().hops, _hop(record, moment, hops))
+            flags = reached(record.packet.user_header, "flags")
+            if flags is not None:
+                # Who hands a message over need not say how it goes on.
+                known.delivery = delivery_of(flags)
+            _append(known.tell().hops, _hop(record, moment, (flags or 0) & 0x1F))
             return known, "hop"
         if (known.label is None or known.queue is None) and record.error is None:
             # It was cut when it was seen first.

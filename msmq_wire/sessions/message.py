@@ -20,6 +20,7 @@ __all__ = [
     "History",
     "MessageReader",
     "Sight",
+    "delivery_of",
     "message_key",
     "message_name",
     "moment_of",
@@ -125,7 +126,8 @@ def message_name(key: bytes | str) -> str:
     return f"{GUID(key[:16])}\\{int.from_bytes(key[16:20], 'little')}"
 
 
-def _delivery(flags: int) -> str:
+def delivery_of(flags: int) -> str:
+    """How a message is delivered, by the flags of its UserHeader."""
     return "transactional" if flags & 0x100000 else "recoverable" if flags & 0x20 else "express"
 
 
@@ -167,7 +169,7 @@ class MessageReader:
             self._label(properties.label),
             class_,
             base.flags & 7,
-            _delivery(flags),
+            delivery_of(flags),
             user.sent_time,
             base.time_to_reach_queue,
             user.time_to_be_received,
@@ -197,7 +199,7 @@ class MessageReader:
         if flags is None:
             return message
         message.flags = flags
-        message.delivery = _delivery(flags)
+        message.delivery = delivery_of(flags)
         # Half a name is no name.
         cut = "" if record.error is None else record.error.path
         if not cut.startswith("user_header.destination_queue"):

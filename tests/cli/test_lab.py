@@ -119,6 +119,9 @@ def test_what_the_server_refuses_is_one_line_and_status_1(
         (("send", ":1", "private$\\", "--http"), "queue name is empty"),
         (("receive", ":1", ORDERS, "--nack", "--count", "2"), "one message, and RemoteRead"),
         (("serve", "--port", "70000"), "'--port'"),
+        (("serve", "--neighbour", "b"), "b is no NAME=HOST[:PORT]"),
+        (("serve", "--neighbour", "=127.0.0.1"), "=127.0.0.1 is no NAME=HOST[:PORT]"),
+        (("serve", "--neighbour", "b=127.0.0.1:x"), "is no HOST:PORT"),
     ],
 )
 def test_bad_usage_is_status_2(run: Run, arguments: tuple[str, ...], message: str) -> None:
@@ -128,7 +131,7 @@ def test_bad_usage_is_status_2(run: Run, arguments: tuple[str, ...], message: st
 
 
 def test_a_server_that_cannot_listen_says_so(run: Run, server: LabProcess) -> None:
-    ports = ("--port", 0, "--ping-port", 0, "--http-port", 0, "--rpc-port", server.ports["rpc"])
+    ports = ("--rpc-port", 0, "--ping-port", 0, "--http-port", 0, "--port", server.ports["binary"])
     refused = run("lab", "serve", *ports)
     assert refused.status == 1
     assert refused.err.endswith(f"cannot serve 127.0.0.1 port {ports[-1]}: Address already in use\n")

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from msmq_wire.capture.reader import read_capture
@@ -18,7 +19,7 @@ from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
 from msmq_wire.model.server import Answer
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.records.rpc_packets import RpcCall
-from msmq_wire.rpc.interfaces import qm2qm
+from msmq_wire.rpc.interfaces import qm2qm, qmcomm, qmcomm2
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse, StatusResponse
 from msmq_wire.rpc.ndr import NDR, NDR64, Syntax
@@ -216,6 +217,49 @@ def test_who_stops_waiting_gives_the_call_up_and_keeps_the_connection(
                 small_server.wake()
                 assert server.calls == 0
                 assert (await client.call(RR, PORT, NoParameters())).fault is None
+
+    run(talk())
+
+
+LIMITED = {
+    "R_OpenQueue": (RR, 2),
+    "R_OpenQueueForMove": (RR, 11),
+    "R_QMEnlistRemoteTransaction": (RR, 12),
+    "RemoteQMOpenQueue": (qm2qm.INTERFACE, 2),
+}
+
+
+@pytest.mark.rule("MQRR-3.1.2.1-1", "MQRR-3.1.2.1-2", "MQRR-3.1.2.1-3", "CMQQP-3.2.4.1-12")
+def test_the_calls_that_are_given_up_after_five_minutes_are_those_of_the_documents() -> None:
+    limits = {
+        method.name: (interface, opnum, method.call_timeout)
+        for interface in (RR, qm2qm.INTERFACE, qmcomm.INTERFACE, qmcomm2.INTERFACE)
+        for opnum, method in interface.methods.items()
+        if method.call_timeout is not None
+    }
+    assert limits == {name: (*where, 300_000) for name, where in LIMITED.items()}
+
+
+@pytest.mark.rule("MQRR-3.1.2.1-1", "CMQQP-3.2.4.1-12")
+def test_a_call_that_is_not_answered_in_its_time_is_given_up_and_the_connection_kept(
+    run: Run, small_server: SmallServer
+) -> None:
+    method = msgspec.structs.replace(RR.methods[RECEIVE], call_timeout=20)
+    limited = msgspec.structs.replace(RR, methods={RECEIVE: method})
+
+    async def talk() -> None:
+        async with RpcServer([small_server]) as server:
+            _, port = await server.listen()
+            async with await connected(port) as client:
+                handle = await opened(client)
+                answer = await client.call(limited, RECEIVE, wait(handle))
+                assert answer == Answer(fault=0x0000071A)
+                assert (await client.call(RR, PORT, NoParameters())).fault is None
+                assert len(small_server.waiting) == 1
+                small_server.wake()
+                assert server.calls == 0
+                at_once = rr.StartReceiveRequest(ph_context=handle, dw_request_id=2)
+                assert (await client.call(limited, RECEIVE, at_once)).response.p_sequence_id == 2
 
     run(talk())
 

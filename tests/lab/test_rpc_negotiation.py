@@ -15,7 +15,7 @@ NOTHING = SyntaxId(NULL_GUID, 0, 0)
 NDR_ID = SyntaxId(GUID.parse("8a885d04-1ceb-11c9-9fe8-08002b104860"), 2, 0)
 NDR64_ID = SyntaxId(GUID.parse("71710533-beba-4937-8319-b5dbef9ccc36"), 1, 0)
 REMOTE_READ = SyntaxId(remote_read.INTERFACE.uuid, 1, 0)
-KNOWN = {remote_read.INTERFACE.uuid, qmcomm.INTERFACE.uuid}
+KNOWN = {remote_read.INTERFACE.uuid: 1, qmcomm.INTERFACE.uuid: 1}
 
 
 @pytest.mark.parametrize(

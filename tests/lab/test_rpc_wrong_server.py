@@ -52,7 +52,7 @@ async def prepared(*answers: bytes, features: bool = True) -> AsyncIterator[tupl
                 said.append(pdu)
                 if isinstance(pdu, Bind) and len(said) == 1:
                     elements = pdu.contexts if features else pdu.contexts[:-1]
-                    results = accept(elements, {RR.uuid}, NDR)[0]
+                    results = accept(elements, {RR.uuid: 1}, NDR)[0]
                     ack = BindAck(WHOLE, 1, max_recv_frag=4280, sec_addr_padding=bytes(2), results=results)
                     writer.write(encode_pdu(ack))
                 elif left:

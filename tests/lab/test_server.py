@@ -168,6 +168,33 @@ def test_qm2qm_and_remote_read_give_the_same_messages(run: Run, tmp_path: Path) 
     assert deviations_of(path) == []
 
 
+@pytest.mark.rule("MQRR-3.1.4.1-3", "MQQP-3.1.4.8-9", "MQMP-3.1.4.24-8")
+def test_where_the_port_of_rpc_is_in_use_the_next_one_is_11_further_on(run: Run) -> None:
+    async def talk() -> None:
+        async with LabServer(ANY_PORTS) as first:
+            taken = (await first.start()).rpc[1]
+            settings = msgspec.structs.replace(ANY_PORTS, rpc_port=taken)
+            async with LabServer(settings) as second, LabServer(settings) as third:
+                ports = [(await one.start()).rpc[1] for one in (second, third)]
+                assert [divmod(port - taken, 11)[1] for port in ports] == [0, 0]
+                assert taken < ports[0] < ports[1]
+                async with await connect_reader(
+                    HOST, ports[1], identifier=READER, randomness=random.Random(1)
+                ) as reader:
+                    assert await reader.port() == ports[1]
+
+    run(talk())
+
+
+def test_a_port_that_cannot_be_served_for_another_reason_is_told(run: Run) -> None:
+    async def talk() -> None:
+        async with LabServer(msgspec.structs.replace(ANY_PORTS, host="192.0.2.1")) as lab:
+            with pytest.raises(MsmqWireError, match=r"cannot serve 192\.0\.2\.1 port 0"):
+                await lab.start()
+
+    run(talk())
+
+
 def test_an_srmp_post_is_in_its_queue_once_and_is_read_as_it_came(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "srmp.pcap"
     events: list[LabEvent] = []

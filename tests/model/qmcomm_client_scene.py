@@ -105,9 +105,15 @@ class Running(Generic[T]):
         self.world.take(step, self.go_on)
 
 
+def new_client(**how: Any) -> QmcommClient:
+    """A client of ``host``; without ``settings`` it asks for them before its first call."""
+    return QmcommClient("host", computer_name="desk", randomness=random.Random(7), **how)
+
+
 class World:
     """``host`` with the queue ``orders``, ``elsewhere`` with the queue ``far``, and a client of ``host``.
 
+    The client was told settings before, if it is not another ``client``.
     ``log`` holds the calls that were made, ``answers`` what is answered by method in a server's stead.
     """
 
@@ -116,7 +122,7 @@ class World:
         self.elsewhere = Computer("elsewhere", self._bind, old)
         self.orders: Queue = make_queue(self.host.manager)
         self.far: Queue = make_queue(self.elsewhere.manager, "far")
-        self.client = client or QmcommClient("host", computer_name="desk", randomness=random.Random(7))
+        self.client = client or new_client(settings={})
         self.log: list[Step] = []
         self.answers: dict[str, Answer] = {}
         # An operation that nobody holds is given up.

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from msmq_wire.model.elements import Message
-from msmq_wire.model.enumerations import CursorState
+from msmq_wire.model.enumerations import CursorState, QueueAccessType
+from msmq_wire.model.local_queue_context import forget_queue
 from msmq_wire.model.message_events import close_cursor, enqueue_message
 from msmq_wire.model.queue_events import close_queue, delete_queue
 from msmq_wire.model.server import Association
@@ -27,6 +28,7 @@ from tests.model.qmcomm2_scene import (
     PEEK,
     SEND,
     Scene,
+    body,
     body_room,
     changed,
     descriptor,
@@ -55,10 +57,38 @@ def test_a_context_that_the_client_does_not_hold_is_unknown() -> None:
     place = scene.open()
     for context in (0, place.open_queue_descriptor_reference.context_value, 999):
         assert scene.receive(receiving(), context).status == UNKNOWN
-    request = RpcACReceiveMessageExRequest(h_qm_context=descriptor(place).handle, ptb=receiving())
-    (foreign,) = scene.start(2, request, Association(number=2))
-    assert foreign.status == UNKNOWN
     assert states(scene.queue) == ["Available"]
+
+
+@pytest.mark.rule("MQMP-3.1.1-1", "MQMP-3.1.5.3-160")
+def test_the_number_of_an_open_queue_is_looked_up_in_the_one_table_of_the_server() -> None:
+    scene = Scene()
+    put(scene.queue, b"a")
+    place = scene.open()
+    request = RpcACReceiveMessageExRequest(h_qm_context=descriptor(place).handle, ptb=receiving())
+    (answer,) = scene.start(2, request, Association(number=2))
+    assert answer.status == Status.MQ_OK
+    assert states(scene.queue) == []
+
+
+@pytest.mark.parametrize("action", [ACTION_RECEIVE, ACTION_PEEK, ACTION_PEEK_NEXT])
+def test_who_is_gone_waits_no_more_in_a_queue_that_another_client_opened(action: int) -> None:
+    scene = Scene()
+    place, gone = scene.open(), Association(number=2)
+    cursor = scene.cursor(place)
+    if action == ACTION_PEEK_NEXT:
+        put(scene.queue, b"z")
+        scene.take(place, ACTION_PEEK, cursor=cursor)
+    before = states(scene.queue)
+    ptb = receiving(action, timeout=SECOND, cursor=cursor)
+    request = RpcACReceiveMessageExRequest(h_qm_context=descriptor(place).handle, ptb=ptb)
+    answers = scene.start(2, request, gone)
+    assert answers == []
+    scene.server.rundown(gone)
+    assert [answer.status for answer in answers] == [Status.MQ_ERROR_OPERATION_CANCELLED]
+    put(scene.queue, b"a")
+    assert states(scene.queue) == [*before, "Available"]
+    assert scene.start_receive(receiving(ACTION_PEEK), place)[0].status == Status.MQ_OK
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-2", "MQMP-3.1.5.3-162")
@@ -80,6 +110,31 @@ def test_who_opened_to_peek_may_peek_only() -> None:
     assert states(scene.queue) == ["Available"]
 
 
+@pytest.mark.parametrize(
+    ("access", "status"),
+    [
+        pytest.param(
+            QueueAccessType.RECEIVE_ADMIN_ACCESS, b"one", marks=pytest.mark.rule("MQMP-3.1.4.17-10")
+        ),
+        pytest.param(
+            QueueAccessType.PEEK_ADMIN_ACCESS,
+            Status.MQ_ERROR_ACCESS_DENIED,
+            marks=pytest.mark.rule("MQMP-3.1.4.17-11"),
+        ),
+    ],
+)
+def test_what_waits_in_an_outgoing_queue_is_read_by_who_administers_it(
+    access: QueueAccessType, status: bytes | int
+) -> None:
+    scene, name = Scene(), "DIRECT=OS:elsewhere\\private$\\q"
+    sender = scene.open(SEND, name=name)
+    assert scene.send(sending(**body(b"one")), sender.handle).status == Status.MQ_OK
+    place = scene.open(access, name=name)
+    assert scene.take(place, ACTION_PEEK) == b"one"
+    assert scene.take(place) == status
+    assert scene.send(sending(**body(b"two")), place.handle).status == Status.MQ_ERROR_ACCESS_DENIED
+
+
 @pytest.mark.rule("MQMP-3.1.5.3-3")
 def test_nothing_is_received_from_a_deleted_queue() -> None:
     scene = Scene()
@@ -93,7 +148,7 @@ def test_nothing_is_received_through_a_closed_handle() -> None:
     scene = Scene()
     place = scene.open()
     close_queue(scene.manager, descriptor(place))
-    scene.association.forget(place.handle)
+    forget_queue(scene.manager, scene.association, place)
     assert scene.receive(receiving(), place).status == UNKNOWN
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from msmq_wire.model.local_queue_context import RemoteQueueProxyHandle, add_cursor_proxy, add_remote_queue
-from msmq_wire.model.server import Answer
+from msmq_wire.model.server import Answer, Association
 from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction
 from msmq_wire.rpc.interfaces.qm2qm import HandleResponse, RemoteQMStartReceiveResponse
+from msmq_wire.rpc.interfaces.qmcomm2 import RpcACReceiveMessageExRequest
 from msmq_wire.rpc.interfaces.qmcomm_queues import CreateRemoteCursorResponse
 from msmq_wire.rpc.types.cac_transfer_buffer import CACCreateRemoteCursor
 from msmq_wire.rpc.types.context_handle import ContextHandle
@@ -212,6 +213,26 @@ def test_a_message_that_comes_when_the_client_is_gone_stays_there() -> None:
     assert remote.asked[2][1].dw_ack == NACK
     assert [answer.status for answer in answers] == [Status.MQ_ERROR_BUFFER_OVERFLOW]
     assert remote.scene.association.handles == {}
+
+
+@pytest.mark.rule("MQMP-3.1.1-1", "MQMP-3.1.5.3-136")
+def test_a_remote_queue_is_found_by_its_number_whoever_opened_it() -> None:
+    remote = Remote()
+    request = RpcACReceiveMessageExRequest(h_qm_context=remote.proxy.context, ptb=receiving())
+    (answer,) = remote.scene.start(2, request, Association(number=2))
+    assert (answer.status, remote.names) == (Status.MQ_OK, ["RemoteQMStartReceive", "RemoteQMEndReceive"])
+
+
+def test_a_message_that_comes_when_who_asked_is_gone_stays_there_though_the_queue_is_open() -> None:
+    remote, gone = Remote(), Association(number=2)
+    remote.waits = True
+    request = RpcACReceiveMessageExRequest(h_qm_context=remote.proxy.context, ptb=receiving())
+    remote.scene.start(2, request, gone)
+    remote.scene.server.rundown(gone)
+    remote.waits = False
+    remote.pending[0](started())
+    assert remote.names == ["RemoteQMStartReceive", "RemoteQMEndReceive"]
+    assert remote.asked[1][1].dw_ack == NACK
 
 
 def test_nothing_is_sent_through_a_remote_queue() -> None:

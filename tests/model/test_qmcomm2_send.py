@@ -579,6 +579,16 @@ def test_an_encrypted_body_is_stored_clear() -> None:
     assert decode(message.packet, as_="user_message").message_properties_header.message_body == b"clear!"
 
 
+@pytest.mark.rule("MQMP-3.1.5.2-98")
+def test_a_body_for_an_outgoing_queue_stays_encrypted() -> None:
+    scene = Scene(decrypt=lambda _: b"clear!")
+    handle = scene.open(SEND, name="DIRECT=OS:elsewhere\\private$\\q").handle
+    assert scene.send(sending(**ENCRYPTED), handle).status == Status.MQ_OK
+    (queue,) = scene.manager.outgoing_queue_collection.values()
+    (slot,) = queue.message_position_list
+    assert (slot.message_reference.properties.body, labels(queue)) == (b"secret", ["a"])
+
+
 @pytest.mark.rule("MQMP-3.1.5.2-97")
 def test_what_cannot_be_decrypted_is_not_sent() -> None:
     scene = Scene()

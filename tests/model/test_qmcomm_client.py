@@ -24,7 +24,7 @@ from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm_client_scene import FAR, NOT_THERE, OK, ORDERS, SEND, World, message
+from tests.model.qmcomm_client_scene import FAR, NOT_THERE, OK, ORDERS, SEND, World, message, new_client
 from tests.model.scene import pass_time
 
 PATHNAME, JOURNALING, QUOTA, LABEL, CREATE_TIME, TRANSACTIONAL = 103, 104, 105, 108, 109, 113
@@ -90,6 +90,60 @@ def test_no_port_leaves_the_client_where_it_was(world: World, answer: Answer) ->
     world.answers["R_QMGetRTQMServerPort"] = answer
     assert world.run(world.client.get_server_port()) == 0
     assert world.client.endpoint == Endpoint(computer="host")
+
+
+QUESTIONS = ["R_QMQueryQMRegistryInternal"] * 5
+FIRST_CALLS: dict[str, Callable[[QmcommClient], Steps[Any]]] = {
+    "R_QMCreateObjectInternal": lambda client: client.create_queue(NEW),
+    "R_QMDeleteObject": lambda client: client.delete_queue(ORDERS),
+    "R_QMSetObjectSecurityInternal": lambda client: client.set_security(ORDERS, 1, SECURITY),
+    "R_QMGetObjectSecurityInternal": lambda client: client.get_security(ORDERS, 1, 1000),
+    "R_QMSetObjectProperties": lambda client: client.set_properties(ORDERS, {LABEL: label("x")}),
+    "R_QMGetObjectProperties": lambda client: client.get_properties(ORDERS, [LABEL]),
+    "R_QMObjectPathToObjectFormat": lambda client: client.path_to_format_name("host\\private$\\orders"),
+    "rpc_QMOpenQueueInternal": lambda client: client.open_queue(ORDERS),
+    "R_QMGetTmWhereabouts": lambda client: client.get_tm_whereabouts(1000),
+    "R_QMEnlistTransaction": lambda client: client.enlist_transaction(GUID(b"an external one."), b"cookie"),
+    "R_QMEnlistInternalTransaction": lambda client: client.begin_transaction(),
+}
+
+
+@pytest.mark.rule("CMQMP-3.2.4-3")
+@pytest.mark.parametrize("method", FIRST_CALLS)
+def test_before_its_first_operation_a_client_asks_for_every_setting_once(method: str) -> None:
+    world = World(client=new_client())
+    world.run(FIRST_CALLS[method](world.client))
+    assert world.names == [*QUESTIONS, method]
+    assert [step.request.dw_query_type for step in world.log[:5]] == [0, 1, 2, 3, 4]
+    world.run(world.client.delete_queue(FAR))
+    assert world.names[6:] == ["R_QMDeleteObject"]
+    assert dict(world.client.settings) == {
+        0: "",
+        1: "345600",
+        2: "66666666-6666-6666-6666-666666666666",
+        3: "6.1.7601",
+        4: "20656874-6d71-6820-6f73-742020202020",
+    }
+
+
+@pytest.mark.rule("CMQMP-3.2.4-2", "CMQMP-3.2.4-3")
+def test_settings_are_asked_for_at_the_port_that_the_server_named() -> None:
+    world = World(client=new_client())
+    world.run(world.client.get_server_port())
+    assert world.names == ["R_QMGetRTQMServerPort"]
+    world.open()
+    assert {step.endpoint.port for step in world.log[1:]} == {2103}
+
+
+@pytest.mark.rule("CMQMP-3.2.4-3", "CMQMP-3.1.4.23-2")
+@pytest.mark.parametrize("answer", [NOT_THERE, Answer(QueryRegistryResponse(status=Status.MQ_ERROR))])
+def test_an_operation_goes_on_without_the_settings_that_were_not_told(answer: Answer) -> None:
+    world = World(client=new_client())
+    world.answers["R_QMQueryQMRegistryInternal"] = answer
+    world.open()
+    assert (world.client.settings, world.client.default_time_to_reach_queue) == ({}, None)
+    world.open()
+    assert world.names.count("R_QMQueryQMRegistryInternal") == len(QUESTIONS)
 
 
 @pytest.mark.rule("CMQMP-3.2.4-3", "CMQMP-3.1.4.23-1")
@@ -436,8 +490,7 @@ def test_the_licence_guid_is_made_once(world: World) -> None:
 @pytest.mark.rule("CMQMP-3.2.1.1-2")
 def test_a_licence_guid_that_was_made_before_is_kept() -> None:
     made = GUID(b"made long before")
-    client = QmcommClient("host", computer_name="desk", randomness=random.Random(7), licence_guid=made)
-    world = World(client=client)
+    world = World(client=new_client(licence_guid=made))
     world.open()
     assert world.request("rpc_QMOpenQueueInternal").p_lic_guid == made
 

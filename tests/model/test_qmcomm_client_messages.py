@@ -37,6 +37,7 @@ from tests.model.qmcomm_client_scene import (
     WHEREABOUTS,
     World,
     message,
+    new_client,
 )
 from tests.model.scene import labels
 
@@ -104,6 +105,28 @@ def test_what_a_message_does_not_have_is_null(world: World) -> None:
     given = {name: getattr(old, name) for name in old.__struct_fields__ if name.startswith("p")}
     assert set(given.values()) == {None}
     assert (old.arm.p_admin_queue_format, old.arm.p_response_queue_format) == (None, None)
+
+
+@pytest.mark.rule("CMQMP-3.2.4-3", "CMQMP-3.2.4.10-4")
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [
+        ({1: "345600"}, 345_600),
+        ({1: "0"}, 0),
+        ({1: "4294967295"}, FOR_EVER),
+        ({1: "4294967296"}, FOR_EVER),
+        ({1: "9" * 5000}, FOR_EVER),
+        ({1: "-1"}, FOR_EVER),
+        ({1: ""}, FOR_EVER),
+        ({}, FOR_EVER),
+    ],
+)
+def test_a_message_has_the_time_to_reach_its_queue_that_the_server_told(
+    told: dict[int, str], seconds: int
+) -> None:
+    old = sent(World(client=new_client(settings=told)))
+    assert old.ul_absolute_time_to_queue == seconds
+    assert sent(World(client=new_client(settings=told)), time_to_reach_queue=9).ul_absolute_time_to_queue == 9
 
 
 @pytest.mark.rule("CMQMP-3.2.4.10-4", "CMQMP-3.1.5.2-2")

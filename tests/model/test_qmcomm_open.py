@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from msmq_wire.model.elements import OutgoingQueue
 from msmq_wire.model.enumerations import QueueAccessType, QueueShareMode
 from msmq_wire.model.queue_events import create_queue
 from msmq_wire.model.server import Answer
@@ -158,13 +159,10 @@ def _named(**parts: Any) -> OpenQueueInternalRequest:
             Status.MQ_ERROR_QUEUE_NOT_FOUND,
             marks=pytest.mark.rule("MQMP-3.1.4.17-61"),
         ),
-        *(
-            pytest.param(
-                opening(name, 2),
-                Status.MQ_ERROR_QUEUE_NOT_FOUND,
-                marks=pytest.mark.rule("MQMP-3.1.4.17-65"),
-            )
-            for name in ("DIRECT=OS:host\\private$\\nothing", ELSEWHERE)
+        pytest.param(
+            opening("DIRECT=OS:host\\private$\\nothing", 2),
+            Status.MQ_ERROR_QUEUE_NOT_FOUND,
+            marks=pytest.mark.rule("MQMP-3.1.4.17-65"),
         ),
         pytest.param(
             opening(f"DL={QUEUE_MANAGER}", 2),
@@ -249,6 +247,40 @@ def test_a_handle_lets_its_holder_do_what_it_was_opened_for(access: int, status:
     handle = scene.open(access=access).ph_queue
     assert scene.status("rpc_ac_purge_queue", QueueRequest(h_queue=handle)) == status
     assert labels(scene.queue) == ([] if status == Status.MQ_OK else ["one"])
+
+
+@pytest.mark.rule("MQMP-3.1.4.17-8", "MQMP-3.1.4.17-53", "MQMP-3.1.4.17-55", "MQMP-3.1.4.17-57")
+def test_a_queue_elsewhere_is_opened_to_send_here() -> None:
+    scene = Scene()
+    response = scene.open(ELSEWHERE, access=2)
+    descriptor = scene.descriptor(response.ph_queue)
+    queue = descriptor.queue_reference
+    assert isinstance(queue, OutgoingQueue)
+    assert (queue.destination_format_name, response.pdw_qm_context) == (ELSEWHERE, descriptor.handle)
+    assert response.lplp_remote_queue_name is NULL_POINTEE
+    assert scene.other.calls == []
+
+
+@pytest.mark.parametrize(
+    ("access", "status", "left"),
+    [
+        pytest.param(0x81, Status.MQ_OK, [], marks=pytest.mark.rule("MQMP-3.1.4.17-10")),
+        pytest.param(
+            0xA0, Status.MQ_ERROR_ACCESS_DENIED, ["one"], marks=pytest.mark.rule("MQMP-3.1.4.17-11")
+        ),
+    ],
+)
+def test_who_administers_a_queue_elsewhere_works_on_its_outgoing_queue(
+    access: int, status: int, left: list[str]
+) -> None:
+    scene = Scene()
+    queue = scene.descriptor(scene.open(ELSEWHERE, access=2).ph_queue).queue_reference
+    assert queue is not None
+    put(queue, b"one")
+    handle = scene.open(ELSEWHERE, access=access).ph_queue
+    assert scene.descriptor(handle).queue_reference is queue
+    assert scene.status("rpc_ac_purge_queue", QueueRequest(h_queue=handle)) == status
+    assert labels(queue) == left
 
 
 @pytest.mark.rule("MQMP-3.1.4.17-19")

@@ -88,6 +88,14 @@ def test_the_name_of_a_remote_queue_is_its_path(room: Any) -> None:
     assert bytes(response.lplp_remote_queue_name) == "elsewhere\\private$\\far\0".encode("utf-16-le")
 
 
+@pytest.mark.rule("MQMP-3.1.1-1", "MQMP-3.1.4.1-5")
+def test_the_name_of_a_remote_queue_is_told_to_every_client() -> None:
+    scene = Scene(obsolete_methods=True)
+    proxy = scene.open_far()
+    answer = scene.another_client().call(NAME, GetRemoteQueueNameRequest(p_queue=proxy.context))
+    assert (answer.status, answer.response.lplp_remote_queue_name.text) == (Status.MQ_OK, proxy.path_name)
+
+
 def _illegal(**parts: Any) -> OpenRemoteQueueRequest:
     return OpenRemoteQueueRequest(p_queue_format=QueueFormat(**parts), dw_desired_access=1)
 

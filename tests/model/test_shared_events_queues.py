@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.model.cursor_events import open_cursor
-from msmq_wire.model.elements import OpenQueueDescriptor, Queue, QueueManager
+from msmq_wire.model.elements import OpenQueueDescriptor, OutgoingQueue, Queue, QueueManager
 from msmq_wire.model.enumerations import (
+    OutgoingQueueState,
     PositionState,
     QueueAccessType,
     QueueShareMode,
@@ -295,6 +296,76 @@ def test_a_private_number_that_no_queue_of_this_machine_has_is_not_found() -> No
     manager = make_manager()
     name = f"PRIVATE={manager.identifier}\\000000ff"
     assert open_queue(manager, name, SEND) == (Status.MQ_ERROR_QUEUE_NOT_FOUND, None)
+
+
+ELSEWHERE = [
+    pytest.param("DIRECT=OS:elsewhere\\private$\\q", marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-20")),
+    pytest.param("DIRECT=TCP:192.0.2.9\\q", marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-20")),
+    pytest.param("DIRECT=HTTP://elsewhere/msmq/q", marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-19")),
+    f"PRIVATE={GUID_TEXT}\\0000000f",
+    "MULTICAST=234.1.1.1:8001",
+]
+
+
+@pytest.mark.rule("MQDMPR-3.1.7.1.5-26", "MQDMPR-3.1.7.1.5-31", "MQDMPR-3.1.7.1.5-37")
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_queue_elsewhere_that_is_opened_to_send_gets_an_outgoing_queue(name: str) -> None:
+    manager = make_manager()
+    status, descriptor = open_queue(manager, name, SEND)
+    assert status == Status.MQ_OK
+    assert descriptor is not None
+    queue = descriptor.queue_reference
+    assert isinstance(queue, OutgoingQueue)
+    assert (queue.label, queue.destination_format_name, descriptor.format_name) == (name, name, name)
+    assert queue.identifier != NULL_GUID
+    assert queue.state is OutgoingQueueState.INACTIVE
+    assert queue.multicast is name.startswith("MULTICAST")
+    assert queue.open_queue_descriptor_collection == [descriptor]
+    assert manager.queue_collection == {}
+
+
+@pytest.mark.rule("MQDMPR-3.1.7.1.5-32")
+def test_the_next_one_who_opens_a_queue_elsewhere_finds_its_outgoing_queue() -> None:
+    manager = make_manager()
+    found = [
+        open_queue(manager, name, access)[1]
+        for name in ("DIRECT=OS:elsewhere\\private$\\q", "DIRECT=OS:ELSEWHERE\\PRIVATE$\\Q")
+        for access in (SEND, QueueAccessType.RECEIVE_ADMIN_ACCESS, QueueAccessType.PEEK_ADMIN_ACCESS)
+    ]
+    queues = [one.queue_reference for one in found if one is not None]
+    assert len(queues) == 6
+    assert all(one is queues[0] for one in queues)
+    assert len(manager.outgoing_queue_collection) == 1
+
+
+@pytest.mark.rule("MQDMPR-3.1.7.1.5-18")
+@pytest.mark.parametrize("access", [RECEIVE, PEEK])
+def test_an_outgoing_queue_is_not_read_as_the_queue_that_it_leads_to(access: QueueAccessType) -> None:
+    manager = make_manager()
+    name = "DIRECT=OS:elsewhere\\private$\\q"
+    open_queue(manager, name, SEND)
+    assert open_queue(manager, name, access) == (Status.MQ_ERROR_QUEUE_NOT_FOUND, None)
+
+
+@pytest.mark.parametrize("access", [QueueAccessType.RECEIVE_ADMIN_ACCESS, QueueAccessType.PEEK_ADMIN_ACCESS])
+def test_to_administer_an_outgoing_queue_makes_none(access: QueueAccessType) -> None:
+    manager = make_manager()
+    name = "DIRECT=OS:elsewhere\\private$\\q"
+    assert open_queue(manager, name, access) == (Status.MQ_ERROR_QUEUE_NOT_FOUND, None)
+    assert manager.outgoing_queue_collection == {}
+
+
+@pytest.mark.rule("MQDMPR-3.1.7.1.5-30")
+def test_hardened_security_locks_what_is_not_sent_over_http() -> None:
+    manager = make_manager()
+    manager.hardened_security = True
+    states = []
+    for name in ("DIRECT=OS:elsewhere\\q", "DIRECT=HTTPS://elsewhere/msmq/q"):
+        _, descriptor = open_queue(manager, name, SEND)
+        assert descriptor is not None
+        assert isinstance(descriptor.queue_reference, OutgoingQueue)
+        states.append(descriptor.queue_reference.state)
+    assert states == [OutgoingQueueState.LOCKED, OutgoingQueueState.INACTIVE]
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-17")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from msmq_wire.errors import RoutingError
+from msmq_wire.model.timers import Timers
 from msmq_wire.routing.algorithm import HopRule, NextHops, RoutingAlgorithm
 from msmq_wire.routing.directory import (
     AttributeFilter,
@@ -408,6 +410,33 @@ def test_3_1_6_1_who_is_a_gate_is_found_out_again() -> None:
     assert algorithm.is_site_gate(qm_id("gA")) is False
     assert len(algorithm.routing_table(qm_id("r1"))) == 4
     assert len(algorithm.routing_table(qm_id("gA"))) == 0
+
+
+def test_3_1_6_1_the_timer_reads_the_directory_again_every_hour() -> None:
+    directory, timers = _ENTERPRISE.directory(), Timers()
+    algorithm = RoutingAlgorithm(directory, timers.start)
+    directory.objects["RoutingLink"].append(link("A", "C", 1))
+    timers.advance(3_599_999)
+    assert algorithm.get_next_hops(qm_id("gA"), qm_id("cC")).identifiers == _ids("gB")
+    timers.advance(3_600_000)
+    assert algorithm.get_next_hops(qm_id("gA"), qm_id("cC")).identifiers == _ids("g2C")
+    directory.objects["RoutingLink"].pop()
+    timers.advance(7_200_000)
+    assert algorithm.get_next_hops(qm_id("gA"), qm_id("cC")).identifiers == _ids("gB")
+
+
+def test_3_1_6_1_a_graph_that_cannot_be_made_leaves_what_was_known_until_one_can() -> None:
+    directory, timers = _ENTERPRISE.directory(), Timers()
+    algorithm = RoutingAlgorithm(directory, timers.start)
+    wrong = msgspec.structs.replace(link("A", "C", 1), actual_cost=0)
+    directory.objects["RoutingLink"].append(wrong)
+    with pytest.raises(RoutingError):
+        algorithm.refresh()
+    timers.advance(3_600_000)
+    assert algorithm.get_next_hops(qm_id("gA"), qm_id("cC")).identifiers == _ids("gB")
+    directory.objects["RoutingLink"][-1] = link("A", "C", 1)
+    timers.advance(7_200_000)
+    assert algorithm.get_next_hops(qm_id("gA"), qm_id("cC")).identifiers == _ids("g2C")
 
 
 def test_3_1_6_1_a_directory_that_could_not_be_read_is_read_again() -> None:

@@ -293,6 +293,17 @@ def test_a_message_in_a_transfer_buffer_says_how_it_is_delivered(
     assert (tape.life().via, tape.life().delivery) == ("rpc", delivery)
 
 
+def test_a_message_that_an_application_handed_over_is_delivered_as_its_packet_says(tape: Tape) -> None:
+    properties = MessageProperties(identifier=ObjectId(lineage=SENDER, uniquifier=1), delivery_guarantee=0)
+    tape.add("transfer_buffer", on=7, packet=TransferBuffer(queue=QUEUE, properties=properties))
+    tape.open()
+    tape.message(1, tx=(1, 0))
+    tape.order_ack(1)
+    story = tape.story()
+    assert [life.delivery for life in story.lives] == ["transactional"]
+    assert ([stream.messages for stream in story.streams], story.strays) == ([1], ())
+
+
 def test_what_was_read_remotely_first_goes_on_with_the_hops_it_made(tape: Tape) -> None:
     packet = build_message(QUEUE, b"body", source_queue_manager=SENDER, message_id=1)
     tape.add("message_packet", 1, 7, packet=packet)

@@ -12,13 +12,22 @@ from typing import Annotated, Any
 
 import typer
 
-from msmq_wire.cli.lab_options import Capture, Fault, LabFormat, Seed, faults_of, run_lab
+from msmq_wire.cli.lab_options import (
+    Capture,
+    Fault,
+    LabFormat,
+    Seed,
+    address_of,
+    faults_of,
+    new_identifier,
+    run_lab,
+)
 from msmq_wire.cli.render.safe_text import escaped, json_line
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.log import LabEvent
-from msmq_wire.lab.server import LabServer, LabServices, LabSettings, raise_file_limit
+from msmq_wire.lab.server import DEFAULT_IDENTIFIER, LabServer, LabServices, LabSettings, raise_file_limit
 
 __all__ = ["serve"]
 
@@ -60,6 +69,16 @@ def serve(
     name: Annotated[
         str, typer.Option("--computer-name", metavar="NAME", help="Its name, as in DIRECT=OS:NAME.")
     ] = "lab",
+    neighbours: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--neighbour",
+            metavar="NAME=HOST[:PORT]",
+            help="Another queue manager, as DIRECT=OS:NAME or DIRECT=TCP:NAME has it: what clients send to "
+            "its queues goes there over the binary protocol. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     capture: Capture = None,
     fault: Fault = None,
     seed: Seed = 0,
@@ -83,7 +102,8 @@ def serve(
 
     This is a lab: it makes captures, tests clients and is fuzzed. It is not a production queue manager.
     Messages are in memory and gone in the end, nobody is authenticated, nothing is encrypted, and nothing is
-    sent to other computers. It listens on loopback only, unless --host says otherwise.
+    sent to other computers but those of --neighbour. It listens on loopback only, unless --host says
+    otherwise.
 
     First come the addresses, a line for each service, then what happens, a line for each event: sessions,
     messages that come and go, calls, posts, pings. GET /queues on the HTTP port lists the queues.
@@ -96,6 +116,8 @@ def serve(
         msmq-wire lab serve --capture lab.pcap
 
         msmq-wire lab serve --queue 'private$\\bills' --fault drop=0.01,delay=20ms --seed 7
+
+        msmq-wire lab serve --computer-name a --neighbour b=127.0.0.2
     """
     settings = LabSettings(
         host=host,
@@ -108,6 +130,9 @@ def serve(
             transactional or (LabSettings().transactional_queues if not queues else ())
         ),
         computer_name=name,
+        # Of two queue managers that send to each other both are somebody.
+        identifier=new_identifier() if neighbours else DEFAULT_IDENTIFIER,
+        neighbours=dict(map(_neighbour, neighbours or ())),
         time=seconds,
         faults=faults_of(fault),
         seed=seed,
@@ -115,8 +140,19 @@ def serve(
     tell(_NOT_FOR_PRODUCTION)
     if not _is_loopback(host):
         complain(f"WARNING: {host} is not loopback: whoever reaches it can read, send and remove messages")
+    for who, (where, _) in settings.neighbours.items():
+        if not _is_loopback(where):
+            complain(f"WARNING: {where} is not loopback: what clients send to {who} leaves this computer")
     raise_file_limit()
     run_lab(_serve(settings, capture, _Printer(format_, quiet=quiet)))
+
+
+def _neighbour(text: str) -> tuple[str, tuple[str, int]]:
+    """A name and an address of ``NAME=HOST:PORT``."""
+    name, equals, where = text.partition("=")
+    if not (name and equals and where):
+        raise typer.BadParameter(f"{text} is no NAME=HOST[:PORT]", param_hint="--neighbour")
+    return name, address_of(where, LabSettings().port)
 
 
 def _is_loopback(host: str) -> bool:

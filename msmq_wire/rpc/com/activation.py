@@ -32,6 +32,8 @@ from msmq_wire.rpc.ndr import (
     Fields,
     NdrStruct,
     Parameters,
+    Ranged,
+    String,
     Syntax,
     Unique,
     decode_stub,
@@ -41,7 +43,20 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["GIVERS", "PointerGiven", "pointer_of", "pointers_given"]
+__all__ = [
+    "GIVERS",
+    "DualStringArrayNdr",
+    "PointerGiven",
+    "PointerResponse",
+    "QueryInterfaceRequest",
+    "QueryInterfaceResponse",
+    "RemQiResult",
+    "RemoteActivationRequest",
+    "RemoteActivationResponse",
+    "StdObjRefNdr",
+    "pointer_of",
+    "pointers_given",
+]
 
 PointerGiven = tuple[GUID, GUID, GUID]
 """IPID, the IID of what it is for, and the IPID that was asked for it (NULL where none was)."""
@@ -124,6 +139,26 @@ class DualStringArrayNdr(NdrStruct, frozen=True, kw_only=True, gc=False):
     )
 
 
+class RemoteActivationRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """IActivation::RemoteActivation: an object of a class, and which interfaces of it."""
+
+    SPEC: ClassVar[SpecRef] = SpecRef("MS-DCOM", "3.1.2.5.2.3.1")
+    orpcthis: Annotated[OrpcThis, ORPC_THIS, ""] = OrpcThis()
+    clsid: Annotated[GUID, UUID, "The class."] = NULL_GUID
+    pwsz_object_name: Annotated[WcharText | None, Unique(String()), "A file to begin with."] = None
+    p_object_storage: Annotated[MInterfacePointer | None, INTERFACE_POINTER, "A storage to begin with."] = (
+        None
+    )
+    client_imp_level: Annotated[int, DWORD, "Impersonation level."] = 2
+    mode: Annotated[int, DWORD, "What the object is for."] = 0
+    interfaces: Annotated[int, Ranged(DWORD, 1, 0x8000), "How many interfaces."] = 1
+    p_iids: Annotated[tuple[GUID, ...] | None, Unique(Conformant(UUID, size=this.interfaces)), "They."] = None
+    c_requested_protseqs: Annotated[int, Ranged(WORD, 0, 0x8000), "How many protocols."] = 0
+    a_requested_protseqs: Annotated[
+        tuple[int, ...], Conformant(WORD, size=this.c_requested_protseqs), "Protocols that the client speaks."
+    ] = ()
+
+
 class RemoteActivationResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """IActivation::RemoteActivation: the object and its interfaces."""
 
@@ -140,6 +175,8 @@ class RemoteActivationResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     pp_interface_data: Annotated[
         tuple[MInterfacePointer | None, ...], Conformant(INTERFACE_POINTER), "The interfaces."
     ] = ()
+    p_results: Annotated[tuple[int, ...], Conformant(DWORD), "HRESULT of each."] = ()
+    status: HResult = 0
 
 
 class PointerResponse(NdrStruct, frozen=True, kw_only=True, gc=False):

@@ -130,7 +130,7 @@ def _interface(name: str, uuid: str, own: tuple[str, ...]) -> Interface:
             else SpecRef("MC-MQAC", f"3.11.4.1.{place}")
         )
         methods[opnum] = Method(opnum, method, spec, *_OPENED.get(opnum, _ANY))
-    return Interface(name, GUID.parse(uuid), _QUEUE, methods)
+    return Interface(name, GUID.parse(uuid), _QUEUE, methods, major=0)
 
 
 COM_INTERFACES: Mapping[GUID, Interface] = {

@@ -36,6 +36,7 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = [
+    "BSTR",
     "DISP_E_PARAMNOTFOUND",
     "VARIANT",
     "Decimal",
@@ -104,7 +105,7 @@ class Decimal(NdrStruct, frozen=True, kw_only=True, gc=False):
     lo64: Annotated[int, HYPER, "The low 64 bits."] = 0
 
 
-_BSTR = Unique(ConformantFields(FlaggedWordBlob))
+BSTR = Unique(ConformantFields(FlaggedWordBlob))
 _SIZED = 8 * this.cl_size
 _IN_PLACE: dict[VariantType, tuple[str, NdrType]] = {
     VariantType.VT_I8: ("ll_val", SIGNED_HYPER),
@@ -117,7 +118,7 @@ _IN_PLACE: dict[VariantType, tuple[str, NdrType]] = {
     VariantType.VT_ERROR: ("scode", DWORD),
     VariantType.VT_CY: ("cy_val", SIGNED_HYPER),
     VariantType.VT_DATE: ("date", HYPER),
-    VariantType.VT_BSTR: ("bstr_val", _BSTR),
+    VariantType.VT_BSTR: ("bstr_val", BSTR),
     VariantType.VT_UNKNOWN: ("punk_val", INTERFACE_POINTER),
     VariantType.VT_DISPATCH: ("pdisp_val", INTERFACE_POINTER),
     VariantType.VT_I1: ("c_val", SMALL),

@@ -21,6 +21,8 @@ class Method(msgspec.Struct, frozen=True):
     """One method: its opnum and the parameter lists of both directions, in wire order.
 
     ``returns_status`` says that the response ends with an HRESULT; the others return nothing, or a port.
+    ``call_timeout`` are the milliseconds after which a client gives up a call that is not answered, None
+    where the document names none.
     """
 
     opnum: int
@@ -28,6 +30,7 @@ class Method(msgspec.Struct, frozen=True):
     spec: SpecRef
     request: Parameters
     response: Parameters
+    call_timeout: int | None = None
 
     @property
     def stem(self) -> str:
@@ -45,12 +48,13 @@ class Method(msgspec.Struct, frozen=True):
 
 
 class Interface(msgspec.Struct, frozen=True):
-    """An interface of version 1.0 and its methods by opnum."""
+    """An interface of version 1.0, or ``major``.0, and its methods by opnum."""
 
     name: str
     uuid: GUID
     spec: SpecRef
     methods: Mapping[int, Method]
+    major: int = 1
 
 
 def interface(
@@ -58,15 +62,22 @@ def interface(
     uuid: str,
     spec: SpecRef,
     methods: Mapping[int, tuple[str, str, type[NdrStruct], type[NdrStruct]]],
+    call_timeouts: Mapping[str, int] | None = None,
 ) -> Interface:
-    """An interface from its table: opnum to (name, section, request, response)."""
+    """An interface from its table: opnum to (name, section, request, response), and the timeouts by name."""
+    limits = call_timeouts or {}
     return Interface(
         name,
         GUID.parse(uuid),
         spec,
         {
             opnum: Method(
-                opnum, method, SpecRef(spec.document, section), Parameters(request), Parameters(response)
+                opnum,
+                method,
+                SpecRef(spec.document, section),
+                Parameters(request),
+                Parameters(response),
+                limits.get(method),
             )
             for opnum, (method, section, request, response) in methods.items()
         },

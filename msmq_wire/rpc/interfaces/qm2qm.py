@@ -167,4 +167,6 @@ INTERFACE = interface(
             RemoteQMStartReceive2Response,
         ),
     },
+    # 3.2.4.1
+    call_timeouts={"RemoteQMOpenQueue": 300_000},
 )

@@ -215,4 +215,8 @@ INTERFACE = interface(
         14: ("R_SetUserAcknowledgementClass", "3.1.4.14", SetUserAcknowledgementClassRequest, StatusResponse),
         15: ("R_EndTransactionalReceive", "3.1.4.15", EndReceiveRequest, StatusResponse),
     },
+    # RPC Call Timeout Timer, 3.1.2.1
+    call_timeouts=dict.fromkeys(
+        ("R_OpenQueue", "R_OpenQueueForMove", "R_QMEnlistRemoteTransaction"), 300_000
+    ),
 )

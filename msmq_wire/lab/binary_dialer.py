@@ -1,0 +1,66 @@
+"""Connections that outgoing queues want, made one by one."""
+
+from __future__ import annotations
+
+import asyncio
+
+from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections
+from msmq_wire.lab.log import why
+from msmq_wire.model.outgoing import OutgoingQueue
+
+__all__ = ["BinaryDialer"]
+
+
+class BinaryDialer:
+    """Connects the outgoing queues of ``connections``; `close` it before the loop ends.
+
+    ``failure`` is why the last connection could not be made, None where it was; ``reached`` counts those
+    that were.
+    """
+
+    def __init__(self, connections: BinaryConnections, *, ping_sent: bool = False) -> None:
+        self.failure: OSError | None = None
+        self.reached = 0
+        self._connections = connections
+        self._ping_sent = ping_sent
+        self._dialing: set[asyncio.Task[None]] = set()
+
+    def dial(self, outgoing: OutgoingQueue, host: str, port: int) -> None:
+        """Begin to connect a queue to a port; it is told where that fails."""
+        task = asyncio.get_running_loop().create_task(self._dial(outgoing, host, port))
+        self._dialing.add(task)
+        task.add_done_callback(self._dialing.discard)
+
+    async def close(self) -> None:
+        """Give up the connections that are not made yet."""
+        for task in self._dialing:
+            task.cancel()
+        if self._dialing:
+            await asyncio.wait(self._dialing)
+
+    async def _dial(self, outgoing: OutgoingQueue, host: str, port: int) -> None:
+        shared = self._connections
+
+        def connection() -> BinaryConnection:
+            return BinaryConnection(
+                shared,
+                lambda _, changed: shared.protocol.initiate(
+                    outgoing, ping_sent=self._ping_sent, changed=changed
+                ),
+                is_client=True,
+            )
+
+        try:
+            _, made = await asyncio.get_running_loop().create_connection(connection, host, port)
+        except OSError as error:
+            self.failure = error
+            shared.log.say("connect-failed", reason=why(error))
+            with shared.clock.event():
+                outgoing.failed()
+        else:
+            self.failure = None
+            self.reached += 1
+            if made.session is None:
+                # There are too many connections here, or it is gone already.
+                with shared.clock.event():
+                    outgoing.failed()
