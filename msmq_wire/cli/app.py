@@ -58,6 +58,12 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
 
 
+def _command(error: Exception) -> str:
+    """The command, or group of commands, whose use an error is about."""
+    context = getattr(error, "ctx", None)
+    return PROGRAM if context is None else str(context.command_path)
+
+
 def _run(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         # Answered before the libraries of the command line are imported.
@@ -81,7 +87,9 @@ def _run(arguments: list[str]) -> int:
     except TyperException as error:
         message = error.format_message()
         if message:
-            complain(f"{message} (see {PROGRAM} --help)" if error.exit_code == _BAD_USAGE else message)
+            complain(
+                f"{message} (see {_command(error)} --help)" if error.exit_code == _BAD_USAGE else message
+            )
         return error.exit_code
     except typer.Abort:
         return _INTERRUPTED
