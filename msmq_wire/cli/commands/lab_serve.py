@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from msmq_wire.cli.lab_options import Capture, Fault, LabFormat, Seed, faults_of, run_lab
+from msmq_wire.cli.lab_options import Capture, Fault, LabFormat, Seed, check_capture, faults_of, run_lab
+from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.safe_text import escaped, json_line
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.cli.reporting import complain, tell
@@ -61,6 +62,7 @@ def serve(
         str, typer.Option("--computer-name", metavar="NAME", help="Its name, as in DIRECT=OS:NAME.")
     ] = "lab",
     capture: Capture = None,
+    force: Force = False,
     fault: Fault = None,
     seed: Seed = 0,
     seconds: Annotated[
@@ -89,7 +91,7 @@ def serve(
     messages that come and go, calls, posts, pings. GET /queues on the HTTP port lists the queues.
 
     Exit status: 0 it was told to stop; 1 a port cannot be served or the capture cannot be written; 2 bad
-    usage.
+    usage, or the capture is there.
 
     Examples:
 
@@ -97,6 +99,7 @@ def serve(
 
         msmq-wire lab serve --queue 'private$\\bills' --fault drop=0.01,delay=20ms --seed 7
     """
+    check_capture(capture, force=force)
     settings = LabSettings(
         host=host,
         port=port,
@@ -116,7 +119,7 @@ def serve(
     if not _is_loopback(host):
         complain(f"WARNING: {host} is not loopback: whoever reaches it can read, send and remove messages")
     raise_file_limit()
-    run_lab(_serve(settings, capture, _Printer(format_, quiet=quiet)))
+    run_lab(_serve(settings, capture, _Printer(format_, quiet=quiet), force=force))
 
 
 def _is_loopback(host: str) -> bool:
@@ -161,8 +164,8 @@ class _Printer:
             self._broken = True
 
 
-async def _serve(settings: LabSettings, path: str | None, printer: _Printer) -> None:
-    capture = None if path is None else CaptureWriter(path, clock=_clock(settings.time))
+async def _serve(settings: LabSettings, path: str | None, printer: _Printer, *, force: bool) -> None:
+    capture = None if path is None else CaptureWriter(path, clock=_clock(settings.time), force=force)
     try:
         stop = asyncio.Event()
         with _stopped_by_signals(stop):
