@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
@@ -146,7 +145,7 @@ def messages(
     reading = Reading(
         files, ports=ports or (), quiet=quiet, negotiator=negotiator, anonymous=redactor.hides_hosts
     )
-    table = message_table(screen_for(color), zone)
+    table = message_table(screen_for(color), zone, at_once=reading.as_it_comes)
     write = {
         MessagesFormat.TABLE: table.add,
         MessagesFormat.JSONL: json_writer(),
@@ -171,8 +170,6 @@ def messages(
                     without_body += 1
                 else:
                     status = _write_body(body_files, row, body, record.capture)
-            if "-" in files:
-                sys.stdout.flush()
     table.finish()
     more = list(selection.told(matching, items, "message"))
     if body_files is not None:
