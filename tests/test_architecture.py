@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,7 +37,7 @@ class Witness:
 sys.meta_path.insert(0, Witness())
 """
 
-MAY_OPEN_FILES = {"capture", "cli", "lab", "report", "spark"}
+MAY_OPEN_FILES = {"capture", "cli", "lab", "output.py", "report", "spark"}
 
 
 def python_files(*folders: str) -> list[Path]:
@@ -156,3 +157,112 @@ def test_a_skip_names_its_reason_and_fails_where_none_is_allowed(
     assert "1 skipped" in allowed.stdout
     assert reason in refused.stdout
     assert refused.returncode not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
+
+
+# Where else a file is opened that may be written, and why that is not the business of `msmq_wire.output`.
+MAY_WRITE_FILES = {
+    "cli/app.py": "points closed streams at the null device",
+    "spark/ledger.py": "the store of the job: a lock, and drafts whose names nobody can guess",
+    "spark/landing.py": "the log of a stream: drafts whose names nobody can guess; and it reads with os.open",
+    "spark/job.py": "the store of the job: the report of a run, whose name nobody can guess",
+    "spark/table_files.py": "the store of the job: hidden files whose names nobody can guess",
+    "spark/split_planning.py": "the store of the job: a draft whose name nobody can guess",
+    "spark/session.py": "the log of Java, in a folder that was just made for it",
+    "dissectors/generate.py": "writes what is generated and committed, for developers",
+    "dissectors/msmq_wireshark/rpc_tables.py": "writes what is generated and committed, for developers",
+}
+_WRITING_NAMES = {
+    *(
+        "NamedTemporaryFile",
+        "OSFile",
+        "ParquetWriter",
+        "RecordBatchFileWriter",
+        "copy2",
+        "copyfile",
+        "copytree",
+    ),
+    *(
+        "extractall",
+        "mkstemp",
+        "open_output_stream",
+        "savetxt",
+        "touch",
+        "tofile",
+        "write_bytes",
+        "write_csv",
+    ),
+    *("write_dataset", "write_feather", "write_table", "write_text"),
+}
+"""Functions and methods that open files to write them, whoever has them."""
+_MAY_OPEN = re.compile(rf"\b(?:FileIO|open|shutil|{'|'.join(_WRITING_NAMES)})\b")
+_MODE = re.compile(r"[rwxabt+]{1,4}")
+
+
+def opens_to_write(call: ast.Call) -> bool:
+    """Whether a call may open a file to write it; a mode that is no text in the source may be any."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name in _WRITING_NAMES:
+        return True
+    owner = getattr(call.func, "value", None)
+    if isinstance(owner, ast.Name) and owner.id == "shutil" and name in ("copy", "move"):
+        return True
+    if name not in ("FileIO", "open"):
+        return False
+    if isinstance(owner, ast.Name) and owner.id == "os":
+        return True
+    is_method = isinstance(call.func, ast.Attribute) and not (
+        isinstance(owner, ast.Name) and owner.id in ("io", "codecs", "gzip", "bz2", "lzma")
+    )
+    modes = [word.value for word in call.keywords if word.arg == "mode"]
+    modes += call.args[:1] if is_method else call.args[1:2]
+    for mode in modes:
+        if not isinstance(mode, ast.Constant):
+            # Much else than a path has a method of this name.
+            return not is_method
+        if isinstance(mode.value, str) and _MODE.fullmatch(mode.value) and set(mode.value) & set("wxa+"):
+            return True
+    return False
+
+
+def test_files_are_opened_to_be_written_in_one_place() -> None:
+    files = python_files("msmq_wire", "dissectors")
+    guilty: dict[str, list[int]] = {}
+    for path in files:
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)) if _MAY_OPEN.search(source) else ():
+            if isinstance(node, ast.Call) and opens_to_write(node):
+                name = str(path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else ROOT))
+                guilty.setdefault(name, []).append(node.lineno)
+    assert guilty.pop("output.py")
+    assert {name: lines for name, lines in guilty.items() if name not in MAY_WRITE_FILES} == {}
+    assert sorted(guilty) == sorted(MAY_WRITE_FILES)
+
+
+@pytest.mark.parametrize(
+    ("source", "writes"),
+    [
+        ("open(path)", False),
+        ("open(path, 'rb')", False),
+        ("open(path, 'xb')", True),
+        ("open(path, mode='r+b')", True),
+        ("open(path, mode)", True),
+        ("FileIO(path, 'w')", True),
+        ("FileIO(path)", False),
+        ("shutil.copy(path, other)", True),
+        ("value.copy()", False),
+        ("io.open(path, 'w')", True),
+        ("path.open('a')", True),
+        ("path.open()", False),
+        ("path.open(mode='w')", True),
+        ("reader.open(queue)", False),
+        ("os.open(path, flags)", True),
+        ("path.write_text('x')", True),
+        ("pq.ParquetWriter(path)", True),
+        ("pa.OSFile(path, 'wb')", True),
+        ("file.write(data)", False),
+    ],
+)
+def test_what_counts_as_opening_to_write(source: str, writes: bool) -> None:
+    call = ast.parse(source, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert opens_to_write(call) == writes

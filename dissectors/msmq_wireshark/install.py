@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The Lua scripts of this package in the folder where Wireshark looks for those of the user.
 
-The rule kept here: a file that is not ours is never overwritten.
+The rule kept here: a file that is not ours is overwritten only by ``force``, and never what a link leads to.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import struct
@@ -16,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.output import folder_refusal, make_folder, refusal, whole_file
 
 __all__ = ["check", "install", "plugin_folder", "problem", "script", "scripts"]
 
@@ -102,28 +102,30 @@ def check(folder: Path | None = None) -> dict[str, str]:
     return {name: difference for name, difference in found.items() if difference}
 
 
-def install(folder: Path | None = None) -> list[Path]:
+def install(folder: Path | None = None, *, force: bool = False) -> list[Path]:
     """Write the scripts into a folder, which is made if it is missing; return the files that changed.
 
-    Raises MsmqWireError, in one line, when a file that is not ours has the name of one of the scripts, and
-    when it cannot be written; then nothing, or not everything, is changed.
+    Raises MsmqWireError, in one line, when a link or, without ``force``, a file that is not ours has the name
+    of one of the scripts, and when it cannot be written; then nothing, or not everything, is changed.
     """
     target = plugin_folder() if folder is None else folder
+    reason = folder_refusal(target)
+    if reason is not None:
+        raise MsmqWireError(f"{target} {reason}")
     changed = [path for path in scripts() if _difference(path, target / path.name)]
     for path in changed:
-        if _is_foreign(target / path.name):
+        reason = refusal(target / path.name, force=True)
+        if reason is not None:
+            raise MsmqWireError(f"{target / path.name} {reason}: move it away first")
+        if not force and _is_foreign(target / path.name):
             raise MsmqWireError(f"{target / path.name} is another file: move it away first")
     try:
-        target.mkdir(parents=True, exist_ok=True)
+        make_folder(target)
         for path in changed:
-            # Written beside it and moved: Wireshark may be starting.
-            draft = target / f".{path.name}.new"
-            draft.write_bytes(path.read_bytes())
-            draft.replace(target / path.name)
+            # Wireshark may be starting.
+            with whole_file(target / path.name, force=True) as file:
+                file.write(path.read_bytes())
     except OSError as error:
-        for path in changed:
-            with contextlib.suppress(OSError):
-                (target / f".{path.name}.new").unlink()
         raise MsmqWireError(f"cannot write to {target}: {error.strerror or error}") from None
     return [target / path.name for path in changed]
 

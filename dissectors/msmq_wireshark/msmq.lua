@@ -3,6 +3,10 @@
 -- for Wireshark 4.0 and newer. What a structure is made of stands in msmq_tables.lua, which is generated;
 -- here is how bytes become packets, how values are shown, and what belongs together.
 
+-- Where it is a plugin and named for a run, too, once is enough.
+if _G.msmq_is_loaded then return end
+_G.msmq_is_loaded = true
+
 local struct_unpack = Struct.unpack
 local floor, min, max = math.floor, math.min, math.max
 local band, bor, rshift
@@ -1171,3 +1175,9 @@ for _, media_type in ipairs({"multipart/related", "text/xml"}) do
   previous[media_type] = media_types:get_dissector(media_type)
   media_types:add(media_type, srmp)
 end
+
+-- Calls --------------------------------------------------------------------------------------------------
+
+-- A single run is given this script alone.
+local calls = loadfile(here .. "msmq_rpc.lua")
+if calls then calls() end

@@ -5,6 +5,10 @@
 -- interfaces are in msmq_rpc_tables.lua. Nothing from the wire is believed: every read is checked against
 -- what is left of the stub, nesting and the number of values are limited, and a cut stub shows what it had.
 
+-- msmq.lua loads this file, and so does Wireshark where both are plugins: once is enough.
+if _G.msmq_rpc_is_loaded then return end
+_G.msmq_rpc_is_loaded = true
+
 local directory = __DIR__ or debug.getinfo(1, "S").source:match("^@(.*)[/\\]") or "."
 local tables = dofile(directory .. "/msmq_rpc_tables.lua")
 

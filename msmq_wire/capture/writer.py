@@ -14,6 +14,7 @@ import msgspec
 from msmq_wire.capture.pcap import Frame, Window, read_pcap
 from msmq_wire.capture.pcapng import PCAPNG_MAGIC
 from msmq_wire.errors import CaptureError
+from msmq_wire.output import whole_file
 
 __all__ = ["Written", "write_pcap"]
 
@@ -38,29 +39,35 @@ class Written(msgspec.Struct, frozen=True):
     format: Literal["pcap", "pcapng"]
 
 
-def write_pcap(target: str | os.PathLike[str] | IO[bytes], frames: Iterable[Frame]) -> Written:
+def write_pcap(
+    target: str | os.PathLike[str] | IO[bytes], frames: Iterable[Frame], *, force: bool = False
+) -> Written:
     """Write frames in the given order, their bytes, lengths and nanoseconds unchanged.
 
     ``target`` is a path or a binary file object, which is written from where it stands. The result is classic
     pcap (little endian, nanoseconds); frames of several link types, or later than the year 2106, make it
     pcapng with one interface a link type. Numbers, sections and interfaces are not kept; a frame without time
-    gets time 0. No frames give an empty Ethernet capture. When ``frames`` raises, the frames before it are in
-    the file. A path is emptied before the first frame is asked for: it must not be what they are read from.
-    Raises `CaptureError` for a target that cannot be written and for a frame that no capture file can hold.
+    gets time 0. No frames give an empty Ethernet capture. When ``frames`` raises, a file object has the
+    frames before it, and a path is as it was. A file that is there is replaced only with ``force``. Raises
+    `CaptureError` for a target that cannot be written and for a frame that no capture file can hold.
     """
     try:
         if isinstance(target, (str, os.PathLike)):
-            with open(target, "w+b") as file:
-                return _write(file, frames)
-        # A file object need not be readable or seekable; the format is known for sure only at the end.
-        with SpooledTemporaryFile(max_size=_SPOOL) as spool:
-            try:
-                return _write(spool, frames)
-            finally:
-                spool.seek(0)
-                shutil.copyfileobj(spool, target)
+            with whole_file(target, force=force) as file:
+                return _write(file, frames) if file.readable() else _spool(file, frames)
+        return _spool(target, frames)
     except OSError as error:
         raise CaptureError(f"cannot write the capture: {error.strerror or error}") from error
+
+
+def _spool(target: IO[bytes], frames: Iterable[Frame]) -> Written:
+    # A file object need not be readable or seekable; the format is known for sure only at the end.
+    with SpooledTemporaryFile(max_size=_SPOOL) as spool:
+        try:
+            return _write(spool, frames)
+        finally:
+            spool.seek(0)
+            shutil.copyfileobj(spool, target)
 
 
 def _write(file: IO[bytes], frames: Iterable[Frame]) -> Written:

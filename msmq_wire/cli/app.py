@@ -58,6 +58,12 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
 
 
+def _command(error: Exception) -> str:
+    """The command, or group of commands, whose use an error is about."""
+    context = getattr(error, "ctx", None)
+    return PROGRAM if context is None else str(context.command_path)
+
+
 def _run(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         # Answered before the libraries of the command line are imported.
@@ -82,7 +88,7 @@ def _run(arguments: list[str]) -> int:
     except TyperException as error:
         message = error.format_message()
         if message and error.exit_code == _BAD_USAGE:
-            message = f"{mistyped_secret(arguments) or message} (see {PROGRAM} --help)"
+            message = f"{mistyped_secret(arguments) or message} (see {_command(error)} --help)"
         if message:
             complain(message)
         return error.exit_code

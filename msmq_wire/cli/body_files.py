@@ -1,6 +1,6 @@
 """Bodies written to a directory, one file each, under names that hostile labels cannot steer, and an index.
 
-The rule kept here: a file is only ever created, never opened if it is there, and its name is made of an id
+The rule kept here: a file that is there is left alone unless ``force`` is given, and a name is made of an id
 and of letters, digits, ``-`` and ``_``.
 """
 
@@ -11,17 +11,20 @@ import os
 import re
 import unicodedata
 from collections.abc import Mapping
+from io import BufferedWriter
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 from msmq_wire.cli.message_body import MessageBody
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.errors import CaptureError
+from msmq_wire.output import make_folder, open_stream, whole_file
 
-__all__ = ["BodyFiles", "file_name_part"]
+__all__ = ["INDEX", "BodyFiles", "file_name_part"]
+
+INDEX = "index.jsonl"
 
 _LONGEST = 60
-_TRIES = 1000
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
 _FROM_ROW = ("queue", "label", "time", "frames")
 
@@ -35,20 +38,21 @@ def file_name_part(label: str) -> str:
 class BodyFiles:
     """Writes bodies as ``<id>-<label>.<extension>``, cut ones as ``<id>-<label>.cut.<extension>``.
 
-    The extension goes by what was found in the body and is never part of it. ``index.jsonl`` gets a line for
-    each body once its file is written; where there is one from before, the new one is ``index~2.jsonl``.
+    The extension goes by what was found in the body and is never part of it. `INDEX` gets a line for each
+    body once its file is written. What is there is replaced with ``force``, else an error.
 
-    Raises CaptureError when the directory is unusable. Counts what was ``written`` and how many were ``cut``.
+    Raises CaptureError when the directory is unusable, and when a file is: its cause is a FileExistsError
+    where something is there. Counts what was ``written`` and how many were ``cut``.
     """
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, *, force: bool = False) -> None:
         self.directory = directory
+        self.force = force
         self.written = 0
         self.cut = 0
-        self._index: IO[bytes] | None = None
-        self._index_path = ""
+        self._index: BufferedWriter | None = None
         try:
-            os.makedirs(directory, exist_ok=True)
+            make_folder(directory)
         except OSError as error:
             raise CaptureError(f"cannot use {directory}: {error.strerror or error}") from error
 
@@ -69,9 +73,9 @@ class BodyFiles:
         part = file_name_part(body.label)
         stem = f"{row['id']}-{part}" if part else str(row["id"])
         extension = f"cut.{body.content.extension}" if body.cut else body.content.extension
-        file, path = self._create(stem, extension)
+        path = os.path.join(self.directory, f"{stem}.{extension}")
         try:
-            with file:
+            with whole_file(path, force=self.force) as file:
                 file.write(body.data)
         except OSError as error:
             raise _cannot_write(path, error) from error
@@ -92,28 +96,15 @@ class BodyFiles:
         return path
 
     def _add(self, line: str) -> None:
-        if self._index is None:
-            self._index, self._index_path = self._create("index", "jsonl")
+        path = os.path.join(self.directory, INDEX)
         try:
+            if self._index is None:
+                self._index = BufferedWriter(open_stream(path, force=self.force))
             self._index.write(line.encode() + b"\n")
             # What is written stays, however the run ends.
             self._index.flush()
         except OSError as error:
-            raise _cannot_write(self._index_path, error) from error
-
-    def _create(self, stem: str, extension: str) -> tuple[IO[bytes], str]:
-        """A new file and its path, numbered where there is one of that name."""
-        for attempt in range(1, _TRIES):
-            name = f"{stem}.{extension}" if attempt == 1 else f"{stem}~{attempt}.{extension}"
-            path = os.path.join(self.directory, name)
-            try:
-                # "x" fails on whatever is there, a dangling link too.
-                return open(path, "xb"), path
-            except FileExistsError:
-                continue
-            except OSError as error:
-                raise _cannot_write(path, error) from error
-        raise CaptureError(f"cannot write {stem}.{extension}: there are too many files of that name")
+            raise _cannot_write(path, error) from error
 
 
 def _cannot_write(path: str, error: OSError) -> CaptureError:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from msmq_wire.cli.options import check_output
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import CaptureError, FormatNameError, MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
@@ -29,6 +30,7 @@ __all__ = [
     "Wait",
     "address_of",
     "capture_to",
+    "check_capture",
     "faults_of",
     "format_name_of",
     "new_identifier",
@@ -129,14 +131,23 @@ def new_randomness() -> random.Random:
     return random.Random(os.urandom(16))
 
 
+def check_capture(path: str | None, *, force: bool) -> None:
+    """Raise typer.BadParameter for a capture file that must not be written."""
+    if path is not None:
+        check_output(path, "--capture", force=force, in_place=True)
+    elif force:
+        raise typer.BadParameter("--force changes nothing without --capture")
+
+
 @contextlib.contextmanager
-def capture_to(path: str | None) -> Iterator[CaptureWriter | None]:
+def capture_to(path: str | None, *, force: bool) -> Iterator[CaptureWriter | None]:
     """A capture file that is closed in the end; where it cannot be written the status is 1."""
+    check_capture(path, force=force)
     if path is None:
         yield None
         return
     try:
-        with CaptureWriter(path) as capture:
+        with CaptureWriter(path, force=force) as capture:
             yield capture
     except CaptureError as error:
         complain(str(error))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from importlib.metadata import entry_points
@@ -42,7 +43,9 @@ class LiveReading(Reading):
     """Reads what comes through an interface, until Ctrl-C; options as for `Reading`."""
 
     def __init__(self, interface: str, capture_filter: str | None, **options: Any) -> None:
-        super().__init__((interface,), **options)
+        super().__init__((), **options)
+        # No folder is meant, whatever has that name.
+        self.files = [interface]
         self._capture_filter = capture_filter
         self._reader: Any = wireshark_part("reader")
 
@@ -66,6 +69,7 @@ class LiveReading(Reading):
                     if isinstance(record.packet, RpcCall) and record.packet.sealed:
                         self.sealed += 1
                     yield record
+                    sys.stdout.flush()
             finally:
                 self._count(reader)
             if not found:

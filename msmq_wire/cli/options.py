@@ -16,13 +16,16 @@ from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import TreeOptions
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.output import folder_refusal, refusal
 
 __all__ = [
+    "CAPTURE_HELP",
     "BodyLimit",
     "CaptureFiles",
     "Color",
     "ColorOption",
     "Filters",
+    "Force",
     "Ids",
     "LocalTime",
     "Ports",
@@ -31,6 +34,8 @@ __all__ = [
     "ShowHex",
     "TimeZone",
     "UtcTime",
+    "check_folder",
+    "check_output",
     "filter_for",
     "redactor_for",
     "refuse_without_effect",
@@ -51,11 +56,15 @@ class Color(StrEnum):
     NEVER = "never"
 
 
+CAPTURE_HELP = (
+    "pcap or pcapng, plain or compressed with gzip or zstd; - is standard input, a folder all captures in it "
+    "(not those in its folders)."
+)
 CaptureFiles = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help="pcap or pcapng, plain or compressed with gzip or zstd; - is standard input.",
+        help=CAPTURE_HELP,
         show_default=False,
     ),
 ]
@@ -114,6 +123,7 @@ TimeZone = Annotated[
         "--timezone", metavar="ZONE", help="Show times in a zone, as Europe/Berlin.", show_default=False
     ),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
 ColorOption = Annotated[Color, typer.Option("--color", help="Use colours.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary and no progress on standard error.")]
 
@@ -165,6 +175,26 @@ def refuse_without_effect(format_: str, given: Mapping[str, bool]) -> None:
     for option, is_given in given.items():
         if is_given:
             raise typer.BadParameter(f"{option} changes nothing in --format {format_}")
+
+
+def check_output(path: str, hint: str, *, force: bool, in_place: bool = False) -> None:
+    """Raise typer.BadParameter for what must not be written, before captures are read for it."""
+    if path == "-":
+        raise typer.BadParameter("- is no file here; ./- would be one", param_hint=hint)
+    reason = refusal(path, force=force, in_place=in_place)
+    if reason is not None:
+        forced = not force and refusal(path, force=True, in_place=in_place) is None
+        more = ": --force writes over it" if forced else ""
+        raise typer.BadParameter(f"{path} {reason}{more}", param_hint=hint)
+
+
+def check_folder(path: str, hint: str) -> None:
+    """Raise typer.BadParameter for a folder into which nothing must be written."""
+    if path == "-":
+        raise typer.BadParameter("- is no folder here; ./- would be one", param_hint=hint)
+    reason = folder_refusal(path)
+    if reason is not None:
+        raise typer.BadParameter(f"{path} {reason}", param_hint=hint)
 
 
 def filter_for(expressions: list[str] | None, zone: tzinfo | None) -> Filter | None:

@@ -5,7 +5,8 @@ the text.
 
 1. Bytes with "LIOR" at offset 4, and bytes that are no text, are the packet itself. A byte order mark is
    taken off first and says how the text is encoded.
-2. A text with ``{`` is a C array: the first pair of braces. A text with ``\\x`` is an escaped string.
+2. A text with ``{`` is a C array: the first pair of braces. A text with ``\\x`` is an escaped string. Not so
+   where these stand in comments of hex text.
 3. Lines of an offset and bytes are a dump: xxd, ``hexdump -C``, Wireshark, ``tshark -x``. The first dump of
    the text counts; a ``*`` line repeats the line before it.
 4. A text of hex digits and separators (white space, ``,`` ``;`` ``:`` ``-`` ``0x``, ``#`` comments) is hex,
@@ -98,10 +99,13 @@ def _text(raw: bytes) -> str | None:
 
 
 def _from_text(text: str, kind_given: bool) -> PacketInput | None:
-    if "{" in text:
-        return _c_array(text)
-    if "\\x" in text:
-        return _escaped_string(text)
+    digits = _digits(text)
+    # The comments of hex text may hold whatever other forms begin with.
+    if not digits or _HEX.fullmatch(digits) is None:
+        if "{" in text:
+            return _c_array(text)
+        if "\\x" in text:
+            return _escaped_string(text)
     return _dump(text) or _hex(text) or _base64(text, kind_given)
 
 
@@ -211,12 +215,17 @@ def _line_bytes(rest: str, xxd: bool) -> bytes:
 
 
 def _hex(text: str) -> PacketInput | None:
-    digits = _SEPARATORS.sub("", _COMMENT.sub(" ", text))
+    digits = _digits(text)
     if not digits or _HEX.fullmatch(digits) is None:
         return None
     if len(digits) % 2:
         raise MsmqWireError(f"the hex text has an odd number of digits, {len(digits)}")
     return PacketInput(_payload(bytes.fromhex(digits)), "hex text")
+
+
+def _digits(text: str) -> str:
+    """What is left of a text without comments and separators."""
+    return _SEPARATORS.sub("", _COMMENT.sub(" ", text))
 
 
 def _base64(text: str, kind_given: bool) -> PacketInput | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 import threading
 from collections import Counter
@@ -28,8 +29,9 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.security import Negotiator
+from msmq_wire.spark.captures import list_files
 
-__all__ = ["Reading", "Selection"]
+__all__ = ["Reading", "Selection", "holds_captures"]
 
 _PATIENCE = 1.0
 _REFRESH = 0.2
@@ -58,7 +60,9 @@ class Selection(msgspec.Struct, frozen=True):
 class Reading:
     """Reads captures in order; ids run on through all of them. Iterate once, then ask for ``status``.
 
-    ``negotiator`` opens sealed calls; with ``anonymous`` the summary names no host and no account.
+    A folder stands for the captures in it; ``files`` names them. ``negotiator`` opens sealed calls; with
+    ``anonymous`` the summary names no host and no account. What comes through a pipe is shown as it comes:
+    standard output is flushed before the next record is waited for.
     """
 
     def __init__(
@@ -71,7 +75,7 @@ class Reading:
         negotiator: Negotiator | None = None,
         anonymous: bool = False,
     ) -> None:
-        self.files = files
+        self.files, self.left_out = _captures(files)
         self.ports = tuple(ports)
         self.streams = streams
         self.quiet = quiet
@@ -93,10 +97,18 @@ class Reading:
             except CaptureError as error:
                 self._fail(_named(file, error.message))
 
+    @property
+    def as_it_comes(self) -> bool:
+        """Whether something is read that may go on for as long as somebody writes to it."""
+        return any(map(_is_pipe, self.files))
+
     def _file(self, file: str) -> Iterator[Record]:
         found = False
         damaged = False
         first_id = self._last_id + 1
+        if os.path.isdir(file):
+            raise CaptureError(_nothing_in_folder(file))
+        as_it_comes = _is_pipe(file)
         with CaptureReader(
             file,
             ports=self.ports,
@@ -116,6 +128,8 @@ class Reading:
                         if isinstance(record.packet, RpcCall) and record.packet.sealed:
                             self.sealed += 1
                         yield record
+                        if as_it_comes:
+                            sys.stdout.flush()
             finally:
                 self._count(reader)
             if not found and not damaged:
@@ -160,6 +174,8 @@ class Reading:
         notices = _about_connections(self.notices, anonymous=self.anonymous)
         if notices:
             text += f"; {', '.join(notices)}"
+        if self.left_out:
+            text += f"; {count_text(self.left_out, 'other file')} left out"
         return text
 
 
@@ -186,6 +202,50 @@ def _about_connections(notices: Counter[str], *, anonymous: bool) -> list[str]:
     if len(connections) > _REASONS:
         told.append(f"{count_text(len(connections) - _REASONS, 'other notice')}")
     return told
+
+
+def holds_captures(path: str) -> bool:
+    """Whether a path is a folder with captures in it."""
+    return path != "-" and os.path.isdir(path) and bool(list_files([path]).files)
+
+
+def _captures(files: Sequence[str]) -> tuple[list[str], int]:
+    """The files, of folders the captures in them, and how many other files are in those."""
+    found: list[str] = []
+    left_out = 0
+    for file in files:
+        if holds_captures(file):
+            listing = list_files([file])
+            found += [one.path for one in listing.files]
+            left_out += listing.left_out
+        else:
+            # What is wrong with a folder is said when it is its turn.
+            found.append(file)
+    return found, left_out
+
+
+def _nothing_in_folder(folder: str) -> str:
+    try:
+        with os.scandir(folder) as entries:
+            deeper = any(entry.is_dir() for entry in entries)
+    except OSError as error:
+        return f"cannot read this folder: {error.strerror or error}"
+    parts = ["no capture in this folder"]
+    left_out = list_files([folder]).left_out
+    if left_out:
+        parts.append(f"{count_text(left_out, 'other file')}, named otherwise")
+    if deeper:
+        parts.append("its folders are not read")
+    return "; ".join(parts)
+
+
+def _is_pipe(file: str) -> bool:
+    try:
+        mode = (os.fstat(sys.stdin.fileno()) if file == "-" else os.stat(file)).st_mode
+    except (OSError, ValueError):
+        # Standard input that is no file of the system.
+        return file == "-"
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
 
 
 def _is_file_error(record: Record) -> bool:

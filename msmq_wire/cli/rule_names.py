@@ -1,4 +1,4 @@
-"""Rules by the ids that somebody typed."""
+"""Rules by the ids, or the references in them, that somebody typed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from msmq_wire.findings import RULES
 from msmq_wire.findings.rule import Rule
 
-__all__ = ["rules_named"]
+__all__ = ["rules_named", "rules_that_name"]
 
 
 def rules_named(ids: Iterable[str], hint: str) -> dict[str, Rule]:
@@ -20,10 +20,20 @@ def rules_named(ids: Iterable[str], hint: str) -> dict[str, Rule]:
     """
     found = {}
     for text in ids:
-        id_ = text.strip().upper().replace("_", "-")
+        id_ = _plain(text)
         if id_ not in RULES:
-            close = get_close_matches(id_[:40], RULES, n=3, cutoff=0.5)
+            naming = [rule.id for rule in rules_that_name(text)]
+            close = naming or get_close_matches(id_[:40], RULES, n=3, cutoff=0.5)
             near = f"; did you mean {' or '.join(close)}?" if close else "; explain --list names all"
             raise typer.BadParameter(f"no rule is called {text!r}{near}", param_hint=hint)
         found[id_] = RULES[id_]
     return found
+
+
+def rules_that_name(reference: str) -> list[Rule]:
+    """The rules that name a CVE, or a bulletin or article of Microsoft: none for another text."""
+    return [rule for rule in RULES.values() if _plain(reference) in rule.references]
+
+
+def _plain(text: str) -> str:
+    return text.strip().upper().replace("_", "-")

@@ -6,6 +6,7 @@ The rule kept here: a check reads and remembers nothing. What must be known of e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, Protocol
 
@@ -23,6 +24,7 @@ Over = Literal["record", "hop", "reply", "session", "life", "story"]
 replay allows, as it comes; every session, every message or everything at the end. Hops are there only with a
 topology."""
 _SHOWN = 64
+_REFERENCE = re.compile(r"\b(?:CVE-\d{4}-\d{4,}|MS\d{2}-\d{3}|KB\d{6,})\b")
 
 
 class Context(Protocol):
@@ -88,6 +90,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     def stem(self) -> str:
         """The name of its module, fixtures and page: ``frm_sig`` for FRM-SIG."""
         return self.id.lower().replace("-", "_")
+
+    @property
+    def references(self) -> frozenset[str]:
+        """What it names of others: CVEs, and the bulletins and articles of Microsoft in its texts."""
+        texts = " ".join((self.title, self.meaning, self.action, self.harmless))
+        return frozenset((*self.cves, *_REFERENCE.findall(texts)))
 
 
 def evidence_of(

@@ -6,10 +6,8 @@ them on the way is made up: a handshake, segments of 1460 bytes, acknowledgments
 
 from __future__ import annotations
 
-import io
 import ipaddress
 import os
-import stat
 import struct
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from msmq_wire.errors import CaptureError
+from msmq_wire.output import open_stream
 
 __all__ = ["MSS", "CaptureWriter", "CapturedConnection", "Endpoint", "endpoint"]
 
@@ -92,48 +91,29 @@ def _packet(src: bytes, dst: bytes, protocol: int, payload: bytes, number: int) 
     return header + struct.pack(">H", _checksum(header + bytes(2) + src + dst)) + src + dst + payload
 
 
-def _empty(file: io.FileIO) -> None:
-    """Empty a file for one writer; raises `BlockingIOError` where there is another."""
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        return
-    try:
-        import fcntl
-    except ImportError:
-        # Not a POSIX system: files cannot be locked this way.
-        pass
-    else:
-        try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise
-        except OSError:
-            # Not every file system has locks.
-            pass
-    file.truncate(0)
-
-
 class CaptureWriter:
     """Writes a pcap file of conversations: `connection` for TCP, `datagram` for UDP.
 
     ``clock`` gives nanoseconds since 1970; times in the file never go back. Each call leaves a file that can
-    be read, so that the end of the process does not matter. Opening a file that cannot be written, or that
-    another writer has open, raises `CaptureError` and changes nothing. A disk that fails later ends no
-    conversation: nothing more is written, and `close` raises.
+    be read, so that the end of the process does not matter. Opening a file that cannot be written, that is
+    there (``force`` empties it) or that another writer has open, raises `CaptureError` and changes nothing. A
+    disk that fails later ends no conversation: nothing more is written, and `close` raises.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        force: bool = False,
+    ) -> None:
         self._clock = clock
         self._last = 0
         self._number = 0
         self._connections = 0
         self._failure: OSError | None = None
         try:
-            # What is there is kept until it is known that nobody else writes it.
-            self._file = open(path, "ab", buffering=0)  # noqa: SIM115  (closed by `close`)
-            _empty(self._file)
-        except BlockingIOError as error:
-            self._file.close()
-            raise CaptureError(f"cannot write the capture {path}: somebody else writes it now") from error
+            self._file = open_stream(path, force=force)
         except OSError as error:
             raise CaptureError(f"cannot write the capture {path}: {error.strerror or error}") from error
         self._write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, _SNAP_LENGTH, _RAW_IP))

@@ -18,6 +18,7 @@ from types import TracebackType
 import msgspec
 
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.output import make_folder
 from msmq_wire.spark.captures import Capture, CaptureFile
 from msmq_wire.spark.table_files import HIDDEN, WrittenFile
 from msmq_wire.spark.table_schemas import DAY, TABLES
@@ -83,7 +84,8 @@ class Ledger:
 
     def __enter__(self) -> Ledger:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.output)
+            self._folder.mkdir(exist_ok=True)
             self._lock()
             try:
                 self._open()

@@ -5,8 +5,8 @@ The rule kept here: the same package gives the same bytes.
 
 from __future__ import annotations
 
+import functools
 import os
-import secrets
 import zipfile
 from collections.abc import Iterator
 from importlib.resources import files
@@ -16,9 +16,10 @@ from io import BytesIO
 from pathlib import Path
 
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.output import make_folder, whole_file
 from msmq_wire.spark.captures import refuse_url
 
-__all__ = ["ARCHIVE", "LAUNCHER", "write_package"]
+__all__ = ["ARCHIVE", "LAUNCHER", "older_files", "write_package"]
 
 ARCHIVE = "msmq_wire.zip"
 LAUNCHER = "msmq_wire_job.py"
@@ -40,27 +41,44 @@ if __name__ == "__main__":
 '''
 
 
-def write_package(folder: str) -> tuple[Path, Path]:
-    """Write `ARCHIVE` and `LAUNCHER` into a folder, over older ones, and return their paths.
+def write_package(folder: str, *, force: bool = False) -> tuple[Path, Path]:
+    """Write `ARCHIVE` and `LAUNCHER` into a folder, with ``force`` over others, and return their paths.
 
     The archive holds the modules of the package, and at its top those by which pyspark finds the data
     sources; no dependency is in it. Raises MsmqWireError where the folder cannot be written.
     """
     refuse_url(folder)
-    target = Path(folder)
-    written = (target / ARCHIVE, target / LAUNCHER)
+    archive, launcher = Path(folder) / ARCHIVE, Path(folder) / LAUNCHER
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        for path, data in zip(written, (_archive(), _PROGRAM.encode()), strict=True):
+        make_folder(folder)
+        for path, data in _other(folder).items():
             # Spark may be reading the older one.
-            beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-            beside.write_bytes(data)
-            os.replace(beside, path)
+            with whole_file(path, force=force) as file:
+                file.write(data)
     except OSError as error:
         raise MsmqWireError(f"cannot write {folder}: {error.strerror or error}") from None
-    return written
+    return archive, launcher
 
 
+def older_files(folder: str) -> list[Path]:
+    """The files that `write_package` would write over others: the package of another version, or not one."""
+    return [path for path in _other(folder) if os.path.lexists(path)]
+
+
+def _other(folder: str) -> dict[Path, bytes]:
+    """What is to be written, without what is there already: the same package gives the same bytes."""
+    wanted = {Path(folder) / ARCHIVE: _archive(), Path(folder) / LAUNCHER: _PROGRAM.encode()}
+    return {path: data for path, data in wanted.items() if not _holds(path, data)}
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return not path.is_symlink() and path.is_file() and path.read_bytes() == data
+    except OSError:
+        return False
+
+
+@functools.cache
 def _archive() -> bytes:
     root = files(_PACKAGE)
     found = dict(_modules(root, _PACKAGE))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,11 +84,11 @@ def test_a_path_and_a_stream_that_cannot_seek_get_the_same_bytes(tmp_path: Path)
     for frames in ([frame(b"abc")], [frame(b"abc"), frame(b"d", link_type=101)]):
         pipe, path = Pipe(), tmp_path / "out"
         with io.BufferedWriter(pipe) as stream:
-            assert write_pcap(stream, frames) == write_pcap(path, frames)
+            assert write_pcap(stream, frames) == write_pcap(path, frames, force=True)
         assert b"".join(pipe.parts) == path.read_bytes() == written(*frames)[1]
 
 
-def test_frames_before_an_error_of_their_source_are_in_the_file(tmp_path: Path) -> None:
+def test_frames_before_an_error_of_their_source_are_in_a_stream_and_no_file_is_made(tmp_path: Path) -> None:
     def damaged() -> Iterator[Frame]:
         yield frame(b"abc", link_type=101)
         raise CaptureError("the file is cut")
@@ -97,7 +99,28 @@ def test_frames_before_an_error_of_their_source_are_in_the_file(tmp_path: Path) 
     target = io.BytesIO()
     with pytest.raises(CaptureError, match="cut"):
         write_pcap(target, damaged())
-    assert path.read_bytes() == target.getvalue() == written(frame(b"abc", link_type=101))[1]
+    assert target.getvalue() == written(frame(b"abc", link_type=101))[1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_replaced_with_force_only(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"precious")
+    with pytest.raises(CaptureError, match="cannot write the capture: it is there"):
+        write_pcap(path, [frame(b"abc")])
+    assert path.read_bytes() == b"precious"
+    write_pcap(path, [frame(b"abc")], force=True)
+    assert path.read_bytes() == written(frame(b"abc"))[1]
+
+
+def test_a_pipe_gets_the_bytes_of_a_file(tmp_path: Path) -> None:
+    pipe, read = tmp_path / "pipe", list[bytes]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    write_pcap(pipe, [frame(b"abc"), frame(b"d", link_type=101)])
+    reader.join()
+    assert read == [written(frame(b"abc"), frame(b"d", link_type=101))[1]]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +174,7 @@ def test_scapy_reads_what_was_written(tmp_path: Path) -> None:
         [frame(b"abcd", length=4)],
         [frame(b"abcd", length=4), frame(b"d", link_type=101, length=1)],
     ):
-        write_pcap(path, frames)
+        write_pcap(path, frames, force=True)
         with utils.RawPcapReader(str(path)) as reader:
             assert [data for data, _ in reader] == [one.data for one in frames]
 
@@ -178,7 +201,7 @@ def test_tshark_reads_what_was_written(tmp_path: Path) -> None:
         [frame(ethernet, length=60)],
         [frame(ethernet, length=60), frame(raw, link_type=101, length=99, time=1_600_000_000_123_456_789)],
     ):
-        write_pcap(path, frames)
+        write_pcap(path, frames, force=True)
         command = ["tshark", "-r", str(path), "-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len"]
         told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         expected = ["1.500000007 60", "1600000000.123456789 99"]

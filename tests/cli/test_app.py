@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,29 @@ def test_bad_usage_is_one_line_and_status_2(run: Run, arguments: list[str]) -> N
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["nothing"], "msmq-wire"),
+        (["--nothing"], "msmq-wire"),
+        (["findings", "x", "--nothing"], "msmq-wire findings"),
+        (["findings", "x", "--rule", "NOTHING"], "msmq-wire findings"),
+        (["decode", "x", "--id", "a"], "msmq-wire decode"),
+        (["messages", "x", "--filter", "nothing =="], "msmq-wire messages"),
+        (["route-audit"], "msmq-wire route-audit"),
+        (["explain", "NOTHING"], "msmq-wire explain"),
+        (["lab", "nothing"], "msmq-wire lab"),
+        (["lab", "send"], "msmq-wire lab send"),
+        (["spark", "run"], "msmq-wire spark run"),
+    ],
+)
+def test_bad_usage_names_the_help_that_says_how(run: Run, arguments: list[str], command: str) -> None:
+    status, _, err = run(*arguments)
+    assert status == 2
+    assert err.endswith(f" (see {command} --help)\n")
+    assert run(*command.split()[1:], "--help").status == 0
+
+
 def test_no_arguments_show_the_help_and_status_2(run: Run) -> None:
     status, out, _ = run()
     assert status == 2
@@ -122,6 +146,48 @@ def test_standard_input_is_decoded_from_a_pipe(capture: Path) -> None:
     result = process("messages", "-", "--format", "jsonl", stdin=capture.read_bytes())
     assert result.returncode == 0
     assert result.stdout.count(b"\n") == 2
+
+
+def _first_line_before_the_end(name: str, *arguments: str) -> bytes:
+    """What is printed first of a capture while the program still waits for more of it."""
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *arguments, "-q"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=surroundings,
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write((ROOT / "fixtures" / name).read_bytes())
+        running.stdin.flush()
+        # Rows that wait for the end would wait for ever.
+        impatience = threading.Timer(60, running.kill)
+        impatience.start()
+        line = running.stdout.readline()
+        impatience.cancel()
+        running.stdin.close()
+        running.stdout.read()
+    assert running.returncode == 0
+    return line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "begins"),
+    [
+        (("messages", "-"), "captures/demo.pcap", b"    id  time"),
+        (("findings", "/dev/stdin", "--format", "jsonl"), "captures/demo.pcap", b'{"id":'),
+        pytest.param(
+            *(("messages", "/dev/stdin", "--format", "csv"), "captures/demo.pcap", b"id,parent,time"),
+            marks=pytest.mark.check,
+        ),
+        pytest.param(
+            *(("calls", "-"), "rpc_captures/rpc_none_ndr.pcap", b"    id  time"), marks=pytest.mark.check
+        ),
+    ],
+)
+def test_rows_from_a_pipe_come_as_they_are_read(arguments: tuple[str, ...], name: str, begins: bytes) -> None:
+    assert _first_line_before_the_end(name, *arguments).startswith(begins)
 
 
 def test_an_unknown_engine_in_the_environment_is_one_line_and_status_2(

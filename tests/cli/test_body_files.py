@@ -90,23 +90,63 @@ def test_an_index_has_a_line_for_each_body(run: Run, make_capture: Make, tmp_pat
     assert (second["id"], second["file"], second["size"]) == (3, "3.png", 28)
 
 
-def test_an_index_that_is_there_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "index.jsonl").write_bytes(b"mine\n")
-    (tmp_path / "index~2.jsonl").symlink_to(tmp_path / "elsewhere")
-    with BodyFiles(str(tmp_path)) as files:
+@pytest.mark.parametrize("name", ["index.jsonl", "1.txt"])
+@pytest.mark.parametrize("force", [False, True])
+def test_no_link_in_a_folder_is_followed(tmp_path: Path, name: str, force: bool) -> None:
+    (tmp_path / name).symlink_to(tmp_path / "elsewhere")
+    with (
+        BodyFiles(str(tmp_path), force=force) as files,
+        pytest.raises(CaptureError, match=rf"cannot write .*{name}: it is a link to"),
+    ):
         files.write(row(1), MessageBody(data=b"x", size=1))
-    assert (tmp_path / "index.jsonl").read_bytes() == b"mine\n"
+    assert (tmp_path / name).is_symlink()
     assert not (tmp_path / "elsewhere").exists()
-    assert [line["file"] for line in index_of(tmp_path, "index~3.jsonl")] == ["1.txt"]
 
 
-def test_a_second_run_has_files_and_an_index_of_its_own(run: Run, make_capture: Make, tmp_path: Path) -> None:
+@pytest.mark.parametrize("behind", ["", "/"])
+def test_a_link_to_a_folder_is_none(run: Run, make_capture: Make, tmp_path: Path, behind: str) -> None:
     path = make_capture(encode(build_message(QUEUE, b"<a/>", label="x")))
-    for _ in range(2):
-        assert run("messages", path, "--bodies", tmp_path / "b").status == 0
-    names = sorted(file.name for file in (tmp_path / "b").iterdir())
-    assert names == ["1-x.xml", "1-x~2.xml", "index.jsonl", "index~2.jsonl"]
-    assert index_of(tmp_path / "b", "index~2.jsonl")[0]["file"] == "1-x~2.xml"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    status, out, err = run("messages", path, "--bodies", f"{tmp_path}/link{behind}", "--force")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "is a link to" in err
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+def test_a_second_run_is_refused_without_force(run: Run, make_capture: Make, tmp_path: Path) -> None:
+    path = make_capture(encode(build_message(QUEUE, b"<a/>", label="x")))
+    folder = tmp_path / "b"
+    assert run("messages", path, "--bodies", folder).status == 0
+    (folder / "1-x.xml").write_bytes(b"mine")
+    status, out, err = run("messages", path, "--bodies", folder)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f"{folder}/index.jsonl is there: --force writes over it" in err
+    assert (folder / "1-x.xml").read_bytes() == b"mine"
+    assert run("messages", path, "--bodies", folder, "--force").status == 0
+    assert sorted(file.name for file in folder.iterdir()) == ["1-x.xml", "index.jsonl"]
+    assert (folder / "1-x.xml").read_bytes() == b"<a/>"
+    assert [line["file"] for line in index_of(folder)] == ["1-x.xml"]
+
+
+def test_a_body_that_is_there_is_refused_without_force_and_the_rows_come_all_the_same(
+    run: Run, make_capture: Make, tmp_path: Path
+) -> None:
+    path = make_capture(encode(build_message(QUEUE, b"<a/>", label="x")))
+    folder = tmp_path / "b"
+    folder.mkdir()
+    (folder / "1-x.xml").write_bytes(b"mine")
+    status, out, err = run("messages", path, "--bodies", folder, "-q")
+    assert (status, len(out.splitlines()), err.count("\n")) == (2, 2, 1)
+    assert f"cannot write {folder}/1-x.xml: it is there: --force writes over it" in err
+    assert (folder / "1-x.xml").read_bytes() == b"mine"
+    assert run("messages", path, "--bodies", folder, "-q", "--force").status == 0
+    assert (folder / "1-x.xml").read_bytes() == b"<a/>"
+
+
+def test_force_is_for_bodies(run: Run, capture: Path) -> None:
+    status, _, err = run("messages", capture, "--force")
+    assert (status, "--force changes nothing without --bodies" in err) == (2, True)
 
 
 def test_the_index_is_whole_after_each_body(tmp_path: Path) -> None:

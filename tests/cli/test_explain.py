@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from msmq_wire import findings
 from msmq_wire.cli.app import main
 from msmq_wire.findings import RULES
 from tests.cli.conftest import Outcome
@@ -39,6 +42,35 @@ def test_several_rules_come_in_the_order_asked_for(run: Run) -> None:
     assert "\n\nFLG-AH-WIRE" in out
 
 
+def _named_in_source() -> list[tuple[str, str]]:
+    """Every CVE, bulletin and article that the source of a rule names, with the id of the rule."""
+    folder = Path(findings.__file__).parent / "rules"
+    named = []
+    for path in sorted(folder.glob("*.py")):
+        id_ = path.stem.upper().replace("_", "-")
+        if id_ in RULES:
+            found = re.findall(r"CVE-\d+-\d+|\bMS\d\d-\d+|\bKB\d{5,}", path.read_text(encoding="utf-8"))
+            named += [(reference, id_) for reference in dict.fromkeys(found)]
+    return named
+
+
+def test_what_a_rule_names_finds_the_rule(run: Run) -> None:
+    named = _named_in_source()
+    assert ("CVE-2007-3039", "RPC-FMTLEN") in named
+    for reference, id_ in named:
+        outcome = run("explain", reference.lower())
+        assert (outcome.status, outcome.err) == (0, "")
+        assert re.match(rf"{reference}: .*\b{id_}\b", outcome.out)
+        assert f"\n\n{id_}  {RULES[id_].severity}" in outcome.out
+
+
+def test_all_rules_that_name_a_cve_are_explained_once(run: Run) -> None:
+    out = run("explain", "LEN-ENV", "CVE-2023-21554", "RPC-OLD").out
+    heads = [line for line in out.splitlines() if line and not line.startswith(" ")]
+    assert heads[0] == "CVE-2023-21554: FLG-AH-WIRE, LEN-ENV"
+    assert [line.split()[0] for line in heads[1:]] == ["LEN-ENV", "FLG-AH-WIRE", "RPC-OLD"]
+
+
 def test_the_list_has_every_rule_with_its_severity(run: Run) -> None:
     outcome = run("explain", "--list")
     assert outcome.status == 0
@@ -60,6 +92,7 @@ def test_the_list_fits_a_narrow_terminal(
     [
         (["FLG-AH"], "did you mean FLG-AH-WIRE"),
         (["zzz"], "explain --list names all"),
+        (["CVE-2020-0001"], "no rule is called 'CVE-2020-0001'"),
         (["FRM-SIZE-MAX", "x" * 100_000], "no rule is called"),
         ([], "either ids of rules or --list"),
         (["--list", "FRM-SIZE-MAX"], "either ids of rules or --list"),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from msmq_wire.capture.source import read_frames
+from msmq_wire.cli.app import main
 
 Run = Callable[..., Any]
 
@@ -46,7 +47,7 @@ def test_an_input_is_never_written_over(run: Run, capture: Path, tmp_path: Path,
     if link:
         target = tmp_path / "link.pcap"
         target.symlink_to(capture)
-    status, _, err = run("export", capture, "--to", target)
+    status, _, err = run("export", capture, "--to", target, "--force")
     assert (status, err.count("\n")) == (2, 1)
     assert capture.read_bytes() == before
 
@@ -66,7 +67,7 @@ def test_a_capture_that_is_there_stays_when_nothing_is_read(run: Run, tmp_path: 
     out = tmp_path / "out.pcap"
     out.write_bytes(b"precious")
     (tmp_path / "text").write_text("no capture\n")
-    status, _, err = run("export", tmp_path / source, "--to", out)
+    status, _, err = run("export", tmp_path / source, "--to", out, "--force")
     assert status == 1
     assert err
     assert out.read_bytes() == b"precious"
@@ -76,7 +77,7 @@ def test_a_capture_that_is_there_stays_when_nothing_is_read(run: Run, tmp_path: 
 def test_a_capture_that_is_there_stays_when_nothing_matches(run: Run, capture: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.pcap"
     out.write_bytes(b"precious")
-    status, _, err = run("export", capture, "--to", out, "--filter", "label ~ nowhere")
+    status, _, err = run("export", capture, "--to", out, "--force", "--filter", "label ~ nowhere")
     assert (status, "nothing matches" in err) == (1, True)
     assert out.read_bytes() == b"precious"
 
@@ -87,24 +88,50 @@ def test_a_pipe_is_refused_since_it_cannot_be_read_twice(run: Run, tmp_path: Pat
     assert (status, err.count("\n")) == (2, 1)
 
 
-@pytest.mark.parametrize("target", ["-", "/dev/null"])
-def test_what_is_no_file_is_no_target(run: Run, capture: Path, target: str) -> None:
-    status, out, err = run("export", capture, "--to", target)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-
-
-def test_a_link_stays_a_link_and_nothing_is_left_beside_the_target(
-    run: Run, capture: Path, tmp_path: Path
-) -> None:
+def test_a_capture_that_is_there_is_replaced_with_force_only(run: Run, capture: Path, tmp_path: Path) -> None:
     folder = tmp_path / "to"
     folder.mkdir()
     target = folder / "out.pcap"
-    target.write_bytes(b"old")
+    target.write_bytes(b"precious")
     target.chmod(0o640)
-    link = tmp_path / "link.pcap"
-    link.symlink_to(target)
-    assert run("export", capture, "--to", link).status == 0
-    assert link.is_symlink()
+    status, out, err = run("export", capture, "--to", target)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f"{target} is there: --force writes over it" in err
+    assert target.read_bytes() == b"precious"
+    assert run("export", capture, "--to", target, "--force").status == 0
     assert len(list(read_frames(str(target)))) == 4
     assert target.stat().st_mode & 0o777 == 0o640
     assert list(folder.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_not_written_through(
+    run: Run, capture: Path, tmp_path: Path, force: tuple[str, ...], there: bool
+) -> None:
+    target, link = tmp_path / "out.pcap", tmp_path / "link.pcap"
+    link.symlink_to(target)
+    if there:
+        target.write_bytes(b"precious")
+    status, out, err = run("export", capture, "--to", link, *force)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f"{link} is a link to {target}" in err
+    assert link.is_symlink()
+    assert target.exists() == there
+    assert not there or target.read_bytes() == b"precious"
+
+
+def test_standard_output_gets_the_capture_and_nothing_else(
+    capture: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["export", str(capture), "--to", str(tmp_path / "out.pcap"), "-q"]) == 0
+    assert main(["export", str(capture), "--to", "-"]) == 0
+    told = capsysbinary.readouterr()
+    assert told.out == (tmp_path / "out.pcap").read_bytes()
+    assert b"written to standard output" in told.err
+
+
+def test_what_keeps_nothing_is_a_target(run: Run, capture: Path) -> None:
+    status, out, err = run("export", capture, "--to", "/dev/null")
+    assert (status, out) == (0, "")
+    assert "4 frames of 3 items written to /dev/null" in err

@@ -192,10 +192,10 @@ def test_a_level_can_be_every_severity() -> None:
 def test_the_commands_of_the_page_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (_ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
     commands = [line.removeprefix("$ msmq-wire ") for line in text.splitlines() if line.startswith("$ ")]
-    assert len(commands) == 3
+    assert len(commands) == 4
     (tmp_path / "capture.pcapng").write_bytes(_DEMO.read_bytes())
     monkeypatch.chdir(tmp_path)
-    assert [run(*command.partition(" > ")[0].split()).status for command in commands] == [0, 0, 0]
+    assert [run(*command.partition(" > ")[0].split()).status for command in commands] == [0, 0, 0, 0]
 
 
 def test_text_of_a_capture_cannot_control_the_terminal(run: Run, odd: str, tmp_path: Path) -> None:

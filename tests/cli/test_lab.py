@@ -122,12 +122,27 @@ def test_what_the_server_refuses_is_one_line_and_status_1(
         (("serve", "--neighbour", "b"), "b is no NAME=HOST[:PORT]"),
         (("serve", "--neighbour", "=127.0.0.1"), "=127.0.0.1 is no NAME=HOST[:PORT]"),
         (("serve", "--neighbour", "b=127.0.0.1:x"), "is no HOST:PORT"),
+        (("serve", "--force"), "--force changes nothing without --capture"),
+        (("serve", "--capture", "-"), "- is no file here"),
+        (("send", ":1", ORDERS, "--capture", __file__), "is there: --force writes over it"),
+        (("serve", "--capture", __file__), "is there: --force writes over it"),
+        (("peek", ":1", ORDERS, "--capture", "/dev"), "/dev is a folder"),
     ],
 )
 def test_bad_usage_is_status_2(run: Run, arguments: tuple[str, ...], message: str) -> None:
     refused = run("lab", *arguments)
     assert (refused.status, refused.out) == (2, "")
     assert message in refused.err
+
+
+def test_the_capture_of_a_server_is_no_link(run: Run, tmp_path: Path) -> None:
+    precious, link = tmp_path / "precious", tmp_path / "link.pcap"
+    precious.write_bytes(b"precious")
+    link.symlink_to(precious)
+    refused = run("lab", "serve", "--capture", link, "--force")
+    assert (refused.status, refused.out) == (2, "")
+    assert f"{link} is a link to {precious}" in refused.err
+    assert precious.read_bytes() == b"precious"
 
 
 def test_a_server_that_cannot_listen_says_so(run: Run, server: LabProcess) -> None:

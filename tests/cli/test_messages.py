@@ -95,19 +95,6 @@ def test_bodies_become_files_named_by_id_label_and_content(run: Run, capture: Pa
     assert (folder / "3-mqsender_label.txt").read_bytes() == b"a\0" * 1000
 
 
-def test_no_file_is_ever_overwritten(run: Run, capture: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "bodies"
-    folder.mkdir()
-    kept = folder / "3-mqsender_label.txt"
-    kept.write_bytes(b"mine")
-    outside = tmp_path / "outside"
-    (folder / "3-mqsender_label~2.txt").symlink_to(outside)
-    assert run("messages", capture, "--bodies", folder).status == 0
-    assert kept.read_bytes() == b"mine"
-    assert not outside.exists()
-    assert (folder / "3-mqsender_label~3.txt").read_bytes() == b"a\0" * 1000
-
-
 def test_a_hostile_label_leads_nowhere(
     run: Run, make_capture: Make, packet_bytes: Read, tmp_path: Path
 ) -> None:

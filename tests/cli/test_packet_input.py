@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import struct
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.cli.packet_input import read_packet_input
+from msmq_wire.cli.packet_input import PacketInput, read_packet_input
 from msmq_wire.errors import MsmqWireError
 
 # A ping: flags, "HU", cookie, GUID.
@@ -78,6 +79,33 @@ def test_hex_digits_are_hex_even_where_base64_could_be_made_of_them() -> None:
 def test_a_text_that_only_ping_bytes_explain_is_bytes() -> None:
     text = b"!!HU!!!!................"
     assert read_packet_input(text).data == text
+
+
+_HEX_FIXTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures").rglob("*.hex"))
+
+
+@pytest.mark.parametrize("kind_given", [False, True])
+def test_every_hex_text_of_this_project_is_read_with_its_comments(kind_given: bool) -> None:
+    wrong = []
+    for path in _HEX_FIXTURES:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        data = bytes.fromhex(" ".join(line.partition("#")[0] for line in lines))
+        found = read_packet_input(path.read_bytes(), kind_given=kind_given)
+        if (found.data, found.form) != (data, "hex text"):
+            wrong.append(path.name)
+    assert len(_HEX_FIXTURES) > 200
+    assert wrong == []
+
+
+@pytest.mark.parametrize("mark", ["{", "}", "\\x41", "0000  10 00", "TElPUg=="])
+def test_a_comment_of_hex_text_may_hold_what_other_forms_begin_with(mark: str) -> None:
+    text = f"# {mark} {{ \\x\n{PING.hex(' ')} # {mark}\n# {mark}\n"
+    assert read_packet_input(text.encode()) == PacketInput(PING, "hex text")
+
+
+def test_a_c_array_on_a_line_of_the_preprocessor_is_still_one() -> None:
+    text = f"#define PACKET {{ {', '.join(map(hex, PING))} }}\n"
+    assert read_packet_input(text.encode()) == PacketInput(PING, "C array")
 
 
 def test_hex_groups_that_look_like_an_offset_are_hex() -> None:

@@ -45,6 +45,28 @@ def test_a_page_that_is_there_stays_without_force(run: Run, out: Path) -> None:
     assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+def test_the_page_goes_to_standard_output_and_to_no_file_of_that_name(
+    run: Run, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("report", _DEMO, "-o", out)
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    status, printed, err = run("report", _DEMO, "-o", "-")
+    assert (status, printed) == (0, out.read_text(encoding="utf-8"))
+    assert "report written to standard output" in err
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_a_link_is_not_written_through(run: Run, out: Path, tmp_path: Path, force: tuple[str, ...]) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"precious")
+    out.symlink_to(precious)
+    status, _, err = run("report", _DEMO, "-o", out, *force)
+    assert (status, err.count("\n")) == (2, 1)
+    assert precious.read_bytes() == b"precious"
+
+
 def test_a_dangling_link_is_something_that_is_there(run: Run, out: Path, tmp_path: Path) -> None:
     out.symlink_to(tmp_path / "elsewhere")
     assert run("report", _DEMO, "-o", out).status == 2

@@ -177,6 +177,28 @@ def test_package_tells_what_it_wrote_and_how_to_run_it(run: Run, tmp_path: Path)
     assert run("spark", "package").status == 2
 
 
+def test_package_again_is_no_harm_and_over_another_file_needs_force(run: Run, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert run("spark", "package", "--to", tmp_path).status == 0
+    (tmp_path / "msmq_wire_job.py").write_text("mine", encoding="utf-8")
+    outcome = run("spark", "package", "--to", tmp_path)
+    assert (outcome.status, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+    assert "msmq_wire_job.py is there: --force writes over it" in outcome.err
+    assert (tmp_path / "msmq_wire_job.py").read_text(encoding="utf-8") == "mine"
+    assert run("spark", "package", "--to", tmp_path, "--force").status == 0
+    assert "spark-submit" in (tmp_path / "msmq_wire_job.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", [("package", "--to"), ("run", DEMO, "--output")])
+def test_a_link_to_a_folder_is_none(run: Run, tmp_path: Path, command: tuple[object, ...]) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    outcome = run("spark", *command, tmp_path / "link")
+    assert (outcome.status, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+    assert "is a link to" in outcome.err
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
 def test_package_says_when_it_cannot_write(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     outcome = run("spark", "package", "--to", tmp_path / "file")

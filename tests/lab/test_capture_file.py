@@ -206,16 +206,33 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 def test_a_capture_that_is_being_written_is_not_touched_by_another_writer(tmp_path: Path) -> None:
     path = tmp_path / "lab.pcap"
-    path.write_bytes(b"an old file, which is overwritten")
     with CaptureWriter(path) as capture:
         capture.datagram(("127.0.0.1", 1), ("127.0.0.1", 2), b"first")
         written = path.read_bytes()
         with pytest.raises(CaptureError, match=r"lab.pcap: somebody else writes it now"):
-            CaptureWriter(path)
+            CaptureWriter(path, force=True)
         assert path.read_bytes() == written
-        assert b"old" not in written
-    CaptureWriter(path).close()
+    CaptureWriter(path, force=True).close()
     assert len(path.read_bytes()) == 24
+
+
+def test_a_file_that_is_there_is_emptied_with_force_only(path: Path) -> None:
+    path.write_bytes(b"precious")
+    with pytest.raises(CaptureError, match=r"lab.pcap: it is there"):
+        CaptureWriter(path)
+    assert path.read_bytes() == b"precious"
+    CaptureWriter(path, force=True).close()
+    assert len(path.read_bytes()) == 24
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_no_link_is_followed(path: Path, tmp_path: Path, force: bool) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"precious")
+    path.symlink_to(precious)
+    with pytest.raises(CaptureError, match=r"lab.pcap: it is a link to"):
+        CaptureWriter(path, force=force)
+    assert precious.read_bytes() == b"precious"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

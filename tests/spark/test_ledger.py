@@ -461,3 +461,11 @@ def test_every_capture_has_a_key_of_its_own(name: str) -> None:
     assert len(key) == 16
     assert int(key, 16) >= 0
     assert key != capture_key(name + "x")
+
+
+def test_a_link_to_a_folder_is_no_output(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    with pytest.raises(MsmqWireError, match="it is a link to"), Ledger(str(tmp_path / "link")):
+        pass
+    assert list((tmp_path / "folder").iterdir()) == []

@@ -13,7 +13,7 @@ import pytest
 
 import msmq_wire
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark.packaging import ARCHIVE, LAUNCHER, write_package
+from msmq_wire.spark.packaging import ARCHIVE, LAUNCHER, older_files, write_package
 
 SHIMS = ["pyspark_msmq_calls.py", "pyspark_msmq_messages.py", "pyspark_msmq_packets.py"]
 
@@ -47,8 +47,20 @@ def test_the_archive_has_the_modules_and_nothing_else(tmp_path: Path) -> None:
 def test_the_same_package_gives_the_same_bytes_over_older_files(tmp_path: Path) -> None:
     first = [hashlib.sha256(path.read_bytes()).digest() for path in write_package(str(tmp_path))]
     (tmp_path / ARCHIVE).write_bytes(b"an older one")
-    again = [hashlib.sha256(path.read_bytes()).digest() for path in write_package(str(tmp_path))]
+    with pytest.raises(MsmqWireError, match="it is there"):
+        write_package(str(tmp_path))
+    assert older_files(str(tmp_path)) == [tmp_path / ARCHIVE]
+    again = [hashlib.sha256(path.read_bytes()).digest() for path in write_package(str(tmp_path), force=True)]
     assert first == again
+    assert older_files(str(tmp_path)) == []
+
+
+def test_a_link_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_bytes(b"precious")
+    (tmp_path / LAUNCHER).symlink_to(tmp_path / "precious")
+    with pytest.raises(MsmqWireError, match="it is a link to"):
+        write_package(str(tmp_path), force=True)
+    assert (tmp_path / "precious").read_bytes() == b"precious"
 
 
 def test_the_archive_can_be_imported_by_itself(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from typing import Annotated
 
@@ -87,15 +86,15 @@ def calls(
     redactor = redactor_for(redact)
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
-    table = call_table(screen_for(color), zone)
+    reading = Reading(
+        files, ports=ports or (), quiet=quiet, negotiator=negotiator, anonymous=redactor.hides_hosts
+    )
+    table = call_table(screen_for(color), zone, at_once=reading.as_it_comes)
     write = {
         CallsFormat.TABLE: table.add,
         CallsFormat.JSONL: json_writer(),
         CallsFormat.CSV: csv_writer(KEYS),
     }[format_]
-    reading = Reading(
-        files, ports=ports or (), quiet=quiet, negotiator=negotiator, anonymous=redactor.hides_hosts
-    )
     rows = CallRows()
     items = matching = 0
     for record in reading:
@@ -105,8 +104,6 @@ def calls(
         matching += wanted
         for row in rows.take(redactor.record(record), wanted=wanted):
             write(row)
-        if "-" in files:
-            sys.stdout.flush()
     for row in rows.finish():
         write(row)
     table.finish()

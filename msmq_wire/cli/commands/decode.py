@@ -11,6 +11,7 @@ import typer
 
 from msmq_wire.cli.live import LiveReading
 from msmq_wire.cli.options import (
+    CAPTURE_HELP,
     BodyLimit,
     Color,
     ColorOption,
@@ -51,7 +52,7 @@ def decode(
         list[str] | None,
         typer.Argument(
             metavar="FILE...",
-            help="pcap or pcapng, plain or compressed with gzip or zstd; - is standard input.",
+            help=CAPTURE_HELP,
             show_default=False,
         ),
     ] = None,
@@ -146,7 +147,6 @@ def decode(
         "anonymous": redactor.hides_hosts,
     }
     reading = Reading(files or (), **given) if live is None else LiveReading(live, capture_filter, **given)
-    as_it_comes = live is not None or "-" in reading.files
     items = matching = 0
     # Closed at once if the output is closed: a live capture must not go on.
     records: Any = iter(reading)
@@ -162,8 +162,6 @@ def decode(
             else:
                 row = message_view(shown, acknowledgments=True)
                 print_record(screen, shown, options, via="" if row is None else str(row.get("via") or ""))
-            if as_it_comes:
-                sys.stdout.flush()
     reading.tell_summary(*selection.told(matching, items, "item"))
     raise typer.Exit(reading.status)
 

@@ -11,7 +11,7 @@ from msmq_wire.cli.options import Color, ColorOption, screen_for
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.table import Column, Table
-from msmq_wire.cli.rule_names import rules_named
+from msmq_wire.cli.rule_names import rules_named, rules_that_name
 from msmq_wire.findings import RULES
 from msmq_wire.findings.rule import Rule
 
@@ -28,7 +28,11 @@ Lines = Iterator[list[Segment]]
 def explain(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID...", help="Ids of rules, as FRM-SIG.", show_default=False),
+        typer.Argument(
+            metavar="ID...",
+            help="Ids of rules, as FRM-SIG, or what rules name: a CVE, MS05-017.",
+            show_default=False,
+        ),
     ] = None,
     list_: Annotated[
         bool, typer.Option("--list", help="List every rule with its severity and title.")
@@ -37,13 +41,17 @@ def explain(
 ) -> None:
     """Explain rules of msmq-wire findings: what they look for, what it means, what to do.
 
-    Exit status: 0 done; 2 no rule has that id, or bad usage.
+    For a CVE, or a bulletin of Microsoft, come all rules that name it.
+
+    Exit status: 0 done; 2 no rule has that id or names that, or bad usage.
 
     Examples:
 
         msmq-wire explain --list
 
         msmq-wire explain FLG-AH-WIRE
+
+        msmq-wire explain CVE-2023-21554
     """
     if list_ == bool(ids):
         raise typer.BadParameter("either ids of rules or --list")
@@ -51,11 +59,22 @@ def explain(
     if list_:
         _list(screen)
         return
-    for number, rule in enumerate(rules_named(ids or (), "ID").values()):
-        if number:
+    width = min(screen.width or _PIPE, _WIDEST)
+    rules: dict[str, Rule] = {}
+    references = []
+    for text in ids or ():
+        naming = rules_that_name(text)
+        if naming:
+            references.append(f"{text.strip().upper()}: {', '.join(rule.id for rule in naming)}")
+        rules |= {rule.id: rule for rule in naming} or rules_named([text], "ID")
+    for reference in references:
+        for line in fold(reference, width):
+            screen.line([(line, "")])
+    for number, rule in enumerate(rules.values()):
+        if number or references:
             screen.line([])
-        for line in _explained(rule, min(screen.width or _PIPE, _WIDEST)):
-            screen.line(line)
+        for segments in _explained(rule, width):
+            screen.line(segments)
 
 
 def _list(screen: Screen) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
-import shutil
 import stat
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from datetime import UTC
 from typing import Annotated
 
@@ -15,9 +13,9 @@ import typer
 
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import read_frames
-from msmq_wire.capture.writer import Written, write_pcap
+from msmq_wire.capture.writer import write_pcap
 from msmq_wire.cli.frame_set import FrameSet
-from msmq_wire.cli.options import CaptureFiles, Filters, Ids, Ports, Quiet, filter_for
+from msmq_wire.cli.options import CaptureFiles, Filters, Force, Ids, Ports, Quiet, check_output, filter_for
 from msmq_wire.cli.reading import Reading, Selection
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
@@ -30,8 +28,15 @@ __all__ = ["export"]
 def export(
     files: CaptureFiles,
     to: Annotated[
-        str, typer.Option("--to", metavar="OUT.pcap", help="The capture to write.", show_default=False)
+        str,
+        typer.Option(
+            "--to",
+            metavar="OUT.pcap",
+            help="The capture to write; - is standard output.",
+            show_default=False,
+        ),
     ],
+    force: Force = False,
     filters: Filters = None,
     ids: Ids = None,
     ports: Ports = None,
@@ -43,12 +48,12 @@ def export(
     """Write the frames that carry matching items to a capture.
 
     The FILEs are read twice, so standard input and pipes cannot be among them. The frames keep their order,
-    bytes and times. Items that came in more than one frame bring all of their frames. OUT.pcap is replaced
-    when all is written, and left alone when nothing matches. A key lets filters see into sealed calls; their
-    frames are written as they are. Filters: see decode --help.
+    bytes and times. Items that came in more than one frame bring all of their frames. With --force OUT.pcap
+    is replaced when all is written, and left alone when nothing matches. A key lets filters see into sealed
+    calls; their frames are written as they are. Filters: see decode --help.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic, nothing matched, or
-    OUT.pcap cannot be written; 2 bad usage.
+    OUT.pcap cannot be written; 2 bad usage, or OUT.pcap is there.
 
     Examples:
 
@@ -56,10 +61,10 @@ def export(
 
         msmq-wire export big.pcapng --to one.pcap --id 17
     """
-    _check_paths(files, to)
     selection = Selection(filter_for(filters, UTC), frozenset(ids or ()))
     negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
     reading = Reading(files, ports=ports or (), quiet=quiet, negotiator=negotiator)
+    _check_paths(reading.files, to, force=force)
     wanted: dict[str, FrameSet] = {}
     items = 0
     for record in reading:
@@ -69,31 +74,34 @@ def export(
     if not wanted:
         if not reading.status:
             complain("nothing matches")
-        reading.tell_summary(f"{to} is not written")
+        reading.tell_summary(f"{_name(to)} is not written")
         raise typer.Exit(1)
     try:
-        written = _replace(to, _frames(files, wanted))
+        target = sys.stdout.buffer if to == "-" else to
+        written = write_pcap(target, _frames(reading.files, wanted), force=force)
     except CaptureError as error:
-        complain(f"{to}: {error.message}")
+        if isinstance(error.__cause__, BrokenPipeError):
+            raise error.__cause__ from None
+        complain(f"{_name(to)}: {error.message}")
         raise typer.Exit(1) from None
-    frames = f"{count_text(written.frames, 'frame')} of {count_text(items, 'item')} written to {to}"
+    frames = f"{count_text(written.frames, 'frame')} of {count_text(items, 'item')} written to {_name(to)}"
     reading.tell_summary(f"{frames} ({written.format})")
     raise typer.Exit(reading.status)
 
 
-def _check_paths(files: list[str], to: str) -> None:
+def _check_paths(files: Sequence[str], to: str, *, force: bool) -> None:
     """Refuse what cannot be read twice or replaced. Raises typer.BadParameter."""
     if "-" in files:
         raise typer.BadParameter("standard input cannot be read twice: give a file", param_hint="FILE")
-    if to == "-":
-        raise typer.BadParameter("a capture goes to a file, not to standard output", param_hint="--to")
+    if to == "-" and sys.stdout.isatty():
+        raise typer.BadParameter("a capture is not for a terminal: give a file", param_hint="--to")
     for file in files:
-        if not _may_be_file(file):
+        if not (_may_be_file(file) or os.path.isdir(file)):
             raise typer.BadParameter(f"{file} is no file that can be read twice", param_hint="FILE")
         if _same_file(file, to):
             raise typer.BadParameter(f"{to} is what is read", param_hint="--to")
-    if not _may_be_file(to):
-        raise typer.BadParameter(f"{to} is there and no file", param_hint="--to")
+    if to != "-":
+        check_output(to, "--to", force=force)
 
 
 def _may_be_file(path: str) -> bool:
@@ -104,26 +112,11 @@ def _may_be_file(path: str) -> bool:
         return True
 
 
-def _replace(path: str, frames: Iterator[Frame]) -> Written:
-    """Write a capture beside a path and rename it: whatever fails, the file of that path stays as it was."""
-    # A link stays a link.
-    path = os.path.realpath(path)
-    beside = os.path.join(os.path.dirname(path), f".msmq-wire-{secrets.token_hex(8)}.tmp")
-    try:
-        written = write_pcap(beside, frames)
-        try:
-            with contextlib.suppress(FileNotFoundError):
-                shutil.copymode(path, beside)
-            os.replace(beside, path)
-        except OSError as error:
-            raise CaptureError(f"cannot write the capture: {error.strerror or error}") from error
-        return written
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
+def _name(to: str) -> str:
+    return "standard output" if to == "-" else to
 
 
-def _frames(files: list[str], wanted: dict[str, FrameSet]) -> Iterator[Frame]:
+def _frames(files: Sequence[str], wanted: dict[str, FrameSet]) -> Iterator[Frame]:
     for file in dict.fromkeys(files):
         numbers = wanted.get(file)
         if numbers is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import tzinfo
@@ -184,8 +183,6 @@ def findings(
         if selection.filter is not None and record in selection:
             matching.add(record.id)
         take(judge.feed(record))
-        if "-" in files:
-            sys.stdout.flush()
     take(judge.finish())
     more = [f"{count} more of {id_}" for id_, count in judge.more.items()]
     if format_ is FindingsFormat.SARIF:

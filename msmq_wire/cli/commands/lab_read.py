@@ -22,6 +22,7 @@ from msmq_wire.cli.lab_options import (
     run_lab,
 )
 from msmq_wire.cli.message_body import message_body
+from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.safe_text import escaped, json_line
 from msmq_wire.cli.render.values import count_text, unix_time_text
 from msmq_wire.cli.reporting import complain, tell
@@ -76,6 +77,7 @@ def receive(
     interface: By = ReadInterface.REMOTE_READ,
     format_: Lines = LabFormat.TEXT,
     capture: Capture = None,
+    force: Force = False,
 ) -> None:
     """Take messages off a queue, in two phases: started, then ended with an acknowledgment.
 
@@ -117,7 +119,7 @@ def receive(
             await reader.close_queue(opened)
             return taken
 
-    with capture_to(capture) as writer:
+    with capture_to(capture, force=force) as writer:
         _end(run_lab(work(writer)), "put back" if nack else "received")
 
 
@@ -129,6 +131,7 @@ def peek(
     interface: By = ReadInterface.REMOTE_READ,
     format_: Lines = LabFormat.TEXT,
     capture: Capture = None,
+    force: Force = False,
 ) -> None:
     """Show messages of a queue and leave them there; with qm2qm the first one only.
 
@@ -162,12 +165,16 @@ def peek(
             await reader.close_queue(opened)
             return seen
 
-    with capture_to(capture) as writer:
+    with capture_to(capture, force=force) as writer:
         _end(run_lab(work(writer)), "seen")
 
 
 def purge(
-    server: Server, queue: QueueName, interface: By = ReadInterface.REMOTE_READ, capture: Capture = None
+    server: Server,
+    queue: QueueName,
+    interface: By = ReadInterface.REMOTE_READ,
+    capture: Capture = None,
+    force: Force = False,
 ) -> None:
     """Remove all messages of a queue. PORT is 2103 by default.
 
@@ -193,7 +200,7 @@ def purge(
             await reader.close_queue(opened)
             return status
 
-    with capture_to(capture) as writer:
+    with capture_to(capture, force=force) as writer:
         status = run_lab(work(writer))
     if status != Status.MQ_OK:
         complain(f"the server does not purge {queue}: {status_name(status)}")
@@ -219,6 +226,7 @@ def move(
         ),
     ] = None,
     capture: Capture = None,
+    force: Force = False,
 ) -> None:
     """Move the first messages of a queue, or one of them, into its subqueue or back. PORT is 2103 by default.
 
@@ -255,7 +263,7 @@ def move(
             await reader.close_queue(source)
             return moved
 
-    with capture_to(capture) as writer:
+    with capture_to(capture, force=force) as writer:
         _end(run_lab(work(writer)), "moved")
 
 
@@ -265,6 +273,7 @@ def queues(
     ],
     format_: Annotated[LabFormat, typer.Option("--format", help="How queues are printed.")] = LabFormat.TEXT,
     capture: Capture = None,
+    force: Force = False,
 ) -> None:
     """List the queues of a lab, how many messages each has and their bytes.
 
@@ -291,7 +300,7 @@ def queues(
             raise MsmqWireError("the server does not list its queues")
         return rows
 
-    with capture_to(capture) as writer:
+    with capture_to(capture, force=force) as writer:
         for row in run_lab(work(writer)):
             if format_ is LabFormat.JSONL:
                 print(json_line(row))

@@ -24,6 +24,7 @@ from msmq_wire.cli.lab_options import (
     new_randomness,
     run_lab,
 )
+from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.engines.building import build_message
@@ -97,6 +98,7 @@ def send(
         ),
     ] = 60.0,
     capture: Capture = None,
+    force: Force = False,
     fault: Fault = None,
     seed: Seed = 0,
 ) -> None:
@@ -129,7 +131,7 @@ def send(
             raise typer.BadParameter(f"{body_file}: {error.strerror}", param_hint="--body-file") from None
     faults = faults_of(fault)
     try:
-        with capture_to(capture) as writer:
+        with capture_to(capture, force=force) as writer:
             if http:
                 posts = _posts(host, port, queue, content, label, delivery, priority, count)
                 run_lab(_post(host, port, posts, writer, patience))

@@ -18,10 +18,12 @@ from msmq_wire.cli.lab_options import (
     LabFormat,
     Seed,
     address_of,
+    check_capture,
     faults_of,
     new_identifier,
     run_lab,
 )
+from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.safe_text import escaped, json_line
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.cli.reporting import complain, tell
@@ -80,6 +82,7 @@ def serve(
         ),
     ] = None,
     capture: Capture = None,
+    force: Force = False,
     fault: Fault = None,
     seed: Seed = 0,
     seconds: Annotated[
@@ -109,7 +112,7 @@ def serve(
     messages that come and go, calls, posts, pings. GET /queues on the HTTP port lists the queues.
 
     Exit status: 0 it was told to stop; 1 a port cannot be served or the capture cannot be written; 2 bad
-    usage.
+    usage, or the capture is there.
 
     Examples:
 
@@ -119,6 +122,7 @@ def serve(
 
         msmq-wire lab serve --computer-name a --neighbour b=127.0.0.2
     """
+    check_capture(capture, force=force)
     settings = LabSettings(
         host=host,
         port=port,
@@ -144,7 +148,7 @@ def serve(
         if not _is_loopback(where):
             complain(f"WARNING: {where} is not loopback: what clients send to {who} leaves this computer")
     raise_file_limit()
-    run_lab(_serve(settings, capture, _Printer(format_, quiet=quiet)))
+    run_lab(_serve(settings, capture, _Printer(format_, quiet=quiet), force=force))
 
 
 def _neighbour(text: str) -> tuple[str, tuple[str, int]]:
@@ -197,8 +201,8 @@ class _Printer:
             self._broken = True
 
 
-async def _serve(settings: LabSettings, path: str | None, printer: _Printer) -> None:
-    capture = None if path is None else CaptureWriter(path, clock=_clock(settings.time))
+async def _serve(settings: LabSettings, path: str | None, printer: _Printer, *, force: bool) -> None:
+    capture = None if path is None else CaptureWriter(path, clock=_clock(settings.time), force=force)
     try:
         stop = asyncio.Event()
         with _stopped_by_signals(stop):

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import sys
+import os
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from msmq_wire.cli.body_files import BodyFiles
+from msmq_wire.cli.body_files import INDEX, BodyFiles
 from msmq_wire.cli.message_body import MessageBody, message_body
 from msmq_wire.cli.options import (
     CaptureFiles,
     Color,
     ColorOption,
     Filters,
+    Force,
     LocalTime,
     Ports,
     Quiet,
     Redactions,
     TimeZone,
     UtcTime,
+    check_folder,
+    check_output,
     filter_for,
     redactor_for,
     refuse_without_effect,
@@ -61,6 +64,9 @@ KEYS = (
 )
 
 
+_BAD_USAGE = 2
+
+
 class MessagesFormat(StrEnum):
     """How messages are printed."""
 
@@ -83,6 +89,7 @@ def messages(
             show_default=False,
         ),
     ] = None,
+    force: Force = False,
     all_: Annotated[bool, typer.Option("--all", help="List order and final acknowledgments too.")] = False,
     filters: Filters = None,
     ports: Ports = None,
@@ -100,10 +107,12 @@ def messages(
 
     Resent TCP bytes never show twice; messages that MSMQ sent again have rows of their own. In CSV a text
     that a spreadsheet would take for a formula begins with an apostrophe. The table shows how a body begins,
-    or what it is. A body that is not whole goes to a file named ID-LABEL.cut.EXTENSION. Messages in sealed
-    calls need a key. Filters: see decode --help.
+    or what it is. A body that is not whole goes to a file named ID-LABEL.cut.EXTENSION; where a file of its
+    name is there, no more bodies are written unless --force is given. Messages in sealed calls need a key.
+    Filters: see decode --help.
 
-    Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage.
+    Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage, or a
+    file in DIR is there.
 
     Examples:
 
@@ -120,23 +129,28 @@ def messages(
     redactor = redactor_for(redact)
     if bodies is not None and redactor.what:
         raise typer.BadParameter("--bodies writes bodies as they are: it cannot be used with --redact")
+    if bodies is None and force:
+        raise typer.BadParameter("--force changes nothing without --bodies")
+    if bodies is not None:
+        check_folder(bodies, "--bodies")
+        check_output(os.path.join(bodies, INDEX), "--bodies", force=force, in_place=True)
     selection = Selection(filter_for(filters, zone))
     negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
     try:
-        body_files = None if bodies is None else BodyFiles(bodies)
+        body_files = None if bodies is None else BodyFiles(bodies, force=force)
     except CaptureError as error:
         complain(error.message)
         raise typer.Exit(1) from None
     as_table = format_ is MessagesFormat.TABLE
-    table = message_table(screen_for(color), zone)
+    reading = Reading(
+        files, ports=ports or (), quiet=quiet, negotiator=negotiator, anonymous=redactor.hides_hosts
+    )
+    table = message_table(screen_for(color), zone, at_once=reading.as_it_comes)
     write = {
         MessagesFormat.TABLE: table.add,
         MessagesFormat.JSONL: json_writer(),
         MessagesFormat.CSV: csv_writer(KEYS),
     }[format_]
-    reading = Reading(
-        files, ports=ports or (), quiet=quiet, negotiator=negotiator, anonymous=redactor.hides_hosts
-    )
     status = 0
     items = matching = without_body = 0
     with body_files or contextlib.nullcontext():
@@ -156,8 +170,6 @@ def messages(
                     without_body += 1
                 else:
                     status = _write_body(body_files, row, body, record.capture)
-            if "-" in files:
-                sys.stdout.flush()
     table.finish()
     more = list(selection.told(matching, items, "message"))
     if body_files is not None:
@@ -173,6 +185,9 @@ def _write_body(body_files: BodyFiles, row: Mapping[str, Any], body: MessageBody
     try:
         body_files.write(row, body, capture=capture)
     except CaptureError as error:
+        if isinstance(error.__cause__, FileExistsError):
+            complain(error.message if body_files.force else f"{error.message}: --force writes over it")
+            return _BAD_USAGE
         complain(error.message)
         return 1
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import StrEnum
 from typing import Annotated
@@ -135,6 +136,8 @@ def _read(file: str) -> bytes:
     try:
         if file == "-":
             data = sys.stdin.buffer.read(MAX_INPUT + 1)
+        elif os.path.isdir(file):
+            raise MsmqWireError("cannot read it: this is a folder, name one of its files")
         else:
             with open(file, "rb") as opened:
                 data = opened.read(MAX_INPUT + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import tzinfo
@@ -128,7 +127,7 @@ def replay(
         negotiator=negotiator_for(nt_passwords, nt_hashes, keytabs),
         anonymous=redactor.hides_hosts,
     )
-    write = _writer(format_, color, zone, several=len(files) > 1)
+    write = _writer(format_, color, zone, several=len(reading.files) > 1)
     replayer = _RedactingReplayer(redactor)
     sessions = RedactingJudge(CONDUCT, redactor)
     counts: Counter[Severity] = Counter()
@@ -150,8 +149,6 @@ def replay(
                 matching.add(record.id)
         take(_of_replies(replayer.feed(record)))
         take(_of_sessions(sessions.feed(record)))
-        if "-" in files:
-            sys.stdout.flush()
     take(_of_replies(replayer.finish()))
     take(_of_sessions(sessions.finish()))
     more = [f"{count} more of {id_}" for id_, count in sessions.more.items()]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Annotated, TextIO
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Annotated, BinaryIO
 
 import typer
 
 from msmq_wire.cli.finding_redaction import RedactingJudge
-from msmq_wire.cli.options import CaptureFiles, Ports, Quiet, Redactions, redactor_for
+from msmq_wire.cli.options import CaptureFiles, Force, Ports, Quiet, Redactions, check_output, redactor_for
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, version_text
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.findings import RULES, Judge
+from msmq_wire.output import whole_file
 from msmq_wire.report import ReadFacts, Shelf, Totals, report_page
 from msmq_wire.sessions import Follower
 
@@ -25,9 +28,15 @@ def report(
     files: CaptureFiles,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="PAGE", help="The HTML file to write.", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PAGE",
+            help="The HTML file to write; - is standard output.",
+            show_default=False,
+        ),
     ],
-    force: Annotated[bool, typer.Option("--force", help="Write over PAGE if it is there.")] = False,
+    force: Force = False,
     ports: Ports = None,
     nt_passwords: NtPasswords = None,
     nt_hashes: NtHashes = None,
@@ -43,7 +52,7 @@ def report(
     page.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic, or PAGE could not
-    be written; 2 bad usage. The page is written even when a FILE is damaged, and says so.
+    be written; 2 bad usage, or PAGE is there. The page is written even when a FILE is damaged, and says so.
 
     Examples:
 
@@ -51,9 +60,8 @@ def report(
 
         msmq-wire report *.pcap --redact hosts,labels,bodies -o report.html
     """
-    _refuse_inputs(files, output)
-    if not force and os.path.lexists(output):
-        raise typer.BadParameter(f"{output} is there: --force writes over it", param_hint="--output")
+    if output != "-":
+        check_output(output, "--output", force=force)
     folder = os.path.dirname(output) or "."
     if not os.path.isdir(folder):
         # Said before captures are read, and not after.
@@ -68,6 +76,7 @@ def report(
         negotiator=negotiator_for(nt_passwords, nt_hashes, keytabs),
         anonymous=redactor.hides_hosts,
     )
+    _refuse_inputs(reading.files, output)
     totals, shelf = Totals(), Shelf()
     # What is told comes from redacted records alone, so these are followed by themselves.
     follower = Follower() if redactor.what else None
@@ -89,7 +98,7 @@ def report(
         raise typer.Exit(1)
     facts = ReadFacts(
         program=version_text(),
-        captures=tuple(map(_name, files)),
+        captures=tuple(map(_name, reading.files)),
         frames=reading.frames,
         understood=reading.understood,
         skipped=reading.skipped,
@@ -101,18 +110,21 @@ def report(
     assert story is not None
     parts = list(report_page(totals, story, shelf, facts))
     try:
-        with _created(output, force=force) as page:
-            page.writelines(parts)
+        with _opened(output, force=force) as page:
+            page.writelines(part.encode() for part in parts)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         complain(f"cannot write {output}: {error.strerror or error}")
         raise typer.Exit(1) from None
     reading.tell_summary(
-        count_text(shelf.total + shelf.more.total(), "finding"), f"report written to {output}"
+        count_text(shelf.total + shelf.more.total(), "finding"),
+        f"report written to {'standard output' if output == '-' else output}",
     )
     raise typer.Exit(reading.status)
 
 
-def _refuse_inputs(files: list[str], output: str) -> None:
+def _refuse_inputs(files: Sequence[str], output: str) -> None:
     for file in files:
         with contextlib.suppress(OSError):
             if os.path.samefile(file, output):
@@ -123,6 +135,10 @@ def _name(file: str) -> str:
     return "standard input" if file == "-" else os.path.basename(file)
 
 
-def _created(output: str, *, force: bool) -> TextIO:
-    # "x" fails on whatever came to be there meanwhile, a dangling link too.
-    return open(output, "w" if force else "x", encoding="utf-8", newline="\n")
+@contextlib.contextmanager
+def _opened(output: str, *, force: bool) -> Iterator[BinaryIO]:
+    if output == "-":
+        yield sys.stdout.buffer
+        return
+    with whole_file(output, force=force) as page:
+        yield page

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import tzinfo
@@ -31,7 +30,7 @@ from msmq_wire.cli.options import (
     screen_for,
     zone_for,
 )
-from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.reading import Reading, Selection, holds_captures
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.hop_table import HopTable
 from msmq_wire.cli.render.values import count_text
@@ -62,7 +61,8 @@ AuditedFiles = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help="Captures as decode reads them, - is standard input; or folders with the tables of spark run.",
+        help="Captures or folders of them, as decode reads them; - is standard input; or folders with the "
+        "tables of spark run.",
         show_default=False,
     ),
 ]
@@ -119,7 +119,7 @@ def route_audit(
         refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
     if topology_file == "-" and "-" in files:
         raise typer.BadParameter("standard input is a capture or the topology, not both")
-    folders = [file for file in files if os.path.isdir(file)]
+    folders = [file for file in files if os.path.isdir(file) and not holds_captures(file)]
     captures = [file for file in files if file not in folders]
     if folders and (filters or ports):
         raise typer.BadParameter("--filter and --port read captures, not tables")
@@ -131,7 +131,7 @@ def route_audit(
         raise typer.Exit(1)
     reading = Reading(captures, ports=ports or (), streams=True, quiet=quiet, anonymous=redactor.hides_hosts)
     tally = _Tally()
-    several = len(files) > 1 or bool(folders)
+    several = len(reading.files) > 1 or bool(folders)
     # Names of the topology are hosts: without it nothing can name them.
     shown_topology = topology_of((), (), ()) if redactor.hides_hosts else topology
     write = _writer(format_, shown_topology, color, zone, several)
@@ -147,8 +147,6 @@ def route_audit(
                 if label is None and format_ is RouteAuditFormat.TABLE:
                     label = (message_view(shown) or {}).get("label")
                 write(_redacted(hop, shown, redactor), label)
-                if "-" in files:
-                    sys.stdout.flush()
 
     take(_in_captures(reading, topology))
     status = 0

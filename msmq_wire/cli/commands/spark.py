@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from msmq_wire.cli.commands.spark_package import package
 from msmq_wire.cli.commands.spark_sql import sql
-from msmq_wire.cli.options import Quiet
+from msmq_wire.cli.options import Quiet, check_folder
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
@@ -202,6 +202,7 @@ def run(
     paths = [*(inputs or ()), *(more or ())]
     if not paths:
         raise typer.BadParameter("name at least one capture or folder", param_hint="--input")
+    check_folder(output, "--output")
     options = _options(
         {
             "--input": ("paths", json.dumps(paths)),

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.options import Quiet
+from msmq_wire.cli.options import Force, Quiet, check_folder, check_output
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark.packaging import write_package
+from msmq_wire.spark.packaging import older_files, write_package
 
 __all__ = ["package"]
 
@@ -20,15 +20,17 @@ def package(
     to: Annotated[
         str, typer.Option("--to", metavar="DIR", help="The folder to write to.", show_default=False)
     ],
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Write what spark-submit needs: this package as msmq_wire.zip, and msmq_wire_job.py, which runs it.
 
     The program takes what msmq-wire spark takes. What must be installed on the machines of the cluster:
     construct, h11, msgspec, numpy, pandas and pyarrow, for captures with zstd zstandard, and for sealed calls
-    cryptography; typer and rich too where the driver runs. Older files of these names are replaced.
+    cryptography; typer and rich too where the driver runs. Other files of these names
+    are replaced with --force only.
 
-    Exit status: 0 done; 1 DIR cannot be written; 2 bad usage.
+    Exit status: 0 done; 1 DIR cannot be written; 2 bad usage, or a file of these names is there.
 
     Examples:
 
@@ -36,8 +38,11 @@ def package(
 
         spark-submit --py-files job/msmq_wire.zip job/msmq_wire_job.py run -i captures -o tables
     """
+    check_folder(to, "--to")
+    for path in older_files(to):
+        check_output(str(path), "--to", force=force)
     try:
-        archive, launcher = write_package(to)
+        archive, launcher = write_package(to, force=force)
     except MsmqWireError as error:
         complain(str(error))
         raise typer.Exit(1) from None

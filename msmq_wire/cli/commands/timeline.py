@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from datetime import tzinfo
 from enum import StrEnum
 from typing import Annotated, Any
@@ -26,6 +27,7 @@ from msmq_wire.cli.options import (
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.safe_text import escaped, json_line
+from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.values import count_text, timestamp_text
 from msmq_wire.cli.reporting import complain
@@ -102,6 +104,9 @@ def timeline(
     zone = zone_for(utc, local, timezone)
     if message is not None and session is not None:
         raise typer.BadParameter("only one of --message and --session can be used")
+    if file != "-" and os.path.isdir(file):
+        complain(f"{file}: cannot read it: this is a folder, name one of its files")
+        raise typer.Exit(1)
     if session is not None and file == "-":
         raise typer.BadParameter("standard input cannot be read twice, as --session needs")
     # An acknowledgment has its numbers in its body, and no step shows a body: they need no redaction.
@@ -226,7 +231,7 @@ def _life_lines(life: MessageLife) -> list[str]:
     label = f' "{life.label}"' if life.label else ""
     return [
         f"Message {life.message_id}{label}",
-        f"to {life.queue or 'a queue that is not known'}",
+        f"to {shortened(life.queue or 'a queue that is not known')}",
     ]
 
 

@@ -34,13 +34,16 @@ def wireshark(
             show_default=False,
         ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="With install: write over what has the name of one of the files.")
+    ] = False,
 ) -> None:
     """Put the MSMQ dissector into Wireshark: install it, print its path, or check what is installed.
 
     install copies the Lua files into the folder of your Wireshark and names those that changed; it overwrites
-    nothing that is not its own. path prints where msmq.lua is, for tshark -X lua_script:FILE. check names the
-    files that are missing or of another version, and tries whether tshark runs them: newer ones ignore the
-    scripts of root.
+    nothing that is not its own, unless --force is given. path prints where msmq.lua is, for tshark -X
+    lua_script:FILE; it loads the others, which are beside it. check names the files that are missing or of
+    another version, and tries whether tshark runs them: newer ones ignore the scripts of root.
 
     Exit status: 0 done, and for check: all is current and runs; 1 not installed, different, not run, or a
     file could not be written; 2 bad usage.
@@ -52,6 +55,8 @@ def wireshark(
         tshark -X lua_script:$(msmq-wire wireshark path) -r capture.pcap -Y msmq
     """
     part = wireshark_part("install")
+    if force and action is not WiresharkAction.INSTALL:
+        raise typer.BadParameter(f"--force changes nothing in {action}")
     if action is WiresharkAction.PATH:
         if directory is not None:
             raise typer.BadParameter("--dir changes nothing in the path of the package")
@@ -63,7 +68,7 @@ def wireshark(
         _check(part.check(folder), folder, part.problem(directory))
         return
     try:
-        changed: list[Path] = part.install(folder)
+        changed: list[Path] = part.install(folder, force=force)
     except MsmqWireError as error:
         complain(str(error))
         raise typer.Exit(1) from None

@@ -12,6 +12,7 @@ from datetime import UTC, tzinfo
 from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, ends_text, folded, head
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES, frames_text
 from msmq_wire.cli.render.screen import Screen, Segment
+from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.findings import SEVERITIES, Severity
 from msmq_wire.findings.conduct import CONDUCT
@@ -57,7 +58,7 @@ class DeviationTable:
         yield f"{_rule_text(one)}{GAP}", "spec"
         yield "; ".join(self.screen.safe(text) for text in self._sentences(one)), ""
         if one.queue:
-            yield f"{GAP}{self.screen.safe(one.queue)}", "dim"
+            yield f"{GAP}{self.screen.safe(shortened(one.queue))}", "dim"
 
     def _block(self, one: ReplayDeviation, severity: Severity, width: int) -> Iterator[list[Segment]]:
         texts = (self._time(one)[:WHOLE_SECONDS], ""), (self._ends(one), "strong")
@@ -65,7 +66,7 @@ class DeviationTable:
         for text in self._sentences(one):
             yield from folded(self.screen, width, text)
         if one.queue:
-            yield from folded(self.screen, width, f"queue {one.queue}", "dim")
+            yield from folded(self.screen, width, f"queue {shortened(one.queue)}", "dim")
         place = f"{frames_text(one.frames)} {one.path}".rstrip()
         yield from folded(self.screen, width, f"{_rule_text(one)}, {place}", "spec")
 

@@ -13,6 +13,7 @@ from rich.cells import cell_len
 
 from msmq_wire.cli.render.answer_text import plain_dots
 from msmq_wire.cli.render.screen import Screen, fold
+from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.findings.diagnosis_timeline import Step
 
@@ -51,7 +52,7 @@ class StepText:
             head = f"{clock}  {_since(step, start)}  {_frame(step)}  "
             ends = f"{step.src} {arrow} {step.dst}" if step.src or step.dst else ""
             text = f"{plain_dots(self.screen, step.what):<{what}}"
-            rest = "  ".join(part for part in (plain_dots(self.screen, step.detail), ends) if part)
+            rest = "  ".join(part for part in (plain_dots(self.screen, shortened(step.detail)), ends) if part)
             self._hung(head, text, f"  {rest}" if rest else "")
 
     def _hung(self, head: str, what: str, rest: str) -> None:
@@ -83,7 +84,7 @@ class StepText:
 
     def _arrow(self, step: Step, rightward: bool, lane: int, start: int | None) -> None:
         room = lane - 8
-        text = plain_dots(self.screen, f"{step.what}  {step.detail}" if step.detail else step.what)
+        text = plain_dots(self.screen, f"{step.what}  {shortened(step.detail)}" if step.detail else step.what)
         first, *others = fold(text, room)
         dashes = lane - cell_len(first) - 6
         line = "-" * dashes

@@ -1,8 +1,9 @@
 """Rows as a table that is printed while they are read.
 
-The rule kept here: the first rows decide how wide the columns are, so memory stays bounded; a cell that does
-not fit is cut with a mark and never wraps. A narrow terminal gets fewer columns, and no terminal fractions
-of seconds; in a pipe nothing is cut.
+The rule kept here: the first rows decide how wide the columns are, so memory stays bounded; where rows come
+as somebody sends them, the first one does. A cell that does not fit is cut with a mark and never wraps. A
+narrow terminal gets fewer columns, and no terminal fractions of seconds; in a pipe only what no screen is
+wide enough for is cut.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ from msmq_wire.wire.types.enumerations import MessageClass
 __all__ = ["Column", "Table", "call_table", "message_table"]
 
 _SAMPLE = 100
+_LONGEST = 256
+"""Cells of a text in a pipe: most texts of a packet are shorter, and one row must not make all as long."""
 _GAP = 2
+_LEAST_NUMBER, _LEAST_TEXT = 6, 10
+"""Cells of columns that do not shrink, where only the first row is known."""
 _WHOLE_SECONDS = 19
 _PREVIEW = 60
 _PREVIEW_SHARE = 5
@@ -51,10 +56,11 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Table:
-    """Prints rows; call `finish` after the last one."""
+    """Prints rows, with ``at_once`` each when it is added; call `finish` after the last one."""
 
-    def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
+    def __init__(self, screen: Screen, columns: Sequence[Column], *, at_once: bool = False) -> None:
         self.screen = screen
+        self._sample = 1 if at_once else _SAMPLE
         self.columns = [one for one in columns if screen.width is None or screen.width >= one.least]
         self._waiting: list[list[str]] = []
         self._widths: list[int] | None = None
@@ -62,12 +68,13 @@ class Table:
     def add(self, row: Row) -> None:
         """Take one row."""
         values = (column.text(row) for column in self.columns)
-        cells = [self.screen.safe("" if value is None else str(value)) for value in values]
+        cells = ["" if value is None else str(value) for value in values]
+        cells = [self._short(text, column) for text, column in zip(cells, self.columns, strict=True)]
         if self._widths is not None:
             self._print(cells)
             return
         self._waiting.append(cells)
-        if len(self._waiting) == _SAMPLE:
+        if len(self._waiting) == self._sample:
             self.flush()
 
     def flush(self) -> None:
@@ -84,6 +91,11 @@ class Table:
     def _fit(self) -> list[int]:
         rows = [[column.name for column in self.columns], *self._waiting]
         widths = [max(cell_len(row[index]) for row in rows) for index in range(len(self.columns))]
+        if self._sample == 1:
+            least = (
+                _LEAST_NUMBER if one.number else 0 if one.smallest else _LEAST_TEXT for one in self.columns
+            )
+            widths = list(map(max, widths, least))
         if self.screen.width is None:
             return widths
         # Shrink what can lose its end, the widest first, until a row has one line.
@@ -96,7 +108,16 @@ class Table:
             if not shrinking:
                 break
             widths[max(shrinking, key=lambda at: (not self.columns[at].last, widths[at]))] -= 1
+        if self._sample == 1:
+            self._spread(widths, self.screen.width)
         return widths
+
+    def _spread(self, widths: list[int], width: int) -> None:
+        """Give what a line has left to the columns that can shrink: longer texts may come."""
+        growing = [at for at, column in enumerate(self.columns) if column.smallest is not None]
+        for left in range(width - sum(widths) - _GAP * (len(widths) - 1), 0, -1):
+            if growing:
+                widths[growing[left % len(growing)]] += 1
 
     def _print(self, cells: list[str], *, heading: bool = False) -> None:
         assert self._widths is not None
@@ -109,6 +130,18 @@ class Table:
             segments += [(text, "title" if heading else column.style), (" " * _GAP, "")]
         self.screen.line(segments)
 
+    def _short(self, text: str, column: Column) -> str:
+        """A text as it may be printed, with a mark where it is longer than any screen is wide."""
+        longest = max(_LONGEST, self.screen.width or 0)
+        # What is escaped is longer: once before, so that not all of it is, and once after.
+        return self._clip(self.screen.safe(self._clip(text, longest, column)), longest, column)
+
+    def _clip(self, text: str, longest: int, column: Column) -> str:
+        if len(text) <= longest:
+            return text
+        mark = self.screen.choose("…", "~")
+        return mark + text[1 - longest :] if column.end else text[: longest - 1] + mark
+
     def _cut(self, text: str, width: int, column: Column) -> str:
         mark = self.screen.choose("…", "~")
         if not column.end:
@@ -119,8 +152,8 @@ class Table:
         return mark + kept
 
 
-def message_table(screen: Screen, zone: tzinfo | None = UTC) -> Table:
-    """The table of ``messages``; zone None is local time.
+def message_table(screen: Screen, zone: tzinfo | None = UTC, *, at_once: bool = False) -> Table:
+    """The table of ``messages``; zone None is local time, ``at_once`` as for `Table`.
 
     Its rows are those of `message_view` with a `MessageBody`, or None, as ``body``.
     """
@@ -136,11 +169,11 @@ def message_table(screen: Screen, zone: tzinfo | None = UTC) -> Table:
         Column("via", _cell("via"), 150, style="dim"),
         Column("body", _body(screen), 100, 8, last=True),
     )
-    return Table(screen, columns)
+    return Table(screen, columns, at_once=at_once)
 
 
-def call_table(screen: Screen, zone: tzinfo | None = UTC) -> Table:
-    """The table of ``calls``, for rows of `msmq_wire.cli.call_rows`; zone None is local time."""
+def call_table(screen: Screen, zone: tzinfo | None = UTC, *, at_once: bool = False) -> Table:
+    """The table of ``calls``, for rows of `msmq_wire.cli.call_rows`; arguments as for `message_table`."""
     narrow = screen.width is not None and screen.width < 100
     short = screen.width is not None and screen.width < 160
     columns = (
@@ -157,7 +190,7 @@ def call_table(screen: Screen, zone: tzinfo | None = UTC) -> Table:
         Column("request", _cell("request_id"), 180, number=True),
         Column("what", _cell("what"), 0, 16, last=True, style="note"),
     )
-    return Table(screen, columns)
+    return Table(screen, columns, at_once=at_once)
 
 
 def _host(name: str) -> Callable[[Row], Any]:

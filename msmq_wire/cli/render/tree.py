@@ -139,7 +139,7 @@ def heading_segments(screen: Screen, heading: Heading, packet: Any, zone: tzinfo
         arrow = screen.choose("→", "->")
         parts.append((f"{safe(heading.src)} {arrow} {safe(heading.dst)}", ""))
     parts.append((heading.type, "title"))
-    queue, label = _queue_and_label(packet)
+    queue, label = map(shortened, _queue_and_label(packet))
     if queue:
         parts.append((safe(queue), "name"))
     if label:
@@ -179,7 +179,7 @@ def _queue_and_label(packet: Any) -> tuple[str, str]:
     if isinstance(packet, RpcCall):
         return packet.queue or "", ""
     if isinstance(packet, SrmpMessage):
-        return shortened(packet.queue or ""), shortened(packet.label or "")
+        return packet.queue or "", packet.label or ""
     if isinstance(packet, TransferBuffer):
         message = packet.properties
         queue = message.destination_queue_format_name or packet.queue

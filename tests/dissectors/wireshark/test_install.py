@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from msmq_wire.capture.source import read_frames
 from msmq_wireshark import install as module
 from msmq_wireshark.install import check, install, plugin_folder, problem, script, scripts
 
-_DEMO = Path(__file__).parents[3] / "fixtures" / "captures" / "demo.pcap"
+_ROOT = Path(__file__).resolve().parents[3]
+_DEMO = _ROOT / "fixtures" / "captures" / "demo.pcap"
+_CALLS = _ROOT / "fixtures" / "rpc_captures" / "rpc_none_ndr.pcap"
 _DIRECT = "msmq.user_header.flags.dq == 7"
 _LABEL = "msmq.message_properties_header.label"
 
@@ -150,3 +153,64 @@ def test_scripts_that_are_ignored_are_told_with_what_to_do(
 def test_without_tshark_nothing_is_ignored(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(home))
     assert problem() is None
+
+
+def _documented() -> list[tuple[str, list[str]]]:
+    """The commands for tshark in the documentation, each with what it prints where that is shown."""
+    text = (_ROOT / "docs" / "wireshark.md").read_text(encoding="utf-8").replace("\\\n", "")
+    blocks = [block.strip().splitlines() for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL)]
+    return [(first.removeprefix("$ "), rest) for first, *rest in blocks if first.startswith("$ tshark ")]
+
+
+@pytest.mark.tshark
+def test_the_documented_commands_find_messages_and_calls_in_a_single_run() -> None:
+    commands = _documented()
+    assert len(commands) == 3
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for command, lines in commands:
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=_ROOT, env=environment, capture_output=True, text=True, check=False
+        )
+        if ignores_root():
+            assert (done.returncode != 0, done.stdout) == (True, "")
+            continue
+        assert done.returncode == 0, done.stderr
+        assert "Lua" not in done.stderr
+        assert done.stdout.splitlines() == lines if lines else "MSMQ" in done.stdout
+    assert sum("msmq_rpc.method" in command for command, _ in commands) == 1
+
+
+@pytest.mark.tshark
+@pytest.mark.parametrize("named", [["msmq.lua"], ["msmq.lua", "msmq_rpc.lua"], ["msmq_rpc.lua", "msmq.lua"]])
+@pytest.mark.parametrize("installed", [False, True])
+def test_scripts_that_are_named_installed_or_both_are_loaded_once(named: list[str], installed: bool) -> None:
+    if installed:
+        install()
+    command = ["tshark", "-r", str(_CALLS), "-Y", "msmq.message_properties_header && msmq_rpc.method"]
+    for name in named:
+        command += ["-X", f"lua_script:{script().parent / name}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode != 0, "Lua" in done.stderr) == (ignores_root(), False)
+    assert done.stdout.count("MSMQ-RPC") == (0 if ignores_root() else 4)
+
+
+@pytest.mark.parametrize("link", ["plugins", "plugins/msmq.lua"])
+def test_no_link_is_written_through(tmp_path: Path, link: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    if link == "plugins":
+        (tmp_path / link).symlink_to(elsewhere)
+    else:
+        (tmp_path / "plugins").mkdir()
+        (elsewhere / "precious").write_text("-- SPDX-License-Identifier: GPL-2.0-or-later, msmq\n")
+        (tmp_path / link).symlink_to(elsewhere / "precious")
+    before = {path.name: path.read_bytes() for path in elsewhere.iterdir()}
+    with pytest.raises(MsmqWireError, match="is a link to"):
+        install(tmp_path / "plugins", force=True)
+    assert {path.name: path.read_bytes() for path in elsewhere.iterdir()} == before
+
+
+def test_a_file_of_somebody_else_is_overwritten_by_force(tmp_path: Path) -> None:
+    (tmp_path / "msmq_tables.lua").write_text("print('mine')\n", encoding="utf-8")
+    assert len(install(tmp_path, force=True)) == len(scripts())
+    assert check(tmp_path) == {}
