@@ -7,7 +7,7 @@ The rule kept here: a byte that was captured is delivered or counted as ignored,
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, OrderedDict
 from typing import NamedTuple
 
 from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, Range, Tail, differ
@@ -76,7 +76,8 @@ class Shared:
         self.ignored: Counter[str] = Counter()
         self.pending = 0
         self.tail = 0
-        self.waiting: dict[Flow, None] = {}  # directions with pending pieces, longest waiting first
+        # Directions with pending pieces, longest waiting first.
+        self.waiting: OrderedDict[Flow, None] = OrderedDict()
 
 
 class Flow:

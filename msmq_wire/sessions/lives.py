@@ -6,6 +6,7 @@ The rule kept here: evidence is kept as it was seen, with its frames; what it co
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal, overload
@@ -98,7 +99,7 @@ class LifeTracker:
         self.messages: dict[bytes | str, FollowedMessage] = {}
         self._most = most
         self._leave = leave
-        self._sends: dict[tuple[str, int], bytes] = {}
+        self._sends: OrderedDict[tuple[str, int], bytes] = OrderedDict()
         self.left_out = 0
 
     def sent(
@@ -227,7 +228,7 @@ class LifeTracker:
         if isinstance(call, RpcCall) and identifier is not None and isinstance(number, int):
             self._sends[record.capture, record.id] = message_key(identifier.lineage, number)
             if len(self._sends) > _MAX_CALLS:
-                del self._sends[next(iter(self._sends))]
+                self._sends.popitem(last=False)
 
     def buffer(self, record: Record) -> FollowedMessage | None:
         """Take a ``transfer_buffer``: a message that an application sends or gets over RPC."""

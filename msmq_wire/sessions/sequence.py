@@ -7,7 +7,7 @@ from the capture, numbers follow what either side states, and nothing after that
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from itertools import islice
 
@@ -59,7 +59,7 @@ class SentSequence:
         self.number = self.recoverable_number = 0
         self.acknowledged = self.stored = 0
         self._waiting: deque[_Sent] = deque()
-        self._unstored: dict[int, _Sent] = {}
+        self._unstored: OrderedDict[int, _Sent] = OrderedDict()
         self._overlooked = 0
         self._early: deque[tuple[SessionHeader, Moment]] = deque()
         self._shifted: Moment | None = None
@@ -109,7 +109,7 @@ class SentSequence:
         if number:
             self._unstored[number] = one
             if len(self._unstored) > _MAX_WAITING:
-                del self._unstored[next(iter(self._unstored))]
+                self._unstored.popitem(last=False)
         if not self._closed and len(waiting) >= self._limit:
             self._closed = True
             self.window_closings += 1
