@@ -15,7 +15,7 @@ from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, version_text
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.findings import RULES, Judge
-from msmq_wire.report import ReadFacts, Shelf, Totals, report_page
+from msmq_wire.report import Gone, ReadFacts, Shelf, Totals, report_page
 from msmq_wire.sessions import Follower
 
 __all__ = ["report"]
@@ -68,10 +68,10 @@ def report(
         negotiator=negotiator_for(nt_passwords, nt_hashes, keytabs),
         anonymous=redactor.hides_hosts,
     )
-    totals, shelf = Totals(), Shelf()
+    totals, shelf, gone = Totals(), Shelf(), Gone()
     # What is told comes from redacted records alone, so these are followed by themselves.
-    follower = Follower() if redactor.what else None
-    plain = Judge()
+    follower = Follower(leave=gone.leave) if redactor.what else None
+    plain = Judge(leave=gone.leave)
     judge = RedactingJudge(RULES, redactor) if redactor.what else plain
     failures = []
     for record in reading:
@@ -99,13 +99,14 @@ def report(
     )
     story = plain.story if follower is None else follower.finish()
     assert story is not None
-    parts = list(report_page(totals, story, shelf, facts))
+    parts = list(report_page(totals, story, shelf, facts, gone))
     try:
         with _created(output, force=force) as page:
             page.writelines(parts)
     except OSError as error:
         complain(f"cannot write {output}: {error.strerror or error}")
         raise typer.Exit(1) from None
+    reading.tell_left_out(story.left_out)
     reading.tell_summary(
         count_text(shelf.total + shelf.more.total(), "finding"), f"report written to {output}"
     )
