@@ -12,10 +12,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 
-__all__ = ["BUSY", "Contestant", "Neighbours", "Result", "all_cores", "measure", "pin", "ratio_of"]
+__all__ = [
+    "BUSY", "Contestant", "Neighbours", "Result", "all_cores", "anonymous_memory", "measure", "pin",
+    "ratio_of",
+]  # fmt: skip
 
 BUSY = 0.1
 """Cores that others may keep busy; with more, figures of column engines are worth nothing."""
@@ -42,6 +46,15 @@ class Result(msgspec.Struct, frozen=True):
     min: float
     max: float
     rates: tuple[float, ...]
+
+
+def anonymous_memory(process: int) -> int:
+    """Kilobytes of a process that no file backs (``smaps_rollup``); 0 for one that has ended."""
+    try:
+        text = Path(f"/proc/{process}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("Anonymous:")), 0)
 
 
 def pin() -> int | None:

@@ -21,6 +21,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 
 import msmq_wire as mw
+from benchmarks.measure import anonymous_memory
 from benchmarks.traffic import Sender, write
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.packets.session_ack import SessionAck
@@ -103,15 +104,6 @@ def _descendants(process: int) -> Iterator[int]:
             yield from _descendants(child)
 
 
-def _memory(process: int, field: str) -> int:
-    """Kilobytes of one line of a process's ``smaps_rollup``; 0 for one that has ended."""
-    try:
-        text = Path(f"/proc/{process}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith(f"{field}:")), 0)
-
-
 def _is_worker(process: int) -> bool:
     try:
         return b"pyspark.daemon" in Path(f"/proc/{process}/cmdline").read_bytes()
@@ -133,7 +125,7 @@ def run(packets: int, files: int, tables: str) -> bool:
         while job.poll() is None:
             for process in _descendants(job.pid):
                 if _is_worker(process):
-                    peaks[process] = max(peaks.get(process, 0), _memory(process, "Anonymous"))
+                    peaks[process] = max(peaks.get(process, 0), anonymous_memory(process))
             time.sleep(0.2)
         seconds = time.perf_counter() - started
         workers = sorted(peaks.values(), reverse=True)

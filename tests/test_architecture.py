@@ -8,12 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import msmq_wire
+from msmq_wire.reassembly.tcp_flow import Shared
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "msmq_wire"
@@ -127,6 +129,35 @@ def test_only_the_outer_layers_open_files() -> None:
         and node.func.id in {"input", "open", "print"}
     ]
     assert guilty == []
+
+
+# Dicts of at most 64 entries that forget their oldest one.
+SMALL_DICTS = {
+    "routing/algorithm.py _tables",
+    "rpc/binds.py _offered",
+    "rpc/binds.py _pending",
+    "rpc/binds.py contexts",
+    "rpc/calls.py _early",
+    "spark/table_files.py _open",
+}
+
+
+def test_what_forgets_its_oldest_entry_finds_it_without_passing_those_that_are_gone() -> None:
+    # A dict keeps the places of what was deleted: its first key costs the more, the more went before it.
+    plain = set()
+    for path in python_files("msmq_wire"):
+        tree = ast.parse(path.read_bytes())
+        dicts = {
+            node.target.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.AnnAssign)
+            and isinstance(node.target, ast.Attribute)
+            and ast.unparse(node.annotation).startswith("dict[")
+        }
+        asked = re.findall(r"next\(iter\(self\.(?:_shared\.)?(\w+)", ast.unparse(tree))
+        plain |= {f"{path.relative_to(PACKAGE).as_posix()} {name}" for name in dicts.intersection(asked)}
+    assert plain == SMALL_DICTS
+    assert isinstance(Shared().waiting, OrderedDict)
 
 
 @pytest.mark.parametrize(

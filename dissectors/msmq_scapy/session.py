@@ -8,7 +8,7 @@ whatever comes in. A frame of something else passes as it is.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from socket import AF_INET, AF_INET6
 from typing import Any
 
@@ -114,7 +114,7 @@ class MSMQSession(DefaultSession):
         found = self._finder.datagram(src, udp.sport, dst, udp.dport, data, self._number, _nanoseconds(pkt))
         return _carrying(pkt, UDP, packet_class(Ping)(data)) if found and data else pkt
 
-    def _packets(self, items: Sequence[Item]) -> list[Any]:
+    def _packets(self, items: Iterable[Item]) -> list[Any]:
         found = []
         for item in items:
             if not isinstance(item, FoundPacket):

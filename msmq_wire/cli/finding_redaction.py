@@ -19,6 +19,7 @@ from msmq_wire.findings import Evidence, Finding, Judge
 from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
+from msmq_wire.sessions import LeftOut
 
 __all__ = ["NOT_TOLD", "RedactingJudge"]
 
@@ -54,6 +55,11 @@ class RedactingJudge:
         """Judge sessions, messages and the whole story."""
         found = self._judge.finish()
         return found if self._teller is None else self._told(found, self._teller.finish())
+
+    @property
+    def left_out(self) -> LeftOut:
+        """What was judged before the end, once finished."""
+        return LeftOut() if self._judge.story is None else self._judge.story.left_out
 
     def _told(self, found: Iterable[Finding], tellable: Iterable[Finding]) -> list[Finding]:
         same: defaultdict[_Key, list[Finding]] = defaultdict(list)

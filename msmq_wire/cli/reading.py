@@ -30,6 +30,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.spark.captures import list_files
+from msmq_wire.sessions import BUDGET, LeftOut
 
 __all__ = ["Reading", "Selection", "holds_captures"]
 
@@ -153,6 +154,21 @@ class Reading:
     def _fail(self, message: str) -> None:
         self.status = 1
         complain(message)
+
+    def tell_left_out(self, left_out: LeftOut) -> None:
+        """Say that not everything was followed to the end, if that is so."""
+        counts = (
+            (left_out.sessions, "session"),
+            (left_out.lives, "message"),
+            (left_out.streams, "transactional sequence"),
+            (left_out.reads, "remote read"),
+        )
+        told = [count_text(count, noun) for count, noun in counts if count]
+        if told:
+            tell(
+                f"more was captured than is followed at once ({BUDGET >> 20} MiB): {', '.join(told)} "
+                "judged as they stood then, the oldest first; what came for them later is not told of them"
+            )
 
     def tell_summary(self, *more: str) -> None:
         """Print the summary line, unless nothing could be read and the errors say so."""

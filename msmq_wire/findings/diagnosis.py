@@ -7,6 +7,7 @@ answered in one line; what the capture does not hold stands beside the answers t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from copy import deepcopy
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from msmq_wire.findings.diagnosis_reading import reads
 from msmq_wire.findings.diagnosis_words import Words, count
 from msmq_wire.findings.finding import Finding
 from msmq_wire.records.record import Record
-from msmq_wire.sessions import Story
+from msmq_wire.sessions import Leaving, MessageLife, Story
 
 __all__ = ["QUESTIONS", "Answer", "Diagnosis", "Question", "Statement"]
 
@@ -63,12 +64,13 @@ class Diagnosis:
     """Feed it all records in the order of their ids and the findings about them, then ask for `answers`.
 
     Records should come with the steps of connections (``streams=True``). Memory is bounded. The `Story` is
-    followed by whoever calls, who may need it for more.
+    followed by whoever calls, who may need it for more; what leaves it before the end goes to `leave`.
     """
 
     def __init__(self) -> None:
         self.facts = Facts()
         self._findings = FindingSums()
+        self._gone = MessageSums()
 
     def feed(self, record: Record, findings: Iterable[Finding] = ()) -> None:
         """Take a record, and what rules said of it."""
@@ -79,13 +81,18 @@ class Diagnosis:
         """Take findings about sessions, messages or all of it."""
         self._findings.feed(findings)
 
+    def leave(self, gone: Leaving) -> None:
+        """Take what is followed no longer."""
+        if isinstance(gone, MessageLife):
+            self._gone.feed(gone)
+
     def answers(
         self, story: Story, *, numbers: Collection[int] = tuple(QUESTIONS), zone: tzinfo | None = UTC
     ) -> tuple[Answer, ...]:
         """The answers to these questions; ``zone`` (None: of this machine) is that of times."""
         facts = self.facts
         words = Words(facts.captures, zone)
-        sums = MessageSums()
+        sums = deepcopy(self._gone)
         if {3, 4, 5} & set(numbers):
             for life in story.lives:
                 sums.feed(life)
@@ -141,6 +148,8 @@ class Diagnosis:
             yield f"{count(facts.cut, 'packet')} cut short: what follows the cut is not known"
         if number in _LIMITED:
             left = story.left_out
-            dropped = left.sessions + left.streams + left.reads + left.lives + left.pings
+            dropped = left.sessions + left.streams + left.reads + left.pings
             if dropped:
                 yield f"{count(dropped, 'oldest item')} were too many to keep and are not part of this"
+            if left.lives:
+                yield f"{count(left.lives, 'message')} told as they stood when there were too many to follow"

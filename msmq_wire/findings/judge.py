@@ -12,13 +12,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from msmq_wire.findings.finding import Finding
+from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
 from msmq_wire.model.replay import Replayer
 from msmq_wire.model.replay.deviation import ReplayDeviation
 from msmq_wire.records.record import Record
 from msmq_wire.routing.hop import ObservedHop
-from msmq_wire.sessions import Follower, MessageLife, Story
+from msmq_wire.sessions import (
+    Follower,
+    Leaving,
+    MessageLife,
+    Session,
+    Story,
+    TransactionalStream,
+)
 
 __all__ = ["MOST_OF_A_RULE", "HopAuditor", "Judge", "judge"]
 
@@ -50,16 +58,18 @@ class Judge:
     ``rules`` are those to run, all by default. ``more`` counts findings that were not given, by rule; a rule
     of severity info is not asked again. ``story`` are the sessions and messages, once finished.
 
-    ``messages`` bounds the messages that are followed; those that go before the end are judged as they stand
-    then, and given to ``leave``. Without an ``auditor`` the rules about routing are not asked.
+    ``budget`` and ``messages`` bound what is followed, as they do for `Follower`; sessions, messages and
+    transactional sequences that go before the end are judged as they stand then, each by itself, and given to
+    ``leave``, as remote reads are. Without an ``auditor`` the rules about routing are not asked.
     """
 
     def __init__(
         self,
         rules: Mapping[str, Rule] = RULES,
         *,
-        messages: int = 1 << 20,
-        leave: Callable[[MessageLife], None] | None = None,
+        budget: int | None = None,
+        messages: int | None = None,
+        leave: Callable[[Leaving], None] | None = None,
         auditor: HopAuditor | None = None,
     ) -> None:
         self._auditor = auditor
@@ -76,15 +86,19 @@ class Judge:
         self._of_hops = [rule for rule in self._rules if rule.over == "hop"]
         self._of_replies = [rule for rule in self._rules if rule.over == "reply"]
         self._replayer = Replayer() if self._of_replies else None
-        self._of_lives = [rule for rule in self._rules if rule.over == "life"]
-        self._follower = Follower(messages=messages, leave=self._left)
+        self._of_leaving: dict[type, list[Rule]] = {
+            kind: [rule for rule in self._rules if rule.over == over]
+            for kind, over in ((MessageLife, "life"), (Session, "session"), (TransactionalStream, "story"))
+        }
+        self._follower = Follower(budget=budget, messages=messages, leave=self._left)
         self._leave = leave
         self._of_the_gone: list[Finding] = []
         self._given: Counter[str] = Counter()
         self.more: Counter[str] = Counter()
-        self._started: set[int] = set()
-        self._lossy: set[int] = set()
+        self._started = Numbers()
+        self._lossy = Numbers()
         self._held: Record | None = None
+        self._last: int | None = None
         self.story: Story | None = None
 
     # What checks over records may ask.
@@ -100,6 +114,7 @@ class Judge:
 
     def feed(self, record: Record) -> list[Finding]:
         """Take a record; return what is found in the one before it, of which a gap may tell."""
+        self._last = record.time or self._last
         self._follower.feed(record)
         if record.stream is not None:
             if record.type == "tcp_stream" and record.event == "syn":
@@ -138,12 +153,14 @@ class Judge:
                         self._give(rule, one, found)
         return found
 
-    def _left(self, life: MessageLife) -> None:
-        for rule in self._of_lives:
-            for one in rule.check(life, self):
+    def _left(self, gone: Leaving) -> None:
+        # A sequence is judged as all that there is: what it has to do with others nobody knows any more.
+        judged = Story.of_stream(gone, self._last) if isinstance(gone, TransactionalStream) else gone
+        for rule in self._of_leaving.get(type(gone), ()):
+            for one in rule.check(judged, self):
                 self._give(rule, one, self._of_the_gone)
         if self._leave is not None:
-            self._leave(life)
+            self._leave(gone)
 
     def _judge(self, record: Record) -> list[Finding]:
         rules = [*self._of_any, *self._by_type.get(record.type, ())]

@@ -6,7 +6,8 @@ one that fits what is not acknowledged yet, and where none fits it says nothing.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
+from itertools import takewhile
 from typing import Generic, TypeVar
 
 from msmq_wire.wire.headers.session_header import SessionHeader
@@ -31,7 +32,7 @@ class SentCounts(Generic[T]):
         self.recoverable = 0
         self._acknowledged = 0
         self._waiting: deque[tuple[int, T]] = deque()
-        self._unstored: dict[int, T] = {}
+        self._unstored: OrderedDict[int, T] = OrderedDict()
 
     @property
     def unacknowledged(self) -> int:
@@ -71,7 +72,7 @@ class SentCounts(Generic[T]):
         first = self._number(low, self.recoverable, self.recoverable - next(iter(self._unstored)))
         if first is None:
             return []
-        numbers = [number for number in self._unstored if number < first]
+        numbers = list(takewhile(lambda number: number < first, self._unstored))
         numbers += [first + bit for bit in range(_FLAGS) if flags >> bit & 1]
         return [self._unstored.pop(number) for number in numbers if number in self._unstored]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -156,7 +156,7 @@ class IpReassembler:
         self._max_bytes = max_bytes
         self._timeout = timeout
         # Insertion order is the order in which datagrams began, so the first key is the oldest.
-        self._partials: dict[_Key, _Partial] = {}
+        self._partials: OrderedDict[_Key, _Partial] = OrderedDict()
         self._given_up: deque[IncompleteDatagram] = deque(maxlen=max_datagrams)
         self._cost = 0
         self.incomplete = 0

@@ -42,6 +42,7 @@ __all__ = [
 
 HoleReason: TypeAlias = Reason | Literal["no-signature", "rest-of-packet", "packet-size"]
 
+_Mark: TypeAlias = tuple[int, int, int]
 _SIGNATURE = SIGNATURE.to_bytes(4, "little")
 _BASE_HEADER = 16
 _SESSION_HEADER = 16
@@ -123,8 +124,12 @@ def _length(data: bytes | bytearray, offset: int) -> int:
     return max(_BASE_HEADER, _packet_size(data, offset) + extra)
 
 
-def _frame(mark: tuple[int, int, int]) -> int:
+def _frame(mark: _Mark) -> int:
     return mark[1]
+
+
+# Most directions hold nothing most of the time: this stands for that, and nothing is ever put into it.
+_NO_MARKS: deque[_Mark] = deque(maxlen=0)
 
 
 class PacketFramer:
@@ -134,19 +139,24 @@ class PacketFramer:
     confirmed): a longer packet is cut there, and no candidate is longer. No bytes make a method raise.
     """
 
+    __slots__ = (
+        "_candidate", "_enough", "_held", "_hole_data", "_hole_length", "_hole_marks", "_hole_reason",
+        "_lost", "_marks", "_max_pending", "_offset", "_rest",
+    )  # fmt: skip
+
     def __init__(self, *, max_pending: int = MAX_PENDING) -> None:
         self._max_pending = max(64, max_pending)
         self._held = bytearray()  # when framing is in step, only the start of one packet
         self._offset = 0  # of the first byte held
-        self._marks: deque[tuple[int, int, int]] = deque()  # (offset, frame, time) where a frame begins
+        self._marks = _NO_MARKS  # (offset, frame, time) where a frame begins
         self._enough = _SIZED  # bytes held before anything can be decided
         self._lost = False
         self._candidate = False  # while lost: a credible header is the first thing held
         self._rest = 0  # bytes to skip before the next packet starts
         self._hole_reason: HoleReason = "no-signature"
         self._hole_length = 0
-        self._hole_data = bytearray()
-        self._hole_marks: list[tuple[int, int, int]] = []  # of its first and its last frame
+        self._hole_data = b""
+        self._hole_marks: tuple[_Mark, ...] = ()  # of its first and its last frame
 
     @property
     def offset(self) -> int:
@@ -234,6 +244,8 @@ class PacketFramer:
         return at
 
     def _hold(self, data: bytes, frame: int, time: int) -> None:
+        if self._marks is _NO_MARKS:
+            self._marks = deque()
         marks = self._marks
         if not marks or marks[-1][1:] != (frame, time):
             marks.append((self._offset + len(self._held), frame, time))
@@ -371,28 +383,29 @@ class PacketFramer:
             self._hole_data += self._held[: min(length, _KEPT - len(self._hole_data))]
             self._hole_length += length
             marks = self._drop(length)
-            self._hole_marks = [self._hole_marks[0] if self._hole_marks else marks[0], marks[-1]]
+            self._hole_marks = (self._hole_marks[0] if self._hole_marks else marks[0], marks[-1])
 
     def _tell_hole(self, events: list[FramerEvent]) -> None:
         if self._hole_length:
             start, length = self._offset - self._hole_length, self._hole_length
             frames = tuple(dict.fromkeys(frame for _, frame, _ in self._hole_marks))
             time = self._hole_marks[-1][2]
-            events.append(StreamHole(start, length, self._hole_reason, frames, time, bytes(self._hole_data)))
+            events.append(StreamHole(start, length, self._hole_reason, frames, time, self._hole_data))
             self._hole_length = 0
-            self._hole_data.clear()
-            self._hole_marks = []
+            self._hole_data = b""
+            self._hole_marks = ()
 
-    def _drop(self, length: int) -> list[tuple[int, int, int]]:
+    def _drop(self, length: int) -> list[_Mark]:
         """Forget the first ``length`` bytes held; return the marks of the frames that carried them."""
-        marks, passed = self._marks, []
+        marks: deque[_Mark] = self._marks
+        passed: list[_Mark] = []
         self._offset += length
         del self._held[:length]
         while len(marks) > 1 and marks[1][0] <= self._offset:
             passed.append(marks.popleft())
         if not self._held:
             passed.extend(marks)
-            marks.clear()
+            self._marks = _NO_MARKS
         elif marks[0][0] < self._offset:
             passed.append(marks[0])
         return passed

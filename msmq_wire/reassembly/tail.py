@@ -65,11 +65,6 @@ class Tail:
                 differing = differ(common, run[common - first : common_end - first], fresh, differing)
         return differing
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self._runs = []
-        self.cost = 0
-
 
 def differ(position: int, kept: bytes | bytearray, fresh: bytes, differing: Range | None) -> Range | None:
     """Widen ``differing`` to the last byte that differs; it starts with the first."""

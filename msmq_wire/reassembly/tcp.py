@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -127,7 +127,7 @@ class TcpReassembler:
         self,
         *,
         max_pending_bytes: int = 1 << 20,
-        max_connections: int = 1 << 16,
+        max_connections: int = 1 << 14,
         max_pending_total: int = 1 << 26,
         idle_timeout: int | None = None,
         server_ports: Collection[int] = (1801,),
@@ -221,10 +221,14 @@ class TcpReassembler:
 
     def finish(self) -> list[TcpEvent]:
         """Return what is pending, with the gaps around it, and forget every connection; counters stay."""
-        events: list[TcpEvent] = []
+        return [event for events in self.ends() for event in events]
+
+    def ends(self) -> Iterator[list[TcpEvent]]:
+        """What `finish` returns, connection by connection: together it may be as much as all limits allow."""
         for connection in list(self._connections.values()):
+            events: list[TcpEvent] = []
             self._forget(connection, connection.frame, connection.time, events)
-        return events
+            yield events
 
     def _feed_slowly(self, flow: Flow | None, segment: TcpSegment, events: list[TcpEvent]) -> Flow:
         flags = segment.flags

@@ -7,7 +7,7 @@ The rule kept here: a byte that was captured is delivered or counted as ignored,
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, OrderedDict
 from typing import NamedTuple
 
 from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, Range, Tail, differ
@@ -58,6 +58,11 @@ class _Piece(NamedTuple):
     time: int
 
 
+# What most directions have, and nothing is ever put into.
+_NO_PIECES: list[_Piece] = []
+_NO_TAIL = Tail()
+
+
 def _start(piece: _Piece) -> int:
     return piece.start
 
@@ -76,7 +81,8 @@ class Shared:
         self.ignored: Counter[str] = Counter()
         self.pending = 0
         self.tail = 0
-        self.waiting: dict[Flow, None] = {}  # directions with pending pieces, longest waiting first
+        # Directions with pending pieces, longest waiting first.
+        self.waiting: OrderedDict[Flow, None] = OrderedDict()
 
 
 class Flow:
@@ -103,12 +109,14 @@ class Flow:
         self.acked: int | None = None  # the last acknowledgement number this side sent
         self.fin: _Piece | None = None
         self.fin_told = False
-        self.pieces: list[_Piece] = []  # sorted, never overlapping
-        self.conflicts: list[tuple[Range, int, int]] = []  # found before the start, told when it is known
+        self.pieces = _NO_PIECES  # sorted, never overlapping
+        self.conflicts: tuple[
+            tuple[Range, int, int], ...
+        ] = ()  # found before the start, told when it is known
         self.cost = 0
         self.mark = 0  # position below which holes are lost once `held` later segments are pending
         self.held = 0
-        self.tail = Tail()
+        self.tail = _NO_TAIL
 
     def position(self, seq: int) -> int:
         """Return the position of a sequence number, taken as near as possible to the next byte."""
@@ -143,6 +151,8 @@ class Flow:
 
     def _remember(self, data: bytes | memoryview) -> None:
         """Keep what was delivered up to the next byte, to compare later copies with."""
+        if self.tail is _NO_TAIL:
+            self.tail = Tail()
         tail = self.tail
         self.shared.tail -= tail.cost
         tail.extend(self.next - len(data), data)
@@ -158,10 +168,11 @@ class Flow:
         self.seq0 = ((self.seq0 or 0) + origin) & MASK
         self.next = self.held = self.mark = 0
         self.started = True
-        self.pieces = [p._replace(start=p.start - origin, end=p.end - origin) for p in self.pieces]
+        if self.pieces:
+            self.pieces = [p._replace(start=p.start - origin, end=p.end - origin) for p in self.pieces]
         for (start, end), frame, time in self.conflicts:
             self._conflict((start - origin, end - origin), frame, time, events)
-        self.conflicts.clear()
+        self.conflicts = ()
         self.drain(events)
 
     def drain(self, events: list[TcpEvent]) -> None:
@@ -179,6 +190,7 @@ class Flow:
             self._charge(-sum(map(_cost, self.pieces[:count])))
             del self.pieces[:count]
             if not self.pieces:
+                self.pieces = _NO_PIECES
                 self.shared.waiting.pop(self, None)
         if self.fin is not None and self.next == self.fin.start and not self.fin_told:
             self.fin_told = True
@@ -211,7 +223,7 @@ class Flow:
 
     def drop_tail(self) -> None:
         self.shared.tail -= self.tail.cost
-        self.tail.clear()
+        self.tail = _NO_TAIL
 
     def take(self, segment: TcpSegment, events: list[TcpEvent]) -> None:
         """Take the payload of a segment, wherever it lies."""
@@ -288,6 +300,8 @@ class Flow:
     def _hold(
         self, start: int, end: int, payload: bytes, frame: int, time: int, events: list[TcpEvent]
     ) -> None:
+        if self.pieces is _NO_PIECES:
+            self.pieces = []
         cost = self.cost
         if payload:
             self._insert(start, payload, frame, time, events)
@@ -358,7 +372,7 @@ class Flow:
         if not self.started:
             # A direction starts after a few segments; there is no need to keep more than that.
             if len(self.conflicts) < _CONFLICTS:
-                self.conflicts.append((differing, frame, time))
+                self.conflicts += ((differing, frame, time),)
         else:
             (start, end), stream = differing, self.connection.stream
             events.append(StreamConflict(stream, self.direction, start, end - start, frame, time))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from msmq_wire.engines.codec import inspect
@@ -229,17 +229,17 @@ class PacketFinder:
             )
         ]
 
-    def finish(self) -> Sequence[Item]:
-        """Return what was left open: the capture ends here."""
-        records = self._tcp_records(self.tcp.finish())
+    def finish(self) -> Iterable[Item]:
+        """Yield what was left open: the capture ends here."""
+        for events in self.tcp.ends():
+            yield from self._tcp_records(events)
         for key in list(self._framers):
-            records += self._end(key)
-        records += self._calls.finish()
-        records += self._http.finish()
+            yield from self._end(key)
+        yield from self._calls.finish()
+        yield from self._http.finish()
         for segments in self._undecided.values():
             self.skipped[NOT_MSMQ] += len(segments)
         self._undecided.clear()
-        return records
 
     def file_error(self, reason: str, offset: int) -> Record:
         """The record of a damaged file; ``offset`` counts bytes of the file."""

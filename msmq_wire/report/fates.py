@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
 from msmq_wire.report.buckets import Durations
-from msmq_wire.sessions import MessageLife, Story
+from msmq_wire.sessions import MessageLife
 
-__all__ = ["Fates", "QueueLine", "fates_of"]
+__all__ = ["Fates", "QueueLine", "outcome_text"]
 
 _MOST_QUEUES = 5000
 _MOST_LIVES = 200_000
@@ -44,17 +45,28 @@ class Fates(msgspec.Struct):
     resends: int = 0
     every: int = 1
 
+    def take(self, life: MessageLife) -> None:
+        """Count a message."""
+        self.messages += 1
+        self._look(life)
 
-def fates_of(story: Story, most: int = _MOST_LIVES) -> Fates:
-    """Look at the messages of a story, at most ``most`` of them."""
-    every = max(1, -(-len(story.lives) // most))
-    fates = Fates(messages=len(story.lives), every=every)
-    for life in story.lives if every == 1 else (story.lives[at] for at in range(0, len(story.lives), every)):
-        fates.outcomes[life.outcome] += 1
-        fates.resends += life.resends
-        _queue(fates, life)
-        _latency(fates, life)
-    return fates
+    def _look(self, life: MessageLife) -> None:
+        self.outcomes[life.outcome] += 1
+        self.resends += life.resends
+        _queue(self, life)
+        _latency(self, life)
+
+    def look_at(self, lives: Sequence[MessageLife], most: int = _MOST_LIVES) -> None:
+        """Count all of these, and look at ``most`` of them at most; at all if others were counted before."""
+        self.every = 1 if self.messages else max(1, -(-len(lives) // most))
+        self.messages += len(lives)
+        for life in lives if self.every == 1 else (lives[at] for at in range(0, len(lives), self.every)):
+            self._look(life)
+
+
+def outcome_text(life: MessageLife) -> str:
+    """What became of a message, and how often it was sent."""
+    return f"{life.outcome}, sent {life.resends + 1} times" if life.resends else life.outcome
 
 
 def _queue(fates: Fates, life: MessageLife) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import msgspec
 
+from msmq_wire.report.gone import Gone
 from msmq_wire.report.markup import Markup, joined, tag
 from msmq_wire.report.tables import table
 from msmq_wire.report.totals import Edge, Totals
@@ -45,7 +47,7 @@ class _Way(msgspec.Struct):
 _Ways = dict[tuple[str, str], _Way]
 
 
-def hosts_of(totals: Totals, story: Story) -> tuple[dict[str, Host], _Ways]:
+def hosts_of(totals: Totals, story: Story, gone: Gone | None = None) -> tuple[dict[str, Host], _Ways]:
     """The hosts, and what passed from one to another; at most 16,384 of them."""
     hosts: dict[str, Host] = {}
     ways: _Ways = {}
@@ -68,13 +70,17 @@ def hosts_of(totals: Totals, story: Story) -> tuple[dict[str, Host], _Ways]:
                 ways[src, dst] = known
         return known
 
-    for session in story.sessions:
-        client, server = host_of(session.client), host_of(session.server)
+    sessions = Counter() if gone is None else gone.sessions.copy()
+    sessions.update(
+        (host_of(session.client), host_of(session.server), session.opened is not None)
+        for session in story.sessions
+    )
+    for (client, server, opened), count in sessions.items():
         host(client, "opens sessions")
-        answering = host(server, "accepts sessions" if session.opened else "is asked for sessions")
+        answering = host(server, "accepts sessions" if opened else "is asked for sessions")
         if "accepts sessions" in answering.roles:
             answering.roles.pop("is asked for sessions", None)
-        way(client, server).sessions += 1
+        way(client, server).sessions += count
     for read in story.reads:
         client, server = host_of(read.client), host_of(read.server)
         host(client, "reads remotely")

@@ -47,8 +47,9 @@ def limit_section(
     for name in story.left_out.__struct_fields__:
         count = getattr(story.left_out, name)
         if count:
+            judged = ", and were judged before the end of the capture" if name in _JUDGED else ""
             lines.append(
-                f"{count:,} {_NAMES.get(name, name)} are not told one by one: too many were captured."
+                f"{count:,} {_NAMES.get(name, name)} are not told one by one{judged}: too many were captured."
             )
     if fates.every > 1:
         lines.append(f"What became of messages is told of one in {fates.every} of {fates.messages:,}.")
@@ -76,6 +77,7 @@ def limit_section(
     return joined(*parts)
 
 
+_JUDGED = ("sessions", "streams", "lives")
 _NAMES = {
     "streams": "transactional sequences",
     "reads": "remote reads",

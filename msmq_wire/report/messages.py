@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from msmq_wire.report.fates import outcome_text
 from msmq_wire.report.markup import Markup, joined, script_json, tag
 from msmq_wire.report.totals import MessageRow, Totals
 from msmq_wire.report.wording import count_text, date_text
@@ -13,6 +14,7 @@ __all__ = ["message_section"]
 
 _FIRST = 100
 """Rows on a page of the table, and in the HTML itself."""
+_NOTHING: Mapping[str, str] = {}
 _HEADS = (
     ("#Item", "number"),
     ("Time (UTC)", "text"),
@@ -28,12 +30,15 @@ _HEADS = (
 )
 
 
-def message_section(totals: Totals, story: Story) -> Markup:
-    """The table with its controls, which the script shows, and the data behind it."""
+def message_section(totals: Totals, story: Story, gone: Mapping[str, str] = _NOTHING) -> Markup:
+    """The table with its controls, which the script shows, and the data behind it.
+
+    ``gone`` are outcomes of messages that the story does not have any more.
+    """
     rows = totals.rows
     if not rows:
         return tag("p", "No message was captured.")
-    outcomes = [_outcome(row, story) for row in rows]
+    outcomes = [_outcome(row, story, gone) for row in rows]
     lines = [tag("tr", *_cells(row, outcome)) for row, outcome in zip(rows[:_FIRST], outcomes, strict=False)]
     heads = [
         tag(
@@ -85,13 +90,11 @@ def _controls() -> Markup:
     )
 
 
-def _outcome(row: MessageRow, story: Story) -> str:
+def _outcome(row: MessageRow, story: Story, gone: Mapping[str, str]) -> str:
     if row.message_class is not None and row.message_class & 0xC002 and row.message_class & 0xC000 != 0:
         return f"is an acknowledgment: {class_words(row.message_class)}"
     life = story.lives.by_id(row.message_id) if row.message_id else None
-    if life is None:
-        return ""
-    return f"{life.outcome}, sent {life.resends + 1} times" if life.resends else life.outcome
+    return gone.get(row.message_id, "") if life is None else outcome_text(life)
 
 
 def _cells(row: MessageRow, outcome: str) -> list[Markup]:

@@ -15,7 +15,7 @@ import msgspec
 
 from msmq_wire.findings import SEVERITIES
 from msmq_wire.report.evidence import Shelf, finding_section
-from msmq_wire.report.fates import Fates, fates_of
+from msmq_wire.report.gone import Gone
 from msmq_wire.report.hosts import hosts_of, talk_section
 from msmq_wire.report.lanes import session_section
 from msmq_wire.report.limits import limit_section
@@ -49,9 +49,16 @@ class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
     redacted: tuple[str, ...] = ()
 
 
-def report_page(totals: Totals, story: Story, shelf: Shelf, facts: ReadFacts) -> Iterator[str]:
-    """The page in parts, one after the other; the same input gives the same page."""
-    fates = fates_of(story)
+def report_page(
+    totals: Totals, story: Story, shelf: Shelf, facts: ReadFacts, gone: Gone | None = None
+) -> Iterator[str]:
+    """The page in parts, one after the other; the same input gives the same page.
+
+    ``gone`` is what left the story before its end.
+    """
+    gone = gone or Gone()
+    fates = gone.fates
+    fates.look_at(story.lives)
     style = (files("msmq_wire.report") / "report.css").read_text(encoding="utf-8")
     script = (files("msmq_wire.report") / "report.js").read_text(encoding="utf-8")
     yield '<!DOCTYPE html>\n<html lang="en">\n'
@@ -66,16 +73,16 @@ def report_page(totals: Totals, story: Story, shelf: Shelf, facts: ReadFacts) ->
         tag("style", Markup(style)),
     )
     yield '\n<body>\n<a class="skip" href="#main">Skip to the report</a>\n'
-    hosts, ways = hosts_of(totals, story)
+    hosts, ways = hosts_of(totals, story, gone)
     sections: tuple[tuple[str, str, Callable[[], Markup]], ...] = (
-        ("summary", "Summary", lambda: _summary(totals, story, shelf, fates, facts, len(hosts))),
+        ("summary", "Summary", lambda: _summary(totals, story, shelf, gone, facts, len(hosts))),
         ("findings", "Findings", lambda: finding_section(shelf)),
         ("hosts", "Who talks to whom", lambda: talk_section(hosts, ways, totals.edges_left_out)),
         ("flow", "Rate and latency", lambda: flow_section(totals.rate, fates)),
         ("queues", "Queues", lambda: queue_section(fates)),
         ("sessions", "Sessions", lambda: session_section(story, totals)),
         ("reads", "Remote reads", lambda: read_section(story)),
-        ("messages", "Messages", lambda: message_section(totals, story)),
+        ("messages", "Messages", lambda: message_section(totals, story, gone.outcomes)),
         (
             "limits",
             "Limits, and what is missing",
@@ -92,8 +99,10 @@ def report_page(totals: Totals, story: Story, shelf: Shelf, facts: ReadFacts) ->
     yield '\n<main id="main" tabindex="-1">\n'
     for id_, title, content in sections:
         heading = tag("h2", title, id=f"{id_}-heading")
-        yield tag("section", heading, content(), id=id_, aria_labelledby=f"{id_}-heading")
-        yield "\n"
+        # A section may be most of the page: it is not copied into another text.
+        yield tag("section", heading, id=id_, aria_labelledby=f"{id_}-heading").removesuffix("</section>")
+        yield content()
+        yield "</section>\n"
     yield "</main>\n"
     yield tag("footer", tag("p", f"Written by {facts.program}. This page loads nothing from a network."))
     yield f"\n<script>{script}</script>\n</body>\n</html>\n"
@@ -123,14 +132,13 @@ def _captures(facts: ReadFacts, most: int) -> str:
     return f"{names} and {rest:,} more" if rest > 0 else names
 
 
-def _summary(
-    totals: Totals, story: Story, shelf: Shelf, fates: Fates, facts: ReadFacts, hosts: int
-) -> Markup:
+def _summary(totals: Totals, story: Story, shelf: Shelf, gone: Gone, facts: ReadFacts, hosts: int) -> Markup:
+    fates = gone.fates
     span = "-"
     if totals.first is not None and totals.last is not None:
         length = duration_text(totals.last - totals.first)
         span = f"{date_text(totals.first)} to {date_text(totals.last)} ({length})"
-    opened = sum(session.opened is not None for session in story.sessions)
+    opened = gone.opened + sum(session.opened is not None for session in story.sessions)
     sessions = len(story.sessions) + story.left_out.sessions
     cards = [
         _card(f"{totals.messages:,}", "messages", bytes_text(totals.bytes)),

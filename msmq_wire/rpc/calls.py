@@ -14,6 +14,8 @@ The rules kept here:
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import msgspec
 from msgspec.structs import replace
 
@@ -198,7 +200,7 @@ class Calls:
     def __init__(self, contexts: dict[int, tuple[SyntaxId, SyntaxId]], max_held: int) -> None:
         self._contexts = contexts
         self._max_held = max_held
-        self._open: dict[int, _Call] = {}  # in the order they began
+        self._open: OrderedDict[int, _Call] = OrderedDict()  # in the order they began
         # Calls with a whole response without a whole request, and the count of requests they wait for.
         self._early: dict[int, int] = {}
         self._asked = [0, 0]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from msmq_wire.sessions.budget import BUDGET
 from msmq_wire.sessions.life import Acknowledgment, Hop, MessageLife
 from msmq_wire.sessions.lives import Lives
 from msmq_wire.sessions.outcomes import NACK_REASONS, class_words
@@ -17,14 +18,16 @@ from msmq_wire.sessions.session import (
     SessionDirection,
     SessionNote,
 )
-from msmq_wire.sessions.story import Follower, LeftOut, Story, follow
+from msmq_wire.sessions.story import Follower, Leaving, LeftOut, Story, follow
 from msmq_wire.sessions.transactions import StrayAck, TransactionalStream, TransactionBridge, TransactionGap
 
 __all__ = [
+    "BUDGET",
     "NACK_REASONS",
     "Acknowledgment",
     "Follower",
     "Hop",
+    "Leaving",
     "LeftOut",
     "Lives",
     "MessageLife",

@@ -6,14 +6,15 @@ noted, and the session goes on.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.closing import close_reason
 from msmq_wire.sessions.message import FollowedMessage, moment_of, reached
-from msmq_wire.sessions.sequence import SentSequence
+from msmq_wire.sessions.sequence import EMPTY_DIRECTIONS, SentSequence
 from msmq_wire.sessions.session import (
     ClosedBy,
     Moment,
@@ -32,14 +33,47 @@ __all__ = ["Conversation"]
 
 _CS = 0x10
 _SIDES: tuple[Literal["client"], Literal["server"]] = ("client", "server")
+_TCP = 1100
+_TALK = 1900
+_WAITING = 300
+_NOTE = 300
+"""Bytes of a connection, of what its two sides sent, of a packet that waits for its acknowledgment or to be
+stored, and of a note."""
+_Pair: TypeAlias = tuple[Moment | None, Moment | None]
+_NEITHER: _Pair = (None, None)
+_COUNTS = ("sent_count", "recoverable_count")
 _QUIET = 1_000_000_000
 """Nanoseconds after which a SYN without an answer counts as not answered: TCP has sent it again by then."""
 
 
-class Conversation:
-    """A connection of the binary protocol; see `Session` for what its fields mean."""
+def _with(pair: _Pair, direction: int, moment: Moment) -> _Pair:
+    return (pair[0], moment) if direction else (moment, pair[1])
 
-    def __init__(self, number: int, record: Record, client: str, server: str, *, started: bool) -> None:
+
+class Conversation:
+    """A connection of the binary protocol; see `Session` for what its fields mean.
+
+    ``messages`` are those that are followed; ``taken`` is for whoever counts what this takes of a budget.
+    """
+
+    __slots__ = (
+        "_messages", "_sequences", "capture", "client", "client_queue_manager", "close", "closed_by",
+        "closer", "establish", "first", "last", "noted", "number", "opened", "operating_system",
+        "parameters", "parameters_at", "ping", "previous", "refused_by", "refused_tcp", "replaced",
+        "requested", "server", "server_queue_manager", "started", "stream", "syn", "syn_ack",
+        "syn_retransmissions", "taken", "time_stamp",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        number: int,
+        record: Record,
+        client: str,
+        server: str,
+        *,
+        started: bool,
+        messages: Mapping[bytes | str, FollowedMessage] | None = None,
+    ) -> None:
         self.number = number
         self.capture = record.capture
         self.stream = record.stream
@@ -50,9 +84,9 @@ class Conversation:
         self.syn: Moment | None = None
         self.syn_retransmissions = 0
         self.syn_ack: Moment | None = None
-        self.establish: list[Moment | None] = [None, None]
-        self.parameters_at: list[Moment | None] = [None, None]
-        self.parameters: list[Parameters | None] = [None, None]
+        self.establish: _Pair = _NEITHER
+        self.parameters_at: _Pair = _NEITHER
+        self.parameters: tuple[Parameters | None, Parameters | None] = (None, None)
         self.opened: Moment | None = None
         self.close: Moment | None = None
         self.closed_by: ClosedBy | None = None
@@ -68,15 +102,31 @@ class Conversation:
         self.replaced: Moment | None = None
         self.ping: PingExchange | None = None
         self.noted: dict[tuple[NoteKind, int], SessionNote] = {}
-        self.sequences = (
-            SentSequence(self._noting(1), base_known=started),
-            SentSequence(self._noting(0), base_known=started),
-        )
+        self._messages = {} if messages is None else messages
+        self._sequences: tuple[SentSequence, SentSequence] | None = None
+        self.taken = 0
+
+    @property
+    def sequences(self) -> tuple[SentSequence, SentSequence]:
+        """What client and server sent; of many connections only the handshake is there."""
+        if self._sequences is None:
+            known, messages = self.started, self._messages
+            self._sequences = (
+                SentSequence(self._note_of_client, base_known=known, messages=messages),
+                SentSequence(self._note_of_server, base_known=known, messages=messages),
+            )
+        return self._sequences
 
     @property
     def certain(self) -> bool:
         """Whether nothing is known to be missing."""
-        return self.started and not self.sequences[0].gaps and not self.sequences[1].gaps
+        return self.started and not any(one.gaps for one in self._sequences or ())
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        held = [one.held for one in self._sequences or ()]
+        return _TCP + (_TALK + _WAITING * sum(held) if held else 0) + _NOTE * len(self.noted)
 
     def direction(self, record: Record) -> int:
         """The direction of a record: 0 from the client."""
@@ -116,7 +166,7 @@ class Conversation:
 
     @property
     def _talked(self) -> bool:
-        return any(self.establish) or any(one.messages for one in self.sequences)
+        return any(self.establish) or any(one.messages for one in self._sequences or ())
 
     def established(self, packet: Any, direction: int, moment: Moment) -> bool:
         """Take an EstablishConnection packet; tell whether it names the client's queue manager first."""
@@ -131,7 +181,7 @@ class Conversation:
             self.note("establish_unasked", direction, moment)
         if any(self.parameters_at) or self.opened:
             self.note("establish_after_open", direction, moment)
-        self.establish[direction] = moment
+        self.establish = _with(self.establish, direction, moment)
         if (reached(reached(packet, "internal_header"), "flags") or 0) & _CS:
             self.refused_by = self.refused_by or _SIDES[direction]
         if direction == 1:
@@ -163,17 +213,18 @@ class Conversation:
             self.note("parameters_before_establish", direction, moment)
         if direction == 1 and self.parameters_at[0] is None:
             self.note("parameters_unasked", direction, moment)
-        self.parameters_at[direction] = moment
+        self.parameters_at = _with(self.parameters_at, direction, moment)
         if (reached(reached(packet, "internal_header"), "flags") or 0) & _CS:
             self.refused_by = self.refused_by or _SIDES[direction]
         header = reached(packet, "connection_parameters_header")
         window = reached(header, "window_size")
         if window is not None:
-            self.parameters[direction] = Parameters(
+            sent = Parameters(
                 recoverable_ack_timeout=header.recoverable_ack_timeout,
                 ack_timeout=header.ack_timeout,
                 window_size=window,
             )
+            self.parameters = (self.parameters[0], sent) if direction else (sent, self.parameters[1])
             self.sequences[direction].window(window, own=True)
             self.sequences[1 - direction].window(window)
         if direction == 1 and self.refused_by is None and (all(self.establish) or not self.certain):
@@ -250,14 +301,13 @@ class Conversation:
             certain=self.certain,
         )
 
-    def _noting(self, acknowledger: int) -> Any:
-        """What notes for a direction; counts are stated by the side that sends, the rest by the other."""
+    # What notes for a direction: counts are stated by the side that sends, the rest by the other.
 
-        def note(kind: NoteKind, moment: Moment, stated: int, expected: int) -> None:
-            counts = kind in ("sent_count", "recoverable_count")
-            self.note(kind, 1 - acknowledger if counts else acknowledger, moment, stated, expected)
+    def _note_of_client(self, kind: NoteKind, moment: Moment, stated: int, expected: int) -> None:
+        self.note(kind, 0 if kind in _COUNTS else 1, moment, stated, expected)
 
-        return note
+    def _note_of_server(self, kind: NoteKind, moment: Moment, stated: int, expected: int) -> None:
+        self.note(kind, 1 if kind in _COUNTS else 0, moment, stated, expected)
 
     @property
     def state(self) -> SessionState:
@@ -280,7 +330,9 @@ class Conversation:
 
     def finish(self, now: int | None) -> Session:
         """Summarise the session; ``now`` is the time of the last record."""
-        directions = (self.sequences[0].finish(), self.sequences[1].finish())
+        empty = EMPTY_DIRECTIONS[self.started]
+        first, second = self._sequences or (None, None)
+        directions = (first.finish() if first else empty, second.finish() if second else empty)
         closed_by = self.closed_by
         if closed_by is None and self.replaced is not None and self.last.record < self.replaced.record:
             closed_by = "silent"
@@ -319,7 +371,7 @@ class Conversation:
             closer=self.closer,
             reason=close_reason(self, directions),
             refused_by=self.refused_by,
-            parameters=(self.parameters[0], self.parameters[1]),
+            parameters=self.parameters,
             directions=directions,
             ping_sent=None if flags is None else not flags & 0x100,
             server_class=None if flags is None else bool(flags & 0x200),

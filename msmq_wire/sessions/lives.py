@@ -1,11 +1,12 @@
 """The life of a message: one value a message, across everything that was seen of it.
 
 The rule kept here: evidence is kept as it was seen, with its frames; what it comes to is said in one place,
-`outcomes`. Memory is a few hundred bytes a message, and the number of messages is bounded.
+`outcomes`. Memory is a few hundred bytes a message; of what takes too much of the budget the oldest go.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal, overload
@@ -15,6 +16,7 @@ import msgspec
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.life import Acknowledgment, Hop, MessageLife
 from msmq_wire.sessions.message import (
     FollowedMessage,
@@ -34,7 +36,12 @@ __all__ = ["LifeTracker", "Lives", "is_acknowledgment"]
 
 _GO_TOGETHER = 64
 """The part of all messages that goes at once."""
-_MAX_MESSAGES = 1 << 20
+_UNIT = 64
+"""Bytes by which messages are counted: small numbers take no memory of their own."""
+_LIFE = 800
+_HISTORY = 640
+_ENTRY = 256
+"""Bytes of a message, of what happens to few of them, and of an entry there."""
 _MAX_HISTORY = 64
 """Entries of one kind that are kept for one message."""
 _MAX_CALLS = 1 << 12
@@ -87,19 +94,24 @@ class Lives(Sequence[MessageLife]):
 
 
 class LifeTracker:
-    """Keeps what is seen of messages: at most ``most`` of them, the latest; ``left_out`` counts the others.
+    """Keeps what is seen of messages, at most ``most`` of them and as far as ``budget`` goes: the latest.
 
-    ``leave`` is told of each that goes.
+    ``leave`` is told of each that goes, ``left_out`` counts them.
     """
 
     def __init__(
-        self, most: int = _MAX_MESSAGES, leave: Callable[[FollowedMessage], None] | None = None
+        self,
+        most: int | None = None,
+        leave: Callable[[FollowedMessage], None] | None = None,
+        *,
+        budget: Budget | None = None,
     ) -> None:
         self.reader = MessageReader()
         self.messages: dict[bytes | str, FollowedMessage] = {}
+        self._share = (budget or Budget()).share(self._give)
         self._most = most
         self._leave = leave
-        self._sends: dict[tuple[str, int], bytes] = {}
+        self._sends: OrderedDict[tuple[str, int], bytes] = OrderedDict()
         self.left_out = 0
 
     def sent(
@@ -122,6 +134,7 @@ class LifeTracker:
                 # Who hands a message over need not say how it goes on.
                 known.delivery = delivery_of(flags)
             _append(known.tell().hops, _hop(record, moment, (flags or 0) & 0x1F))
+            self.weigh(known)
             return known, "hop"
         if (known.label is None or known.queue is None) and record.error is None:
             # It was cut when it was seen first.
@@ -137,8 +150,10 @@ class LifeTracker:
             known.resends += 1
             known.duplicates += again
             _append(known.tell().resent_at, moment)
+            self.weigh(known)
             return known, "duplicate" if again else "resent"
         _append(known.tell().hops, _hop(record, moment, hops))
+        self.weigh(known)
         return known, "hop"
 
     def unkept(self, record: Record, moment: Moment) -> FollowedMessage | None:
@@ -201,6 +216,7 @@ class LifeTracker:
                     message_id=name,
                 ),
             )
+            self.weigh(message)
 
     def read(self, record: Record) -> FollowedMessage | None:
         """Take a ``message_packet``: a stored message that a remote read brought."""
@@ -222,6 +238,7 @@ class LifeTracker:
             copies = None if not upper.endswith(suffix) else message.tell().copies
             if copies is not None and not any(known == name for known, _ in copies):
                 copies.append((name, moment))
+        self.weigh(message)
 
     def call(self, record: Record) -> None:
         """Take an ``rpc_call``: the identifier that a message got which it sends."""
@@ -231,7 +248,7 @@ class LifeTracker:
         if isinstance(call, RpcCall) and identifier is not None and isinstance(number, int):
             self._sends[record.capture, record.id] = message_key(identifier.lineage, number)
             if len(self._sends) > _MAX_CALLS:
-                del self._sends[next(iter(self._sends))]
+                self._sends.popitem(last=False)
 
     def buffer(self, record: Record) -> FollowedMessage | None:
         """Take a ``transfer_buffer``: a message that an application sends or gets over RPC."""
@@ -289,6 +306,7 @@ class LifeTracker:
         else:
             message.resends += 1
             _append(message.tell().resent_at, moment)
+        self.weigh(message)
         if packet.response is not None:
             history = message.tell()
             history.http_status = packet.response.status
@@ -317,14 +335,37 @@ class LifeTracker:
 
     def _keep(self, message: FollowedMessage) -> FollowedMessage:
         self.messages[message.key] = message
-        if len(self.messages) > self._most:
-            # Some at a time: the first key of a dict is the slower to find the more went before it.
-            for key in list(islice(self.messages, self._most // _GO_TOGETHER + 1)):
-                gone = self.messages.pop(key)
-                self.left_out += 1
-                if self._leave is not None:
-                    self._leave(gone)
+        self.weigh(message, new=True)
+        if self._most is not None and len(self.messages) > self._most:
+            self._go(self._most // _GO_TOGETHER + 1)
         return message
+
+    def weigh(self, message: FollowedMessage, *, new: bool = False) -> None:
+        """Count what a message takes now, unless it is gone."""
+        if not new and not message.charged:
+            return
+        texts = (message.queue, message.label, message.admin_queue)
+        size = _LIFE + len(message.key) + sum(len(text) for text in texts if text)
+        history = message.history
+        if history is not None:
+            kinds = (history.resent_at, history.hops, history.acknowledgments, history.reads, history.moved)
+            size += _HISTORY + _ENTRY * sum(map(len, kinds))
+        units = size // _UNIT + 1
+        self._share.take((units - message.charged) * _UNIT)
+        message.charged = units
+
+    def _give(self) -> None:
+        self._go(len(self.messages) // _GO_TOGETHER + 1)
+
+    def _go(self, count: int) -> None:
+        """Let the oldest go: some at a time, as deleted keys make the first one slow to find."""
+        for key in list(islice(self.messages, count)):
+            gone = self.messages.pop(key)
+            self._share.take(-gone.charged * _UNIT)
+            gone.charged = 0
+            self.left_out += 1
+            if self._leave is not None:
+                self._leave(gone)
 
 
 def is_acknowledgment(class_: int | None) -> bool:

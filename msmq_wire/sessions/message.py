@@ -31,8 +31,10 @@ Sight: TypeAlias = Literal["first", "hop", "resent", "duplicate"]
 """Where a message is seen: for the first time, on another way, again on the same way, or so after its
 acknowledgment (a transactional one: after an OrderAck)."""
 _UNKNOWN = "\0"
-_KEPT = 1 << 14
-"""Texts of queues and labels that are kept to be shared."""
+_KEPT = 1 << 22
+"""Bytes of the texts of queues, and of labels, that are kept to be shared."""
+_ENTRY = 500
+"""Those of an entry beside its text: what it was read from."""
 
 
 class History(msgspec.Struct):
@@ -58,7 +60,7 @@ class FollowedMessage(msgspec.Struct, gc=False):
 
     ``key`` is the 20 bytes by which an acknowledgment names it (queue manager, number), or the text of an
     SRMP identifier of another form. ``flags`` are those of UserHeader, ``wanted`` those of
-    MessagePropertiesHeader. ``hop`` is the address (no port) that sent it last.
+    MessagePropertiesHeader. ``charged`` is for whoever counts what it takes of a budget.
     """
 
     key: bytes | str
@@ -88,6 +90,7 @@ class FollowedMessage(msgspec.Struct, gc=False):
     duplicates: int = 0
     certain: bool = True
     history: History | None = None
+    charged: int = 0
 
     def tell(self) -> History:
         """Its history, begun if it has none."""
@@ -137,6 +140,7 @@ class MessageReader:
     def __init__(self) -> None:
         self._queues: dict[object, str | None] = {}
         self._labels: dict[bytes, str] = {}
+        self._kept = [0, 0]
 
     def key(self, record: Record) -> bytes | None:
         """Name the message in the packet of a record; None where its bytes end before that."""
@@ -232,15 +236,19 @@ class MessageReader:
         if name is not _UNKNOWN:
             return name
         name = user.format_name(field)
-        if len(self._queues) >= _KEPT:
+        self._kept[0] += _ENTRY + 4 * len(name or "")
+        if self._kept[0] > _KEPT:
             self._queues.clear()
+            self._kept[0] = 0
         self._queues[key] = name
         return name
 
     def _label(self, label: WcharText) -> str:
         text = self._labels.get(label)
         if text is None:
-            if len(self._labels) >= _KEPT:
+            self._kept[1] += _ENTRY + len(label)
+            if self._kept[1] > _KEPT:
                 self._labels.clear()
+                self._kept[1] = 0
             text = self._labels[label] = label.text
         return text

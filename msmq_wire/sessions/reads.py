@@ -1,13 +1,14 @@
 """Remote reads: who opened which queue, what was peeked or received, and whether that came to an end.
 
 [MS-MQRR] 3.1.4.7, [MS-MQMP] 3.1.5.3 and [MS-MQQP] 3.1.4. The rule kept here: a receive that takes a message
-is done when the client acknowledges it; until then the server may put the message back.
+is done when the client acknowledges it; until then the server may put the message back. Of what takes too
+much of the budget the oldest go: reads, queues, or what is known of handles and calls, whichever takes most.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -16,6 +17,7 @@ from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
+from msmq_wire.sessions.budget import Budget, Share
 from msmq_wire.sessions.message import FollowedMessage, message_name, moment_of
 from msmq_wire.sessions.session import Moment
 
@@ -23,8 +25,15 @@ __all__ = ["READS", "ReadTracker", "RemoteQueue", "RemoteRead"]
 
 ReadEnd: TypeAlias = Literal["ack", "nack", "cancelled"]
 
-_MAX_READS = 1 << 17
-_MAX_OPEN = 1 << 16
+_READ = 1000
+_QUEUE = 700
+_KNOWN = 300
+"""Bytes of a read and of an opened queue beside their texts, and of what is known of a handle or a call."""
+_CARRIED = 800
+"""Bytes of a message that waits for what becomes of it, which may have left by itself."""
+_MOST_READS = 1000
+_MOST_MOVES = 64
+"""Reads, and moves to other queues, that are kept for one message."""
 READS = (
     "R_StartReceive",
     "R_StartTransactionalReceive",
@@ -136,31 +145,72 @@ class RemoteRead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 V = TypeVar("V")
 
 
-class _Bounded(OrderedDict[Hashable, V]):
-    """A dict that forgets its oldest entry."""
+class _Table(OrderedDict[Hashable, V]):
+    """A dict whose entries are counted: ``entry`` bytes each, and the texts that ``texts`` finds in them."""
 
-    def keep(self, key: Hashable, value: V, most: int) -> bool:
-        """Keep a value; tell whether another one was forgotten."""
+    def __init__(self, share: Share, entry: int, texts: Callable[[V], int] = lambda value: 0) -> None:
+        super().__init__()
+        self._share = share
+        self._entry = entry
+        self._texts = texts
+        self.taken = 0
+
+    def _take(self, size: int) -> None:
+        self.taken += size
+        self._share.take(size)
+
+    def put(self, key: Hashable, value: V) -> None:
+        """Keep a value, in its old place if there was one."""
+        before = self.get(key)
+        self._take(self._texts(value) + self._entry)
+        if before is not None:
+            self._take(-self._texts(before) - self._entry)
         self[key] = value
-        if len(self) <= most:
-            return False
-        self.popitem(last=False)
-        return True
+
+    def take_out(self, key: Hashable) -> V | None:
+        """Return a value and forget it."""
+        value = self.pop(key, None)
+        if value is not None:
+            self._take(-self._texts(value) - self._entry)
+        return value
 
 
 class ReadTracker:
-    """Follows remote reads: 131,072 reads and 65,536 queues are kept, ``left_out`` counts older reads."""
+    """Follows remote reads and the queues opened for them.
 
-    def __init__(self) -> None:
-        self._queues: _Bounded[RemoteQueue] = _Bounded()
-        self._handles: _Bounded[int] = _Bounded()
-        self._reads: _Bounded[RemoteRead] = _Bounded()
-        self._pending: _Bounded[tuple[tuple[int | None, int], ...]] = _Bounded()
-        self._calls: _Bounded[int] = _Bounded()
-        self._carried: _Bounded[FollowedMessage] = _Bounded()
-        self._lookups: _Bounded[FollowedMessage] = _Bounded()
+    ``leave`` is given each that ``budget`` has no room for, ``left_out`` counts the reads of them.
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: Budget | None = None,
+        leave: Callable[[RemoteRead | RemoteQueue], None] | None = None,
+    ) -> None:
+        share = (budget or Budget()).share(self._give)
+        self._leave = leave
+        self._queues: _Table[RemoteQueue] = _Table(share, _QUEUE, _texts_of)
+        self._handles: _Table[int] = _Table(share, _KNOWN)
+        self._reads: _Table[RemoteRead] = _Table(share, _READ, _texts_of)
+        self._pending: _Table[tuple[tuple[int | None, int], ...]] = _Table(share, _KNOWN)
+        self._calls: _Table[int] = _Table(share, _KNOWN)
+        self._carried: _Table[FollowedMessage] = _Table(share, _CARRIED)
+        self._lookups: _Table[FollowedMessage] = _Table(share, _CARRIED)
+        self._tables: tuple[_Table[Any], ...] = (
+            self._queues, self._handles, self._reads, self._pending, self._calls, self._carried, self._lookups
+        )  # fmt: skip
         self._counts = [0, 0]
         self.left_out = 0
+
+    def _give(self) -> None:
+        table = max(self._tables, key=lambda one: one.taken)
+        if not table:
+            return
+        gone = table.take_out(next(iter(table)))
+        if table is self._reads:
+            self.left_out += 1
+        if self._leave is not None and isinstance(gone, RemoteRead | RemoteQueue):
+            self._leave(gone)
 
     def call(self, record: Record) -> None:
         """Take an ``rpc_call`` record."""
@@ -186,7 +236,9 @@ class ReadTracker:
             self._on_queue(call, place, moves=1)
             message = self._looked_up(call, place)
             if message is not None and not call.status and not call.fault:
-                message.tell().moved.append(moment)
+                moved = message.tell().moved
+                if len(moved) < _MOST_MOVES:
+                    moved.append(moment)
         elif method == "R_SetUserAcknowledgementClass":
             message = self._looked_up(call, place)
             class_ = getattr(call.request, "us_class", None)
@@ -200,20 +252,24 @@ class ReadTracker:
         read = self._reads.get(number)
         if number is None or read is None or read.message is not None:
             return
-        self._reads[number] = msgspec.structs.replace(
-            read, message=record.id, message_id=message_name(message.key), label=message.label
+        self._reads.put(
+            number,
+            msgspec.structs.replace(
+                read, message=record.id, message_id=message_name(message.key), label=message.label
+            ),
         )
         history = message.tell()
-        history.reads.append(number)
+        if len(history.reads) < _MOST_READS:
+            history.reads.append(number)
         if read.found_lookup_id is not None:
             place = (record.capture, read.server.rpartition(":")[0])
-            self._lookups.keep((*place, read.found_lookup_id), message, _MAX_OPEN)
+            self._lookups.put((*place, read.found_lookup_id), message)
         if not read.removes:
             history.peeked = history.peeked or read.at
         elif read.method == "rpc_ACReceiveMessageEx":
             history.received, history.received_by = history.received or read.at, read.client
         else:
-            self._carried.keep(number, message, _MAX_OPEN)
+            self._carried.put(number, message)
 
     def queue_of(self, record: Record) -> str | None:
         """The queue that the call read which brought a message."""
@@ -261,14 +317,14 @@ class ReadTracker:
             end="cancelled" if call.status == _CANCELLED else None,
             certain=call.complete and not call.guessed,
         )
-        self.left_out += self._reads.keep(number, read, _MAX_READS)
-        self._calls.keep((record.capture, record.id), number, _MAX_OPEN)
+        self._reads.put(number, read)
+        self._calls.put((record.capture, record.id), number)
         self._on_queue(call, place, receives=int(removes is True), peeks=int(removes is False))
         if removes and not call.status and read.answered and read.method != "rpc_ACReceiveMessageEx":
             key = (*place, max(record.frames, default=0))
             # Two receives that one frame answers are told apart by their requests.
             began = (*self._pending.get(key, ())[-8:], (call.request_id, number))
-            self._pending.keep(key, began, _MAX_OPEN)
+            self._pending.put(key, began)
 
     def _finish_read(self, call: RpcCall, moment: Moment, place: tuple[str, str]) -> None:
         began = self._pending.get((*place, call.started_frame), ())
@@ -280,10 +336,10 @@ class ReadTracker:
         end: ReadEnd = "cancelled"
         if call.method in _ENDS:
             end = "ack" if getattr(call.request, "dw_ack", None) == RemoteReadAck.RR_ACK else "nack"
-        self._reads[number] = msgspec.structs.replace(read, end=end, ended=moment, end_status=call.status)
+        self._reads.put(number, msgspec.structs.replace(read, end=end, ended=moment, end_status=call.status))
         if call.status or call.fault:
             return
-        message = self._carried.pop(number, None)
+        message = self._carried.take_out(number)
         if message is not None and end == "ack":
             history = message.tell()
             history.received, history.received_by = history.received or moment, read.client
@@ -307,8 +363,8 @@ class ReadTracker:
             fault=call.fault,
             sealed=call.sealed,
         )
-        self._queues.keep(number, queue, _MAX_OPEN)
-        self._handles.keep((*place, max(record.frames, default=0)), number, _MAX_OPEN)
+        self._queues.put(number, queue)
+        self._handles.put((*place, max(record.frames, default=0)), number)
 
     def _queue(self, call: RpcCall, place: tuple[str, str]) -> RemoteQueue | None:
         number = self._handles.get((*place, call.opened_frame))
@@ -329,14 +385,17 @@ class ReadTracker:
         queue = self._queue(call, place)
         if queue is None:
             return
-        self._queues[queue.number] = msgspec.structs.replace(
-            queue,
-            closed=queue.closed or closed,
-            purged=queue.purged or purged,
-            receives=queue.receives + receives,
-            peeks=queue.peeks + peeks,
-            moves=queue.moves + moves,
-            purges=queue.purges + purges,
+        self._queues.put(
+            queue.number,
+            msgspec.structs.replace(
+                queue,
+                closed=queue.closed or closed,
+                purged=queue.purged or purged,
+                receives=queue.receives + receives,
+                peeks=queue.peeks + peeks,
+                moves=queue.moves + moves,
+                purges=queue.purges + purges,
+            ),
         )
 
     def _looked_up(self, call: RpcCall, place: tuple[str, str]) -> FollowedMessage | None:
@@ -346,6 +405,12 @@ class ReadTracker:
     def finish(self) -> tuple[tuple[RemoteRead, ...], tuple[RemoteQueue, ...]]:
         """All reads and all queues that are kept, by order of appearance."""
         return tuple(map(_settled, self._reads.values())), tuple(self._queues.values())
+
+
+def _texts_of(one: RemoteRead | RemoteQueue) -> int:
+    """Characters of the longest texts in it; names of hosts are short."""
+    label = one.label if isinstance(one, RemoteRead) else None
+    return len(one.queue or "") + len(one.account) + len(label or "")
 
 
 def _settled(read: RemoteRead) -> RemoteRead:

@@ -7,8 +7,8 @@ from the capture, numbers follow what either side states, and nothing after that
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 import msgspec
@@ -17,7 +17,7 @@ from msmq_wire.sessions.message import FollowedMessage, message_name
 from msmq_wire.sessions.session import Moment, NoteKind, SessionDirection
 from msmq_wire.wire.headers.session_header import SessionHeader
 
-__all__ = ["Note", "SentSequence"]
+__all__ = ["EMPTY_DIRECTIONS", "Note", "SentSequence"]
 
 _MASK = 0xFFFF
 _HALF = 0x8000
@@ -32,23 +32,51 @@ Note = Callable[[NoteKind, Moment, int, int], None]
 
 
 class _Sent(msgspec.Struct, gc=False):
-    """A packet that waits; ``recoverable`` is 0 for one that is not."""
+    """A packet that waits; ``recoverable`` is 0 for one that is not.
+
+    ``key`` names its message, None where nothing names it; ``kept`` says that the message is followed.
+    """
 
     number: int
     recoverable: int
     moment: Moment
-    message: FollowedMessage | None
+    key: bytes | str | None
+    kept: bool
+
+
+# Of most directions nothing waits: these stand for it, and nothing is ever put into them.
+_NOTHING_WAITS: deque[_Sent] = deque(maxlen=0)
+_NOTHING_UNSTORED: OrderedDict[int, _Sent] = OrderedDict()
+_NOTHING_EARLY: deque[tuple[SessionHeader, Moment]] = deque(maxlen=0)
+_NO_MESSAGES: Mapping[bytes | str, FollowedMessage] = {}
 
 
 class SentSequence:
     """The user packets of one direction, fed in order, with the SessionHeaders of both sides.
 
     ``note`` takes what is out of order. ``base_known`` is False where the start of the connection was not
-    captured, and then numbers begin where the first acknowledgment says.
+    captured, and then numbers begin where the first acknowledgment says. ``messages`` are those that are
+    followed: they are named here and not held, so that they can leave.
     """
 
-    def __init__(self, note: Note, *, base_known: bool) -> None:
+    __slots__ = (
+        "_base_known", "_closed", "_early", "_limit", "_messages", "_missed", "_note", "_overlooked",
+        "_own_window", "_shifted", "_unstored", "_waiting",
+        "acknowledged", "acknowledgments", "announced", "bytes", "certain", "duplicates", "first_ack",
+        "first_message", "gaps", "last_ack", "last_message", "longest_wait", "longest_wait_at", "messages",
+        "number", "recoverable", "recoverable_number", "resent", "session_acks", "smallest_window", "stored",
+        "transactional", "window_closings", "window_size",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        note: Note,
+        *,
+        base_known: bool,
+        messages: Mapping[bytes | str, FollowedMessage] = _NO_MESSAGES,
+    ) -> None:
         self._note = note
+        self._messages = messages
         self._base_known = base_known
         self.certain = base_known
         self.gaps = 0
@@ -58,10 +86,10 @@ class SentSequence:
         self.last_message: Moment | None = None
         self.number = self.recoverable_number = 0
         self.acknowledged = self.stored = 0
-        self._waiting: deque[_Sent] = deque()
-        self._unstored: dict[int, _Sent] = {}
+        self._waiting = _NOTHING_WAITS
+        self._unstored = _NOTHING_UNSTORED
         self._overlooked = 0
-        self._early: deque[tuple[SessionHeader, Moment]] = deque()
+        self._early = _NOTHING_EARLY
         self._shifted: Moment | None = None
         self._missed = False
         self.session_acks = 0
@@ -69,7 +97,7 @@ class SentSequence:
         self.last_ack: Moment | None = None
         self.window_size: int | None = None
         self.smallest_window: int | None = None
-        self.announced: list[int] = []
+        self.announced: tuple[int, ...] = ()
         self.window_closings = 0
         self._own_window = self._limit = _DEFAULT_WINDOW
         self._closed = False
@@ -101,25 +129,43 @@ class SentSequence:
         if self.first_message is None:
             self.first_message = moment
         self.last_message = moment
-        one = _Sent(self.number, number, moment, message)
+        key = None if message is None else message.key
+        one = _Sent(self.number, number, moment, key, message is not None and self._followed(key) is message)
         waiting = self._waiting
+        if waiting is _NOTHING_WAITS:
+            waiting = self._waiting = deque()
         waiting.append(one)
         if len(waiting) > _MAX_WAITING:
             self._overlook(waiting.popleft())
         if number:
+            if self._unstored is _NOTHING_UNSTORED:
+                self._unstored = OrderedDict()
             self._unstored[number] = one
             if len(self._unstored) > _MAX_WAITING:
-                del self._unstored[next(iter(self._unstored))]
+                self._unstored.popitem(last=False)
         if not self._closed and len(waiting) >= self._limit:
             self._closed = True
             self.window_closings += 1
         if self._early:
             self._late(one)
 
+    @property
+    def held(self) -> int:
+        """How many packets wait, for one acknowledgment or the other."""
+        return len(self._waiting) + len(self._unstored) + len(self._early)
+
+    def _followed(self, key: bytes | str | None) -> FollowedMessage | None:
+        return None if key is None else self._messages.get(key)
+
+    def _message(self, one: _Sent) -> FollowedMessage | None:
+        """The message in a packet, if it is still followed."""
+        return self._followed(one.key) if one.kept else None
+
     def _overlook(self, one: _Sent) -> None:
         self._overlooked += 1
-        if one.message is not None:
-            one.message.certain = False
+        message = self._message(one)
+        if message is not None:
+            message.certain = False
 
     def lost(self) -> None:
         """Take note that bytes of this direction are missing from the capture."""
@@ -151,8 +197,8 @@ class SentSequence:
             return
         if own:
             self._own_window = size
-            if len(self.announced) < _MAX_EARLY and self.announced[-1:] != [size]:
-                self.announced.append(size)
+            if len(self.announced) < _MAX_EARLY and self.announced[-1:] != (size,):
+                self.announced += (size,)
         elif size != self.window_size:
             self.window_size = size
             if self.smallest_window is None or size < self.smallest_window:
@@ -174,6 +220,8 @@ class SentSequence:
             self._settle(header)
         ahead = self._received(header, moment) | self._written(header, moment)
         if ahead:
+            if self._early is _NOTHING_EARLY:
+                self._early = deque()
             self._early.append((header, moment))
             if len(self._early) > _MAX_EARLY:
                 self._tell_ahead(*self._early.popleft())
@@ -223,7 +271,7 @@ class SentSequence:
                 ahead |= self._written(header, moment, quiet=True)
             if ahead:
                 still.append((header, moment))
-        self._early = still
+        self._early = still or _NOTHING_EARLY
 
     def _received(self, header: SessionHeader, moment: Moment, *, quiet: bool = False) -> bool:
         """Mark what AckSequenceNumber covers; tell whether it stands for more than was sent."""
@@ -242,7 +290,7 @@ class SentSequence:
             self._wait(waiting[0], moment.time)
             certain = self.certain
             while waiting and waiting[0].number <= number:
-                message = waiting.popleft().message
+                message = self._message(waiting.popleft())
                 if message is not None:
                     if message.acknowledged is None:
                         message.acknowledged = moment
@@ -280,7 +328,7 @@ class SentSequence:
 
     def _store(self, one: _Sent, moment: Moment, *, certain: bool = True) -> None:
         self.stored += 1
-        message = one.message
+        message = self._message(one)
         if message is not None:
             if message.stored is None:
                 message.stored = moment
@@ -296,8 +344,10 @@ class SentSequence:
     def finish(self) -> SessionDirection:
         """Summarise the direction; what waits stays so."""
         self._tell_early()
+        # Whoever is told holds this: without that end, both go at once.
+        self._note = _unheard
         waiting = self._waiting
-        return SessionDirection(
+        found = SessionDirection(
             messages=self.messages,
             recoverable=self.recoverable,
             transactional=self.transactional,
@@ -319,7 +369,7 @@ class SentSequence:
             unstored_ids=_names(self._unstored.values()),
             resent=self.resent,
             duplicates=self.duplicates,
-            announced=tuple(self.announced),
+            announced=self.announced,
             window_size=self.window_size,
             smallest_window=self.smallest_window,
             window_closings=self.window_closings,
@@ -328,11 +378,12 @@ class SentSequence:
             gaps=self.gaps,
             certain=self.certain,
         )
+        return EMPTY_DIRECTIONS[self.certain] if found == EMPTY_DIRECTIONS[self.certain] else found
 
     def _tell_early(self) -> None:
         for header, moment in self._early:
             self._tell_ahead(header, moment)
-        self._early.clear()
+        self._early = _NOTHING_EARLY
 
     def _tell_ahead(self, header: SessionHeader, moment: Moment) -> None:
         number = header.ack_sequence_number
@@ -352,8 +403,16 @@ class SentSequence:
         return behind >= _HALF or behind > counted
 
 
+EMPTY_DIRECTIONS = (SessionDirection(certain=False), SessionDirection())
+"""What one direction of many sessions comes to, by whether that is certain."""
+
+
+def _unheard(kind: NoteKind, moment: Moment, stated: int, expected: int) -> None:
+    """Nobody listens any more."""
+
+
 def _names(packets: Iterable[_Sent]) -> tuple[str, ...]:
-    return tuple(message_name(one.message.key) for one in islice(packets, _MAX_NAMED) if one.message)
+    return tuple(message_name(one.key) for one in islice(packets, _MAX_NAMED) if one.key is not None)
 
 
 def _before(one: Moment, other: Moment) -> bool:

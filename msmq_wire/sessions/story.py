@@ -1,15 +1,19 @@
 """Records in, the story of a capture out: `Follower`, `follow` and `Story`.
 
-The rule kept here: every record is looked at once, in order, and by whom it concerns.
+The rule kept here: every record is looked at once, in order, and by whom it concerns; what is kept shares one
+budget, and what leaves it is told as it stands then.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 import msgspec
 
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.life import MessageLife
 from msmq_wire.sessions.lives import LifeTracker, Lives
 from msmq_wire.sessions.message import FollowedMessage, moment_of, reached
@@ -19,7 +23,10 @@ from msmq_wire.sessions.session import Moment, PingExchange, Session
 from msmq_wire.sessions.tracker import SESSION_RECORDS, SessionTracker
 from msmq_wire.sessions.transactions import StrayAck, TransactionalStream, TransactionTracker
 
-__all__ = ["Follower", "LeftOut", "Story", "follow"]
+__all__ = ["Follower", "Leaving", "LeftOut", "Story", "follow"]
+
+Leaving: TypeAlias = Session | MessageLife | TransactionalStream | RemoteRead | RemoteQueue
+"""What is kept no longer, as it stands then."""
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -53,31 +60,54 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     last: int | None
     left_out: LeftOut
 
+    @classmethod
+    def of_stream(cls, stream: TransactionalStream, now: int | None) -> Story:
+        """A story of nothing but a transactional sequence, as it stands."""
+        empty = Lives({}, _untold)
+        return cls(
+            sessions=(), streams=(stream,), reads=(), queues=(), lives=empty, pings=(), strays=(),
+            first=now, last=now, left_out=LeftOut(),
+        )  # fmt: skip
+
     def session(self, number: int) -> Session | None:
         """The session of a number; None where it is not kept."""
-        at = number - (self.sessions[0].number if self.sessions else 0)
-        if 0 <= at < len(self.sessions) and self.sessions[at].number == number:
-            return self.sessions[at]
-        return next((one for one in self.sessions if one.number == number), None)
+        at = bisect_left(self.sessions, number, key=lambda one: one.number)
+        found = self.sessions[at : at + 1]
+        return found[0] if found and found[0].number == number else None
+
+
+def _untold(message: FollowedMessage) -> MessageLife:
+    return life_of(message, None, None)
 
 
 class Follower:
     """Takes records in order of their ids; ``finish`` gives the `Story`. Nothing is raised on any record.
 
-    ``messages`` bounds the messages that are kept one by one, at some 500 bytes each; of sessions and opened
-    queues 65,536 are kept, of remote reads 131,072, of transactional sequences 65,536. ``leave`` is given the
-    life of each message that is kept no longer, as it stands then; it is not in the `Story`.
+    ``budget`` is how many bytes sessions, messages, transactional sequences and remote reads take together
+    (`BUDGET` by default): beyond it the oldest go of what takes most. ``messages`` bounds the messages beside
+    that. ``leave`` is given each that is kept no longer, as it stands then; it is not in the `Story`.
     """
 
     def __init__(
-        self, *, messages: int = 1 << 20, leave: Callable[[MessageLife], None] | None = None
+        self,
+        *,
+        budget: int | None = None,
+        messages: int | None = None,
+        leave: Callable[[Leaving], None] | None = None,
     ) -> None:
-        self._sessions = SessionTracker()
-        self._transactions = TransactionTracker()
-        self._reads = ReadTracker()
-        self._lives = LifeTracker(messages, None if leave is None else lambda gone: leave(self._tell(gone)))
+        self._budget = Budget(budget)
+        gone = None if leave is None else lambda message: leave(self._tell(message))
+        self._lives = LifeTracker(messages, gone, budget=self._budget)
+        self._sessions = SessionTracker(self._lives.messages, budget=self._budget, leave=leave)
+        self._transactions = TransactionTracker(budget=self._budget, leave=leave)
+        self._reads = ReadTracker(budget=self._budget, leave=leave)
         self._first: int | None = None
         self._last: int | None = None
+
+    @property
+    def taken(self) -> int:
+        """How many bytes of the budget are taken."""
+        return self._budget.taken
 
     def feed(self, record: Record) -> None:
         """Take the next record."""
@@ -112,6 +142,7 @@ class Follower:
             stray = self._lives.receipt(record)
             if stray is not None:
                 self._transactions.stray("receipt", stray[0], record, moment_of(record), key=stray[1])
+        self._budget.settle()
 
     def _message(self, record: Record) -> None:
         moment = moment_of(record)

@@ -1,14 +1,17 @@
 """Follows every connection of the binary protocol: records in, `Session`s out. [MS-MQQB] 3.1.1.3.1
 
 The rule kept here: memory follows the connections that are open, not the packets; a connection that has ended
-is kept as its summary, and the number of summaries is bounded.
+is kept as its summary. Of what takes too much of the budget summaries go first, the oldest before the others,
+then the connection that was silent for the longest time.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
+from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.conversation import Conversation
 from msmq_wire.sessions.message import FollowedMessage, Sight, moment_of
 from msmq_wire.sessions.pings import PingTracker
@@ -18,10 +21,11 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 __all__ = ["SESSION_PACKETS", "SESSION_RECORDS", "SessionTracker"]
 
 _PORT = ":1801"
-_MAX_SESSIONS = 1 << 16
-"""Summaries that are kept; the oldest go first."""
-_MAX_OPEN = 1 << 16
-"""Connections that are followed at once; the first one is summarised first."""
+_ENDED = 1300
+_MOMENT = 140
+"""Bytes of a summary, and of a moment in it."""
+_NAME = 100
+_NOTE = 300
 _MAX_OTHERS = 1 << 14
 """Connections on other ports whose SYN is remembered until it is known what they carry."""
 _USER = frozenset(("user_message", "order_ack", "final_ack"))
@@ -35,19 +39,29 @@ Key = tuple[str, int]
 
 
 class SessionTracker:
-    """Follows sessions; ``sessions()`` after ``finish()`` are those that are kept, by their numbers.
+    """Follows sessions; ``finish()`` gives those that are kept, by their numbers.
 
-    ``left_out`` counts summaries that were dropped.
+    ``messages`` are those that are followed, by their keys. ``leave`` is given each summary that ``budget``
+    has no room for, ``left_out`` counts them.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        messages: Mapping[bytes | str, FollowedMessage] | None = None,
+        *,
+        budget: Budget | None = None,
+        leave: Callable[[Session], None] | None = None,
+    ) -> None:
         self.pings = PingTracker()
+        self._messages = messages
+        self._share = (budget or Budget()).share(self._give)
+        self._leave = leave
         self._open: OrderedDict[Key, Conversation] = OrderedDict()
         self._others: OrderedDict[Key, list[Record]] = OrderedDict()
         self._latest: dict[tuple[str, str], Conversation] = {}
         self._numbered: dict[int, Conversation] = {}
         self._ended: OrderedDict[int, Session] = OrderedDict()
-        self._previous: OrderedDict[tuple[GUID, str], int] = OrderedDict()
+        self._previous: dict[tuple[GUID, str], int] = {}
         self._count = 0
         self._now: int | None = None
         self.left_out = 0
@@ -67,6 +81,16 @@ class SessionTracker:
         """
         if record.time is not None:
             self._now = record.time
+        conversation = self._feed(record, message, moment, sight)
+        if conversation is not None and conversation.taken:
+            assert conversation.stream is not None
+            self._open.move_to_end((conversation.capture, conversation.stream))
+            self._weigh(conversation)
+        return conversation
+
+    def _feed(
+        self, record: Record, message: FollowedMessage | None, moment: Moment | None, sight: Sight
+    ) -> Conversation | None:
         type_ = record.type
         if type_ in _USER:
             conversation = self._of(record)
@@ -144,9 +168,6 @@ class SessionTracker:
         if replaced is not None:
             replaced.replaced = conversation.first
         self._previous[key] = conversation.number
-        self._previous.move_to_end(key)
-        if len(self._previous) > _MAX_SESSIONS:
-            self._previous.popitem(last=False)
 
     def _tcp(self, record: Record) -> Conversation | None:
         event = record.event or ""
@@ -202,7 +223,10 @@ class SessionTracker:
         answers = src.endswith(_PORT) and not dst.endswith(_PORT)
         swapped = first.event == "syn_ack" if started else answers
         client, server = (dst, src) if swapped else (src, dst)
-        conversation = Conversation(self._count, first, client, server, started=started)
+        conversation = Conversation(
+            self._count, first, client, server, started=started, messages=self._messages
+        )
+        self._weigh(conversation)
         conversation.ping = self.pings.before(client, server)
         self._numbered[self._count] = conversation
         self._count += 1
@@ -211,9 +235,28 @@ class SessionTracker:
             conversation.tcp(step.event or "", conversation.direction(step), moment_of(step))
         if record.type == "gap":
             conversation.lost(conversation.direction(record), moment_of(record))
-        if len(self._open) > _MAX_OPEN:
-            self._end(next(iter(self._open)))
         return conversation
+
+    def _weigh(self, conversation: Conversation) -> None:
+        size = conversation.size
+        if size != conversation.taken:
+            self._share.take(size - conversation.taken)
+            conversation.taken = size
+
+    def _give(self) -> None:
+        """Let the oldest summary go, or summarise the connection that was silent for the longest time."""
+        if not self._ended and self._open:
+            self._end(next(iter(self._open)))
+        if self._ended:
+            _, session = self._ended.popitem(last=False)
+            self._share.take(-_size(session))
+            self.left_out += 1
+            if session.client_queue_manager is not None:
+                key = (session.client_queue_manager, session.server.rpartition(":")[0])
+                if self._previous.get(key) == session.number:
+                    del self._previous[key]
+            if self._leave is not None:
+                self._leave(session)
 
     def _end(self, key: Key) -> None:
         conversation = self._open.pop(key)
@@ -225,10 +268,21 @@ class SessionTracker:
         if conversation.ping is not None and before is not None and before.cookie == conversation.ping.cookie:
             # Its answer may have come after the SYN.
             conversation.ping = before
-        self._ended[conversation.number] = conversation.finish(self._now)
-        if len(self._ended) > _MAX_SESSIONS:
-            self._ended.popitem(last=False)
-            self.left_out += 1
+        session = self._ended[conversation.number] = conversation.finish(self._now)
+        self._share.take(_size(session) - conversation.taken)
+        conversation.taken = 0
+
+
+def _size(session: Session) -> int:
+    """What a summary takes."""
+    names = sum(len(one.unacknowledged_ids) + len(one.unstored_ids) for one in session.directions)
+    moments = (
+        session.syn, session.syn_ack, session.establish_request, session.establish_response, session.opened,
+        session.parameters_request, session.parameters_response, session.close,
+        *(one.first_message for one in session.directions), *(one.last_ack for one in session.directions),
+    )  # fmt: skip
+    count = sum(one is not None for one in moments)
+    return _ENDED + _MOMENT * count + _NAME * names + _NOTE * len(session.notes)
 
 
 def _ends(record: Record) -> tuple[str, ...]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.message import FollowedMessage, message_key, message_name, reached
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -21,7 +23,12 @@ __all__ = ["StrayAck", "TransactionBridge", "TransactionGap", "TransactionTracke
 
 StrayKind: TypeAlias = Literal["order_ack", "final_ack", "administration_ack", "receipt"]
 
-_MAX_STREAMS = 1 << 16
+_STREAM = 1300
+"""Bytes of a sequence, beside the name of its queue."""
+_NUMBER = 48
+_ACK = 120
+_GAP = 220
+"""Bytes of a number that waits, of an OrderAck, of a gap."""
 _MAX_AWAITING = 1 << 16
 """Numbers of one sequence that wait for an OrderAck, and OrderAcks of one sequence, that are kept."""
 _MAX_GAPS = 256
@@ -123,7 +130,7 @@ class _Stream:
         "certain", "dst", "final_acks", "first",
         "first_ack", "first_number", "gaps", "gaps_left_out", "last", "last_ack", "last_number", "messages",
         "number",
-        "order_acks", "queue", "repeats", "sequence", "sessions", "source", "src",
+        "order_acks", "queue", "repeats", "sequence", "sessions", "source", "src", "taken",
     )  # fmt: skip
 
     def __init__(
@@ -145,15 +152,30 @@ class _Stream:
         self.final_acks: dict[int, int] = {}
         self.sessions: dict[int, None] = {}
         self.certain = True
+        self.taken = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        size = _STREAM + len(self.queue or "") + _NUMBER * len(self.awaiting) + _ACK * len(self.acks)
+        return size + _GAP * (len(self.gaps) + len(self.bridges))
 
 
 class TransactionTracker:
-    """Follows transactional sequences; 65,536 are kept, ``left_out`` counts the older ones.
+    """Follows transactional sequences.
 
-    ``strays`` are the first 1,000 acknowledgments of what was not seen, ``strays_left_out`` counts others.
+    ``leave`` is given the oldest that ``budget`` has no room for, ``left_out`` counts them. ``strays`` are
+    the first 1,000 acknowledgments of what was not seen, ``strays_left_out`` counts others.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        budget: Budget | None = None,
+        leave: Callable[[TransactionalStream], None] | None = None,
+    ) -> None:
+        self._share = (budget or Budget()).share(self._give)
+        self._leave = leave
         self._streams: OrderedDict[tuple[bytes, int, str | None], _Stream] = OrderedDict()
         self._by_sequence: dict[int, list[_Stream]] = {}
         self._numbered: dict[int, _Stream] = {}
@@ -180,6 +202,7 @@ class TransactionTracker:
         stream.last = at
         stream.messages += 1
         self._number(stream, number, previous, at)
+        self._weigh(stream)
         message.stream, message.place = stream.number, number
 
     def _stream(self, key: tuple[GUID, int, str | None], record: Record, at: Moment) -> _Stream:
@@ -191,15 +214,26 @@ class TransactionTracker:
         self._numbered[self._count] = stream
         self._count += 1
         self._by_sequence.setdefault(sequence, []).append(stream)
-        if len(self._streams) > _MAX_STREAMS:
-            _, oldest = self._streams.popitem(last=False)
-            del self._numbered[oldest.number]
-            same = self._by_sequence[oldest.sequence]
-            same.remove(oldest)
-            if not same:
-                del self._by_sequence[oldest.sequence]
-            self.left_out += 1
         return stream
+
+    def _weigh(self, stream: _Stream) -> None:
+        size = stream.size
+        self._share.take(size - stream.taken)
+        stream.taken = size
+
+    def _give(self) -> None:
+        if not self._streams:
+            return
+        _, oldest = self._streams.popitem(last=False)
+        del self._numbered[oldest.number]
+        same = self._by_sequence[oldest.sequence]
+        same.remove(oldest)
+        if not same:
+            del self._by_sequence[oldest.sequence]
+        self._share.take(-oldest.taken)
+        self.left_out += 1
+        if self._leave is not None:
+            self._leave(_summary(oldest))
 
     def _number(self, stream: _Stream, number: int, previous: int, at: Moment) -> None:
         """Judge the place of a message as its receiver would, [MS-MQQB] 3.1.5.8.6."""
@@ -265,6 +299,7 @@ class TransactionTracker:
             del stream.awaiting[: bisect_right(stream.awaiting, number)]
             if len(stream.acks) < _MAX_AWAITING:
                 stream.acks.append((number, at))
+            self._weigh(stream)
 
     def ordered(self, number: int | None, place: int | None) -> Moment | None:
         """When the message ``place`` of the sequence ``number`` was acknowledged by an OrderAck."""

@@ -18,7 +18,7 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.findings import Finding
 from msmq_wire.findings.judge import Judge
 from msmq_wire.records.record import Record
-from msmq_wire.sessions import MessageLife
+from msmq_wire.sessions import Leaving, MessageLife, Session
 from msmq_wire.spark.call_columns import call_batches
 from msmq_wire.spark.capture_reading import Damage, Numbering
 from msmq_wire.spark.captures import Capture
@@ -33,7 +33,7 @@ from msmq_wire.spark.table_schemas import STORIES
 __all__ = ["JobPlan", "StoryTeller", "decode_capture", "entry_of", "rows_of", "write_records"]
 
 _TOGETHER = 4096
-"""Lives, or findings, that are written at a time."""
+"""Sessions and lives, or findings, that are written at a time."""
 _NO_MESSAGE = ("tcp_stream", "error")
 """Records that are no rows of ``messages``: sessions and errors tell them."""
 _PASSING = ("cannot open ", "cannot read ", "reading a zstd-compressed ")
@@ -143,7 +143,7 @@ def _write(writer: TableWriter, table: str, rows: Any) -> None:
 class StoryTeller:
     """Judges the records of one capture in order, and writes sessions, lives and findings.
 
-    ``more`` counts what was not written, by rule for findings.
+    ``more`` counts findings that were not written, by rule.
     """
 
     def __init__(self, writer: TableWriter, capture: str, plan: JobPlan) -> None:
@@ -151,7 +151,8 @@ class StoryTeller:
         self._capture = capture
         self._judge = Judge(messages=plan.options.followed, leave=self._leave)
         self._findings: list[Finding] = []
-        self._gone: list[MessageLife] = []
+        self._lives: list[MessageLife] = []
+        self._sessions: list[Session] = []
         self.more: dict[str, int] = {}
 
     def take(self, records: Iterable[Record]) -> None:
@@ -161,14 +162,18 @@ class StoryTeller:
             if len(self._findings) >= _TOGETHER:
                 self._write_findings()
 
-    def _leave(self, life: MessageLife) -> None:
-        self._gone.append(life)
-        if len(self._gone) >= _TOGETHER:
+    def _leave(self, gone: Leaving) -> None:
+        if isinstance(gone, MessageLife):
+            self._lives.append(gone)
+        elif isinstance(gone, Session):
+            self._sessions.append(gone)
+        if len(self._lives) + len(self._sessions) >= _TOGETHER:
             self._write_gone()
 
     def _write_gone(self) -> None:
-        self._write("lives", life_rows(self._gone, self._capture))
-        self._gone = []
+        self._write("sessions", session_rows(self._sessions, self._capture))
+        self._write("lives", life_rows(self._lives, self._capture))
+        self._lives, self._sessions = [], []
 
     def _write_findings(self) -> None:
         self._write("findings", finding_rows(self._findings, self._capture))
@@ -184,8 +189,6 @@ class StoryTeller:
         self._write("lives", life_rows(story.lives, self._capture))
         self._write_findings()
         self.more = dict(self._judge.more)
-        if story.left_out.sessions:
-            self.more["sessions"] = story.left_out.sessions
 
     def _write(self, table: str, batches: Iterable[Any]) -> None:
         if self._writer.wants(table):

@@ -15,9 +15,9 @@ from msmq_wire.findings import RULES, Finding, Judge, judge
 from msmq_wire.findings.finding import SEVERITIES
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
-from msmq_wire.sessions import MessageLife
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
+from tests.sessions.tape import Tape, lone
 
 _DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
 _SPEC = SpecRef("MS-MQMQ", "2.2.19.1")
@@ -135,7 +135,7 @@ def test_messages_that_leave_are_judged_once_like_those_that_stay(most: int) -> 
         yield Seen(message=life.message_id, evidence=())
 
     records = list(read_capture(_DEMO.with_name("clean_business_day.pcap"), streams=True))
-    left: list[MessageLife] = []
+    left: list[Any] = []
     judging = Judge({"TST-ONE": rule(check, over="life")}, messages=most, leave=left.append)
     early = [one.message for number in records for one in judging.feed(number)]
     found = [*early, *(one.message for one in judging.finish())]
@@ -148,13 +148,42 @@ def test_messages_that_leave_are_judged_once_like_those_that_stay(most: int) -> 
     assert set(found) == {one.message for one in whole.finish()}
 
 
+@pytest.mark.parametrize("over", ["session", "life"])
+@pytest.mark.parametrize("budget", [1, 20_000, 1 << 30])
+def test_what_leaves_the_budget_is_judged_before_the_end_like_what_stays(over: str, budget: int) -> None:
+    def check(item: Any, context: Context) -> Iterator[Seen]:
+        yield Seen(message=item.src if over == "life" else item.client, evidence=())
+
+    left: list[Any] = []
+    judging = Judge({"TST-ONE": rule(check, over=over)}, budget=budget, leave=left.append)
+    early = [one.message for number in range(1, 101) for one in judging.feed(lone(number))]
+    found = [*early, *(one.message for one in judging.finish())]
+    assert judging.story is not None
+    assert judging.story.left_out.sessions + judging.story.left_out.lives == len(left)
+    assert bool(early) == (budget < 1 << 30)
+    assert sorted(found) == sorted(lone(number).src or "" for number in range(1, 101))
+
+
+def test_a_gap_in_a_sequence_that_leaves_is_found() -> None:
+    tape = Tape()
+    tape.open()
+    tape.message(1, tx=(1, 0))
+    tape.message(2, tx=(5, 3))
+    judging = Judge({"TXN-GAP": RULES["TXN-GAP"]}, budget=1)
+    # The last record is judged when another one comes, or nothing does.
+    assert [one.id for record in tape.records for one in judging.feed(record)] == []
+    whole = Judge({"TXN-GAP": RULES["TXN-GAP"]})
+    (gap,) = [one for record in tape.records for one in whole.feed(record)] + whole.finish()
+    assert gap.id == "TXN-GAP"
+
+
 def test_findings_about_messages_that_leave_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def check(life: Any, context: Context) -> Iterator[Seen]:
         yield Seen(message=life.message_id, evidence=())
 
     monkeypatch.setattr(importlib.import_module("msmq_wire.findings.judge"), "MOST_OF_A_RULE", 3)
     records = list(read_capture(_DEMO.with_name("clean_business_day.pcap"), streams=True))
-    left: list[MessageLife] = []
+    left: list[Any] = []
     judging = Judge({"TST-ONE": rule(check, over="life")}, messages=1, leave=left.append)
     found = [one for number in records for one in judging.feed(number)] + judging.finish()
     assert judging.story is not None

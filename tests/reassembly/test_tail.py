@@ -60,12 +60,3 @@ def test_bytes_behind_many_gaps_cost_a_bounded_amount() -> None:
     assert tail.cost == TAIL_RUNS * (PIECE_COST + 1)
     assert tail.differs(0, bytes(500)) is None
     assert tail.differs(990, b"\1" * 9) == (990, 999)
-
-
-def test_nothing_is_kept_after_clear() -> None:
-    tail = Tail()
-    tail.extend(0, b"abc")
-    tail.clear()
-    assert (tail.cost, tail.differs(0, b"xyz")) == (0, None)
-    tail.extend(3, b"def")
-    assert tail.differs(0, b"xyzxyz") == (3, 6)

@@ -7,7 +7,7 @@ from typing import Literal
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
 from msmq_wire.records.record import Record
-from msmq_wire.report.fates import fates_of
+from msmq_wire.report.fates import Fates
 from msmq_wire.sessions import follow
 from msmq_wire.wire.types.guid import GUID
 from tests.report.pages import message_record
@@ -25,7 +25,8 @@ def _message(number: int, queue: str, delivery: Literal["express", "recoverable"
 
 
 def test_each_message_is_counted_once_under_its_queue_its_delivery_and_its_outcome() -> None:
-    fates = fates_of(
+    fates = Fates()
+    fates.look_at(
         follow(
             (
                 _message(1, "orders", "express"),
@@ -33,7 +34,7 @@ def test_each_message_is_counted_once_under_its_queue_its_delivery_and_its_outco
                 _message(3, "orders", "recoverable"),
                 _message(4, "bills", "express"),
             )
-        )
+        ).lives
     )
     assert (fates.messages, fates.every, fates.queues_left_out) == (4, 1, 0)
     assert fates.outcomes == {"unknown": 4}
@@ -45,6 +46,13 @@ def test_each_message_is_counted_once_under_its_queue_its_delivery_and_its_outco
 
 
 def test_of_more_messages_than_wanted_every_second_is_looked_at() -> None:
-    fates = fates_of(follow(_message(number, "orders", "express") for number in range(1, 6)), most=3)
+    lives = follow(_message(number, "orders", "express") for number in range(1, 6)).lives
+    fates = Fates()
+    fates.look_at(lives, most=3)
     assert (fates.messages, fates.every) == (5, 2)
     assert fates.outcomes == {"unknown": 3}
+    # With others that were counted before, shares of a part would say nothing.
+    fates = Fates()
+    fates.take(lives[0])
+    fates.look_at(lives, most=3)
+    assert (fates.messages, fates.every, fates.outcomes) == (6, 1, {"unknown": 6})

@@ -155,3 +155,15 @@ class Tape:
         life = self.story().lives.by_id(f"{SENDER}\\{number}")
         assert life is not None
         return life
+
+
+def lone(number: int) -> Record:
+    """A message on a connection of which nothing else is known, to a queue of its own."""
+    packet = build_message(
+        rf"DIRECT=OS:msg01\private$\q{number}", b"x", message_id=1,
+        source_queue_manager=GUID(number.to_bytes(16, "little")), sent_time=START // 1_000_000_000,
+    )  # fmt: skip
+    return Record(
+        id=number, type="user_message", src=f"10.0.{number >> 8}.{number & 255}:40000", dst="192.0.2.10:1801",
+        stream=number, frames=(number,), time=START + number, packet=packet, length=200,
+    )  # fmt: skip

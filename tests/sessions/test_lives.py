@@ -13,7 +13,7 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId
-from msmq_wire.sessions import NACK_REASONS, Follower, MessageLife, follow
+from msmq_wire.sessions import NACK_REASONS, Follower, follow
 from msmq_wire.wire.types.enumerations import MessageClass
 from tests.sessions.tape import QUEUE, RECEIVER, SECOND, SENDER, START, Tape
 
@@ -186,7 +186,7 @@ def test_every_message_has_one_life_in_the_story_or_where_those_go_that_leave(mo
     tape.open()
     for number in range(1, 301):
         tape.message(number)
-    left: list[MessageLife] = []
+    left: list[Any] = []
     follower = Follower(messages=most, leave=left.append)
     for record in tape.records:
         follower.feed(record)
@@ -201,7 +201,7 @@ def test_every_message_has_one_life_in_the_story_or_where_those_go_that_leave(mo
 
 def test_messages_go_some_at_a_time(tape: Tape) -> None:
     tape.open()
-    left: list[MessageLife] = []
+    left: list[Any] = []
     follower = Follower(messages=640, leave=left.append)
     for record in tape.records:
         follower.feed(record)
@@ -221,7 +221,7 @@ def test_a_message_that_leaves_is_told_as_it_stands_then(tape: Tape) -> None:
     tape.message(2)
     tape.message(3)
     tape.administration_ack(2, 0x0002)
-    left: list[MessageLife] = []
+    left: list[Any] = []
     follower = Follower(messages=2, leave=left.append)
     for record in tape.records:
         follower.feed(record)
@@ -241,7 +241,7 @@ def test_a_message_that_is_sent_again_after_it_left_begins_another_life(tape: Ta
     tape.open()
     for number in (1, 2, 3, 1):
         tape.message(number)
-    left: list[MessageLife] = []
+    left: list[Any] = []
     follower = Follower(messages=2, leave=left.append)
     for record in tape.records:
         follower.feed(record)

@@ -21,7 +21,7 @@ from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError
 from msmq_wire.findings import Finding, Judge
 from msmq_wire.records.rpc_packets import RpcCall
-from msmq_wire.sessions import Story, follow
+from msmq_wire.sessions import Session, Story, budget, follow
 from msmq_wire.spark import capture_job
 from msmq_wire.spark.capture_job import JobPlan, decode_capture
 from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
@@ -286,6 +286,23 @@ def test_messages_that_go_before_the_end_have_a_life_like_the_others(
     lives = [*left, *judging.story.lives]
     assert as_text(tables["lives"]) == as_text(story_rows(lives, str(path), "lives"))
     assert [row["rule"] for row in tables["findings"]] == [one.id for one in findings]
+
+
+def test_sessions_that_go_before_the_end_have_a_row_like_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = FIXTURES / "captures" / "clean_business_day.pcap"
+    whole, _ = kept(path, monkeypatch)
+    monkeypatch.setattr(budget, "BUDGET", 4000)
+    left: list[Any] = []
+    findings, judging = judged(records_of(path), leave=left.append)
+    assert judging.story is not None
+    gone = [one for one in left if isinstance(one, Session)]
+    assert gone
+    tables, entry = kept(path, monkeypatch)
+    sessions = [*gone, *judging.story.sessions]
+    assert as_text(tables["sessions"]) == as_text(story_rows(sessions, str(path), "sessions"))
+    assert len(tables["sessions"]) >= len(whole["sessions"])
+    assert [row["rule"] for row in tables["findings"]] == [one.id for one in findings]
+    assert "sessions" not in entry.more
 
 
 def test_findings_are_not_held_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

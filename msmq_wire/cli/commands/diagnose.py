@@ -110,6 +110,7 @@ def diagnose(
                 print(json_line(answer_view(answer)))
             else:
                 text.add(answer)
+    reading.tell_left_out(story.left_out)
     reading.tell_summary(f"{count_text(looked, 'answer')} to look at" if looked else "nothing stands out")
     raise typer.Exit(reading.status)
 
@@ -122,7 +123,7 @@ def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judge
     """
     rules = {id_: rule for id_, rule in RULES.items() if rule.severity != "info"} if judged else {}
     if not redactor.what:
-        judge = Judge(rules)
+        judge = Judge(rules, leave=diagnosis.leave)
         for record in reading:
             diagnosis.feed(record, judge.feed(record))
         diagnosis.found(judge.finish())
@@ -130,7 +131,7 @@ def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judge
     # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
     names = Redactor(redactor.what - {Redaction.BODIES})
     bodies = Redactor(redactor.what & {Redaction.BODIES})
-    redacting, follower = RedactingJudge(rules, names), Follower()
+    redacting, follower = RedactingJudge(rules, names), Follower(leave=diagnosis.leave)
     for record in reading:
         found = redacting.feed(record)
         shown = names.record(record)

@@ -40,6 +40,7 @@ from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.cli.topology_input import read_topology
 from msmq_wire.findings import RULES, SEVERITIES, Finding
 from msmq_wire.findings.judge import HopAuditor
+from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
 
@@ -166,14 +167,14 @@ def findings(
     write = _writer(format_, asked, color, zone, kept)
     judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=quiet))
     counts: Counter[str] = Counter()
-    matching = _Numbers()
+    matching = Numbers()
     judged = 0
 
     def take(found: Iterable[Finding]) -> None:
         nonlocal judged
         for finding in found:
             judged += 1
-            if selection.filter is not None and not matching.any_of(finding):
+            if selection.filter is not None and not _is_about(finding, matching):
                 continue
             counts[finding.severity] += 1
             if finding.rank >= level.rank:
@@ -195,6 +196,7 @@ def findings(
             notes=more,
         )
         print(json_line(log, indent=2))
+    reading.tell_left_out(judge.left_out)
     reading.tell_summary(_told(counts, judged, level), *more)
     found_bad = fail_on is not None and any(counts[name] for name in SEVERITIES[fail_on.rank :])
     raise typer.Exit(_FOUND if found_bad else reading.status)
@@ -231,23 +233,6 @@ def _told(counts: Counter[str], judged: int, level: Level) -> str:
     return text if shown == judged else f"{text}; {shown} of {count_text(judged, 'finding')} shown"
 
 
-class _Numbers:
-    """Ids of records, a bit each: a capture may have millions."""
-
-    def __init__(self) -> None:
-        self._bits = bytearray()
-
-    def add(self, number: int) -> None:
-        missing = (number >> 3) + 1 - len(self._bits)
-        if missing > 0:
-            self._bits.extend(bytes(max(missing, len(self._bits))))
-        self._bits[number >> 3] |= 1 << (number & 7)
-
-    def any_of(self, finding: Finding) -> bool:
-        """Whether one of them is the record of some evidence."""
-        return any(
-            one.record is not None
-            and one.record >> 3 < len(self._bits)
-            and self._bits[one.record >> 3] >> (one.record & 7) & 1
-            for one in finding.evidence
-        )
+def _is_about(finding: Finding, numbers: Numbers) -> bool:
+    """Whether one of these is the record of some evidence."""
+    return any(one.record is not None and one.record in numbers for one in finding.evidence)

@@ -152,6 +152,7 @@ def replay(
     take(_of_replies(replayer.finish()))
     take(_of_sessions(sessions.finish()))
     more = [f"{count} more of {id_}" for id_, count in sessions.more.items()]
+    reading.tell_left_out(sessions.left_out)
     reading.tell_summary(_told(counts, judged), count_text(calls, "call"), *more)
     found_bad = any(counts[name] for name in SEVERITIES[fail_on.rank :])
     raise typer.Exit(_FOUND if found_bad else reading.status)

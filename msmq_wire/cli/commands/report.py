@@ -18,7 +18,7 @@ from msmq_wire.cli.reporting import complain, version_text
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.findings import RULES, Judge
 from msmq_wire.output import whole_file
-from msmq_wire.report import ReadFacts, Shelf, Totals, report_page
+from msmq_wire.report import Gone, ReadFacts, Shelf, Totals, report_page
 from msmq_wire.sessions import Follower
 
 __all__ = ["report"]
@@ -77,10 +77,10 @@ def report(
         anonymous=redactor.hides_hosts,
     )
     _refuse_inputs(reading.files, output)
-    totals, shelf = Totals(), Shelf()
+    totals, shelf, gone = Totals(), Shelf(), Gone()
     # What is told comes from redacted records alone, so these are followed by themselves.
-    follower = Follower() if redactor.what else None
-    plain = Judge()
+    follower = Follower(leave=gone.leave) if redactor.what else None
+    plain = Judge(leave=gone.leave)
     judge = RedactingJudge(RULES, redactor) if redactor.what else plain
     failures = []
     for record in reading:
@@ -108,7 +108,7 @@ def report(
     )
     story = plain.story if follower is None else follower.finish()
     assert story is not None
-    parts = list(report_page(totals, story, shelf, facts))
+    parts = list(report_page(totals, story, shelf, facts, gone))
     try:
         with _opened(output, force=force) as page:
             page.writelines(part.encode() for part in parts)
@@ -117,6 +117,7 @@ def report(
     except OSError as error:
         complain(f"cannot write {output}: {error.strerror or error}")
         raise typer.Exit(1) from None
+    reading.tell_left_out(story.left_out)
     reading.tell_summary(
         count_text(shelf.total + shelf.more.total(), "finding"),
         f"report written to {'standard output' if output == '-' else output}",

@@ -133,6 +133,7 @@ def timeline(
             status = show.session(story, session, file, tuple(ports or ()), redactor)
         else:
             show.sessions(story)
+    reading.tell_left_out(story.left_out)
     reading.tell_summary()
     raise typer.Exit(status or reading.status)
 

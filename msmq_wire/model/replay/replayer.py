@@ -10,7 +10,7 @@ watched, 1,024 deviations that wait. Time is constant for a record.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
 
 from msmq_wire.model.replay.call import ObservedCall, host, observe
@@ -81,7 +81,7 @@ class Replayer:
         self._doubts: deque[Doubt] = deque()
         self._held: tuple[Record, Record | None] | None = None
         # The ends of connections that calls were seen on.
-        self._ends: dict[int | None, tuple[str, str]] = {}
+        self._ends: OrderedDict[int | None, tuple[str, str]] = OrderedDict()
 
     def feed(self, record: Record) -> list[ReplayDeviation]:
         """Take a record; return what is wrong with it, or with replies before it."""
@@ -120,7 +120,7 @@ class Replayer:
         self._held = None
         self._ends[record.stream] = host(record.dst), host(record.src)
         if len(self._ends) > _MOST_STREAMS:
-            del self._ends[next(iter(self._ends))]
+            self._ends.popitem(last=False)
         call = observe(record, carried)
         if call is None or (call.response is None and not call.call.fault):
             ended = record.time or 0

@@ -1,0 +1,139 @@
+"""What commands that follow sessions keep in memory: ``python -m benchmarks.follow_memory``.
+
+Writes a capture in which every message has a connection, a client and a queue of its own, once as one segment
+each and once as whole sessions, runs commands on it, and watches the anonymous memory of each
+(``/proc/PID/smaps_rollup``, several times a second). The exit status is 1 when one takes more than 400 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msmq_wire as mw
+from benchmarks.measure import anonymous_memory
+from benchmarks.traffic import Sender, write
+from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
+from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
+from msmq_wire.wire.headers.internal_header import InternalHeader
+from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
+from msmq_wire.wire.packets.establish_connection import EstablishConnection
+from msmq_wire.wire.packets.session_ack import SessionAck
+
+__all__ = ["lone_messages", "whole_sessions"]
+
+_MOST = 400 * 1000 * 1000
+_MAIN = "from msmq_wire.cli.app import main; main()"
+_SERVER = mw.GUID(bytes(range(16)))
+_DATA, _FIN = 0x18, 0x11
+
+
+class _Client(Sender):
+    """A connection from an address of its own."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(0)
+        self.number = number
+        self._client = struct.pack(">4sH", (0x0A000000 + number).to_bytes(4, "big"), 40000)
+        self._answered = 2001
+
+    def message(self) -> bytes:
+        """Return a packet that is no other client's."""
+        queue = rf"DIRECT=OS:server01\private$\queue{self.number}"
+        sender = mw.GUID(self.number.to_bytes(16, "little"))
+        return mw.encode(
+            mw.build_message(queue, b"x", message_id=1, source_queue_manager=sender, sent_time=1_700_000_000)
+        )
+
+    def say(self, packet: bytes, *, sent: bool = True, flags: int = _DATA) -> bytes:
+        """Return a frame with a packet of either side."""
+        frame = bytearray(self._frame(flags, packet, sent=sent))
+        own, other = (self._seq, self._answered) if sent else (self._answered, self._seq)
+        struct.pack_into(">II", frame, 38, own, other)
+        if sent:
+            self._seq += len(packet)
+        else:
+            self._answered += len(packet)
+        return bytes(frame)
+
+
+def lone_messages(count: int) -> Iterator[bytes]:
+    """Yield frames with a message each, on as many connections of which nothing else was captured."""
+    for number in range(count):
+        client = _Client(number)
+        yield client.say(client.message())
+
+
+def whole_sessions(count: int) -> Iterator[bytes]:
+    """Yield the frames of sessions from their SYN to both FINs, with an acknowledged message each."""
+    ack = mw.encode(SessionAck(session_header=SessionHeader(ack_sequence_number=1, window_size=64)))
+    agreed = mw.encode(ConnectionParameters(connection_parameters_header=ConnectionParametersHeader()))
+    for number in range(count):
+        client = _Client(number)
+        names = EstablishConnectionHeader(
+            client_guid=mw.GUID(number.to_bytes(16, "little")), server_guid=_SERVER
+        )
+        opening = mw.encode(
+            EstablishConnection(internal_header=InternalHeader(flags=2), establish_connection_header=names)
+        )
+        yield from client.open()
+        for packet in (opening, agreed):
+            yield client.say(packet)
+            yield client.say(packet, sent=False)
+        yield client.say(client.message())
+        yield client.say(ack, sent=False)
+        yield client.say(b"", flags=_FIN)
+        client._seq += 1
+        yield client.say(b"", sent=False, flags=_FIN)
+        client._answered += 1
+        yield client.say(b"", flags=0x10)
+
+
+def run(command: str, capture: Path) -> int:
+    """Run a command once; print and return the most bytes that it held."""
+    page = capture.with_suffix(".html")
+    arguments = ["-o", str(page), "--force"] if command == "report" else []
+    started = time.perf_counter()
+    with open(os.devnull, "wb") as nowhere:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _MAIN, command, str(capture), *arguments],
+            stdout=nowhere,
+            stderr=subprocess.PIPE,
+        )
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, anonymous_memory(process.pid) * 1024)
+            time.sleep(0.1)
+    told = (process.stderr.read() if process.stderr else b"").decode().strip()
+    seconds = time.perf_counter() - started
+    print(f"{command}: {peak / 1e6:.0f} MB anonymous, {seconds:.0f} s", flush=True)
+    for line in told.splitlines():
+        print(f"    {line}", flush=True)
+    return peak
+
+
+def _main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--connections", type=int, default=150_000)
+    parser.add_argument("--commands", default="findings,report")
+    asked = parser.parse_args()
+    peaks = []
+    with tempfile.TemporaryDirectory() as work:
+        for shape in (lone_messages, whole_sessions):
+            written = write(Path(work, f"{shape.__name__}.pcap"), shape(asked.connections))
+            size = written.path.stat().st_size
+            print(f"{shape.__name__}: {asked.connections:,} in {size / 1e6:.0f} MB", flush=True)
+            peaks += [run(command, written.path) for command in asked.commands.split(",")]
+    return 1 if max(peaks) > _MOST else 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())
