@@ -29,8 +29,8 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.security import Negotiator
-from msmq_wire.spark.captures import list_files
 from msmq_wire.sessions import BUDGET, LeftOut
+from msmq_wire.spark.captures import list_files
 
 __all__ = ["Reading", "Selection", "holds_captures"]
 
