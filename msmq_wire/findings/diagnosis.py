@@ -86,7 +86,7 @@ class Diagnosis:
         facts = self.facts
         words = Words(facts.captures, zone)
         sums = MessageSums()
-        if {3, 4, 5} & set(numbers):
+        if {3, 4, 5, 12} & set(numbers):
             for life in story.lives:
                 sums.feed(life)
         told = []
@@ -98,7 +98,7 @@ class Diagnosis:
                 case 2:
                     connections(story, facts, words, telling)
                 case 3:
-                    sent(sums, words, telling)
+                    sent(sums, story, words, telling)
                 case 4:
                     acknowledged(sums, words, telling)
                 case 5:
@@ -116,7 +116,7 @@ class Diagnosis:
                 case 11:
                     bodies(facts, words, telling)
                 case 12:
-                    streams(story, words, telling)
+                    streams(sums, story, words, telling)
                 case 13:
                     peers(story, self._findings, words, telling)
             telling.but(*self._missing(number, story, words))

@@ -101,6 +101,10 @@ def connections(story: Story, facts: Facts, words: Words, telling: Telling) -> N
     opened = 0
     for session in story.sessions:
         kind = _failure(session)
+        if session.reached == "open":
+            telling.claim("opened", f"session {session.number}")
+        elif kind is not None:
+            telling.claim("not_opened", f"session {session.number}")
         if kind is None:
             opened += session.reached == "open"
             continue

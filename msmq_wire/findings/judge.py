@@ -1,7 +1,7 @@
 """Records in, findings out: runs every rule over what it judges.
 
 The rule kept here: findings come in the order of the records they are about, those of replies as soon as no
-call can explain them any more, those of sessions, messages and the whole story at the end; a rule that sees
+call can explain them any more, those of times, sessions, messages and the whole story at the end; a rule that sees
 the same again and again is told so many times and then counted.
 """
 
@@ -18,7 +18,7 @@ from msmq_wire.model.replay import Replayer
 from msmq_wire.model.replay.deviation import ReplayDeviation
 from msmq_wire.records.record import Record
 from msmq_wire.routing.hop import ObservedHop
-from msmq_wire.sessions import Follower, MessageLife, Story
+from msmq_wire.sessions import Clocks, Follower, MessageLife, Story
 
 __all__ = ["MOST_OF_A_RULE", "HopAuditor", "Judge", "judge"]
 
@@ -80,6 +80,8 @@ class Judge:
         self._follower = Follower(messages=messages, leave=self._left)
         self._leave = leave
         self._of_the_gone: list[Finding] = []
+        self._timed: list[tuple[Rule, Seen]] = []
+        self._waiting: Counter[str] = Counter()
         self._given: Counter[str] = Counter()
         self.more: Counter[str] = Counter()
         self._started: set[int] = set()
@@ -128,6 +130,7 @@ class Judge:
             self._replies(self._replayer.finish(), found)
         self._held = None
         self.story = self._follower.finish()
+        self._settle(self.story.clocks, found)
         for rule in self._rules:
             if rule.over == "story":
                 for one in rule.check(self.story, self):
@@ -137,6 +140,25 @@ class Judge:
                     for one in rule.check(item, self):
                         self._give(rule, one, found)
         return found
+
+    def _settle(self, clocks: Clocks, found: list[Finding]) -> None:
+        """Tell what compares times by the clocks that are known now."""
+        told: set[tuple[str, str]] = set()
+        for rule, seen in self._timed:
+            assert seen.timed is not None
+            clock = clocks.of(seen.timed.sender)
+            one: Seen | None = seen
+            if clock is not None and clock.sure and rule.by_clock is not None:
+                one = rule.by_clock(seen, seen.timed, clock)
+                if one is None or (rule.id, one.message) in told:
+                    continue
+                told.add((rule.id, one.message))
+            self._tell(rule, one, found)
+        self._timed.clear()
+        for id_, number in self._waiting.items():
+            # Where clocks explain all that was kept, they explain the others.
+            if number > MOST_OF_A_RULE and self._given[id_]:
+                self.more[id_] += number - MOST_OF_A_RULE
 
     def _left(self, life: MessageLife) -> None:
         for rule in self._of_lives:
@@ -178,6 +200,16 @@ class Judge:
                 rules.remove(rule)
 
     def _give(self, rule: Rule, one: Seen, found: list[Finding]) -> None:
+        if one.timed is None:
+            self._tell(rule, one, found)
+            return
+        self._waiting[rule.id] += 1
+        if self._waiting[rule.id] <= MOST_OF_A_RULE:
+            self._timed.append((rule, one))
+        elif rule.severity == "info":
+            self._retire(rule)
+
+    def _tell(self, rule: Rule, one: Seen, found: list[Finding]) -> None:
         if self._given[rule.id] >= MOST_OF_A_RULE:
             self.more[rule.id] += 1
             if rule.severity == "info":

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from msmq_wire.sessions.clocks import Clocks, HostClock
 from msmq_wire.sessions.life import Acknowledgment, Hop, MessageLife
 from msmq_wire.sessions.lives import Lives
 from msmq_wire.sessions.outcomes import NACK_REASONS, class_words
@@ -23,8 +24,10 @@ from msmq_wire.sessions.transactions import StrayAck, TransactionalStream, Trans
 __all__ = [
     "NACK_REASONS",
     "Acknowledgment",
+    "Clocks",
     "Follower",
     "Hop",
+    "HostClock",
     "LeftOut",
     "Lives",
     "MessageLife",

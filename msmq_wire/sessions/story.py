@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.clocks import Clocks, sender_of
 from msmq_wire.sessions.life import MessageLife
 from msmq_wire.sessions.lives import LifeTracker, Lives
 from msmq_wire.sessions.message import FollowedMessage, moment_of, reached
@@ -38,7 +39,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 
     ``sessions`` by their numbers; ``streams`` are transactional sequences; ``reads`` remote reads and
     ``queues`` the queues opened for them; ``lives`` one value a message, made when looked at; ``pings`` the
-    exchanges on UDP 3527; ``strays`` acknowledgments of what was not seen. ``first`` and ``last`` are the
+    exchanges on UDP 3527; ``strays`` acknowledgments of what was not seen; ``clocks`` those of the
+    senders. ``first`` and ``last`` are the
     times of the first and the last record (ns since 1970, UTC).
     """
 
@@ -49,6 +51,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     lives: Lives
     pings: tuple[PingExchange, ...]
     strays: tuple[StrayAck, ...]
+    clocks: Clocks
     first: int | None
     last: int | None
     left_out: LeftOut
@@ -75,6 +78,7 @@ class Follower:
         self._sessions = SessionTracker()
         self._transactions = TransactionTracker()
         self._reads = ReadTracker()
+        self._clocks = Clocks()
         self._lives = LifeTracker(messages, None if leave is None else lambda gone: leave(self._tell(gone)))
         self._first: int | None = None
         self._last: int | None = None
@@ -119,6 +123,9 @@ class Follower:
         conversation = self._sessions.feed(record, message, moment, sight=sight)
         if message is None:
             return
+        if sight == "first":
+            sender = sender_of(message.key[:16], message.src)
+            self._clocks.take(sender, message.sent_time, moment.time)
         if conversation is not None:
             self._lives.placed(message, conversation.number)
         if message.delivery == "transactional" and reached(record.packet, "transaction_header") is not None:
@@ -150,7 +157,10 @@ class Follower:
             self._lives.acknowledgment(message, record, moment_of(record))
 
     def _tell(self, message: FollowedMessage) -> MessageLife:
-        return life_of(message, self._transactions.ordered(message.stream, message.place), self._last)
+        ordered = self._transactions.ordered(message.stream, message.place)
+        key = message.key
+        clock = None if isinstance(key, str) else self._clocks.of(sender_of(key[:16], message.src))
+        return life_of(message, ordered, self._last, clock)
 
     def finish(self) -> Story:
         """Tell the story; the follower is used up."""
@@ -166,6 +176,7 @@ class Follower:
             lives=Lives(self._lives.messages, self._tell),
             pings=self._sessions.pings.exchanges(),
             strays=tuple(transactions.strays),
+            clocks=self._clocks,
             first=self._first,
             last=self._last,
             left_out=LeftOut(
