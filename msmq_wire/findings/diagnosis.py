@@ -108,7 +108,7 @@ class Diagnosis:
                 case 7:
                     addresses(story, facts, words, telling)
                 case 8:
-                    ports(story, facts, words, telling)
+                    ports(story, facts, self._findings, words, telling)
                 case 9:
                     reads(story, facts, words, telling)
                 case 10:
