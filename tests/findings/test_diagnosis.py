@@ -277,3 +277,10 @@ def test_peers_are_not_marked() -> None:
         answer = answers(FIXTURES / "diagnose" / f"{name}.pcap")[8]
         assert answer.facts["no_peers"] == []
         assert not any("no peer" in text for text in answer.sentences)
+
+
+def test_a_slow_clock_makes_no_message_expire_that_was_acknowledged() -> None:
+    found = answers(FIXTURES / "diagnose" / "q05_slow_clock.pcap")
+    assert sum("was acknowledged" in text for text in found[4].sentences) == 4
+    assert not any("expired:" in text for text in found[5].sentences)
+    assert "The clock of 192.0.2.21 is 5 days slow: 5 of 5 messages over 4 min show it." in found[3].sentences
