@@ -34,8 +34,8 @@ Fact: TypeAlias = Literal[
     "opened",
     "not_opened",
 ]
-"""``acknowledged``: anything answers for it; ``in_session``: a SessionHeader does; ``stored``: one says that it
-is on disk; ``covered``: an OrderAck covers it; ``in_queue``: a remote read found it; ``delivered`` and
+"""``acknowledged``: anything answers for it; ``in_session``: a SessionHeader does; ``stored``: one says that
+it is on disk; ``covered``: an OrderAck covers it; ``in_queue``: a remote read found it; ``delivered`` and
 ``received``: that is what became of it; ``not_delivered`` and ``not_received``: a negative acknowledgment
 counts; ``expired``: its time ran out by the clock; ``unknown``: nothing tells what became of it; ``in_time``
 and ``late``: when it was sent, by the clock of its sender. ``opened`` is said of sessions."""

@@ -72,9 +72,9 @@ class MessageSums:
     """Takes lives; keeps what the three answers need.
 
     ``groups`` are messages by queue, carrier and delivery; ``never`` are the first messages that nothing
-    acknowledged, ``bad`` those that were refused or expired, ``few`` the first of all. ``stale`` are those that
-    looked expired when they were sent, and that is not what became of them. ``answered`` and ``ended`` are
-    what questions 4 and 5 claim, ``places`` the numbers of transactional messages in their streams.
+    acknowledged, ``bad`` those that were refused or expired, ``few`` the first of all. ``stale`` are those
+    that looked expired when they were sent, and that is not what became of them. ``answered`` and ``ended``
+    are what questions 4 and 5 claim, ``places`` the numbers of transactional messages in their streams.
     """
 
     def __init__(self) -> None:
@@ -130,9 +130,9 @@ class MessageSums:
 
     def _claim(self, life: MessageLife) -> None:
         name = life.message_id
-        if life.stream is not None and life.tx_sequence_number is not None:
-            if len(self.places) < _MOST_CLAIMS:
-                self.places[life.stream, life.tx_sequence_number] = name
+        number = life.tx_sequence_number
+        if life.stream is not None and number is not None and len(self.places) < _MOST_CLAIMS:
+            self.places[life.stream, number] = name
         if len(self.ended) < _MOST_CLAIMS:
             self.ended += ((fact, name) for fact in _ended(life))
         if life.via != "rpc" and len(self.answered) < _MOST_CLAIMS:
@@ -200,7 +200,9 @@ def _answered(life: MessageLife) -> Iterator[Fact]:
 
 
 def _tells(one: Acknowledgment, fact: Fact) -> bool:
-    return fact == {2: "delivered", _AFTER_ARRIVAL: "received"}.get(one.message_class, _refusal(one.message_class))
+    return fact == {2: "delivered", _AFTER_ARRIVAL: "received"}.get(
+        one.message_class, _refusal(one.message_class)
+    )
 
 
 def _refusal(class_: int) -> Fact:
@@ -279,7 +281,9 @@ def _clocks(clocks: list[HostClock], telling: Telling) -> None:
     for clock in astray[:MOST]:
         telling.say(_clock_text(clock), attention="low")
     if len(astray) > MOST:
-        telling.say(f"And the clocks of {count(len(astray) - MOST, 'more sender')} differ from the capture's.")
+        telling.say(
+            f"And the clocks of {count(len(astray) - MOST, 'more sender')} differ from the capture's."
+        )
     offsets = [clock.offset for clock in sure]
     if len(sure) > 1 and all(clock.astray for clock in sure) and max(offsets) - min(offsets) <= AHEAD:
         telling.say("All of them differ alike: it may be the clock of the capture that is wrong.")
@@ -507,7 +511,9 @@ def _stale_text(stale: _Stale, words: Words) -> str:
     from_ = host(life.src)
     text = f"{count(stale.count, 'message')} from {from_}, first {short(life.message_id)} in "
     text += f"{words.frame(life.first)}, looked expired when sent: "
-    text += f"{length_of_time(sent_at - (life.sent_time or 0))} old by SentTime, with {_seconds(limit)} to live."
+    text += (
+        f"{length_of_time(sent_at - (life.sent_time or 0))} old by SentTime, with {_seconds(limit)} to live."
+    )
     if stale.fact == "in_time":
         offset = life.clock_offset or 0
         return f"{text} The clock of {from_} is {length_of_time(-offset)} slow: by it they were in time."

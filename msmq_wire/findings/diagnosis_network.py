@@ -340,7 +340,9 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
         text = f"{key[0]} {key[1]}: {listed(list(roles))}; {ways}; first in {words.frame(first)}."
         telling.say(text, first)
     for (key, client, server), one in list(odd.items())[:MOST]:
-        text = f"Not what a peer does: {client} to {key[0]} {key[1]} of {server} {listed(list(one.why))}, first "
+        text = (
+            f"Not what a peer does: {client} to {key[0]} {key[1]} of {server} {listed(list(one.why))}, first "
+        )
         text += f"in {words.frame(one.first)}. Nothing here says that it is to be let in; see question 13."
         telling.say(text, one.first, attention="medium")
     if len(odd) > MOST:

@@ -145,5 +145,7 @@ def _conduct(name: str, conduct: _Conduct | None) -> str:
         taken = part(conduct.taken, conduct.messages, "message")
         taken = taken[:1].lower() + taken[1:]
         return f"{text} and {taken} {verb} acknowledged: what a peer does."
-    sent = f"{count(conduct.messages, 'message')}, none acknowledged there" if conduct.messages else "no message"
+    sent = (
+        f"{count(conduct.messages, 'message')}, none acknowledged there" if conduct.messages else "no message"
+    )
     return f"{text} and sent {sent}."

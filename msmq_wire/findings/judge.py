@@ -1,8 +1,8 @@
 """Records in, findings out: runs every rule over what it judges.
 
 The rule kept here: findings come in the order of the records they are about, those of replies as soon as no
-call can explain them any more, those of times, sessions, messages and the whole story at the end; a rule that sees
-the same again and again is told so many times and then counted.
+call can explain them any more, those of times, sessions, messages and the whole story at the end; a
+rule that sees the same again and again is told so many times and then counted.
 """
 
 from __future__ import annotations

@@ -40,9 +40,9 @@ class Context(Protocol):
 
 
 class Timed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Two times that a check compared: SentTime (seconds) by the clock of ``sender``, and that of the capture.
+    """Two times that a check compared: SentTime by the clock of ``sender``, and the time of the capture.
 
-    ``captured`` is in nanoseconds. ``limits`` are the seconds that were over, by their names.
+    ``sent`` is in seconds, ``captured`` in nanoseconds; ``limits`` are the seconds that were over.
     """
 
     sender: Sender

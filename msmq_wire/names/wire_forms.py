@@ -1,8 +1,8 @@
 """Queue names out of the forms in which packets and RPC calls carry them.
 
-Only DecodeError leaves this module for bytes or numbers that hold no valid name. Code that shows wire data as
-it is uses the unchecked constructors (``direct``, ``public``...) or ``queue_format_text`` instead: a name that is
-refused is still a name.
+Only DecodeError leaves this module for bytes or numbers that hold no valid name. Code that shows
+wire data as it is uses the unchecked constructors (``direct``, ``public``...) or ``queue_format_text``
+instead: a name that is refused is still a name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ from msmq_wire.names.queue_format import (
 )
 from msmq_wire.spec import SpecRef
 
-__all__ = ["Guid", "QueueFormatArm", "from_wire", "queue_format_arm", "queue_format_name", "queue_format_text"]
+__all__ = [
+    "Guid",
+    "QueueFormatArm",
+    "from_wire",
+    "queue_format_arm",
+    "queue_format_name",
+    "queue_format_text",
+]
 
 Guid = uuid.UUID | bytes | str
 """A GUID as a value, as its 16 bytes on the wire, or as text."""

@@ -246,7 +246,9 @@ def _line(points: list[_Point]) -> tuple[float, list[_Point]]:
             if abs(slope) > _STEEPEST:
                 continue
             beside = [
-                point for point in points if abs(point.lead - one.lead - slope * (point.at - one.at)) <= _CLOSE
+                point
+                for point in points
+                if abs(point.lead - one.lead - slope * (point.at - one.at)) <= _CLOSE
             ]
             if len(beside) > len(best[1]):
                 best = slope, beside

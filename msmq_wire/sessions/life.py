@@ -69,9 +69,9 @@ class MessageLife(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     ``expired`` names the limit that had passed when the capture ended (``time_to_reach_queue``,
     ``time_to_be_received``) without news of a delivery or a receipt in time, by the clock of its sender.
-    ``outcome`` is the strongest statement that the evidence carries, ``reason`` says it in words, ``evidence``
-    are its frames, ``nack_class`` is the class of a refusal. ``certain`` is False where bytes missing from the capture make
-    acknowledgments doubtful.
+    ``outcome`` is the strongest statement that the evidence carries, ``reason`` says it in words,
+    ``evidence`` are its frames, ``nack_class`` is the class of a refusal. ``certain`` is False where bytes
+    missing from the capture make acknowledgments doubtful.
     """
 
     message_id: str

@@ -1,8 +1,8 @@
 """What became of a message, by the evidence that was kept: the outcome, its reason in words, its frames.
 
 The rule kept here: the strongest evidence decides. That an application received it outweighs a refusal,
-a refusal outweighs a delivery, a delivery what the next host acknowledged; silence proves nothing. Time runs by
-the clock of the sender, where that is known, and never against what somebody acknowledged.
+a refusal outweighs a delivery, a delivery what the next host acknowledged; silence proves nothing. Time runs
+by the clock of the sender, where that is known, and never against what somebody acknowledged.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def _expired(
 
 
 def _past(limit: int | None, captured: int | None, clock: HostClock | None) -> bool:
-    """Whether the clock of the sender was past a limit at a time of the capture (ns), as far as it is known."""
+    """Whether the clock of the sender, as far as it is known, was past a limit at a time of the capture."""
     if limit is None or captured is None:
         return False
     return captured // 1_000_000_000 + (0 if clock is None else clock.ahead(captured)) > limit

@@ -236,8 +236,8 @@ def test_a_host_that_only_sent_an_attack_is_in_the_list_of_ports_and_marked() ->
         "first in frame 1."
     )
     assert answer.sentences[1].startswith(
-        "Not what a peer does: 198.51.100.7 to TCP 1801 of 192.0.2.10 sent a message before a session was open "
-        "and shows FLG-AH-WIRE, "
+        "Not what a peer does: 198.51.100.7 to TCP 1801 of 192.0.2.10 sent a message before a session was "
+        "open and shows FLG-AH-WIRE, "
     )
     assert answer.attention == "medium"
     (marked,) = answer.facts["no_peers"]

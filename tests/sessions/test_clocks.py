@@ -19,7 +19,7 @@ DAY = 86400
 
 
 def clock(*pairs: tuple[float, float]) -> HostClock:
-    """The clock that these pairs show: seconds after the start when captured, seconds that SentTime is ahead."""
+    """The clock of these pairs: when they were captured, and how far SentTime is ahead, in seconds."""
     clocks = Clocks()
     for at, ahead in pairs:
         clocks.take(A, int(START / SECOND + at + ahead), START + round(at * SECOND))

@@ -23,8 +23,8 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MC-MQSRM", "2.1"),),
-    meaning="The head of the request, or what says where its body ends, breaks the rules of HTTP. A proxy and "
-    "the receiver may read two different messages out of the same bytes.",
+    meaning="The head of the request, or what says where its body ends, breaks the rules of HTTP. A proxy "
+    "and the receiver may read two different messages out of the same bytes.",
     action="Compare what a proxy logged with what the application got; look at what the sender is.",
     harmless="Old or home-made HTTP libraries.",
     types=("srmp_message", "srmp_receipt"),
