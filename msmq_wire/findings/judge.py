@@ -147,13 +147,13 @@ class Judge:
         for rule, seen in self._timed:
             assert seen.timed is not None
             clock = clocks.of(seen.timed.sender)
-            one: Seen | None = seen
-            if clock is not None and clock.sure and rule.by_clock is not None:
-                one = rule.by_clock(seen, seen.timed, clock)
-                if one is None or (rule.id, one.message) in told:
-                    continue
+            if clock is None or not clock.sure or rule.by_clock is None:
+                self._tell(rule, seen, found)
+                continue
+            one = rule.by_clock(seen, seen.timed, clock)
+            if one is not None and (rule.id, one.message) not in told:
                 told.add((rule.id, one.message))
-            self._tell(rule, one, found)
+                self._tell(rule, one, found)
         self._timed.clear()
         for id_, number in self._waiting.items():
             # Where clocks explain all that was kept, they explain the others.

@@ -206,7 +206,11 @@ def queue_format_text(qft: int, suffix_and_flags: int, arm: QueueFormatArm) -> s
     try:
         return str(queue_format_name(qft, suffix_and_flags, arm))
     except DecodeError:
+        pass
+    try:
         return _refused_text(qft, suffix_and_flags & SUFFIX_MASK, arm)
+    except FormatNameError:
+        return None
 
 
 def _refused_text(qft: int, suffix: int, arm: QueueFormatArm) -> str | None:

@@ -123,9 +123,9 @@ class Follower:
         conversation = self._sessions.feed(record, message, moment, sight=sight)
         if message is None:
             return
-        if sight == "first":
-            sender = sender_of(message.key[:16], message.src)
-            self._clocks.take(sender, message.sent_time, moment.time)
+        key = message.key
+        if sight == "first" and isinstance(key, bytes):
+            self._clocks.take(sender_of(key[:16], message.src), message.sent_time, moment.time)
         if conversation is not None:
             self._lives.placed(message, conversation.number)
         if message.delivery == "transactional" and reached(record.packet, "transaction_header") is not None:

@@ -172,7 +172,8 @@ class _Builder:
         shown = value.shown_name
         kind = enumerated_text(QueueFormatType, value.m_qft)[1] if isinstance(value.m_qft, int) else ""
         node = Node(name, shown if shown is not None else "no format name", kind, path=path)
-        if shown is None or self.options.everything or any(p.startswith(f"{path}.") for p in self.marked):
+        refused = shown is None or value.format_name is None
+        if refused or self.options.everything or any(p.startswith(f"{path}.") for p in self.marked):
             node.children = list(self.children(value, path))
         return node
 

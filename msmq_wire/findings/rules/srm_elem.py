@@ -24,6 +24,9 @@ _ELSEWHERE = {
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     found = list(broken(record, RULE.codes))
+    if not found:
+        # An error has one of these codes.
+        return
     said = [f"{anomaly.path.removeprefix('envelope.header.')}: {anomaly.message}" for anomaly, _ in found]
     more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
     places = tuple(place for _, place in found[:_SHOWN])

@@ -13,6 +13,9 @@ __all__ = ["RULE"]
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     found = list(broken(record, RULE.codes))
+    if not found:
+        # An error has one of these codes.
+        return
     said = dict.fromkeys(anomaly.message for anomaly, _ in found)
     yield Seen(message="; ".join(said), evidence=tuple(place for _, place in found))
 

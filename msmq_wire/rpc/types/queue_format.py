@@ -140,7 +140,7 @@ class QueueFormat(NdrStruct, frozen=True, kw_only=True, gc=False):
     def shown_name(self) -> str | None:
         """The name as it was sent, also where it is none that a queue can have; None where there is none."""
         arm = self._parts
-        if arm is msgspec.UNSET or msgspec.UNSET in (self.m_qft, self.m_suffix_and_flags):
+        if arm is msgspec.UNSET:
             return None
         return queue_format_text(self.m_qft, self.m_suffix_and_flags, arm)
 
