@@ -54,6 +54,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if id(item) not in kept]
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name long bytes by their length: what packs them may write the time, and workers compare names."""
+    return f"{len(val)} bytes of {argname}" if isinstance(val, bytes) and len(val) > 32 else None
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: tests of the lab and of tshark wait for others."""
     return (os.cpu_count() or 1) + 1

@@ -624,8 +624,8 @@ end
 -- DIRECT= and what follows, the protocol and a suffix of the system in upper case.
 local function direct_name(text, suffix)
     local scheme, rest = text:match("^(%w+)(:.*)$")
-    if not scheme then return nil end
-    if suffix >= 1 and suffix <= 4 and not find(rest, ";", 1, true) then rest = rest .. SUFFIXES[suffix] end
+    if not scheme then return "DIRECT=" .. text end
+    if not find(rest, ";", 1, true) then rest = rest .. suffix end
     rest = rest:gsub(";%a+$", function (tail)
         for _, known in pairs(SUFFIXES) do
             if tail:upper() == known and known ~= ";SUBQUEUE" then return known end
@@ -634,45 +634,39 @@ local function direct_name(text, suffix)
     return "DIRECT=" .. scheme:upper() .. rest
 end
 
--- The suffixes that a kind of name can have; a direct name can have any.
-local ALLOWED = {
-    [1] = {[0] = true, true}, [2] = {[0] = true, true}, [4] = {[0] = true, true, true, true},
-    [5] = {[0] = true, [4] = true}, [6] = {[0] = true}, [7] = {[0] = true},
-}
 local GUID_NAMES = {[1] = "PUBLIC=", [4] = "MACHINE=", [5] = "CONNECTOR="}
 
--- The format name of a QUEUE_FORMAT, nil where its parts make none: [MS-MQMQ] 2.2.7.
+-- The format name of a QUEUE_FORMAT as it was sent, also where no queue can have it; nil where there is none:
+-- [MS-MQMQ] 2.2.7.
 local function format_name(stub, record)
     local kind, suffix = record.scope.m_qft, record.scope.m_suffix_and_flags
     local holder = member_of(record, "arm")
     local arm = holder and holder.arm
-    suffix = suffix and suffix % 16
-    if not arm or not arm.at or not SUFFIXES[suffix] then return nil end
+    if not suffix or not arm or not arm.at then return nil end
+    suffix = suffix % 16
+    suffix = suffix >= 1 and suffix <= 4 and SUFFIXES[suffix] or ""
     if kind == 3 or kind == 8 then
         local text = arm.target
         if not text or not text.at then return nil end
         return direct_name(text_of(stub, text), suffix)
     end
-    if not ALLOWED[kind] or not ALLOWED[kind][suffix] then return nil end
-    if GUID_NAMES[kind] then return GUID_NAMES[kind] .. guid_text(stub, arm) .. SUFFIXES[suffix] end
+    if GUID_NAMES[kind] then return GUID_NAMES[kind] .. guid_text(stub, arm) .. suffix end
     if kind == 2 then
         local owner, number = member_of(arm, "lineage"), member_of(arm, "uniquifier")
         if not number or not number.v then return nil end
-        return string.format("PRIVATE=%s\\%08x", guid_text(stub, owner), number.v) .. SUFFIXES[suffix]
+        return string.format("PRIVATE=%s\\%08x", guid_text(stub, owner), number.v) .. suffix
     end
     if kind == 6 then
         local list, domain = member_of(arm, "m_dl_guid"), member_of(arm, "m_pwz_domain")
         if not domain or not domain.at then return nil end
         local text = domain.target and domain.target.at and text_of(stub, domain.target) or ""
-        return "DL=" .. guid_text(stub, list) .. (text ~= "" and "@" .. text or "") .. SUFFIXES[suffix]
+        return "DL=" .. guid_text(stub, list) .. (text ~= "" and "@" .. text or "") .. suffix
     end
     if kind == 7 then
         local a, port = member_of(arm, "m_address"), member_of(arm, "m_port")
         if not port or not port.v then return nil end
-        -- Only 224.0.0.0 to 239.255.255.255 are multicast.
-        if a.v % 256 < 224 or a.v % 256 > 239 or port.v > 65535 then return nil end
         return string.format("MULTICAST=%d.%d.%d.%d:%d", a.v % 256, floor(a.v / 256) % 256,
-            floor(a.v / 65536) % 256, floor(a.v / 16777216), port.v) .. SUFFIXES[suffix]
+            floor(a.v / 65536) % 256, floor(a.v / 16777216), port.v) .. suffix
     end
 end
 

@@ -7,6 +7,7 @@ from typing import get_args
 from docs.generators.schema_parts import COUNT, TEXT, Json, list_of, object_of
 from msmq_wire.findings import SEVERITIES, Confidence
 from msmq_wire.findings.diagnosis import QUESTIONS
+from msmq_wire.findings.diagnosis_claims import Fact
 
 __all__ = ["answer_object", "finding_object"]
 
@@ -69,5 +70,14 @@ def answer_object() -> Json:
             "statements": list_of(statement) | {"minItems": 1},
             "caveats": {"description": "What the capture does not hold."} | list_of(TEXT),
             "facts": {"description": "Numbers and texts by question; names may change.", "type": "object"},
+            "claims": {"description": "What is said of single messages and sessions, at most 1,024."}
+            | list_of(
+                object_of(
+                    {
+                        "subject": {"description": "A message_id, or session and its number."} | TEXT,
+                        "fact": {"enum": list(get_args(Fact))},
+                    }
+                )
+            ),
         }
     )

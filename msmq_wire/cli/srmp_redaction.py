@@ -68,6 +68,7 @@ _ALGORITHMS = frozenset(f"http://www.w3.org/2000/02/xmldsig#{name}" for name in 
 _URL = re.compile(r"((?:DIRECT=)?https?:/*)([^/?#\\\s]*)([^?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(r"[\w.-]*(?::[0-9]*)?|\[[0-9A-Fa-f:.]+\](?::[0-9]*)?")
 _PATH = re.compile(r"(?:/[^/?#:@\\\s]+)*/?")
+_OTHER_ID = re.compile(r"(uuid:[0-9]{1,20}@)(.*)", re.DOTALL)
 _GROUP = re.compile(r"((?:MSMQ:)?MULTICAST=)?([0-9.]{7,15}(?::[0-9]{1,5})?)(/?)", re.IGNORECASE)
 _STREAM_ID = re.compile(rf"uid:({GUID_TEXT.pattern})\\[0-9]{{1,20}}")
 _PART_ID = re.compile(rf"(?:cid:)?(?:body|extension)@({GUID_TEXT.pattern})", re.IGNORECASE)
@@ -111,7 +112,7 @@ class SrmpRedactor:
             message,
             queue=None if message.queue is None else self._queue(message.queue),
             label=None if message.label is None else self._label(message.label),
-            message_id=None if message.message_id is None else self._named(_NUMBER, message.message_id),
+            message_id=None if message.message_id is None else self._message_id(message.message_id),
             method=message.method if message.method in _METHODS else _blank(message.method),
             target=self._target(message.target),
             http_version=message.http_version
@@ -198,6 +199,11 @@ class SrmpRedactor:
             return text
         stand_in = GUID(self._guid(GUID.parse(found[group].lower())))
         return text[: found.start(group)] + str(stand_in) + text[found.end(group) :]
+
+    def _message_id(self, text: str) -> str:
+        """Queue manager and number; of another form the number stays, by which messages are told apart."""
+        other = _OTHER_ID.fullmatch(text)
+        return self._named(_NUMBER, text) if other is None else other[1] + _blank(other[2])
 
     def _element(self, value: XmlStruct) -> XmlStruct:
         known = xml_fields(type(value))

@@ -93,7 +93,7 @@ class Diagnosis:
         facts = self.facts
         words = Words(facts.captures, zone)
         sums = deepcopy(self._gone)
-        if {3, 4, 5} & set(numbers):
+        if {3, 4, 5, 12} & set(numbers):
             for life in story.lives:
                 sums.feed(life)
         told = []
@@ -105,7 +105,7 @@ class Diagnosis:
                 case 2:
                     connections(story, facts, words, telling)
                 case 3:
-                    sent(sums, words, telling)
+                    sent(sums, story, words, telling)
                 case 4:
                     acknowledged(sums, words, telling)
                 case 5:
@@ -115,7 +115,7 @@ class Diagnosis:
                 case 7:
                     addresses(story, facts, words, telling)
                 case 8:
-                    ports(story, facts, words, telling)
+                    ports(story, facts, self._findings, words, telling)
                 case 9:
                     reads(story, facts, words, telling)
                 case 10:
@@ -123,7 +123,7 @@ class Diagnosis:
                 case 11:
                     bodies(facts, words, telling)
                 case 12:
-                    streams(story, words, telling)
+                    streams(sums, story, words, telling)
                 case 13:
                     peers(story, self._findings, words, telling)
             telling.but(*self._missing(number, story, words))

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.findings.diagnosis_claims import Claim, Fact
 from msmq_wire.findings.finding import SEVERITIES, Severity
 from msmq_wire.sessions import Moment
 
@@ -18,6 +19,7 @@ __all__ = ["MOST", "Answer", "Statement", "Telling"]
 MOST = 10
 """Items that a list in an answer shows."""
 _MOST_FRAMES = 64
+_MOST_CLAIMS = 1024
 
 
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +35,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     ``posed`` is False where nothing in the capture raises the question; then one statement says so.
     ``attention`` is how much of it calls for somebody to look, None for nothing. ``caveats`` tell what the
-    capture does not hold. ``facts`` are numbers and texts that JSON can hold.
+    capture does not hold. ``facts`` are numbers and texts that JSON can hold. ``claims`` are what the
+    statements say of single messages and sessions, at most 1,024 of them.
     """
 
     number: int
@@ -43,6 +46,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     statements: tuple[Statement, ...] = ()
     caveats: tuple[str, ...] = ()
     facts: dict[str, Any] = {}
+    claims: tuple[Claim, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -57,6 +61,7 @@ class Telling:
         self.statements: list[Statement] = []
         self.caveats: list[str] = []
         self.facts: dict[str, Any] = {}
+        self.claims: dict[Claim, None] = {}
         self.attention: Severity | None = None
 
     def say(self, text: str, *moments: Moment | None, attention: Severity | None = None) -> None:
@@ -78,6 +83,12 @@ class Telling:
         """Add what is missing, if anything is."""
         self.caveats += [caveat for caveat in caveats if caveat and caveat not in self.caveats]
 
+    def claim(self, fact: Fact, *subjects: str | None) -> None:
+        """Say a fact of some subjects."""
+        for subject in subjects:
+            if subject is not None and len(self.claims) < _MOST_CLAIMS:
+                self.claims[Claim(subject, fact)] = None
+
     def answer(self, number: int, question: str, nothing: str) -> Answer:
         """The answer; ``nothing`` is what is said where there is no statement."""
         posed = bool(self.statements)
@@ -89,4 +100,5 @@ class Telling:
             statements=tuple(self.statements) if posed else (Statement(text=nothing),),
             caveats=tuple(self.caveats),
             facts=self.facts,
+            claims=tuple(self.claims),
         )

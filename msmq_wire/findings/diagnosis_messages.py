@@ -1,19 +1,23 @@
 """Questions 3, 4 and 5: what was sent, what was acknowledged, and what vanished.
 
 The rule kept here: all messages are looked at once, and counters and the first few of each kind are kept. An
-acknowledgment by the protocol says what the next host has, not what an application did.
+acknowledgment by the protocol says what the next host has, not what an application did. What time a message
+had is told by the clock of its sender, where that is known.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
 
 from msmq_wire.findings.diagnosis_answer import MOST, Telling
+from msmq_wire.findings.diagnosis_claims import Fact
 from msmq_wire.findings.diagnosis_words import Words, count, host, listed, part, short, span
-from msmq_wire.sessions import MessageLife, Moment, Story, class_words
+from msmq_wire.sessions import Acknowledgment, HostClock, MessageLife, Moment, Story, class_words
+from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
 
 __all__ = ["MessageSums", "acknowledged", "lost", "sent"]
 
@@ -21,6 +25,9 @@ Name = TypeVar("Name", str, int)
 
 _MOST_GROUPS = 1024
 _MOST_NAMES = 16
+_MOST_CLAIMS = 1024
+_SECOND = 1_000_000_000
+_NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
 _INFINITE = 0xFFFFFFFF
 _PERIODS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
 _DIRECT = {
@@ -50,6 +57,14 @@ class _Group(msgspec.Struct):
     asked: int = 0
 
 
+class _Stale(msgspec.Struct):
+    """Messages of one host that looked expired when they were sent, and what the sender's clock says."""
+
+    first: MessageLife
+    fact: Fact | None
+    count: int = 0
+
+
 GroupKey = tuple[str | None, str, str | None]
 
 
@@ -57,7 +72,9 @@ class MessageSums:
     """Takes lives; keeps what the three answers need.
 
     ``groups`` are messages by queue, carrier and delivery; ``never`` are the first messages that nothing
-    acknowledged, ``bad`` those that were refused or expired, ``few`` the first of all.
+    acknowledged, ``bad`` those that were refused or expired, ``few`` the first of all. ``stale`` are those
+    that looked expired when they were sent, and that is not what became of them. ``answered`` and ``ended``
+    are what questions 4 and 5 claim, ``places`` the numbers of transactional messages in their streams.
     """
 
     def __init__(self) -> None:
@@ -72,6 +89,10 @@ class MessageSums:
         self.never_count = 0
         self.bad: list[MessageLife] = []
         self.bad_classes: Counter[str] = Counter()
+        self.stale: dict[tuple[str, Fact | None], _Stale] = {}
+        self.answered: list[tuple[Fact, str]] = []
+        self.ended: list[tuple[Fact, str]] = []
+        self.places: dict[tuple[int, int], str] = {}
 
     def feed(self, life: MessageLife) -> None:
         """Take a message; acknowledgments, which are messages too, are only counted."""
@@ -83,6 +104,8 @@ class MessageSums:
         self.outcomes[life.outcome] += 1
         self.resends += life.resends
         self.duplicates += life.duplicates
+        self._claim(life)
+        self._late(life)
         if len(self.few) <= MOST:
             self.few.append(life)
         if life.outcome in ("refused", "expired"):
@@ -105,6 +128,28 @@ class MessageSums:
             if len(self.never) < MOST:
                 self.never.append(life)
 
+    def _claim(self, life: MessageLife) -> None:
+        name = life.message_id
+        number = life.tx_sequence_number
+        if life.stream is not None and number is not None and len(self.places) < _MOST_CLAIMS:
+            self.places[life.stream, number] = name
+        if len(self.ended) < _MOST_CLAIMS:
+            self.ended += ((fact, name) for fact in _ended(life))
+        if life.via != "rpc" and len(self.answered) < _MOST_CLAIMS:
+            self.answered += ((fact, name) for fact in _answered(life))
+
+    def _late(self, life: MessageLife) -> None:
+        if life.via != "tcp" or life.outcome == "expired" or not _is_over(life, 0):
+            return
+        fact: Fact | None = None
+        if life.clock_offset is not None:
+            fact = "late" if _is_over(life, life.clock_offset) else "in_time"
+            if len(self.ended) < _MOST_CLAIMS:
+                self.ended.append((fact, life.message_id))
+        key = (host(life.src), fact)
+        if key in self.stale or len(self.stale) < _MOST_GROUPS:
+            self.stale.setdefault(key, _Stale(life, fact)).count += 1
+
     def _group(self, life: MessageLife) -> None:
         key = (life.queue, life.via, life.delivery)
         group = self.groups.get(key)
@@ -117,7 +162,7 @@ class MessageSums:
         group.last = life.first
         group.resends += life.resends
         group.sizes = _reach(group.sizes, life.size)
-        group.sent = _reach(group.sent, life.sent_time or None)
+        group.sent = _reach(group.sent, life.sent_time if is_time(life.sent_time, life.first.time) else None)
         _keep(group.senders, host(life.src))
         _keep(group.receivers, host(life.dst))
         if life.label:
@@ -138,6 +183,52 @@ def is_taken(life: MessageLife) -> bool:
     ) or any(one.message_class for one in life.acknowledgments)
 
 
+def _answered(life: MessageLife) -> Iterator[Fact]:
+    """What acknowledges a message, as question 4 counts and tells it."""
+    if not is_taken(life):
+        yield "never_acknowledged"
+        return
+    yield "acknowledged"
+    if life.acknowledged is not None and not life.resends and not life.route:
+        yield "in_session"
+    if life.stored is not None:
+        yield "stored"
+    if life.order_ack is not None:
+        yield "covered"
+    if life.outcome in ("received", "delivered") or life.nack_class:
+        yield from (fact for fact in _ended(life) if any(_tells(one, fact) for one in life.acknowledgments))
+
+
+def _tells(one: Acknowledgment, fact: Fact) -> bool:
+    return fact == {2: "delivered", _AFTER_ARRIVAL: "received"}.get(
+        one.message_class, _refusal(one.message_class)
+    )
+
+
+def _refusal(class_: int) -> Fact:
+    return "not_received" if class_ & _AFTER_ARRIVAL else "not_delivered"
+
+
+def _ended(life: MessageLife) -> Iterator[Fact]:
+    """What became of a message, as question 5 counts and tells it."""
+    if life.nack_class:
+        yield _refusal(life.nack_class)
+    elif life.outcome == "unknown":
+        # What only a remote call showed was not sent here: nobody asks what became of it.
+        if life.via != "rpc":
+            yield "unknown"
+    elif life.outcome != "refused":
+        yield life.outcome
+
+
+def _is_over(life: MessageLife, ahead: int) -> bool:
+    """Whether a limit had passed when a message was sent, by a clock ``ahead`` of that of the capture."""
+    if life.first.time is None:
+        return False
+    limits = [limit for limit in (life.reach_by, life.receive_by) if limit is not None]
+    return bool(limits) and life.first.time // _SECOND + ahead > min(limits)
+
+
 def _keep(names: dict[Name, None], name: Name) -> None:
     if name not in names and len(names) < _MOST_NAMES:
         names[name] = None
@@ -149,7 +240,7 @@ def _reach(span_: tuple[int, int] | None, value: int | None) -> tuple[int, int] 
     return (value, value) if span_ is None else (min(span_[0], value), max(span_[1], value))
 
 
-def sent(sums: MessageSums, words: Words, telling: Telling) -> None:
+def sent(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
     """Question 3, [MS-MQMQ] 2.2.19.1 to 2.2.19.3."""
     groups = sorted(sums.groups.items(), key=lambda one: -one[1].count)
     for (queue, via, delivery), group in groups[:MOST]:
@@ -157,14 +248,56 @@ def sent(sums: MessageSums, words: Words, telling: Telling) -> None:
     if len(groups) > MOST or sums.ungrouped:
         rest = sum(group.count for _, group in groups[MOST:]) + sums.ungrouped
         telling.say(f"And {count(rest, 'message')} to other queues: messages lists them.")
+    clocks = list(story.clocks)
+    if telling.statements:
+        _clocks(clocks, telling)
     telling.facts = {
         "messages": sums.total,
         "acknowledgments": sums.acknowledgments,
+        "clocks": [
+            {
+                "host": clock.host,
+                "queue_manager": None if clock.queue_manager is None else str(clock.queue_manager),
+                "offset": clock.offset,
+                "drift": round(clock.drift, 3),
+                "pairs": clock.pairs,
+                "agreeing": clock.agreeing,
+                "sure": clock.sure,
+            }
+            for clock in clocks[:64]
+        ],
         "queues": [
             {"queue": queue, "via": via, "delivery": delivery, "messages": group.count, "sizes": group.sizes}
             for (queue, via, delivery), group in groups[:64]
         ],
     }
+
+
+def _clocks(clocks: list[HostClock], telling: Telling) -> None:
+    """The clocks of senders that are not that of the capture."""
+    sure = [clock for clock in clocks if clock.sure]
+    # A message that waited has an old SentTime; none has a time to come.
+    astray = [clock for clock in clocks if clock.astray and (clock.sure or clock.offset > 0)]
+    for clock in astray[:MOST]:
+        telling.say(_clock_text(clock), attention="low")
+    if len(astray) > MOST:
+        telling.say(
+            f"And the clocks of {count(len(astray) - MOST, 'more sender')} differ from the capture's."
+        )
+    offsets = [clock.offset for clock in sure]
+    if len(sure) > 1 and all(clock.astray for clock in sure) and max(offsets) - min(offsets) <= AHEAD:
+        telling.say("All of them differ alike: it may be the clock of the capture that is wrong.")
+
+
+def _clock_text(clock: HostClock) -> str:
+    """A clock against that of the capture, and how sure that is."""
+    said = clock.said[:1].upper() + clock.said[1:]
+    if not clock.sure:
+        return f"{said}, or its SentTime is made up: {count(clock.pairs, 'message')} do not tell."
+    shown = f"{clock.agreeing:,} of {count(clock.pairs, 'message')} over {span(clock.span)} show it"
+    drift = round(clock.drift)
+    gains = "gains" if drift > 0 else "loses"
+    return f"{said}: {shown}{f'; it {gains} {length_of_time(abs(drift))} a day' if drift else ''}."
 
 
 _CARRIED = {"tcp": "", "rpc": " (read or sent by a call)", "http": " over HTTP"}
@@ -235,6 +368,8 @@ def _direct(queue: str | None) -> str:
 def acknowledged(sums: MessageSums, words: Words, telling: Telling) -> None:
     """Question 4, [MS-MQMQ] 2.2.20.4, [MS-MQQB] 3.1.5.5 and 3.1.5.6."""
     total = sums.carried
+    for fact, message in sums.answered:
+        telling.claim(fact, message)
     telling.facts = {
         "messages": total,
         "acknowledged": sums.acknowledged,
@@ -285,7 +420,10 @@ def _taken(life: MessageLife, words: Words) -> tuple[str, list[Moment | None]]:
     if life.order_ack is not None:
         steps.append(("covered by an OrderAck", life.order_ack))
     for ack in life.acknowledgments:
-        steps.append((_class_text(ack.message_class), ack.at))
+        what = _class_text(ack.message_class)
+        if life.outcome in ("received", "delivered") and ack.message_class & _NEGATIVE:
+            what += ", which another acknowledgment outweighs,"
+        steps.append((what, ack.at))
     if len(steps) > 1 and steps[0][1] == steps[1][1] and steps[1][0] == "stored":
         steps[:2] = [("acknowledged and stored", steps[0][1])]
     at = [_step(what, moment, life.first, words) for what, moment in steps]
@@ -333,6 +471,10 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
     if bad > len(sums.bad):
         kinds = listed([f"{number:,} {why}" for why, number in sums.bad_classes.most_common()])
         telling.say(f"{bad:,} messages in all were refused or expired: {kinds}.")
+    for fact, message in sums.ended:
+        telling.claim(fact, message)
+    for stale in list(sums.stale.values())[:MOST]:
+        telling.say(_stale_text(stale, words), stale.first.first, attention="low")
     purged = [queue for queue in story.queues if queue.purged is not None]
     for queue in purged[:MOST]:
         name = queue.queue or "A queue"
@@ -359,6 +501,26 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
         "refused_or_expired": dict(sums.bad_classes),
         "purged_queues": [queue.queue for queue in purged[:64]],
     }
+
+
+def _stale_text(stale: _Stale, words: Words) -> str:
+    """Messages that were past their time when they were sent, by the clock of the capture."""
+    life = stale.first
+    sent_at = (life.first.time or 0) // _SECOND
+    limit = min(one for one in (life.reach_by, life.receive_by) if one is not None) - (life.sent_time or 0)
+    from_ = host(life.src)
+    text = f"{count(stale.count, 'message')} from {from_}, first {short(life.message_id)} in "
+    text += f"{words.frame(life.first)}, looked expired when sent: "
+    text += (
+        f"{length_of_time(sent_at - (life.sent_time or 0))} old by SentTime, with {_seconds(limit)} to live."
+    )
+    if stale.fact == "in_time":
+        offset = life.clock_offset or 0
+        return f"{text} The clock of {from_} is {length_of_time(-offset)} slow: by it they were in time."
+    if stale.fact == "late":
+        return f"{text} By the clock of {from_} too; a receiver ignores what is late."
+    became = "" if life.outcome == "unknown" else ", since what they met does not fit with that"
+    return f"{text} The clock of {from_} may be slow{became}."
 
 
 def _why(life: MessageLife) -> str:

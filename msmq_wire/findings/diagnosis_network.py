@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from msmq_wire.findings.diagnosis_answer import MOST, Telling
 from msmq_wire.findings.diagnosis_facts import Facts, PortUse
+from msmq_wire.findings.diagnosis_peers import FindingSums
 from msmq_wire.findings.diagnosis_words import Words, count, host, listed, part, port, short, span
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.wire.types.guid import NULL_GUID
@@ -101,6 +104,10 @@ def connections(story: Story, facts: Facts, words: Words, telling: Telling) -> N
     opened = 0
     for session in story.sessions:
         kind = _failure(session)
+        if session.reached == "open":
+            telling.claim("opened", f"session {session.number}")
+        elif kind is not None:
+            telling.claim("not_opened", f"session {session.number}")
         if kind is None:
             opened += session.reached == "open"
             continue
@@ -285,33 +292,62 @@ _ROLES = {
 }
 
 
-def ports(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
-    """Question 8: the ports that servers were spoken to on."""
+class _Odd(msgspec.Struct):
+    """What a client did on a port that no peer does."""
+
+    first: Moment
+    why: dict[str, None]
+
+
+Way = tuple[tuple[str, int], str, str]
+"""Transport and port, client and server."""
+
+
+def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: Telling) -> None:
+    """Question 8: the ports that servers were spoken to on, by whom, and who of them is no peer."""
     used: dict[tuple[str, int], dict[str, PortUse]] = {}
+    odd: dict[Way, _Odd] = {}
     for session in story.sessions:
-        number = port(session.server)
-        if number is not None and session.reached != "tcp_only":
-            _add(used, ("TCP", number), "messages", session.first, session.client, session.server)
+        number, why = port(session.server), _no_peer(session)
+        if number is None or (session.reached == "tcp_only" and not why):
+            continue
+        _add(used, ("TCP", number), "messages", session.first, session.client, session.server)
+        if why:
+            _mark(odd, (("TCP", number), host(session.client), host(session.server)), session.first, why)
     for ping in story.pings:
         moment, number = ping.request or ping.response, port(ping.server)
         if moment is not None and number is not None:
             _add(used, ("UDP", number), "pings", moment, ping.client, ping.server)
     for (number, role), use in facts.ports.items():
         used.setdefault(("TCP", number), {})[role] = use
-    for (transport, number), roles in sorted(used.items(), key=lambda one: (one[0][1], one[0][0]))[:64]:
+    listed_ports = sorted(used.items(), key=lambda one: (one[0][1], one[0][0]))
+    for key, roles in listed_ports:
+        for client, server in {pair: None for use in roles.values() for pair in use.pairs}:
+            marks = sums.hosts.get(client)
+            if marks is not None and marks.severity == "high":
+                _mark(odd, (key, client, server), marks.first, f"shows {listed(sorted(marks.ids))}")
+    for key, roles in listed_ports[:64]:
         uses = list(roles.values())
         pairs = dict.fromkeys(pair for use in uses for pair in use.pairs)
-        ways = listed([f"{client} to {server}" for client, server in pairs])
+        pairs |= dict.fromkeys((client, server) for at, client, server in odd if at == key)
+        ways = listed(
+            [
+                f"{client} to {server}{' (no peer, see below)' if (key, client, server) in odd else ''}"
+                for client, server in pairs
+            ]
+        )
         first = min((use.first for use in uses), key=lambda one: one.record)
-        text = f"{transport} {number}: {listed(list(roles))}; {ways}; first in {words.frame(first)}."
+        text = f"{key[0]} {key[1]}: {listed(list(roles))}; {ways}; first in {words.frame(first)}."
         telling.say(text, first)
-    known = {number for _, number in used}
-    for number, use in sorted(facts.tried.items()):
-        if number not in known and (number in _ROLES or number - 11 in _ROLES):
-            ways = listed([f"{client} to {server}" for client, server in use.pairs])
-            role = _ROLES.get(number) or _ROLES[number - 11]
-            text = f"TCP {number}: a connection was tried ({role}); {ways}; {words.frame(use.first)}."
-            telling.say(text, use.first)
+    for (key, client, server), one in list(odd.items())[:MOST]:
+        text = (
+            f"Not what a peer does: {client} to {key[0]} {key[1]} of {server} {listed(list(one.why))}, first "
+        )
+        text += f"in {words.frame(one.first)}. Nothing here says that it is to be let in; see question 13."
+        telling.say(text, one.first, attention="medium")
+    if len(odd) > MOST:
+        telling.say(f"And {len(odd) - MOST:,} more pairs of hosts that are no peers.", attention="medium")
+    _tried(used, facts, words, telling)
     for (method, number), moment in list(facts.named_ports.items())[:MOST]:
         telling.say(f"{method} in {words.frame(moment)} answered: use port {number}.", moment)
     if telling.statements:
@@ -322,9 +358,47 @@ def ports(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
     telling.facts = {
         "ports": [
             {"transport": transport, "port": number, "roles": list(roles)}
-            for (transport, number), roles in sorted(used.items(), key=lambda one: (one[0][1], one[0][0]))
-        ]
+            for (transport, number), roles in listed_ports
+        ],
+        "no_peers": [
+            {"transport": key[0], "port": key[1], "client": client, "server": server, "why": list(one.why)}
+            for (key, client, server), one in list(odd.items())[:_MOST_HOSTS]
+        ],
     }
+
+
+def _no_peer(session: Session) -> str:
+    """What the client of a session did that no peer does; empty where it did nothing of the kind."""
+    there = session.directions[0]
+    if any(note.kind == "message_before_open" and note.certain for note in session.notes):
+        return "sent a message before a session was open"
+    if session.reached == "tcp_only" and session.started and (there.messages or there.gaps):
+        return "sent bytes and never began a session"
+    return ""
+
+
+def _mark(odd: dict[Way, _Odd], way: Way, first: Moment, why: str) -> None:
+    if way in odd or len(odd) < _MOST_GROUPS:
+        one = odd.setdefault(way, _Odd(first, {}))
+        one.why[why] = None
+        one.first = min(one.first, first, key=lambda at: at.record)
+
+
+def _tried(
+    used: dict[tuple[str, int], dict[str, PortUse]], facts: Facts, words: Words, telling: Telling
+) -> None:
+    """Connections that were tried and carried nothing."""
+    for number, use in sorted(facts.tried.items()):
+        if number not in _ROLES and number - 11 not in _ROLES:
+            continue
+        known = {pair for one in used.get(("TCP", number), {}).values() for pair in one.pairs}
+        pairs = [pair for pair in use.pairs if pair not in known]
+        if not pairs or len(known) >= _MOST_HOSTS:
+            continue
+        ways = listed([f"{client} to {server}" for client, server in pairs])
+        role = _ROLES.get(number) or _ROLES[number - 11]
+        where = f"; {words.frame(use.first)}" if not known else ""
+        telling.say(f"TCP {number}: a connection was tried ({role}); {ways}{where}.", use.first)
 
 
 def _add(

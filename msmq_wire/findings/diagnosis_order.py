@@ -6,6 +6,7 @@ The rule kept here: a receiver asks for nothing; what it did not acknowledge, th
 from __future__ import annotations
 
 from msmq_wire.findings.diagnosis_answer import MOST, Telling
+from msmq_wire.findings.diagnosis_messages import MessageSums
 from msmq_wire.findings.diagnosis_words import Words, count, host, listed, short
 from msmq_wire.findings.finding import Severity
 from msmq_wire.sessions import Story, TransactionalStream
@@ -13,7 +14,7 @@ from msmq_wire.sessions import Story, TransactionalStream
 __all__ = ["streams"]
 
 
-def streams(story: Story, words: Words, telling: Telling) -> None:
+def streams(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
     """Question 12, [MS-MQQB] 3.1.1.6.2, 3.1.5.8.6 and 2.2.4."""
     odd = sorted(story.streams, key=lambda one: not _is_odd(one))
     for stream in odd[:MOST]:
@@ -27,6 +28,11 @@ def streams(story: Story, words: Words, telling: Telling) -> None:
         whole = sum(not _is_odd(one) for one in story.streams)
         text = f"{len(story.streams):,} streams in all, {whole:,} of them complete and acknowledged."
         telling.say(text)
+    known = {stream.number: stream for stream in story.streams}
+    for (number, place), message in sums.places.items():
+        if number in known:
+            covered = known[number].order_acks and place <= known[number].acknowledged
+            telling.claim("covered" if covered else "not_covered", message)
     if any(stream.repeats or stream.gaps for stream in story.streams):
         telling.say(
             "A receiver never asks for a resend: it leaves out the OrderAck, and the sender sends again what "

@@ -67,6 +67,7 @@ class _Conduct(msgspec.Struct):
     first: Moment
     connections: int = 0
     opened: int = 0
+    completed: int = 0
     messages: int = 0
     taken: int = 0
     empty: int = 0
@@ -85,7 +86,10 @@ def peers(story: Story, sums: FindingSums, words: Words, telling: Telling) -> No
             conduct = clients[name] = _Conduct(first=session.first)
         there = session.directions[0]
         conduct.connections += 1
-        conduct.opened += session.opened is not None and session.parameters_response is not None
+        conduct.opened += session.reached == "open"
+        conduct.completed += session.reached == "open" and session.parameters_response is not None
+        telling.claim("opened" if session.reached == "open" else "not_opened", f"session {session.number}")
+        telling.claim("not_in_session", *there.unacknowledged_ids)
         conduct.messages += there.messages
         conduct.taken += there.messages - there.unacknowledged
         conduct.empty += not there.messages
@@ -133,11 +137,15 @@ def _conduct(name: str, conduct: _Conduct | None) -> str:
     if not conduct.opened:
         sent = f"{count(conduct.messages, 'message')} sent" if conduct.messages else "no message sent"
         return f"{name}: {count(conduct.connections, 'connection')}, no session completed, {sent}."
-    text = f"{name} completed {count(conduct.opened, 'session')}"
+    text = f"{name} completed {count(conduct.completed, 'session')}"
+    if not conduct.completed:
+        text = f"{name} was in {count(conduct.opened, 'session')} whose opening was not captured"
     if conduct.taken:
         verb = "was" if conduct.messages == 1 else "were"
         taken = part(conduct.taken, conduct.messages, "message")
         taken = taken[:1].lower() + taken[1:]
         return f"{text} and {taken} {verb} acknowledged: what a peer does."
-    sent = f"{count(conduct.messages, 'message')}, none acknowledged" if conduct.messages else "no message"
+    sent = (
+        f"{count(conduct.messages, 'message')}, none acknowledged there" if conduct.messages else "no message"
+    )
     return f"{text} and sent {sent}."

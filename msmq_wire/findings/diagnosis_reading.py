@@ -11,6 +11,7 @@ from msmq_wire.findings.diagnosis_words import Words, count, host, short, span
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.sessions import Moment, RemoteQueue, RemoteRead, Story
+from msmq_wire.sessions.message import system_queue
 
 __all__ = ["reads"]
 
@@ -30,6 +31,10 @@ def reads(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
     if len(told) > MOST:
         telling.say(f"And {len(told) - MOST:,} more times a queue was opened: calls lists them.")
     found = [read for read in story.reads if not _is_hidden(read)]
+    for read in found:
+        if read.message_id is not None and not system_queue(read.queue):
+            taken = read.end == "ack" and not read.end_status
+            telling.claim("received" if read.removes and taken else "in_queue", read.message_id)
     shown = _of_interest(found)
     for read in shown:
         bad = read.pending or (bool(read.status) and read.status != _IO_TIMEOUT) or read.fault

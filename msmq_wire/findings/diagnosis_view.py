@@ -22,4 +22,5 @@ def answer_view(answer: Answer) -> dict[str, Any]:
         ],
         "caveats": list(answer.caveats),
         "facts": answer.facts,
+        "claims": [{"subject": one.subject, "fact": one.fact} for one in answer.claims],
     }

@@ -1,8 +1,8 @@
 """Records in, findings out: runs every rule over what it judges.
 
 The rule kept here: findings come in the order of the records they are about, those of replies as soon as no
-call can explain them any more, those of sessions, messages and the whole story at the end; a rule that sees
-the same again and again is told so many times and then counted.
+call can explain them any more, those of times, sessions, messages and the whole story at the end; a
+rule that sees the same again and again is told so many times and then counted.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from msmq_wire.model.replay.deviation import ReplayDeviation
 from msmq_wire.records.record import Record
 from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.sessions import (
+    Clocks,
     Follower,
     Leaving,
     MessageLife,
@@ -93,6 +94,8 @@ class Judge:
         self._follower = Follower(budget=budget, messages=messages, leave=self._left)
         self._leave = leave
         self._of_the_gone: list[Finding] = []
+        self._timed: list[tuple[Rule, Seen]] = []
+        self._waiting: Counter[str] = Counter()
         self._given: Counter[str] = Counter()
         self.more: Counter[str] = Counter()
         self._started = Numbers()
@@ -143,6 +146,7 @@ class Judge:
             self._replies(self._replayer.finish(), found)
         self._held = None
         self.story = self._follower.finish()
+        self._settle(self.story.clocks, found)
         for rule in self._rules:
             if rule.over == "story":
                 for one in rule.check(self.story, self):
@@ -152,6 +156,25 @@ class Judge:
                     for one in rule.check(item, self):
                         self._give(rule, one, found)
         return found
+
+    def _settle(self, clocks: Clocks, found: list[Finding]) -> None:
+        """Tell what compares times by the clocks that are known now."""
+        told: set[tuple[str, str]] = set()
+        for rule, seen in self._timed:
+            assert seen.timed is not None
+            clock = clocks.of(seen.timed.sender)
+            if clock is None or not clock.sure or rule.by_clock is None:
+                self._tell(rule, seen, found)
+                continue
+            one = rule.by_clock(seen, seen.timed, clock)
+            if one is not None and (rule.id, one.message) not in told:
+                told.add((rule.id, one.message))
+                self._tell(rule, one, found)
+        self._timed.clear()
+        for id_, number in self._waiting.items():
+            # Where clocks explain all that was kept, they explain the others.
+            if number > MOST_OF_A_RULE and self._given[id_]:
+                self.more[id_] += number - MOST_OF_A_RULE
 
     def _left(self, gone: Leaving) -> None:
         # A sequence is judged as all that there is: what it has to do with others nobody knows any more.
@@ -195,6 +218,16 @@ class Judge:
                 rules.remove(rule)
 
     def _give(self, rule: Rule, one: Seen, found: list[Finding]) -> None:
+        if one.timed is None:
+            self._tell(rule, one, found)
+            return
+        self._waiting[rule.id] += 1
+        if self._waiting[rule.id] <= MOST_OF_A_RULE:
+            self._timed.append((rule, one))
+        elif rule.severity == "info":
+            self._retire(rule)
+
+    def _tell(self, rule: Rule, one: Seen, found: list[Finding]) -> None:
         if self._given[rule.id] >= MOST_OF_A_RULE:
             self.more[rule.id] += 1
             if rule.severity == "info":

@@ -14,10 +14,11 @@ import msgspec
 
 from msmq_wire.findings.finding import Confidence, Evidence, Severity
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.clocks import HostClock, Sender
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["Check", "Context", "Over", "Rule", "Seen", "broken", "evidence_of"]
+__all__ = ["ByClock", "Check", "Context", "Over", "Rule", "Seen", "Timed", "broken", "evidence_of"]
 
 Over = Literal["record", "hop", "reply", "session", "life", "story"]
 """What a check takes: every record, every hop of a message, or every reply or packet that no rule of a
@@ -40,8 +41,23 @@ class Context(Protocol):
         """Whether a packet was sent over the binary protocol, and not read from a queue by a call."""
 
 
+class Timed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Two times that a check compared: SentTime by the clock of ``sender``, and the time of the capture.
+
+    ``sent`` is in seconds, ``captured`` in nanoseconds; ``limits`` are the seconds that were over.
+    """
+
+    sender: Sender
+    sent: int
+    captured: int
+    limits: dict[str, int] = {}
+
+
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check saw once; ``severity``, ``confidence``, ``spec`` and ``cves`` override the rule's."""
+    """What one check saw once; ``severity``, ``confidence``, ``spec`` and ``cves`` override the rule's.
+
+    What is ``timed`` waits until the clocks of the capture are known.
+    """
 
     message: str
     evidence: tuple[Evidence, ...]
@@ -50,8 +66,11 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     caveats: tuple[str, ...] = ()
     spec: tuple[SpecRef, ...] | None = None
     cves: tuple[str, ...] | None = None
+    timed: Timed | None = None
 
 
+ByClock = Callable[[Seen, Timed, HostClock], Seen | None]
+"""What is left of what was seen by the clock of the sender, which is sure. The same is told once."""
 Check = Callable[[Any, Context], Iterable[Seen]]
 
 
@@ -66,6 +85,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     ``conduct`` is given where the rule tells that a queue manager disobeys the binary protocol, which replay
     tells too: the packet in which it does, as ``SessionAck``.
+
+    ``by_clock`` is asked about what is timed, at the end.
     """
 
     id: str
@@ -82,6 +103,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     types: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     check: Check
+    by_clock: ByClock | None = None
 
     def __repr__(self) -> str:
         return f"Rule({self.id})"

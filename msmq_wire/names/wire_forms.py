@@ -1,7 +1,8 @@
 """Queue names out of the forms in which packets and RPC calls carry them.
 
 Only DecodeError leaves this module for bytes or numbers that hold no valid name. Code that shows
-wire data as it is uses the unchecked constructors (``direct``, ``public``...) instead.
+wire data as it is uses the unchecked constructors (``direct``, ``public``...) or ``queue_format_text``
+instead: a name that is refused is still a name.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import NoReturn
 
 from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError, FormatNameError
-from msmq_wire.names.format_name import ENCODINGS, FormatName
-from msmq_wire.names.grammar import suffix_text
+from msmq_wire.names.format_name import ENCODINGS, FormatName, direct, distribution_list, private
+from msmq_wire.names.grammar import split_suffix, suffix_text
 from msmq_wire.names.queue_format import (
     QUEUE_FORMAT_TYPES,
     QUEUE_SUFFIX_TYPES,
@@ -24,7 +25,14 @@ from msmq_wire.names.queue_format import (
 )
 from msmq_wire.spec import SpecRef
 
-__all__ = ["Guid", "QueueFormatArm", "from_wire", "queue_format_arm", "queue_format_name"]
+__all__ = [
+    "Guid",
+    "QueueFormatArm",
+    "from_wire",
+    "queue_format_arm",
+    "queue_format_name",
+    "queue_format_text",
+]
 
 Guid = uuid.UUID | bytes | str
 """A GUID as a value, as its 16 bytes on the wire, or as text."""
@@ -188,6 +196,54 @@ def _direct_of_arm(suffix: QueueSuffixType, text: str) -> FormatName:
     if named and name.suffix != suffix:
         raise FormatNameError(f"the suffix type is {suffix.name}, the text says otherwise: {text[:80]!r}")
     return name
+
+
+def queue_format_text(qft: int, suffix_and_flags: int, arm: QueueFormatArm) -> str | None:
+    """What :func:`queue_format_name` says as text, and the parts of a name that it refuses put together.
+
+    None only where there is no name: no arm, or that of another kind.
+    """
+    try:
+        return str(queue_format_name(qft, suffix_and_flags, arm))
+    except DecodeError:
+        pass
+    try:
+        return _refused_text(qft, suffix_and_flags & SUFFIX_MASK, arm)
+    except FormatNameError:
+        return None
+
+
+def _refused_text(qft: int, suffix: int, arm: QueueFormatArm) -> str | None:
+    of_system = 0 < suffix < QueueSuffixType.SUBQUEUE
+    said = suffix_text(QueueSuffixType(suffix), "") if of_system else ""
+    if qft in _TEXT_ARMS and isinstance(arm, str):
+        return _refused_direct(arm.partition("\0")[0], said)
+    if qft in _GUID_ARMS and isinstance(arm, uuid.UUID | bytes | str):
+        return f"{QueueFormatType(qft).name}={_guid_text(arm)}{said}"
+    if not isinstance(arm, tuple):
+        return None
+    first, second = arm
+    if isinstance(first, int):
+        if qft != QueueFormatType.MULTICAST:
+            return None
+        return f"MULTICAST={ipaddress.IPv4Address((first & 0xFFFFFFFF).to_bytes(4, 'little'))}:{second}{said}"
+    if qft == QueueFormatType.PRIVATE and isinstance(second, int):
+        return private(_guid_text(first), second) + said
+    if qft == QueueFormatType.DL and not isinstance(second, int):
+        return distribution_list(_guid_text(first), second) + said
+    return None
+
+
+def _refused_direct(text: str, said: str) -> str:
+    protocol, colon, rest = text.partition(":")
+    if not colon or not (protocol.isascii() and protocol.isalnum()):
+        return direct(text)
+    if ";" not in rest:
+        rest += said
+    name, semicolon, word = rest.rpartition(";")
+    if semicolon and split_suffix(f";{word}")[1] != QueueSuffixType.SUBQUEUE:
+        rest = f"{name};{word.upper()}"
+    return direct(f"{protocol.upper()}:{rest}")
 
 
 def queue_format_arm(name: FormatName) -> QueueFormatArm:

@@ -180,7 +180,6 @@ def _named_queue(request: Any) -> str | None:
         held = getattr(request, "p_object_format", None)
         named = held.arm if isinstance(held, ObjectFormat) else None
     if isinstance(named, QueueFormat) and named.arm is not msgspec.UNSET:
-        name = named.format_name
-        return None if name is None else str(name)
+        return named.shown_name
     path = getattr(request, "lpwcs_path_name", None)
     return getattr(path, "text", None)

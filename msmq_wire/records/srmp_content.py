@@ -15,10 +15,10 @@ from msmq_wire.engines.reference import MAX_ANOMALIES
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart
 from msmq_wire.spec import SpecRef
-from msmq_wire.srmp.envelope import ParsedEnvelope, parse_envelope
+from msmq_wire.srmp.envelope import ParsedEnvelope, hrefs, parse_envelope
 from msmq_wire.srmp.http import HttpMessage
 from msmq_wire.srmp.http_message import HeaderFields
-from msmq_wire.srmp.mime import MimePart, Multipart, parse_multipart
+from msmq_wire.srmp.mime import MimePart, Multipart, content_id_of, parse_multipart
 from msmq_wire.srmp.rules import LABEL_PREFIX, MESSAGE_ID, judge_receipt_parts
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.guid import NULL_GUID
@@ -37,7 +37,6 @@ __all__ = [
 
 _PARTS = SpecRef("MC-MQSRM", "2.2.2")
 _SIGNED = SpecRef("MC-MQSRM", "2.2.7.1.2")
-_MULTICAST = "MSMQ:MULTICAST="
 _WEB = ("http://", "https://")
 _ROLES = ("body", "extension")
 
@@ -81,7 +80,10 @@ def is_srmp(http: HttpMessage) -> bool:
 
 
 def roles(request: SrmpRequest) -> list[tuple[MimePart, str]]:
-    """The parts with what they are, by their Content-Id; a second one of a kind has no role."""
+    """The parts with what they are, by their Content-Id; a second one of a kind has no role.
+
+    Windows names the body in the Content-Id; others name it as they like, and say its name in the envelope.
+    """
     root, found, free = request.multipart.root, [], set(_ROLES)
     for part in request.multipart.parts:
         role = part.content_id.partition("@")[0].lower()
@@ -92,11 +94,25 @@ def roles(request: SrmpRequest) -> list[tuple[MimePart, str]]:
         else:
             role = ""
         found.append((part, role))
+    named = set(_named_parts(request)) if "body" in free else set()
+    for place, (part, role) in enumerate(found):
+        if "body" in free and not role and part.content_id in named:
+            free.remove("body")
+            found[place] = (part, "body")
     unnamed = [place for place, (part, role) in enumerate(found) if not role and not part.content_id]
     if "body" in free and len(unnamed) == 1:
         # The only part beside the envelope that says nothing of itself can be nothing else.
         found[unnamed[0]] = (found[unnamed[0]][0], "body")
     return found
+
+
+def _named_parts(request: SrmpRequest) -> Iterator[str]:
+    """The Content-Ids that the envelope names by an ``href``."""
+    if request.parsed.value is not None:
+        for url in hrefs(request.parsed.value):
+            named = content_id_of(url)
+            if named:
+                yield named
 
 
 def packet_of(request: SrmpRequest) -> SrmpMessage:
@@ -142,16 +158,20 @@ def _queue(to: str | None) -> str | None:
         return None
     if to.lower().startswith(_WEB):
         return f"DIRECT={to}"
-    return to.removeprefix("MSMQ:") if to.startswith(_MULTICAST) else None
+    # Another text is no queue of SRMP (``path.to``), and still where the message was to go.
+    return to.removeprefix("MSMQ:") or None
 
 
 def _message_id(is_msmq: bool, id_: str | None) -> str | None:
-    """Queue manager and number as ``messages`` shows them, [MC-MQSRM] 2.2.4.3 and 3.1.5.1.1."""
+    """Queue manager and number as ``messages`` shows them, [MC-MQSRM] 2.2.4.3 and 3.1.5.1.1.
+
+    An id of another form stays as it is.
+    """
     if not is_msmq:
         # The id of other senders is ignored; every message of theirs gets this one.
         return f"{NULL_GUID}\\1"
     found = None if id_ is None else MESSAGE_ID.fullmatch(id_)
-    return None if found is None else f"{found[2].lower()}\\{int(found[1])}"
+    return id_ or None if found is None else f"{found[2].lower()}\\{int(found[1])}"
 
 
 def http_fields(fields: HeaderFields) -> tuple[SrmpField, ...]:
@@ -212,7 +232,7 @@ def _judge_parts(request: SrmpRequest, head: int) -> Iterator[Anomaly]:
     signature = None if value is None or value.header is None else value.header.signature
     if signature is None or signature.signed_info is None:
         return
-    named = Counter(one.uri for one in signature.signed_info.references)
+    named = Counter(_reference(one.uri) for one in signature.signed_info.references)
     there = {f"cid:{part.content_id}" for part, role in found if role in _ROLES}
     for uri in named:
         if uri not in there:
@@ -220,6 +240,12 @@ def _judge_parts(request: SrmpRequest, head: int) -> Iterator[Anomaly]:
             yield _signed("srmp_message.reference", message)
     for uri in there - set(named):
         yield _signed("srmp_message.unsigned-part", f"the signature does not cover {uri[4:20]}")
+
+
+def _reference(uri: str | None) -> str | None:
+    """A URI as the parts are named here."""
+    named = None if uri is None else content_id_of(uri)
+    return uri if named is None else f"cid:{named}"
 
 
 def _signed(code: str, message: str) -> Anomaly:

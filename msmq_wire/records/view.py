@@ -366,8 +366,7 @@ def _ndr(value: WireStruct) -> Json:
 def _queue_format(value: WireStruct) -> Json:
     assert isinstance(value, QueueFormat)
     shown = _ndr(value)
-    name = None if value.arm is msgspec.UNSET else value.format_name
-    shown["format_name"] = None if name is None else str(name)
+    shown["format_name"] = value.shown_name
     return shown
 
 

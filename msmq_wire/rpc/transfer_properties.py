@@ -12,7 +12,9 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 
+from msmq_wire.errors import FormatNameError
 from msmq_wire.names import FormatName
+from msmq_wire.names.queue_format import QueueFormatType
 from msmq_wire.rpc.constants import Auditing, TransferPrivacyLevel, TransferType
 from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
@@ -162,7 +164,14 @@ def _restored_text(value: Any) -> WcharText:
 
 
 def _restored_queue(value: str) -> QueueFormat:
-    return QueueFormat.of(FormatName.parse(value))
+    kind, _, text = value.partition("=")
+    try:
+        return QueueFormat.of(FormatName.parse(value))
+    except FormatNameError:
+        # A direct name that was sent and refused is sent as it was.
+        if kind != QueueFormatType.DIRECT.name:
+            raise
+        return QueueFormat(m_qft=QueueFormatType.DIRECT, arm=WcharText.of(text))
 
 
 def _restored_level(value: int) -> int:
@@ -216,8 +225,7 @@ def _time_to_reach_queue(value: Any) -> int | None:
 
 
 def _queue_name(value: Any) -> str | None:
-    name = value.format_name if isinstance(value, QueueFormat) else None
-    return None if name is None else str(name)
+    return value.shown_name if isinstance(value, QueueFormat) else None
 
 
 _RESTORE: Mapping[Conversion, Conversion] = {

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from msmq_wire.sessions.budget import BUDGET
+from msmq_wire.sessions.clocks import Clocks, HostClock
 from msmq_wire.sessions.life import Acknowledgment, Hop, MessageLife
 from msmq_wire.sessions.lives import Lives
 from msmq_wire.sessions.outcomes import NACK_REASONS, class_words
@@ -25,8 +26,10 @@ __all__ = [
     "BUDGET",
     "NACK_REASONS",
     "Acknowledgment",
+    "Clocks",
     "Follower",
     "Hop",
+    "HostClock",
     "Leaving",
     "LeftOut",
     "Lives",

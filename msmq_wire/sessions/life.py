@@ -64,11 +64,14 @@ class MessageLife(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``copies`` are the system queues (``journal``, ``dead_letter``, ``transactional_dead_letter``) where a
     remote read found it.
 
+    ``clock_offset`` is how many seconds the clock of its sender is ahead of that of the capture (negative:
+    behind), None where that is not sure.
+
     ``expired`` names the limit that had passed when the capture ended (``time_to_reach_queue``,
-    ``time_to_be_received``) without news of a delivery or a receipt in time. ``outcome`` is the strongest
-    statement that the evidence carries, ``reason`` says it in words, ``evidence`` are its frames,
-    ``nack_class`` is the class of a refusal. ``certain`` is False where bytes missing from the capture make
-    acknowledgments doubtful.
+    ``time_to_be_received``) without news of a delivery or a receipt in time, by the clock of its sender.
+    ``outcome`` is the strongest statement that the evidence carries, ``reason`` says it in words,
+    ``evidence`` are its frames, ``nack_class`` is the class of a refusal. ``certain`` is False where bytes
+    missing from the capture make acknowledgments doubtful.
     """
 
     message_id: str
@@ -115,6 +118,7 @@ class MessageLife(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     rejected: Moment | None
     rejected_class: int | None
     copies: tuple[tuple[str, Moment], ...]
+    clock_offset: int | None
     expired: str | None
     outcome: Outcome
     nack_class: int | None

@@ -27,6 +27,7 @@ from msmq_wire.sessions.message import (
     message_name,
     moment_of,
     reached,
+    system_queue,
 )
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.types.enumerations import MessageClass
@@ -48,11 +49,6 @@ _MAX_CALLS = 1 << 12
 _ACKNOWLEDGMENTS = frozenset(int(one) for one in MessageClass if one & 0xC002 and one != 0x00FF)
 _DECISIONS: dict[str | None, int] = {"positive": 0x4000, "negative": 0xC000}
 """What a commitment receipt says, as a class; another word, or none, says nothing. [MC-MQSRM] 2.2.5.5"""
-_SYSTEM_QUEUES = {
-    ";JOURNAL": "journal",
-    ";DEADLETTER": "dead_letter",
-    ";DEADXACT": "transactional_dead_letter",
-}
 
 
 class Lives(Sequence[MessageLife]):
@@ -233,11 +229,12 @@ class LifeTracker:
 
     def found_in(self, message: FollowedMessage, queue: str | None, moment: Moment) -> None:
         """Say in which queue a remote read found a message."""
-        upper = (queue or "").upper()
-        for suffix, name in _SYSTEM_QUEUES.items():
-            copies = None if not upper.endswith(suffix) else message.tell().copies
-            if copies is not None and not any(known == name for known, _ in copies):
-                copies.append((name, moment))
+        name = system_queue(queue)
+        if name is None:
+            return
+        copies = message.tell().copies
+        if not any(known == name for known, _ in copies):
+            copies.append((name, moment))
         self.weigh(message)
 
     def call(self, record: Record) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "message_name",
     "moment_of",
     "reached",
+    "system_queue",
 ]
 
 Sight: TypeAlias = Literal["first", "hop", "resent", "duplicate"]
@@ -35,6 +36,11 @@ _KEPT = 1 << 22
 """Bytes of the texts of queues, and of labels, that are kept to be shared."""
 _ENTRY = 500
 """Those of an entry beside its text: what it was read from."""
+_SYSTEM_QUEUES = {
+    ";JOURNAL": "journal",
+    ";DEADLETTER": "dead_letter",
+    ";DEADXACT": "transactional_dead_letter",
+}
 
 
 class History(msgspec.Struct):
@@ -120,6 +126,12 @@ def reached(part: Any, name: str) -> Any:
 def message_key(queue_manager: bytes, number: int) -> bytes:
     """The 20 bytes that name a message, as a CorrelationID does: [MS-MQMQ] 2.2.8 OBJECTID."""
     return queue_manager + number.to_bytes(4, "little")
+
+
+def system_queue(queue: str | None) -> str | None:
+    """The name of a queue that holds copies of messages; None for those that messages are sent to."""
+    upper = (queue or "").upper()
+    return next((name for suffix, name in _SYSTEM_QUEUES.items() if upper.endswith(suffix)), None)
 
 
 def message_name(key: bytes | str) -> str:

@@ -1,7 +1,8 @@
 """What became of a message, by the evidence that was kept: the outcome, its reason in words, its frames.
 
 The rule kept here: the strongest evidence decides. That an application received it outweighs a refusal,
-a refusal outweighs a delivery, a delivery what the next host acknowledged; silence proves nothing.
+a refusal outweighs a delivery, a delivery what the next host acknowledged; silence proves nothing. Time runs
+by the clock of the sender, where that is known, and never against what somebody acknowledged.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from msmq_wire.sessions.clocks import HostClock, is_time
 from msmq_wire.sessions.life import Acknowledgment, MessageLife, Outcome
 from msmq_wire.sessions.message import FollowedMessage, History, message_name
 from msmq_wire.sessions.session import Moment
@@ -59,15 +61,21 @@ def class_words(message_class: int) -> str:
     return NACK_REASONS.get(message_class, f"class 0x{message_class:04x}")
 
 
-def life_of(message: FollowedMessage, ordered: Moment | None, now: int | None) -> MessageLife:
-    """Tell the life of a message; ``ordered`` is its OrderAck, ``now`` the time of the last record (ns)."""
+def life_of(
+    message: FollowedMessage, ordered: Moment | None, now: int | None, clock: HostClock | None = None
+) -> MessageLife:
+    """Tell the life of a message; ``ordered`` is its OrderAck, ``now`` the time of the last record (ns).
+
+    ``clock`` is that of its sender.
+    """
     history = message.history or _NOTHING
-    reach_by = _end(message.sent_time, message.time_to_reach_queue)
-    receive_by = _end(message.sent_time, message.time_to_be_received)
+    reach_by = _end(message, message.time_to_reach_queue)
+    receive_by = _end(message, message.time_to_be_received)
     told = _judge(message, history, ordered)
-    expired = _expired(message, told, reach_by, receive_by, now)
-    if expired is not None and told.outcome in ("unknown", "acknowledged", "stored") and not told.nack_class:
-        told = _ran_out(message, told, expired)
+    clock = clock if clock is not None and clock.sure else None
+    expired = _expired(message, told, reach_by, receive_by, now, clock)
+    if told.outcome == "unknown":
+        told = _ran_out(message, told, expired, reach_by, clock)
     key = message.key
     correlation = message.correlation_id
     acknowledges = None
@@ -119,6 +127,7 @@ def life_of(message: FollowedMessage, ordered: Moment | None, now: int | None) -
         rejected=history.rejected,
         rejected_class=history.rejected_class,
         copies=tuple(history.copies),
+        clock_offset=None if clock is None else clock.ahead(message.first.time or clock.at),
         expired=expired,
         outcome=told.outcome,
         nack_class=told.nack_class,
@@ -131,8 +140,11 @@ def life_of(message: FollowedMessage, ordered: Moment | None, now: int | None) -
 _NOTHING = History()
 
 
-def _end(sent: int | None, seconds: int | None) -> int | None:
-    return None if sent is None or not sent or seconds is None or seconds == _INFINITE else sent + seconds
+def _end(message: FollowedMessage, seconds: int | None) -> int | None:
+    sent = message.sent_time
+    if seconds is None or seconds == _INFINITE or sent is None or not is_time(sent, message.first.time):
+        return None
+    return sent + seconds
 
 
 def _judge(message: FollowedMessage, history: History, ordered: Moment | None) -> _Told:
@@ -180,33 +192,54 @@ def _by(one: Acknowledgment) -> str:
 
 
 def _expired(
-    message: FollowedMessage, told: _Told, reach_by: int | None, receive_by: int | None, now: int | None
+    message: FollowedMessage,
+    told: _Told,
+    reach_by: int | None,
+    receive_by: int | None,
+    now: int | None,
+    clock: HostClock | None,
 ) -> str | None:
-    """The limit that passed without news, by the clocks of the sender and of the capture."""
+    """The limit that passed without news, by the clock of the sender.
+
+    A message that was late when it was sent, and was acknowledged, is told so only where that clock is sure:
+    a sender sends none that its own clock calls expired. [MS-MQMQ] 2.2.19.1, [MS-MQQB] 3.1.7.1.2
+    """
     if told.nack_class in _TIMEOUTS:
         return _TIMEOUTS[told.nack_class]
     if now is None or told.outcome in ("received", "refused"):
         return None
-    seconds = now // 1_000_000_000
-    if told.outcome == "unknown" and reach_by is not None and seconds > reach_by:
-        return "time_to_reach_queue"
     first = message.first.time
-    if first is not None and reach_by is not None and first // 1_000_000_000 > reach_by:
-        return "time_to_reach_queue" if told.outcome != "delivered" else None
-    if receive_by is not None and seconds > receive_by:
-        return "time_to_be_received"
-    return None
+    if told.outcome == "unknown" and _past(reach_by, now, clock):
+        return "time_to_reach_queue"
+    if told.outcome in ("acknowledged", "stored") and clock is not None and _past(reach_by, first, clock):
+        return "time_to_reach_queue"
+    if not _past(receive_by, now, clock):
+        return None
+    # Where it was taken it came in time: a clock that is not known makes it look late.
+    looks_late = told.outcome != "unknown" and clock is None and _past(receive_by, first, None)
+    return None if looks_late else "time_to_be_received"
 
 
-def _ran_out(message: FollowedMessage, told: _Told, expired: str) -> _Told:
-    first, sent = message.first.time, message.sent_time or 0
+def _past(limit: int | None, captured: int | None, clock: HostClock | None) -> bool:
+    """Whether the clock of the sender, as far as it is known, was past a limit at a time of the capture."""
+    if limit is None or captured is None:
+        return False
+    return captured // 1_000_000_000 + (0 if clock is None else clock.ahead(captured)) > limit
+
+
+def _ran_out(
+    message: FollowedMessage, told: _Told, expired: str | None, reach_by: int | None, clock: HostClock | None
+) -> _Told:
+    """What became of a message of which nobody told anything."""
     if expired == "time_to_reach_queue":
-        limit = sent + (message.time_to_reach_queue or 0)
-        if first is not None and first // 1_000_000_000 > limit:
-            return _Told("expired", "it was sent after its time to reach the queue had passed", told.evidence)
-        if told.outcome == "unknown":
-            return _Told("expired", "its time to reach the queue passed without an acknowledgment", ())
-        return told
-    if told.outcome == "unknown":
+        if _past(reach_by, message.first.time, clock):
+            doubt = "" if clock is not None else ", or its sender's clock is slow"
+            reason = f"it was sent after its time to reach the queue had passed{doubt}"
+            return _Told("expired", reason, told.evidence)
+        return _Told("expired", "its time to reach the queue passed without an acknowledgment", ())
+    if expired is not None:
         return _Told("expired", "its time to be received passed without an acknowledgment", ())
+    if clock is not None and clock.astray and _past(reach_by, message.first.time, None):
+        reason = f"{told.reason}, and {clock.said}: others may take it for expired"
+        return told._replace(reason=reason)
     return told

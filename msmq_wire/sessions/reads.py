@@ -18,7 +18,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.sessions.budget import Budget, Share
-from msmq_wire.sessions.message import FollowedMessage, message_name, moment_of
+from msmq_wire.sessions.message import FollowedMessage, message_name, moment_of, system_queue
 from msmq_wire.sessions.session import Moment
 
 __all__ = ["READS", "ReadTracker", "RemoteQueue", "RemoteRead"]
@@ -264,6 +264,9 @@ class ReadTracker:
         if read.found_lookup_id is not None:
             place = (record.capture, read.server.rpartition(":")[0])
             self._lookups.put((*place, read.found_lookup_id), message)
+        if system_queue(read.queue) is not None:
+            # A copy in a journal or a dead-letter queue: its reader is not the one that it was sent to.
+            return
         if not read.removes:
             history.peeked = history.peeked or read.at
         elif read.method == "rpc_ACReceiveMessageEx":

@@ -14,6 +14,7 @@ import msgspec
 
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.budget import Budget
+from msmq_wire.sessions.clocks import Clocks, sender_of
 from msmq_wire.sessions.life import MessageLife
 from msmq_wire.sessions.lives import LifeTracker, Lives
 from msmq_wire.sessions.message import FollowedMessage, moment_of, reached
@@ -45,7 +46,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 
     ``sessions`` by their numbers; ``streams`` are transactional sequences; ``reads`` remote reads and
     ``queues`` the queues opened for them; ``lives`` one value a message, made when looked at; ``pings`` the
-    exchanges on UDP 3527; ``strays`` acknowledgments of what was not seen. ``first`` and ``last`` are the
+    exchanges on UDP 3527; ``strays`` acknowledgments of what was not seen; ``clocks`` those of the
+    senders. ``first`` and ``last`` are the
     times of the first and the last record (ns since 1970, UTC).
     """
 
@@ -56,6 +58,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     lives: Lives
     pings: tuple[PingExchange, ...]
     strays: tuple[StrayAck, ...]
+    clocks: Clocks
     first: int | None
     last: int | None
     left_out: LeftOut
@@ -66,7 +69,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         empty = Lives({}, _untold)
         return cls(
             sessions=(), streams=(stream,), reads=(), queues=(), lives=empty, pings=(), strays=(),
-            first=now, last=now, left_out=LeftOut(),
+            clocks=Clocks(), first=now, last=now, left_out=LeftOut(),
         )  # fmt: skip
 
     def session(self, number: int) -> Session | None:
@@ -101,6 +104,7 @@ class Follower:
         self._sessions = SessionTracker(self._lives.messages, budget=self._budget, leave=leave)
         self._transactions = TransactionTracker(budget=self._budget, leave=leave)
         self._reads = ReadTracker(budget=self._budget, leave=leave)
+        self._clocks = Clocks()
         self._first: int | None = None
         self._last: int | None = None
 
@@ -150,6 +154,9 @@ class Follower:
         conversation = self._sessions.feed(record, message, moment, sight=sight)
         if message is None:
             return
+        key = message.key
+        if sight == "first" and isinstance(key, bytes):
+            self._clocks.take(sender_of(key[:16], message.src), message.sent_time, moment.time)
         if conversation is not None:
             self._lives.placed(message, conversation.number)
         if message.delivery == "transactional" and reached(record.packet, "transaction_header") is not None:
@@ -181,7 +188,10 @@ class Follower:
             self._lives.acknowledgment(message, record, moment_of(record))
 
     def _tell(self, message: FollowedMessage) -> MessageLife:
-        return life_of(message, self._transactions.ordered(message.stream, message.place), self._last)
+        ordered = self._transactions.ordered(message.stream, message.place)
+        key = message.key
+        clock = None if isinstance(key, str) else self._clocks.of(sender_of(key[:16], message.src))
+        return life_of(message, ordered, self._last, clock)
 
     def finish(self) -> Story:
         """Tell the story; the follower is used up."""
@@ -197,6 +207,7 @@ class Follower:
             lives=Lives(self._lives.messages, self._tell),
             pings=self._sessions.pings.exchanges(),
             strays=tuple(transactions.strays),
+            clocks=self._clocks,
             first=self._first,
             last=self._last,
             left_out=LeftOut(

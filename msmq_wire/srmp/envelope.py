@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
@@ -10,12 +11,12 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.elements_envelope import SrmpEnvelope
 from msmq_wire.srmp.rules import envelope_breaches
-from msmq_wire.srmp.xml_fields import Reading
-from msmq_wire.srmp.xml_tree import parse_xml
+from msmq_wire.srmp.xml_fields import Reading, XmlStruct, xml_fields
+from msmq_wire.srmp.xml_tree import Element, parse_xml
 from msmq_wire.srmp.xml_writer import write_xml
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["EnvelopeKind", "ParsedEnvelope", "build_envelope", "envelope_kind", "parse_envelope"]
+__all__ = ["EnvelopeKind", "ParsedEnvelope", "build_envelope", "envelope_kind", "hrefs", "parse_envelope"]
 
 EnvelopeKind = Literal["message", "delivery_receipt", "commitment_receipt", "stream_receipt"]
 
@@ -75,6 +76,20 @@ def build_envelope(value: SrmpEnvelope) -> bytes:
     Raises EncodeError for what XML cannot hold.
     """
     return write_xml(value.to_element())
+
+
+def hrefs(value: XmlStruct) -> Iterator[str]:
+    """Every ``href`` of elements that SRMP does not know, as senders of SOAP 1.1 name attached parts by."""
+    waiting: list[Element] = list(reversed(value.other_elements))
+    while waiting:
+        element = waiting.pop()
+        yield from (one.value for one in element.attributes if one.name == "href")
+        waiting += reversed(element.children)
+    for name in xml_fields(type(value)):
+        child = getattr(value, name)
+        for one in child if isinstance(child, tuple) else (child,):
+            if isinstance(one, XmlStruct):
+                yield from hrefs(one)
 
 
 def envelope_kind(value: SrmpEnvelope) -> EnvelopeKind:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from urllib.parse import unquote
 
 import msgspec
 
@@ -19,7 +20,15 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.http_message import HeaderFields, header_fields
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["MAX_PARTS", "MimePart", "Multipart", "build_multipart", "parse_content_type", "parse_multipart"]
+__all__ = [
+    "MAX_PARTS",
+    "MimePart",
+    "Multipart",
+    "build_multipart",
+    "content_id_of",
+    "parse_content_type",
+    "parse_multipart",
+]
 
 MAX_PARTS = 64
 """Parts that are taken apart; what follows them is the epilogue."""
@@ -294,7 +303,13 @@ def _field(headers: HeaderFields, name: bytes) -> bytes | None:
 
 
 def _bare(content_id: str) -> str:
-    return content_id.strip().removeprefix("<").removesuffix(">")
+    return content_id.strip().removeprefix("<").removesuffix(">").strip()
+
+
+def content_id_of(url: str) -> str | None:
+    """The Content-Id that a ``cid:`` URL names, percent signs decoded; None for another URL. [RFC2392] 2"""
+    scheme, colon, rest = url.strip().partition(":")
+    return _bare(unquote(rest, "latin-1")) if colon and scheme.lower() == "cid" else None
 
 
 def _anomaly(code: str, message: str, path: str, offset: int, length: int) -> Anomaly:

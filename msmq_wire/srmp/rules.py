@@ -9,15 +9,17 @@ import msgspec
 
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.elements_envelope import SrmpEnvelope, SrmpHeader
-from msmq_wire.srmp.xml_fields import GUID
+from msmq_wire.srmp.xml_fields import GUID, Child, XmlAttribute, XmlStruct, xml_fields
 from msmq_wire.wire.musts import Anomaly
 
 __all__ = [
+    "HEADER_CODES",
     "HEADER_RULES",
     "LABEL_PREFIX",
     "MESSAGE_ID",
     "ORDER_ACK",
     "Breach",
+    "element_codes",
     "envelope_breaches",
     "judge_receipt_parts",
 ]
@@ -187,3 +189,49 @@ HEADER_RULES: tuple[Callable[[SrmpHeader], Iterator[Breach]], ...] = (
     _receipts_exclude,
 )
 """Every rule over a header."""
+
+HEADER_CODES = (
+    "body.not-empty",
+    "commitment_receipt.decision",
+    "commitment_receipt_request.send-to",
+    "delivery_receipt.alone",
+    "delivery_receipt_request.send-to",
+    "envelope.order",
+    "envelope.receipt-parts",
+    "path.action",
+    "path.id",
+    "path.id-source",
+    "path.to",
+    "start.send-receipts-to",
+    "stream.current",
+    "stream.durable",
+    "stream.msmq",
+    "stream.name",
+    "stream.start",
+    "stream.stream-id",
+    "stream_receipt.stream-id",
+)
+"""The codes of what the functions here tell."""
+
+
+def element_codes() -> tuple[str, ...]:
+    """The codes that the elements themselves can leave when an envelope is read, by their declarations."""
+    codes: set[str] = set()
+    waiting: list[type[XmlStruct]] = [SrmpEnvelope]
+    seen: set[type[XmlStruct]] = set()
+    while waiting:
+        cls = waiting.pop()
+        if cls in seen:
+            continue
+        seen.add(cls)
+        for name, field in xml_fields(cls).items():
+            if isinstance(field, XmlAttribute):
+                codes.add(f"{cls.stem()}.{name.replace('_', '-')}")
+                continue
+            codes.add(f"{cls.stem()}.duplicate")
+            codes |= {f"{cls.stem()}.missing"} if field.required else set()
+            if isinstance(field, Child):
+                waiting.append(field.cls)
+            else:
+                codes |= {f"{cls.stem()}.unexpected", f"{cls.stem()}.{field.problem}"}
+    return tuple(sorted(code for code in codes if not code.endswith(".")))

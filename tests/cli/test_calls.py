@@ -256,3 +256,22 @@ def test_the_story_in_the_readme_is_what_the_command_prints(
     printed = run("calls", _PLAIN, "-q").out
     # The fixture is a recording: when it was made says nothing.
     assert _TIME.sub("TIME", shown) == _TIME.sub("TIME", printed)
+
+
+@pytest.mark.parametrize("name", ["hit_delete", "hit_computer"])
+def test_a_queue_name_that_is_too_long_is_told_and_found(run: Run, name: str) -> None:
+    capture = _ROOT / "fixtures" / "findings" / "RPC-FMTLEN" / f"{name}.pcap"
+    rows = [json.loads(line) for line in run("calls", capture, "--format", "jsonl").out.splitlines()]
+    (queue,) = {row["queue"] for row in rows}
+    assert queue.startswith("DIRECT=OS:")
+    assert len(queue) > 200
+    found = run("calls", capture, "--filter", f"queue ~ {queue[10:14]}", "--format", "jsonl").out
+    assert len(found.splitlines()) == len(rows)
+    decoded = run("decode", capture, "--filter", "type == rpc_call", "--format", "jsonl").out.splitlines()
+    assert {json.loads(line)["packet"]["queue"] for line in decoded} == {queue}
+    assert "queue_format.format-name" in decoded[0]
+    tree = run("decode", capture, "--filter", "type == rpc_call").out
+    assert "no format name" not in tree
+    assert queue[:40] in tree
+    hidden = run("calls", capture, "--redact", "hosts", "--format", "jsonl").out
+    assert queue.partition("\\")[0].removeprefix("DIRECT=OS:") not in hidden

@@ -82,6 +82,17 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "But: Nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on current "
         "Windows: that one did not come proves nothing.",
     ),
+    "q05_slow_clock": (
+        "5. What became of messages that vanished?  [look here: medium]",
+        "5 messages from 192.0.2.21, first a1d30c5b…\\4181 in frame 12, looked expired when sent: 5 days "
+        "old by SentTime, with 4 days to live. The clock of 192.0.2.21 is 5 days slow: by it they were in "
+        "time.",
+        "Nothing tells what became of message a1d30c5b…\\4185 to DIRECT=OS:msg01\\private$\\orders, sent in "
+        "frame 28; the capture ends before an acknowledgment. It names no administration queue, so nobody "
+        "is told.",
+        "But: Nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on current "
+        "Windows: that one did not come proves nothing.",
+    ),
     "q06_cloned": (
         "6. Do two hosts share a queue manager?  [look here: medium]",
         "Queue manager a1d30c5b-247e-4f45-9a31-c5d20e6f7788 speaks from 192.0.2.21 (frame 4) "
@@ -222,6 +233,11 @@ def test_json_lines_have_frames_records_and_facts(run: Run) -> None:
         "statements": [{"text": "No ping in the capture.", "frames": [], "records": []}],
         "caveats": [],
         "facts": {"pings": 0, "answered": 0, "requests": 0},
+        "claims": [],
+    }
+    assert fourth["claims"][-1] == {
+        "subject": "a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4165",
+        "fact": "never_acknowledged",
     }
 
 

@@ -195,12 +195,15 @@ def test_anomalies_and_errors_stand_where_they_are_wrong() -> None:
     assert [mark.name for mark in found["response"].children] == ["missing-bytes"]
 
 
-def test_a_queue_format_that_names_nothing_shows_its_parts() -> None:
+def test_a_queue_format_that_no_queue_can_have_shows_its_parts_beside_the_name() -> None:
     odd = QueueFormat(m_qft=3, m_suffix_and_flags=0x0F, m_reserved=1, arm=WcharText.of("OS:h\\q"))
     found = nodes(call("RemoteRead", 2, "R_OpenQueue", request=OpenQueueRequest(p_queue_format=odd)))
-    assert found["request.p_queue_format"].value == "no format name"
+    assert found["request.p_queue_format"].value == "DIRECT=OS:h\\q"
     assert found["request.p_queue_format.m_suffix_and_flags"].value == "15"
     assert found["request.p_queue_format.m_p_direct_id"].value == '"OS:h\\q"'
+    none = OpenQueueRequest(p_queue_format=QueueFormat(m_qft=3))
+    found = nodes(call("RemoteRead", 2, "R_OpenQueue", request=none))
+    assert found["request.p_queue_format"].value == "no format name"
     plain = nodes(call("RemoteRead", 2, "R_OpenQueue", request=OpenQueueRequest(p_queue_format=_ORDERS)))
     assert "request.p_queue_format.m_qft" not in plain
 

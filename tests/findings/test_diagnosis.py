@@ -15,7 +15,7 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import Evidence, Finding, Judge
 from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Diagnosis
 from msmq_wire.findings.diagnosis_certificate import subject_text
-from msmq_wire.findings.diagnosis_facts import Facts
+from msmq_wire.findings.diagnosis_facts import Facts, PortUse
 from msmq_wire.findings.diagnosis_timeline import matching, message_steps
 from msmq_wire.findings.diagnosis_view import answer_view
 from msmq_wire.findings.diagnosis_words import Words, listed, part, short, span
@@ -227,3 +227,60 @@ def test_a_message_over_http_without_a_response_is_not_acknowledged() -> None:
         "frame 5.",
         "1 of 2 messages were never acknowledged: 7c0e5d1a…\\102 (frame 6).",
     )
+
+
+def test_a_host_that_only_sent_an_attack_is_in_the_list_of_ports_and_marked() -> None:
+    answer = answers(FIXTURES / "diagnose" / "q13_probe_and_peer.pcap")[8]
+    assert answer.sentences[0] == (
+        "TCP 1801: messages; 192.0.2.21 to 192.0.2.10 and 198.51.100.7 to 192.0.2.10 (no peer, see below); "
+        "first in frame 1."
+    )
+    assert answer.sentences[1].startswith(
+        "Not what a peer does: 198.51.100.7 to TCP 1801 of 192.0.2.10 sent a message before a session was "
+        "open and shows FLG-AH-WIRE, "
+    )
+    assert answer.attention == "medium"
+    (marked,) = answer.facts["no_peers"]
+    assert (marked["port"], marked["client"], marked["server"]) == (1801, "198.51.100.7", "192.0.2.10")
+    assert answer_view(answer)["facts"]["no_peers"] == [marked]
+
+
+def test_a_host_without_a_session_is_marked_too(told: Callable[..., dict[int, Answer]]) -> None:
+    answer = told({"at": 0.0, "do": "connect"}, {"at": 0.1, "do": "message", "id": 1})[8]
+    assert [one["why"] for one in answer.facts["no_peers"]] == [
+        ["sent a message before a session was open", "shows SES-NAKED"]
+    ]
+
+
+def test_a_call_that_is_shaped_as_an_attack_marks_its_client() -> None:
+    (path, *_) = sorted((FIXTURES / "findings" / "RPC-FMTLEN").glob("hit_*.pcap"))
+    answer = answers(path)[8]
+    assert answer.facts["no_peers"]
+    assert all(any("RPC-FMTLEN" in why for why in one["why"]) for one in answer.facts["no_peers"])
+
+
+def test_a_host_that_only_tried_a_port_that_others_use_is_told() -> None:
+    diagnosis = Diagnosis()
+    diagnosis.facts.ports[2103, "calls of qmcomm"] = PortUse(first=Moment(1, 2, None), pairs={("h", "s"): 1})
+    for number, src in enumerate(("h:50000", "x:50000"), 2):
+        syn = Record(id=number, type="tcp_stream", event="syn", frames=(3,), stream=0, src=src, dst="s:2103")
+        diagnosis.feed(syn)
+    (answer,) = diagnosis.answers(nothing(), numbers=(8,))
+    assert answer.sentences == (
+        "TCP 2103: calls of qmcomm; h to s; first in frame 2.",
+        "TCP 2103: a connection was tried (RPC: qmcomm, qmcomm2, RemoteRead); x to s.",
+    )
+
+
+def test_peers_are_not_marked() -> None:
+    for name in ("q08_ports", "q04_two_unacknowledged", "q12_complete"):
+        answer = answers(FIXTURES / "diagnose" / f"{name}.pcap")[8]
+        assert answer.facts["no_peers"] == []
+        assert not any("no peer" in text for text in answer.sentences)
+
+
+def test_a_slow_clock_makes_no_message_expire_that_was_acknowledged() -> None:
+    found = answers(FIXTURES / "diagnose" / "q05_slow_clock.pcap")
+    assert sum("was acknowledged" in text for text in found[4].sentences) == 4
+    assert not any("expired:" in text for text in found[5].sentences)
+    assert "The clock of 192.0.2.21 is 5 days slow: 5 of 5 messages over 4 min show it." in found[3].sentences

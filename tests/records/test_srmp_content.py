@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from msmq_wire.records.srmp_content import error_of, judge_request, take_apart
+from fixtures.build_srmp_requests import MULTIPART, QM, envelope, mime_part, run_together
+from msmq_wire.capture.reader import read_capture
+from msmq_wire.findings.registry import RULES
+from msmq_wire.records.srmp_content import error_of, judge_request, packet_of, take_apart
+from msmq_wire.sessions import follow
 from msmq_wire.srmp.http import HttpMessage
+from msmq_wire.srmp.mime import content_id_of
+from msmq_wire.srmp.rules import HEADER_CODES, element_codes
+
+_FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 _HEAD = b"POST /msmq/private$/q HTTP/1.1\r\nHost: h\r\nContent-Type: text/xml\r\n\r\n"
 _ROOT = b'<se:Envelope xmlns:se="http://schemas.xmlsoap.org/soap/envelope/">'
 _HEADER = b"<se:Header></se:Header>"
 
 
-def _request(body: bytes, *, complete: bool) -> HttpMessage:
+def _request(body: bytes, *, complete: bool = True, media: bytes = b"text/xml") -> HttpMessage:
     return HttpMessage(
         from_client=True,
         method="POST",
         target="/msmq/private$/q",
         http_version="1.1",
         head=_HEAD,
-        headers=((b"Host", b"h"), (b"Content-Type", b"text/xml")),
+        headers=((b"Host", b"h"), (b"Content-Type", media)),
         body=body,
         complete=complete,
         frames=(1,),
@@ -59,3 +69,73 @@ def test_bytes_that_were_not_captured_are_the_error_of_a_cut_envelope() -> None:
         ("missing-bytes", len(_HEAD) + len(_ROOT)),
         ("xml.not-well-formed", len(_HEAD) + len(_ROOT)),
     ]
+
+
+def _named(href: str, *content_ids: str, inside: str = "") -> HttpMessage:
+    """A message whose envelope names a part, with parts of these names."""
+    inside = inside or f"<a xmlns='' href='{href}'/>"
+    xml = envelope("order", 1).replace("<se:Body></se:Body>", f"<se:Body>{inside}</se:Body>")
+    parts = [mime_part("application/octet-stream", name.encode(), name) for name in content_ids]
+    whole = run_together([mime_part("text/xml", xml.encode()), *parts])
+    return _request(whole, media=MULTIPART.encode())
+
+
+@pytest.mark.parametrize(
+    ("href", "content_id"),
+    [
+        ("cid:body1@node-a", "body1@node-a"),
+        ("cid:body1@node-a", "<body1@node-a>"),
+        ("cid:body1@node-a", " < body1@node-a > "),
+        ("CID:body%31@node%2Da", "<body1@node-a>"),
+        ("cid:one%25two@h", "<one%two@h>"),
+        (f"cid:body@{QM}", f"body@{QM}"),
+    ],
+)
+def test_the_part_that_the_envelope_names_is_the_body(href: str, content_id: str) -> None:
+    request = take_apart(_named(href, content_id))
+    assert packet_of(request).body == content_id.encode()
+    assert [one.code for one in judge_request(request)] == ["body.not-empty"]
+
+
+def test_the_name_of_windows_comes_first_and_a_part_that_nobody_names_is_none() -> None:
+    both = take_apart(_named("cid:other@h", "other@h", f"body@{QM}"))
+    assert packet_of(both).body == f"body@{QM}".encode()
+    assert "srmp_message.part" in [one.code for one in judge_request(both)]
+    unnamed = take_apart(_named("http://h/body1", "body1@node-a"))
+    assert packet_of(unnamed).body is None
+    assert "srmp_message.part" in [one.code for one in judge_request(unnamed)]
+
+
+def test_a_name_deep_in_an_element_that_srmp_does_not_know_counts() -> None:
+    inside = '<m xmlns="urn:m"><n><Include xmlns="urn:x" href="cid:b@h"/></n></m>'
+    assert packet_of(take_apart(_named("", "b@h", inside=inside))).body == b"b@h"
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [("cid:a%40b", "a@b"), ("cid:", ""), ("mid:a", None), ("a", None), (" cid:a@b ", "a@b"), ("", None)],
+)
+def test_only_cid_urls_name_parts(url: str, name: str | None) -> None:
+    assert content_id_of(url) == name
+
+
+def test_an_id_and_a_destination_of_another_form_stay_as_they_are() -> None:
+    xml = envelope("order", 1, to="soap://node-b/q").replace(f"1@{QM}", "1@node-a")
+    packet = packet_of(take_apart(_request(xml.encode())))
+    assert (packet.message_id, packet.queue) == ("uuid:1@node-a", "soap://node-b/q")
+    whole = packet_of(take_apart(_request(envelope("order", 1).encode())))
+    assert whole.message_id == f"{QM}\\1"
+
+
+def test_a_message_with_an_id_of_another_form_has_a_life() -> None:
+    story = follow(read_capture(_FIXTURES / "findings" / "SRM-ID" / "hit_no_guid.pcap", streams=True))
+    assert [(life.message_id, life.outcome) for life in story.lives] == [("uuid:1@node-a", "acknowledged")]
+
+
+def test_every_code_of_an_envelope_reaches_a_rule() -> None:
+    reached = {code for rule in RULES.values() for code in rule.codes}
+    told_by_their_check = {"path.id", "path.id-source"}
+    # The examples of the document write the name of this element as its table does not.
+    harmless = {"stream.name"}
+    assert {*element_codes(), *HEADER_CODES} - reached == told_by_their_check | harmless
+    assert {"properties.date", "msmq.missing", "msmq.guid", "msmq.date"} <= reached

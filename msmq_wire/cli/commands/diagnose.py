@@ -100,7 +100,7 @@ def diagnose(
     )
     numbers = sorted(set(questions or QUESTIONS))
     diagnosis = Diagnosis()
-    story = _follow(reading, diagnosis, redactor, judged=13 in numbers)
+    story = _follow(reading, diagnosis, redactor, judged=bool({8, 13} & set(numbers)))
     looked = 0
     if reading.frames or not reading.status:
         text = AnswerText(screen_for(color))
@@ -118,8 +118,8 @@ def diagnose(
 def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judged: bool) -> Story:
     """Feed a diagnosis with all records as they may be shown; return their story.
 
-    Rules see what was captured, and take most of the time: they are asked only where question 13 is, and
-    those that never speak above info not at all.
+    Rules see what was captured, and take most of the time: they are asked only where question 8 or 13 is,
+    and those that never speak above info not at all.
     """
     rules = {id_: rule for id_, rule in RULES.items() if rule.severity != "info"} if judged else {}
     if not redactor.what:

@@ -169,10 +169,11 @@ class _Builder:
 
     def queue(self, name: str, value: QueueFormat, path: str) -> Node:
         """A queue by its format name; its parts where they make none, or are asked for."""
-        shown = None if value.arm is msgspec.UNSET else value.format_name
+        shown = value.shown_name
         kind = enumerated_text(QueueFormatType, value.m_qft)[1] if isinstance(value.m_qft, int) else ""
-        node = Node(name, str(shown) if shown is not None else "no format name", kind, path=path)
-        if shown is None or self.options.everything or any(p.startswith(f"{path}.") for p in self.marked):
+        node = Node(name, shown if shown is not None else "no format name", kind, path=path)
+        refused = shown is None or value.format_name is None
+        if refused or self.options.everything or any(p.startswith(f"{path}.") for p in self.marked):
             node.children = list(self.children(value, path))
         return node
 

@@ -12,7 +12,8 @@ from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["RULE"]
 
-_OTHER = "path.id-source"
+_OTHER, _FORM = "path.id-source", "path.id"
+_LONGEST = 80
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -25,12 +26,12 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             evidence=(evidence_of(record, "envelope.header.path.id", 0, len(found[0]), found[0].encode()),),
         )
         return
-    for anomaly, place in broken(record, (_OTHER,)):
+    for anomaly, place in broken(record, (_OTHER, _FORM)):
         yield Seen(
-            message=f"{id_}: {anomaly.message}",
+            message=f"{str(id_)[:_LONGEST]}: {anomaly.message}",
             evidence=(place,),
             severity="low",
-            caveats=("the text only recommends that both are the same",),
+            caveats=("the text only recommends that both are the same",) if anomaly.code == _OTHER else (),
         )
 
 
@@ -39,8 +40,8 @@ RULE = Rule(
     title="The id of a message over HTTP is not its sender's",
     severity="medium",
     spec=(SpecRef("MC-MQSRM", "2.2.4.3"),),
-    meaning="A queue manager puts its own GUID into the id and into SourceQmGuid. A GUID of zeros, or of "
-    "another queue manager, was put there by something else.",
+    meaning="A queue manager puts its own GUID into the id and into SourceQmGuid. A GUID of zeros, one "
+    "of another queue manager, or an id of another form was put there by something else.",
     action="Look at what the sender is.",
     harmless="Senders that are no queue manager of Windows make ids of their own; one published check has "
     "zeros.",

@@ -10,7 +10,17 @@ from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
 
-_CODES = ("srmp_message.part", "srmp_message.reference", "mime.no-part", "mime.part-count")
+_CODES = (
+    "srmp_message.part",
+    "srmp_message.reference",
+    "srmp_message.unsigned-part",
+    "mime.boundary",
+    "mime.delimiter-inside",
+    "mime.headers",
+    "mime.no-close",
+    "mime.no-part",
+    "mime.part-count",
+)
 _NO_ENVELOPE = "envelope.missing"
 
 
@@ -30,8 +40,8 @@ RULE = Rule(
     title="Parts of a message over HTTP that do not belong",
     severity="medium",
     spec=(SpecRef("MC-MQSRM", "2.2.2"),),
-    meaning="A message has one envelope, at most one body and one extension, named by their Content-Id. What "
-    "a receiver takes as the body is not certain here.",
+    meaning="A message has one envelope, at most one body and one extension, named by their Content-Id and "
+    "cut by delimiters. What a receiver takes as the body is not certain here.",
     action="Look at the request; compare what the application got with what an inspecting proxy saw.",
     harmless="Libraries that build the request themselves and leave out the Content-Id.",
     types=("srmp_message", "srmp_receipt"),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from msmq_wire.findings.lengths import place_of, reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Rule, Seen, Timed
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.clocks import HostClock, is_time, sender_of
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.headers.base_header import INFINITE, SIGNATURE
+from msmq_wire.wire.headers.base_header import INFINITE
 
 __all__ = ["RULE"]
 
@@ -22,18 +25,33 @@ _LIMITS = {
 def _check(record: Record, context: Context) -> Iterable[Seen]:
     sent = reached(record.packet, "user_header.sent_time")
     # In a message that was read from a queue TimeToReachQueue is a date, [MS-MQRR] 2.2.5: only what is sent.
-    # Neither 0 nor "LIOR" is a time: TIM-SKEW, TIM-MAGIC.
-    if sent in (None, 0, SIGNATURE) or record.time is None or not context.on_wire(record):
+    # What is no time is told elsewhere: TIM-SKEW, TIM-MAGIC.
+    if record.time is None or not is_time(sent, record.time) or not context.on_wire(record):
         return ()
     age = record.time // _SECOND - sent
     over = {path: limit for path in _LIMITS if age > (limit := reached(record.packet, path)) != INFINITE}
     if not over:
         return ()
-    said = " and ".join(f"{_LIMITS[path]} of {limit} s" for path, limit in over.items())
     places = (*(place_of(record, path) for path in over), place_of(record, "user_header.sent_time"))
     caveats = ("age is the time of the capture less SentTime: the two clocks may differ",)
-    text = f"the message is {age} s old and its {said} {'is' if len(over) == 1 else 'are'} over"
-    return (Seen(message=text, evidence=places, caveats=caveats),)
+    sender = sender_of(record.packet.user_header.source_queue_manager, record.src)
+    limits = {_LIMITS[path]: limit for path, limit in over.items()}
+    timed = Timed(sender=sender, sent=sent, captured=record.time, limits=limits)
+    return (Seen(message=_said(age, limits), evidence=places, caveats=caveats, timed=timed),)
+
+
+def _said(age: int, limits: dict[str, int]) -> str:
+    said = " and ".join(f"{name} of {limit} s" for name, limit in limits.items())
+    return f"the message is {age} s old and its {said} {'is' if len(limits) == 1 else 'are'} over"
+
+
+def _by_clock(seen: Seen, timed: Timed, clock: HostClock) -> Seen | None:
+    age = timed.captured // _SECOND + clock.ahead(timed.captured) - timed.sent
+    limits = {name: limit for name, limit in timed.limits.items() if age > limit}
+    if not limits:
+        return None
+    caveats = (f"by the clock of its sender, which {clock.agreeing} messages show",)
+    return msgspec.structs.replace(seen, message=_said(age, limits), caveats=caveats)
 
 
 RULE = Rule(
@@ -46,7 +64,9 @@ RULE = Rule(
     "TimeToBeReceived is gone before it can be read. This one looks like a message that vanishes.",
     action="Look for a negative acknowledgment or a copy in the dead-letter queue of the sender; raise the "
     "limits of the message or find out what delayed it.",
-    harmless="Clocks that differ by more than the limit: then nothing has expired.",
+    harmless="Clocks that differ by more than the limit: then nothing has expired. Where other messages show "
+    "the clock of the sender, it is the one that counts.",
     types=("user_message",),
     check=_check,
+    by_clock=_by_clock,
 )

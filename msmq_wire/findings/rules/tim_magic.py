@@ -7,20 +7,15 @@ from collections.abc import Iterable
 from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.clocks import is_time
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.headers.base_header import SIGNATURE
 
 __all__ = ["RULE"]
 
-_NEAR = 4 * 86400
-"""Seconds around that time within which it may be a time after all."""
-_SECOND = 1_000_000_000
-
 
 def _check(record: Record, context: Context) -> Iterable[Seen]:
-    if reached(record.packet, "user_header.sent_time") != SIGNATURE:
-        return ()
-    if record.time is not None and abs(record.time // _SECOND - SIGNATURE) <= _NEAR:
+    if reached(record.packet, "user_header.sent_time") != SIGNATURE or is_time(SIGNATURE, record.time):
         return ()
     place = place_of(record, "user_header.sent_time")
     caveats = () if record.time is not None else ("the capture has no times: it may be of October 2013",)

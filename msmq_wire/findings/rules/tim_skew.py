@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from msmq_wire.findings.lengths import place_of, reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Rule, Seen, Timed
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.clocks import AHEAD, HostClock, is_time, length_of_time, sender_of
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.headers.base_header import INFINITE, SIGNATURE
+from msmq_wire.wire.headers.base_header import INFINITE
 
 __all__ = ["RULE"]
 
-_AHEAD = 300
-"""Seconds that clocks may differ; a domain allows as much."""
 _WAIT = 4 * 86400
 """Seconds: the time to reach a queue that is the default."""
 _ENDLESS_WAIT = 30 * 86400
 """Seconds after which a message without a limit of time is told as well."""
 _SECOND = 1_000_000_000
+_CAPTURE = ("it may be the clock of the capturing host that is wrong",)
 
 
 def _check(record: Record, context: Context) -> Iterable[Seen]:
     sent = reached(record.packet, "user_header.sent_time")
-    # A SentTime of "LIOR" is no time: TIM-MAGIC.
-    if sent is None or record.time is None or sent == SIGNATURE or not context.on_wire(record):
+    if sent is None or record.time is None or not context.on_wire(record):
+        return ()
+    # A SentTime of "LIOR" is no time: TIM-MAGIC. One of 0 is none either, and told here.
+    if sent and not is_time(sent, record.time):
         return ()
     age = record.time // _SECOND - sent
-    if -_AHEAD <= age <= _WAIT:
+    if -AHEAD <= age <= _WAIT:
         return ()
     limit = record.packet.base_header.time_to_reach_queue
     if 0 < age <= (_ENDLESS_WAIT if limit == INFINITE else max(limit, _WAIT)):
@@ -35,7 +39,18 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     text = f"SentTime is {abs(age)} s {'before' if age > 0 else 'after'} the time of the capture"
     caveats = ("the clock of the sender, of the capturing host, or of both may be wrong",)
     place = place_of(record, "user_header.sent_time")
-    return (Seen(message=text, evidence=(place,), caveats=caveats),)
+    sender = sender_of(record.packet.user_header.source_queue_manager, record.src)
+    timed = Timed(sender=sender, sent=sent, captured=record.time)
+    return (Seen(message=text, evidence=(place,), caveats=caveats, timed=timed),)
+
+
+def _by_clock(seen: Seen, timed: Timed, clock: HostClock) -> Seen | None:
+    ahead = timed.sent - timed.captured // _SECOND
+    if clock.astray and abs(ahead - clock.ahead(timed.captured)) <= AHEAD:
+        shown = f"{clock.agreeing} of {clock.pairs} messages over {length_of_time(clock.span // _SECOND)}"
+        return msgspec.structs.replace(seen, message=f"{clock.said}: {shown} show it", caveats=_CAPTURE)
+    caveats = (f"{clock.agreeing} other messages of the sender show its clock, and this time is not of it",)
+    return msgspec.structs.replace(seen, caveats=caveats)
 
 
 RULE = Rule(
@@ -46,11 +61,13 @@ RULE = Rule(
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="SentTime and the capture differ by more than store-and-forward explains: over 5 minutes into "
     "the future, or longer ago than the message may wait (4 days at least, 30 days if it may wait for "
-    "ever). Receivers compare SentTime with their own clock to decide whether a message has expired.",
+    "ever). Receivers compare SentTime with their own clock to decide whether a message has expired. Where "
+    "enough messages of a sender agree it is its clock that differs, and that is told once.",
     action="Compare the clocks of the two hosts and of the capturing host: messages may expire on arrival, "
     "or never.",
     harmless="A message that waited for weeks in an outgoing queue; a capture with wrong or shifted times; "
     "a packet with a made-up time.",
     types=("user_message",),
     check=_check,
+    by_clock=_by_clock,
 )

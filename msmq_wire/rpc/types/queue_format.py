@@ -7,7 +7,7 @@ import msgspec
 from msmq_wire.errors import DecodeError
 from msmq_wire.names import FormatName
 from msmq_wire.names.queue_format import QueueFormatType, QueueSuffixType, suffix_problems
-from msmq_wire.names.wire_forms import queue_format_arm, queue_format_name
+from msmq_wire.names.wire_forms import queue_format_arm, queue_format_name, queue_format_text
 from msmq_wire.rpc.ndr import (
     BYTE,
     DWORD,
@@ -128,6 +128,25 @@ class QueueFormat(NdrStruct, frozen=True, kw_only=True, gc=False):
     @property
     def format_name(self) -> FormatName | None:
         """The name as text says it; None where the parts make no format name."""
+        arm = self._parts
+        if arm is msgspec.UNSET:
+            return None
+        try:
+            return queue_format_name(self.m_qft, self.m_suffix_and_flags, arm)
+        except DecodeError:
+            return None
+
+    @property
+    def shown_name(self) -> str | None:
+        """The name as it was sent, also where it is none that a queue can have; None where there is none."""
+        arm = self._parts
+        if arm is msgspec.UNSET:
+            return None
+        return queue_format_text(self.m_qft, self.m_suffix_and_flags, arm)
+
+    @property
+    def _parts(self) -> Any:
+        """The arm as names take it; UNSET where a part of it was not decoded."""
         arm = self.arm
         if isinstance(arm, WcharText):
             arm = arm.text
@@ -138,12 +157,7 @@ class QueueFormat(NdrStruct, frozen=True, kw_only=True, gc=False):
             arm = (arm.m_dl_guid, domain.text if isinstance(domain, WcharText) else domain)
         elif isinstance(arm, MulticastId):
             arm = (arm.m_address, arm.m_port)
-        if arm is msgspec.UNSET or (isinstance(arm, tuple) and msgspec.UNSET in arm):
-            return None
-        try:
-            return queue_format_name(self.m_qft, self.m_suffix_and_flags, arm)
-        except DecodeError:
-            return None
+        return msgspec.UNSET if isinstance(arm, tuple) and msgspec.UNSET in arm else arm
 
     @classmethod
     def of(cls, name: FormatName) -> Self:

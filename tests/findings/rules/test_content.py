@@ -70,6 +70,7 @@ _HITS: dict[str, tuple[Severity, str, int, int]] = {
     "TIM-SKEW/hit_future": ("low", f"{_USER}.sent_time", 52, 4),
     "TIM-SKEW/hit_old": ("low", f"{_USER}.sent_time", 52, 4),
     "TIM-SKEW/hit_old_with_limit": ("low", f"{_USER}.sent_time", 52, 4),
+    "TIM-SKEW/hit_slow_clock": ("low", f"{_USER}.sent_time", 52, 4),
     "TIM-EXPIRED/hit_reach_queue": ("info", "base_header.time_to_reach_queue", 12, 4),
     "TIM-EXPIRED/hit_received": ("info", f"{_USER}.time_to_be_received", 48, 4),
     "TIM-MAGIC/hit_sample_time": ("high", f"{_USER}.sent_time", 52, 4),

@@ -154,12 +154,53 @@ def test_parts_that_make_no_name_are_told() -> None:
     ]
 
 
+def _direct(text: str, suffix: int = 0) -> QueueFormat:
+    return QueueFormat(m_qft=3, m_suffix_and_flags=suffix, arm=WcharText.of(text))
+
+
+@pytest.mark.parametrize(
+    ("queue", "name"),
+    [
+        (_direct("os:a\\private$\\" + "q" * 500), "DIRECT=OS:a\\private$\\" + "q" * 500),
+        (_direct("OS:a\\" + "q" * 125, 1), f"DIRECT=OS:a\\{'q' * 125};JOURNAL"),
+        (_direct("OS:a\\q\ar;journal"), "DIRECT=OS:a\\q\ar;JOURNAL"),
+        (_direct("no protocol"), "DIRECT=no protocol"),
+        (QueueFormat(m_qft=8, m_suffix_and_flags=5, arm=WcharText.of("FOO:a\\q;s")), "DIRECT=FOO:a\\q;s"),
+        (QueueFormat(m_qft=3, arm=WcharText(b"O\0S\0:\0\0\xd8\0\0")), "DIRECT=OS:\ufffd"),
+        (QueueFormat(m_qft=1, m_suffix_and_flags=9, arm=_GUID), f"PUBLIC={_GUID}"),
+        (QueueFormat(m_qft=5, m_suffix_and_flags=1, arm=_GUID), f"CONNECTOR={_GUID};JOURNAL"),
+        (
+            QueueFormat(m_qft=2, m_suffix_and_flags=2, arm=ObjectId(lineage=_GUID, uniquifier=9)),
+            f"PRIVATE={_GUID}\\00000009;DEADLETTER",
+        ),
+        (
+            QueueFormat(m_qft=7, arm=MulticastId(m_address=0x0100007F, m_port=0x10000)),
+            "MULTICAST=127.0.0.1:65536",
+        ),
+        (QueueFormat(m_qft=6, m_suffix_and_flags=1, arm=DlId(m_dl_guid=_GUID)), f"DL={_GUID};JOURNAL"),
+    ],
+)
+def test_a_name_that_no_queue_can_have_is_shown_as_it_was_sent(queue: QueueFormat, name: str) -> None:
+    assert queue.format_name is None
+    assert queue.shown_name == name
+    result = inspect_stub(QUEUE_FORMAT, encode_stub(QUEUE_FORMAT, StubValue(queue)))
+    assert result.value.shown_name == name
+    assert "queue_format.format-name" in [found.code for found in result.anomalies]
+
+
+@pytest.mark.parametrize(
+    "queue", [QueueFormat(), QueueFormat(m_qft=3), QueueFormat(m_qft=9), QueueFormat(m_qft=2)]
+)
+def test_where_there_is_no_name_none_is_shown(queue: QueueFormat) -> None:
+    assert queue.shown_name is None
+
+
 @pytest.mark.parametrize("length", range(28))
 @pytest.mark.parametrize("arm", ["06000000 06000000", "02000000 02000000"])
 def test_a_cut_name_is_no_name(arm: str, length: int) -> None:
     stub = bytes.fromhex(f"{arm} {_WIRE} 01000000")[:length]
     partial = inspect_stub(QUEUE_FORMAT, stub).value
-    assert partial is None or partial.format_name is None
+    assert partial is None or (partial.format_name, partial.shown_name) == (None, None)
 
 
 def test_an_unknown_kind_is_an_error_with_its_place() -> None:

@@ -1,0 +1,49 @@
+"""SRM-ELEM: elements of a message over HTTP are missing, or hold something else than they must."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.srmp.rules import HEADER_CODES, element_codes
+
+__all__ = ["RULE"]
+
+_SHOWN = 8
+_ELSEWHERE = {
+    "path.id": "SRM-ID",
+    "path.id-source": "SRM-ID",
+    "body.not-empty": "SRM-BODYELEM",
+    # The examples of the document write the element as its table does not.
+    "stream.name": "",
+}
+"""Codes that another rule tells, and those that say nothing of a message."""
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    found = list(broken(record, RULE.codes))
+    if not found:
+        # An error has one of these codes.
+        return
+    said = [f"{anomaly.path.removeprefix('envelope.header.')}: {anomaly.message}" for anomaly, _ in found]
+    more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
+    places = tuple(place for _, place in found[:_SHOWN])
+    yield Seen(message="; ".join(said[:_SHOWN]) + more, evidence=places)
+
+
+RULE = Rule(
+    id="SRM-ELEM",
+    title="Elements of a message over HTTP that are not as they must be",
+    severity="low",
+    spec=(SpecRef("MC-MQSRM", "2.2.1"), SpecRef("MC-MQSRM", "2.2.2"), SpecRef("MC-MQSRM", "2.2.5.6")),
+    meaning="A queue manager of Windows writes every element that the text demands, with dates, numbers and "
+    "GUIDs in their form. Where one is missing or is something else, the receiver decides alone what the "
+    "message is: without a date nothing expires, without SourceQmGuid nobody sent it.",
+    action="Find out what made the message: a queue manager did not, or something changed it on its way.",
+    harmless="Senders that are no queue manager of Windows, and libraries that know a part of SRMP.",
+    types=("srmp_message", "srmp_receipt"),
+    codes=tuple(code for code in (*element_codes(), *HEADER_CODES) if code not in _ELSEWHERE),
+    check=_check,
+)

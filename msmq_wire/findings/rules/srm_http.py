@@ -1,0 +1,45 @@
+"""SRM-HTTP: the HTTP around a message can be read in more than one way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    found = list(broken(record, RULE.codes))
+    if not found:
+        # An error has one of these codes.
+        return
+    said = dict.fromkeys(anomaly.message for anomaly, _ in found)
+    yield Seen(message="; ".join(said), evidence=tuple(place for _, place in found))
+
+
+RULE = Rule(
+    id="SRM-HTTP",
+    title="HTTP around a message that breaks its rules",
+    severity="low",
+    confidence="likely",
+    spec=(SpecRef("MC-MQSRM", "2.1"),),
+    meaning="The head of the request, or what says where its body ends, breaks the rules of HTTP. A proxy "
+    "and the receiver may read two different messages out of the same bytes.",
+    action="Compare what a proxy logged with what the application got; look at what the sender is.",
+    harmless="Old or home-made HTTP libraries.",
+    types=("srmp_message", "srmp_receipt"),
+    codes=(
+        "http.both-lengths",
+        "http.transfer-encoding",
+        "http.content-length",
+        "http.chunk",
+        "http.grammar",
+        "http.header-line",
+        "http.header-count",
+        "http.header-size",
+    ),
+    check=_check,
+)
