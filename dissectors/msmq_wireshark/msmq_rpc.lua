@@ -852,21 +852,21 @@ end
 
 -- Messages.
 
-local message_dissector, own_dissector, structures
+local message_dissectors, own_dissector, structures = {}, nil, nil
 
-local function dissector_of_messages()
-    if message_dissector == nil then
-        local found, dissector = pcall(Dissector.get, "msmq.message_packet")
-        message_dissector = found and dissector or false
+local function dissector_of_messages(stem)
+    if message_dissectors[stem] == nil then
+        local found, dissector = pcall(Dissector.get, "msmq." .. stem)
+        message_dissectors[stem] = found and dissector or false
     end
-    return message_dissector
+    return message_dissectors[stem]
 end
 
 -- Those of msmq.lua: each structure is a protocol, and a filter on a field asks for that protocol only.
 local function dissectors_of_structures()
     if structures == nil then
         structures = {}
-        for _, name in ipairs(dissector_of_messages() and Dissector.list() or {}) do
+        for _, name in ipairs(dissector_of_messages("message_packet") and Dissector.list() or {}) do
             if name == "msmq" or name:sub(1, 5) == "msmq." then
                 structures[#structures + 1] = Dissector.get(name)
             end
@@ -905,13 +905,13 @@ local function section_ranges(stub, record)
 end
 
 local function show_message(stub, pinfo, tree)
-    local dissector = dissector_of_messages()
-    if not dissector then return end
-    local left_out, ranges = 0, {}
+    local stem, left_out, ranges = "message_packet", 0, {}
     local sections = member_of(stub.top, "pp_packet_sections")
     if sections and sections.target then
         ranges, left_out = section_ranges(stub, sections)
     else
+        -- qm2qm carries a UserMessage packet, [MS-MQQP] 2.2.2.1.
+        stem = "user_message"
         search(stub.top, function (record)
             if record.name ~= "lp_buffer" then return nil end
             local data = filled_array(record)
@@ -919,7 +919,8 @@ local function show_message(stub, pinfo, tree)
             return true
         end)
     end
-    if #ranges == 0 then return end
+    local dissector = dissector_of_messages(stem)
+    if #ranges == 0 or not dissector then return end
     local tvb
     if #ranges == 1 and left_out == 0 then
         tvb = ranges[1]:tvb()

@@ -12,7 +12,7 @@ import msgspec
 
 from msmq_wire.findings.diagnosis_bodies import Bodies
 from msmq_wire.findings.diagnosis_security import Security
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
 from msmq_wire.sessions import Moment
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
@@ -93,7 +93,7 @@ class Facts:
             if record.parent is None:
                 self._use(self.ports, (_port(record.dst), "messages over HTTP (SRMP)"), record)
             return
-        if record.type == "message_packet":
+        if is_read(record):
             header = getattr(record.packet, "extended_address_header", None)
             if isinstance(header, ExtendedAddressHeader):
                 self._address("ExtendedAddressHeader", header, record)

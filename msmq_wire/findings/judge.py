@@ -17,7 +17,7 @@ from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
 from msmq_wire.model.replay import Replayer
 from msmq_wire.model.replay.deviation import ReplayDeviation
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, is_read
 from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.sessions import (
     Clocks,
@@ -186,13 +186,15 @@ class Judge:
             self._leave(gone)
 
     def _judge(self, record: Record) -> list[Finding]:
-        rules = [*self._of_any, *self._by_type.get(record.type, ())]
+        # Rules about what is sent do not ask of what was stored, in whatever packet that comes.
+        type_ = "message_packet" if is_read(record) else record.type
+        rules = [*self._of_any, *self._by_type.get(type_, ())]
         codes = [anomaly.code for anomaly in record.anomalies]
         if record.error is not None:
             codes.append(record.error.code)
         if codes:
             asked = {rule.id: rule for code in codes for rule in self._by_code.get(code, ())}
-            rules += (rule for rule in asked.values() if not rule.types or record.type in rule.types)
+            rules += (rule for rule in asked.values() if not rule.types or type_ in rule.types)
         found: list[Finding] = []
         for rule in rules:
             for one in rule.check(record, self):

@@ -62,7 +62,7 @@ def size_text(size: int) -> str:
 
 
 def carries_packet(call: RpcCall) -> bool:
-    """Whether a ``message_packet`` follows the record of a call: it came in sections, or whole."""
+    """Whether the packet of a message follows the record of a call: it came in sections, or whole."""
     descriptor = read_descriptor(call.response)
     carried = _value(call.response, "pp_packet_sections") if descriptor is None else descriptor.lp_buffer
     return isinstance(carried, tuple | bytes) and bool(carried)
@@ -86,7 +86,7 @@ def is_cut(call: RpcCall) -> bool:
 
 
 def call_story(call: RpcCall, message: CarriedMessage | None = None) -> str:
-    """Say in plain words what a call did; ``message`` is what its ``message_packet`` tells.
+    """Say in plain words what a call did; ``message`` is what the packet that it carried tells.
 
     A call whose stubs are sealed is "sealed". Nothing is raised, whatever the call lacks.
     """

@@ -10,7 +10,16 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["UNKNOWN_PACKET", "FoundPacket", "Item", "NewRecord", "Place", "Record", "place_of"]
+__all__ = [
+    "UNKNOWN_PACKET",
+    "FoundPacket",
+    "Item",
+    "NewRecord",
+    "Place",
+    "Record",
+    "is_read",
+    "place_of",
+]
 
 UNKNOWN_PACKET = "unknown_packet"
 """The type of a packet whose kind is not defined, or was cut off."""
@@ -69,6 +78,14 @@ def place_of(record: Record) -> Place:
         src=record.src or "",
         dst=record.dst or "",
     )
+
+
+def is_read(record: Record) -> bool:
+    """Whether it is the packet of a stored message, in the answer of a call that read it.
+
+    qm2qm carries such a message as a ``user_message``, which is also what queue managers send each other.
+    """
+    return record.type == "message_packet" or (record.type == "user_message" and record.parent is not None)
 
 
 class NewRecord(Protocol):

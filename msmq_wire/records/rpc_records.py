@@ -6,7 +6,7 @@ The rule kept here: nothing is decided and nothing is remembered; an event goes 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -140,7 +140,7 @@ class RpcPlace:
         )
 
     def messages(self, call: DecodedCall, parent: Record, queue: str | None) -> Iterator[Record]:
-        """What a call carried: a message packet, or the properties of a message."""
+        """What a call carried: a message packet, a UserMessage packet, or the properties of a message."""
         request = None if call.request is None else call.request.value
         response = None if call.response is None else call.response.value
         answer = call.event.response
@@ -150,7 +150,8 @@ class RpcPlace:
         descriptor = read_descriptor(response)
         packet = None if descriptor is None else descriptor.lp_buffer
         if answer is not None and isinstance(packet, bytes) and packet:
-            yield from self._packet(packet, (), (), answer, parent)
+            # [MS-MQQP] 2.2.2.1: it is no packet of RemoteRead, whose times and addresses mean something else.
+            yield from self._packet("user_message", packet, (), (), answer, parent)
         for value, stub, sent in ((request, call.event.request, True), (response, answer, False)):
             buffer = getattr(value, "ptb", None)
             if not isinstance(buffer, CACTransferBufferV2) or stub is None:
@@ -182,11 +183,12 @@ class RpcPlace:
             joined = join_sections(whole)
         except DecodeError as error:
             data = b"".join(one.data for one in whole)
-            return self._packet(data, (), (), answer, parent, error=error)
-        return self._packet(joined.data, joined.missing, joined.problems, answer, parent)
+            return self._packet("message_packet", data, (), (), answer, parent, error=error)
+        return self._packet("message_packet", joined.data, joined.missing, joined.problems, answer, parent)
 
     def _packet(
         self,
+        kind: Literal["message_packet", "user_message"],
         data: bytes,
         missing: tuple[tuple[int, int], ...],
         problems: tuple[Anomaly, ...],
@@ -195,11 +197,11 @@ class RpcPlace:
         *,
         error: DecodeError | None = None,
     ) -> Iterator[Record]:
-        """A message packet, and the SRMP message in it."""
-        result = inspect(data, as_="message_packet", missing=missing)
+        """A packet that a call carried, and the SRMP message in it."""
+        result = inspect(data, as_=kind, missing=missing)
         told, stored = stored_message(result.packet)
         record = self._record(
-            type="message_packet",
+            type=kind,
             parent=parent.id,
             frames=self._frames(answer.frames),
             time=answer.time,

@@ -15,7 +15,7 @@ import msgspec
 
 from msmq_wire.engines.codec import InspectResult
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, String, Union, members
@@ -155,7 +155,6 @@ def record_view(record: Record) -> Json:
     return row
 
 
-_VIA = {"message_packet": "rpc", "transfer_buffer": "rpc"}
 _ACKNOWLEDGMENTS = ("order_ack", "final_ack")
 
 
@@ -199,7 +198,7 @@ def message_view(record: Record, *, acknowledgments: bool = False) -> Json | Non
         "message_id": None if source is None or number is None else f"{source}\\{number}",
         "body_type": _reached(properties, "body_type"),
         "body_size": _body_size(record.packet, properties),
-        "via": _VIA.get(record.type, "tcp"),
+        "via": "rpc" if is_read(record) else "tcp",
         "frames": list(record.frames),
     }
 
@@ -229,7 +228,7 @@ def _transfer_row(record: Record, buffer: TransferBuffer) -> Json:
         "message_id": None if number is None else f"{_reached(identifier, 'lineage')}\\{number}",
         "body_type": message.body_type,
         "body_size": message.body_length,
-        "via": _VIA[record.type],
+        "via": "rpc",
         "frames": list(record.frames),
     }
 

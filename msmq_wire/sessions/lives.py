@@ -215,7 +215,7 @@ class LifeTracker:
             self.weigh(message)
 
     def read(self, record: Record) -> FollowedMessage | None:
-        """Take a ``message_packet``: a stored message that a remote read brought."""
+        """Take the packet of a stored message that a remote read brought."""
         key = self.reader.key(record)
         if key is None:
             return None
@@ -223,8 +223,9 @@ class LifeTracker:
         known = self.messages.get(key)
         if known is None:
             known = self._keep(self.reader.read(key, record, moment, "rpc"))
-            # Here the time is absolute, and says nothing of the seconds that were given.
-            known.time_to_reach_queue = None
+            if record.type == "message_packet":
+                # Here the time is absolute, and says nothing of the seconds that were given.
+                known.time_to_reach_queue = None
         return known
 
     def found_in(self, message: FollowedMessage, queue: str | None, moment: Moment) -> None:

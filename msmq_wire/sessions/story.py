@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, is_read
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.clocks import Clocks, sender_of
 from msmq_wire.sessions.life import MessageLife
@@ -122,7 +122,10 @@ class Follower:
             self._last = time
         type_ = record.type
         if type_ == "user_message":
-            self._message(record)
+            if is_read(record):
+                self._carried(record, self._lives.read(record))
+            else:
+                self._message(record)
         elif type_ == "order_ack":
             moment = moment_of(record)
             self._transactions.order_ack(record, moment)

@@ -212,7 +212,7 @@ def _wide(
     else:
         columns |= {name: made.column(name) for name in made.schema.names if name not in columns}
         if "user_header" in columns:
-            columns |= _summary(table, made)
+            columns |= _summary(made)
     if table in ("transfer_buffer", "srmp_message", "srmp_receipt"):
         columns |= _summary_of([records[number] for number in made.column("id").to_pylist()])
     rows = table_rows(columns, count, message_schema())
@@ -239,7 +239,7 @@ def _without(array: Any, names: Sequence[str]) -> Any:
     return pa.StructArray.from_arrays(members, fields=list(array.type), mask=mask)
 
 
-def _summary(table: str, made: Any) -> dict[str, Any]:
+def _summary(made: Any) -> dict[str, Any]:
     """What `message_view` says, for packets with the headers of a message."""
     user, properties = made.column("user_header"), made.column("message_properties_header")
     flags = _member(user, "flags")
@@ -265,7 +265,8 @@ def _summary(table: str, made: Any) -> dict[str, Any]:
         "message_id": pc.binary_join_element_wise(source, number.cast(pa.string()), "\\"),
         "body_type": _member(properties, "body_type"),
         "body_size": size,
-        "via": pa.array(["rpc" if table == "message_packet" else "tcp"] * len(made), pa.string()),
+        # No packet but that of a stored message was carried by another record.
+        "via": pc.if_else(pc.is_valid(made.column("parent")), "rpc", "tcp"),
         "body": _member(properties, _BODY),
     }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire import read_capture
+from msmq_wire import build_message, read_capture
 from msmq_wire.errors import DecodeError
 from msmq_wire.findings import RULES, Finding, Judge, judge
 from msmq_wire.findings.finding import SEVERITIES
@@ -116,6 +116,18 @@ def test_what_was_sent_is_told_from_what_was_read() -> None:
     assert judging.on_wire(record(1))
     assert not judging.on_wire(record(2, parent=1))
     assert not judging.on_wire(record(3, "message_packet"))
+
+
+def test_a_rule_about_what_is_sent_is_not_asked_about_a_message_that_was_read() -> None:
+    packet = build_message("DIRECT=OS:h\\q")
+    sent = record(1, "user_message", packet=packet)
+    read = record(2, "user_message", packet=packet, parent=1)
+    of_sent, of_read = rule(seen, types=("user_message",)), rule(seen, types=("message_packet",))
+    assert [found.evidence[0].record for found in judged(of_sent, sent, read)] == [1]
+    assert [found.evidence[0].record for found in judged(of_read, sent, read)] == [2]
+    coded = rule(seen, codes=("a.b",), types=("user_message",))
+    odd = record(3, "user_message", packet=packet, parent=1, anomalies=(_ANOMALY,))
+    assert judged(coded, odd) == []
 
 
 def test_sessions_messages_and_the_story_are_judged_at_the_end() -> None:

@@ -19,6 +19,7 @@ from msmq_wire.capture.reader import CaptureReader, read_capture
 from msmq_wire.records import rpc_reader
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
+from msmq_wire.records.view import message_view
 from msmq_wire.rpc.association import Association
 from msmq_wire.rpc.events import CallEvent, RpcEvent, Stub
 from msmq_wire.rpc.interfaces import INTERFACES
@@ -26,6 +27,8 @@ from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, encode_stub, inspect_stub
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
+from msmq_wire.sessions import follow
+from msmq_wire.wire.types.guid import NULL_GUID
 from tests.effort import share
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -178,7 +181,11 @@ def test_replies_with_sections_or_a_buffer_give_their_message(capture: Path) -> 
             carrying += bool(getattr(value, "pp_packet_sections", None)) or bool(
                 getattr(descriptor, "lp_buffer", None)
             )
-    messages = [record for record in records if record.type == "message_packet"]
+    messages = [
+        record
+        for record in records
+        if record.type in ("message_packet", "user_message") and record.parent is not None
+    ]
     assert len(messages) == carrying
     for message in messages:
         assert message.parent is not None
@@ -186,6 +193,35 @@ def test_replies_with_sections_or_a_buffer_give_their_message(capture: Path) -> 
         assert isinstance(parent.packet, RpcCall)
         assert (message.src, message.dst) == (parent.dst, parent.src)
         assert message.packet is not None
+        kind = "user_message" if parent.packet.interface == "qm2qm" else "message_packet"
+        assert (message.type, message.packet.stem()) == (kind, kind)
+
+
+def test_the_packet_of_qm2qm_has_the_time_and_the_address_that_were_sent(tmp_path: Path) -> None:
+    data = (ROOT / "fixtures" / "captures" / "lab_qm2qm.pcap").read_bytes()
+    # SentTime tells the user packets from those of the session.
+    sent_time, hour = (1_795_166_047).to_bytes(4, "little"), (3600).to_bytes(4, "little")
+    first, *packets = data.split(b"LIOR")
+    packets = [one[:4] + hour + one[8:] if one[44:48] == sent_time else one for one in packets]
+    path = tmp_path / "hour.pcap"
+    path.write_bytes(b"LIOR".join((first, *packets)))
+    records = list(read_capture(str(path), streams=True))
+    messages = [record for record in records if record.type == "user_message"]
+    read = [record for record in messages if record.parent is not None]
+    originals = {record.packet.user_header.message_id: record for record in messages if record.parent is None}
+    assert len(read) == 2
+    for record in read:
+        assert record.packet == originals[record.packet.user_header.message_id].packet
+        assert record.packet.base_header.time_to_reach_queue == 3600
+        assert record.packet.user_header.queue_manager_address == NULL_GUID
+        assert record.anomalies == ()
+        row = message_view(record)
+        assert row is not None
+        assert (row["via"], row["parent"]) == ("rpc", record.parent)
+    story = follow(records)
+    assert [life.time_to_reach_queue for life in story.lives] == [3600] * len(originals)
+    assert [one.message for one in story.reads if one.message] == [record.id for record in read]
+    assert [one.notes for one in story.sessions if one.notes] == []
 
 
 @pytest.mark.parametrize("capture", SEALED, ids=lambda path: path.name)

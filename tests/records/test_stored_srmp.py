@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from msmq_wire import read_capture
 from msmq_wire.engines.reference import MAX_ANOMALIES
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.view import view
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,7 +95,7 @@ def stored(folder: Path, facts: dict[str, Any], stub: bytes) -> tuple[Record, li
     path = folder / "read.pcap"
     path.write_bytes(capture_of(conversation(facts, stub)))
     records = list(read_capture(str(path)))
-    (packet,) = (record for record in records if record.type == "message_packet")
+    (packet,) = (record for record in records if is_read(record))
     return packet, [record for record in records if record.parent == packet.id]
 
 
@@ -236,7 +236,8 @@ def test_any_change_of_a_stored_message_is_read_within_bounds(
     path = tmp_path_factory.getbasetemp() / "changed.pcap"
     path.write_bytes(capture_of(conversation(facts, bytes(stub))))
     records = list(read_capture(str(path)))
-    assert [record.type for record in records[:3]] == ["rpc_bind", "rpc_call", "message_packet"]
+    assert [record.type for record in records[:2]] == ["rpc_bind", "rpc_call"]
+    assert is_read(records[2])
     for record in records[2:]:
         assert record.consumed + len(record.remainder) == record.length
         # The limit holds for each layer that judges: sections, packet, HTTP message.

@@ -51,7 +51,7 @@ from msmq_wire.model.replay.rules.statuses import judge_status, judge_time
 from msmq_wire.model.replay.rules.uses import judge_look, judge_thrown, judge_use, judge_waiting, learn_uses
 from msmq_wire.model.replay.sessions import SessionReplayer
 from msmq_wire.model.replay.state import Doubt, Found, Known, KnownHandle
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind
 
 __all__ = ["Replayer", "replay"]
@@ -91,7 +91,7 @@ class Replayer:
             self._begin(record.capture)
         held = self._held
         if held is not None and record.parent == held[0].id:
-            if held[1] is None and record.type in ("message_packet", "transfer_buffer"):
+            if held[1] is None and (is_read(record) or record.type == "transfer_buffer"):
                 self._held = (held[0], record)
             return found
         found += self._release()

@@ -37,7 +37,7 @@ class RemoteReadDesc(NdrStruct, frozen=True, kw_only=True, gc=False):
     lp_buffer: Annotated[
         bytes | None,
         Unique(ConformantVarying(BYTE, size=this.dw_size, length=this.dw_size)),
-        "The message packet, whole.",
+        "The UserMessage packet, whole.",
     ] = None
 
 

@@ -646,7 +646,8 @@ def test_a_verification_trailer_is_no_part_of_the_parameters(tmp_path: Path) -> 
 @pytest.mark.parametrize("stem", ["rpc_sections", "rpc_none_ndr", "rpc_none_ndr64", "rpc_qmcomm_qm2qm"])
 def test_messages_in_calls_go_to_the_dissector_of_packets(stem: str) -> None:
     capture = ROOT / "fixtures" / "rpc_captures" / f"{stem}.pcap"
-    messages = [record for record in read_capture(str(capture)) if record.type == "message_packet"]
+    kind = "user_message" if "qm2qm" in stem else "message_packet"
+    messages = [record for record in read_capture(str(capture)) if record.type == kind]
     expected = [
         (str(record.frames[-1]), record.packet.message_properties_header.label.text) for record in messages
     ]
@@ -655,6 +656,8 @@ def test_messages_in_calls_go_to_the_dissector_of_packets(stem: str) -> None:
     shown = tshark(capture, *both, "-Y", "msmq.message_properties_header").decode("utf-8")
     assert expected
     assert [tuple(line.split("\t")) for line in shown.splitlines()] == expected
+    types = tshark(capture, *both, "-e", "msmq.type", "-Y", "msmq.message_properties_header").decode()
+    assert {line.split("\t")[2] for line in types.splitlines()} == {kind}
 
 
 @pytest.mark.tshark

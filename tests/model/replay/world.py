@@ -112,10 +112,10 @@ def call_record(
         joined = join_sections(sections)
         result = inspect(joined.data, as_="message_packet", missing=joined.missing)
     elif whole:
-        result = inspect(whole, as_="message_packet")
+        result = inspect(whole, as_="user_message")
     else:
         return [found]
-    return [found, Record(id=0, parent=0, type="message_packet", time=found.time, packet=result.packet)]
+    return [found, Record(id=0, parent=0, type=result.type or "", time=found.time, packet=result.packet)]
 
 
 def deviations(*calls: list[Record]) -> list[ReplayDeviation]:
