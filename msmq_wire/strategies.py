@@ -152,6 +152,8 @@ def _reconciled(packet: MessageHeaders) -> MessageHeaders:
     direct = isinstance(user.destination_queue, DirectQueueFormatName)
     parts: dict[str, Any] = {}
     if isinstance(packet, MessagePacket):
+        if packet.session_header is not None:
+            parts["trailing_session_header"] = None
         if any(getattr(packet, name) is not None for name in TRAILERS):
             parts["extension_header"] = ExtensionHeader()
             parts["subqueue_header"] = packet.subqueue_header or SubqueueHeader()

@@ -12,8 +12,20 @@ from functools import cache
 from typing import Any
 
 from msmq_wire.engines.codec import inspect
-from msmq_wire.wire.expressions import Expression, bit_target, length_target, ordering
-from msmq_wire.wire.fields import Bytes, Choice, Field, Fill, Items, Node, Opt, Rest, WireStruct, fields
+from msmq_wire.wire.expressions import Expression, announcing, bit_target, length_target, ordering
+from msmq_wire.wire.fields import (
+    Bytes,
+    Choice,
+    Field,
+    Fill,
+    Items,
+    Node,
+    Opt,
+    Rest,
+    Value,
+    WireStruct,
+    fields,
+)
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 
 __all__ = [
@@ -130,7 +142,12 @@ def totals_and_sizes() -> frozenset[_Place]:
             found.add((cls, field.name))
         for expression in _lengths(field.subcon):
             target = length_target(expression)
-            if target is not None:
+            if target is None:
+                continue
+            source = next((one.subcon for one in fields(cls) if one.name == target.path[0]), None)
+            if isinstance(source, Value):
+                found.update((cls, name) for name in source.of)
+            else:
                 found.add(_resolve(chain, target.path))
     for cls in structures().values():
         for total in getattr(cls, "TOTALS", ()):
@@ -149,8 +166,10 @@ def layout_bits() -> Mapping[_Place, int]:
     for chain, field in _walk():
         if not isinstance(field.subcon, Opt | Choice):
             continue
-        asked = field.subcon.condition if isinstance(field.subcon, Opt) else field.subcon.selector
-        target = bit_target(asked)
+        if isinstance(field.subcon, Opt):
+            target = announcing(field.subcon.condition)
+        else:
+            target = bit_target(field.subcon.selector)
         place = None if target is None else _resolve(chain, target.path)
         table = None if place is None else place[0].BITS
         if target is not None and place is not None and table is not None and table.field == place[1]:

@@ -24,7 +24,7 @@ from msmq_scapy.structure_fields import (
     MsmqStructureField,
 )
 from msmq_wire.wire.expressions import Expression, evaluate
-from msmq_wire.wire.fields import Field, WireStruct, fields
+from msmq_wire.wire.fields import Field, Value, WireStruct, fields
 from msmq_wire.wire.generation import generate
 
 __all__ = ["Position", "Step", "derive"]
@@ -130,6 +130,10 @@ class _Deriving:
     def ahead(self, subcon: Any, at: int, field: str) -> Callable[[Any, Left], Any]:
         size = subcon.sizeof()
         return lambda pkt, left: peek(pkt, left, at, size, strict=not field)
+
+    def value(self, expression: Expression, without: str) -> Callable[[Any, Left], Any]:
+        value = Value(expression)
+        return lambda pkt, left: value.known(Scope(pkt))
 
     def limit(self, end: Expression, unless: Expression) -> Callable[[Any, Left], Any]:
         def read(pkt: Any, left: Left) -> int:

@@ -295,6 +295,27 @@ class Decoder:
             self._line(f"{name} = {name} or -1")
         return _Handle(name, bits=32)
 
+    def value(self, expression: Expression, without: str) -> _Handle:
+        self._flush()
+        term = translate(expression, self._around, self._measure)
+        name = f"value{self._name}"
+        if term.boolean:
+            text = " and ".join((*term.guards, f"({term.text})"))
+            self._line(f"local {name} = {text} and 1 or 0")
+            return _Handle(name, bits=1)
+        if term.guards:
+            raise TypeError(f"{expression!r} is a number of a part that may be absent")
+        self._line(f"local {name} = {term.text}")
+        return _Handle(name, bits=32)
+
+    def _around(self, path: tuple[str, ...]) -> Term:
+        """As `_resolve`; what is around the structure may lack the part, or not be there."""
+        found = self._resolve(path)
+        if path[0] != "_":
+            return found
+        guards = tuple(f"v.{'.'.join(path[:count])}" for count in range(1, len(path)))
+        return msgspec.structs.replace(found, guards=guards)
+
     def limit(self, end: Expression, unless: Expression) -> _Handle:
         self._flush()
         if end is None:

@@ -185,7 +185,8 @@ class _Tables:
         }
         if structures:
             entry["arms"] = {kind.stem(): self._layout(kind, abbr) for kind in structures}
-            entry["header"] = True if issubclass(cls, Packet) else None
+            # A header that a packet can have twice is told by the name of its field.
+            entry["header"] = True if issubclass(cls, Packet) and field.name in entry["arms"] else None
         if cls is UserHeader and field.name.endswith("_queue"):
             # destination_queue is told by DQ, admin_queue by AQ, response_queue by RQ.
             entry["queue"] = f"{field.name[0]}q"

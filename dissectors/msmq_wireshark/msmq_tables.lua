@@ -369,15 +369,26 @@ D.message_packet = function(p, parent)
     v.multi_queue_format_header = false
   end
   local at_end = p
-  if (v.base_header.packet_size == at_end) then r.unbind() else r.bind(v.base_header.packet_size) end
+  if (v.base_header.packet_size == at_end) then r.unbind() else r.bind(v.base_header.packet_size + band(v.base_header.flags, 16)) end
   stop = r.stop
+  local ahead_first_size = r.ahead(p + 0, 4)
+  ahead_first_size = ahead_first_size or -1
+  local ahead_first_rest = r.ahead(p + 4, 4)
+  ahead_first_rest = ahead_first_rest or -1
+  local value_late = (((band(v.base_header.flags, 16) ~= 0) and (ahead_first_size == 12)) and ((ahead_first_rest + 12) == (v.base_header.packet_size - at_end))) and 1 or 0
+  if ((band(v.base_header.flags, 16) ~= 0) and (value_late == 0)) then
+    v.session_header, p = D.session_header(p, v)
+    if not p then return r.within(v, "session_header") end
+  else
+    v.session_header = false
+  end
   local ahead_extension_size = r.ahead(p + 0, 4)
   if not ahead_extension_size then return r.fail(v, "extension_header", "missing-bytes", p) end
   local ahead_extension_rest = r.ahead(p + 4, 4)
   if not ahead_extension_rest then return r.fail(v, "extension_header", "missing-bytes", p) end
   local ahead_extension_last = r.ahead(p + 11, 1)
   if not ahead_extension_last then return r.fail(v, "extension_header", "missing-bytes", p) end
-  if ((((ahead_extension_size >= 12) and (ahead_extension_size <= 255)) and (ahead_extension_rest <= 65535)) and (((v.base_header.packet_size > at_end) and (ahead_extension_last >= 0)) or ((v.base_header.packet_size == at_end) and (band(v.base_header.flags, 16) == 0)))) then
+  if ((((ahead_extension_size >= 12) and (ahead_extension_size <= 255)) and (ahead_extension_rest <= 65535)) and (((v.base_header.packet_size >= (at_end + 12)) and (ahead_extension_last >= 0)) or (v.base_header.packet_size == at_end))) then
     v.extension_header, p = D.extension_header(p, v)
     if not p then return r.within(v, "extension_header") end
   else
@@ -402,19 +413,20 @@ D.message_packet = function(p, parent)
     v.extended_address_header = false
   end
   local at_trailers_end = p
+  local value_packet_end = v.base_header.packet_size + (band(v.base_header.flags, 16) * (((value_late == 0) and 1 or 0)))
   do
-    local n = (v.base_header.packet_size - at_trailers_end) * (((v.base_header.packet_size > at_trailers_end) and 1 or 0))
+    local n = (value_packet_end - at_trailers_end) * (((value_packet_end > at_trailers_end) and 1 or 0))
     if n < 0 or p + n > stop then return r.lacking(v, "undeclared", p, n) end
     v.undeclared, v["@undeclared"] = n, p
     p = p + n
   end
   r.unbind()
   stop = r.stop
-  if (band(v.base_header.flags, 16) ~= 0) then
-    v.session_header, p = D.session_header(p, v)
-    if not p then return r.within(v, "session_header") end
+  if ((band(v.base_header.flags, 16) ~= 0) and (value_late == 1)) then
+    v.trailing_session_header, p = D.session_header(p, v)
+    if not p then return r.within(v, "trailing_session_header") end
   else
-    v.session_header = false
+    v.trailing_session_header = false
   end
   v._size = p - v._at
   return v, p
@@ -427,6 +439,9 @@ D.message_properties_header = function(p, parent)
   v.correlation_id, v["@correlation_id"] = 20, p + 4
   v.body_type, v.application_tag, v.message_size, v.allocation_body_size, v.privacy_level, v.hash_algorithm, v.encryption_algorithm, v.extension_size = unpack("<I4I4I4I4I4I4I4I4", data, p + 25)
   p = p + 56
+  local at_at = p
+  local value_allocated = v._ and v._.security_header and v._.base_header and (((band(v._.security_header.flags, 32) ~= 0) and (v.allocation_body_size > v.message_size)) and ((((((at_at + (v.label_length * 2)) + v.extension_size) + v.allocation_body_size) + 3) - ((((at_at + (v.label_length * 2)) + v.extension_size) + v.allocation_body_size) + 3) % 4) <= v._.base_header.packet_size)) and 1 or 0
+  local value_body_size = v.message_size + ((v.allocation_body_size - v.message_size) * value_allocated)
   do
     local n = v.label_length * 2
     if n < 0 or p + n > stop then return r.lacking(v, "label", p, n) end
@@ -440,13 +455,13 @@ D.message_properties_header = function(p, parent)
     p = p + n
   end
   do
-    local n = v.message_size
+    local n = value_body_size
     if n < 0 or p + n > stop then return r.lacking(v, "message_body", p, n) end
     v.message_body, v["@message_body"] = n, p
     p = p + n
   end
   do
-    local n = (-(((v.label_length * 2) + v.extension_size) + v.message_size)) % 4
+    local n = (-(((v.label_length * 2) + v.extension_size) + value_body_size)) % 4
     if n < 0 or p + n > stop then return r.lacking(v, "padding", p, n) end
     v.padding, v["@padding"] = n, p
     p = p + n
@@ -1274,11 +1289,11 @@ end
 
 J.address_overlay = function(v, found)
   local x1 = v.address_type
-  local x2 = v.address_length
-  if x1 and x2 and not (((x1 == 1) or (x1 == 6)) or ((x1 == 0) and (x2 == 0))) then found[#found + 1] = {v, 16} end
-  local x3 = v.address_scope
-  if x3 and x1 and not ((x3 == 0) or (x1 == 6)) then found[#found + 1] = {v, 17} end
-  if x1 and x2 and not (((x1 ~= 1) or (x2 == 4)) and ((x1 ~= 6) or (x2 == 16))) then found[#found + 1] = {v, 18} end
+  if x1 and not ((x1 == 1) or (x1 == 6)) then found[#found + 1] = {v, 16} end
+  local x2 = v.address_scope
+  if x2 and x1 and not ((x2 == 0) or (x1 == 6)) then found[#found + 1] = {v, 17} end
+  local x3 = v.address_length
+  if x1 and x3 and not (((x1 ~= 1) or (x3 == 4)) and ((x1 ~= 6) or (x3 == 16))) then found[#found + 1] = {v, 18} end
 end
 
 J.base_header = function(v, found)
@@ -1400,7 +1415,7 @@ J.final_ack = function(v, found)
   if x8 and not (x8 == 0) then found[#found + 1] = {v, 129} end
   if x2 and not (x2 == 0) then found[#found + 1] = {v, 130} end
   local x9 = x1 and x1.time_to_reach_queue
-  if x9 and not (x9 == 4294967295) then found[#found + 1] = {v, 131} end
+  if x9 and not ((x9 == 4294967295) or (x9 == 345600)) then found[#found + 1] = {v, 131} end
   if x4 and not (((rshift(x4, 10) % 8) == 3) or ((rshift(x4, 10) % 8) == 7)) then found[#found + 1] = {v, 132} end
   local x10 = x5 and x5.message_size
   if x10 and not (x10 == 36) then found[#found + 1] = {v, 133} end
@@ -1513,7 +1528,7 @@ J.order_ack = function(v, found)
   if x8 and not (x8 == 0) then found[#found + 1] = {v, 114} end
   if x2 and not (x2 == 0) then found[#found + 1] = {v, 115} end
   local x9 = x1 and x1.time_to_reach_queue
-  if x9 and not (x9 == 4294967295) then found[#found + 1] = {v, 116} end
+  if x9 and not ((x9 == 4294967295) or (x9 == 345600)) then found[#found + 1] = {v, 116} end
   if x4 and not (((rshift(x4, 10) % 8) == 3) or ((rshift(x4, 10) % 8) == 7)) then found[#found + 1] = {v, 117} end
   local x10 = x5 and x5.message_size
   if x10 and not (x10 == 36) then found[#found + 1] = {v, 118} end
@@ -1887,7 +1902,7 @@ T["msmq.message_properties_header message_properties_header"] = {
   {["name"] = "extension_size", ["abbr"] = "msmq.message_properties_header.extension_size", ["label"] = "Extension Size", ["kind"] = "uint", ["doc"] = "Bytes of the extension.", ["size"] = 4},
   {["name"] = "label", ["abbr"] = "msmq.message_properties_header.label", ["label"] = "Label", ["kind"] = "text", ["doc"] = "Label with its terminator."},
   {["name"] = "extension_data", ["abbr"] = "msmq.message_properties_header.extension_data", ["label"] = "Extension Data", ["kind"] = "bytes", ["doc"] = "Application-defined, not aligned."},
-  {["name"] = "message_body", ["abbr"] = "msmq.message_properties_header.message_body", ["label"] = "Message Body", ["kind"] = "bytes", ["doc"] = "The body, not aligned."},
+  {["name"] = "message_body", ["abbr"] = "msmq.message_properties_header.message_body", ["label"] = "Message Body", ["kind"] = "bytes", ["doc"] = "The body, not aligned. MessageSize bytes; AllocationBodySize if EB says that it is encrypted, that is more, and PacketSize has room for it."},
   {["name"] = "padding", ["abbr"] = "msmq.message_properties_header.padding", ["label"] = "Padding", ["kind"] = "bytes", ["reserved"] = true, ["doc"] = "Up to a multiple of 4 bytes; any bytes."},
 }
 
@@ -2257,12 +2272,23 @@ T["msmq message_packet"] = {
   {["name"] = "compound_message_header", ["abbr"] = "msmq.compound_message_header", ["label"] = "Compound Message Header", ["doc"] = "If AH.", ["arms"] = {["compound_message_header"] = "msmq.compound_message_header compound_message_header"}, ["header"] = true},
   {["name"] = "soap_header", ["abbr"] = "msmq.soap_header", ["label"] = "Soap Header", ["doc"] = "If HH.", ["arms"] = {["soap_header"] = "msmq.soap_header soap_header"}, ["header"] = true},
   {["name"] = "multi_queue_format_header", ["abbr"] = "msmq.multi_queue_format_header", ["label"] = "Multi Queue Format Header", ["doc"] = "If MQ.", ["arms"] = {["multi_queue_format_header"] = "msmq.multi_queue_format_header multi_queue_format_header"}, ["header"] = true},
+  {["name"] = "session_header", ["abbr"] = "msmq.session_header", ["label"] = "Session Header", ["doc"] = "If BaseHeader SH; not expected in a stored message.", ["arms"] = {["session_header"] = "msmq.session_header session_header"}, ["header"] = true},
   {["name"] = "extension_header", ["abbr"] = "msmq.extension_header", ["label"] = "Extension Header", ["doc"] = "If bytes follow that have its shape; servers before Windows Server 2008 leave it out.", ["arms"] = {["extension_header"] = "msmq.extension_header extension_header"}, ["header"] = true},
   {["name"] = "subqueue_header", ["abbr"] = "msmq.subqueue_header", ["label"] = "Subqueue Header", ["doc"] = "If SQ.", ["arms"] = {["subqueue_header"] = "msmq.subqueue_header subqueue_header"}, ["header"] = true},
   {["name"] = "dead_letter_header", ["abbr"] = "msmq.dead_letter_header", ["label"] = "Dead Letter Header", ["doc"] = "If DL.", ["arms"] = {["dead_letter_header"] = "msmq.dead_letter_header dead_letter_header"}, ["header"] = true},
   {["name"] = "extended_address_header", ["abbr"] = "msmq.extended_address_header", ["label"] = "Extended Address Header", ["doc"] = "If EA.", ["arms"] = {["extended_address_header"] = "msmq.extended_address_header extended_address_header"}, ["header"] = true},
   {["name"] = "undeclared", ["abbr"] = "msmq.undeclared", ["label"] = "Undeclared", ["kind"] = "bytes", ["doc"] = "Bytes up to PacketSize that no header claims."},
-  {["name"] = "session_header", ["abbr"] = "msmq.session_header", ["label"] = "Session Header", ["doc"] = "If BaseHeader SH; not expected in a stored message.", ["arms"] = {["session_header"] = "msmq.session_header session_header"}, ["header"] = true},
+  {["name"] = "trailing_session_header", ["abbr"] = "msmq.trailing_session_header", ["label"] = "Trailing Session Header", ["doc"] = "If BaseHeader SH, where the trailing headers come first.", ["arms"] = {["session_header"] = "msmq.trailing_session_header session_header"}},
+}
+
+T["msmq.trailing_session_header session_header"] = {
+  {["name"] = "ack_sequence_number", ["abbr"] = "msmq.trailing_session_header.ack_sequence_number", ["label"] = "Ack Sequence Number", ["kind"] = "uint", ["doc"] = "User packets received in this session.", ["size"] = 2},
+  {["name"] = "recoverable_msg_ack_seq_number", ["abbr"] = "msmq.trailing_session_header.recoverable_msg_ack_seq_number", ["label"] = "Recoverable MSG Ack Seq Number", ["kind"] = "uint", ["doc"] = "Lowest recoverable number acknowledged here, 0 for none.", ["size"] = 2},
+  {["name"] = "recoverable_msg_ack_flags", ["abbr"] = "msmq.trailing_session_header.recoverable_msg_ack_flags", ["label"] = "Recoverable MSG Ack Flags", ["kind"] = "uint", ["doc"] = "Bit k acknowledges that number plus k as stored.", ["size"] = 4},
+  {["name"] = "user_msg_sequence_number", ["abbr"] = "msmq.trailing_session_header.user_msg_sequence_number", ["label"] = "User MSG Sequence Number", ["kind"] = "uint", ["doc"] = "User packets sent in this session.", ["size"] = 2},
+  {["name"] = "recoverable_msg_seq_number", ["abbr"] = "msmq.trailing_session_header.recoverable_msg_seq_number", ["label"] = "Recoverable MSG Seq Number", ["kind"] = "uint", ["doc"] = "Recoverable ones among them.", ["size"] = 2},
+  {["name"] = "window_size", ["abbr"] = "msmq.trailing_session_header.window_size", ["label"] = "Window Size", ["kind"] = "uint", ["doc"] = "Packets between acknowledgments, default 0x40.", ["size"] = 2},
+  {["name"] = "reserved", ["abbr"] = "msmq.trailing_session_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Arbitrary in real traffic; ignored.", ["size"] = 2},
 }
 
 local constants = {
@@ -2416,7 +2442,7 @@ local rules = {
   [113] = {["abbr"] = "msmq.expert.order_ack.queue-manager-address", ["at"] = {"user_header", "queue_manager_address"}, ["text"] = "with a direct destination QueueManagerAddress must be NULL ([MS-MQMQ] 2.2.19.2)"},
   [114] = {["abbr"] = "msmq.expert.order_ack.undeclared", ["at"] = {"undeclared"}, ["text"] = "PacketSize must be the size of the packet: no header claims these bytes ([MS-MQMQ] 2.2.19.1)"},
   [115] = {["abbr"] = "msmq.expert.order_ack.base-flags", ["at"] = {"base_header", "flags"}, ["text"] = "BaseHeader.Flags must be 0 in an acknowledgment ([MS-MQQB] 2.2.4)"},
-  [116] = {["abbr"] = "msmq.expert.order_ack.time-to-reach-queue", ["at"] = {"base_header", "time_to_reach_queue"}, ["text"] = "TimeToReachQueue must be infinite outside a UserMessage packet ([MS-MQMQ] 2.2.19.1)"},
+  [116] = {["abbr"] = "msmq.expert.order_ack.time-to-reach-queue", ["at"] = {"base_header", "time_to_reach_queue"}, ["text"] = "TimeToReachQueue must be infinite in an acknowledgment, or a message's default of 345600 ([MS-MQMQ] 2.2.19.1)"},
   [117] = {["abbr"] = "msmq.expert.order_ack.destination-type", ["at"] = {"user_header", "flags"}, ["text"] = "DQ must be 3 or 7 in an acknowledgment ([MS-MQQB] 2.2.4)"},
   [118] = {["abbr"] = "msmq.expert.order_ack.message-size", ["at"] = {"message_properties_header", "message_size"}, ["text"] = "MessageSize must be 0x24 ([MS-MQQB] 2.2.4)"},
   [119] = {["abbr"] = "msmq.expert.order_ack.other-flags", ["at"] = {"user_header", "flags"}, ["text"] = "all bits but RC, DM, DQ and MP must be 0 in an acknowledgment ([MS-MQQB] 2.2.4)"},
@@ -2431,7 +2457,7 @@ local rules = {
   [128] = {["abbr"] = "msmq.expert.final_ack.queue-manager-address", ["at"] = {"user_header", "queue_manager_address"}, ["text"] = "with a direct destination QueueManagerAddress must be NULL ([MS-MQMQ] 2.2.19.2)"},
   [129] = {["abbr"] = "msmq.expert.final_ack.undeclared", ["at"] = {"undeclared"}, ["text"] = "PacketSize must be the size of the packet: no header claims these bytes ([MS-MQMQ] 2.2.19.1)"},
   [130] = {["abbr"] = "msmq.expert.final_ack.base-flags", ["at"] = {"base_header", "flags"}, ["text"] = "BaseHeader.Flags must be 0 in an acknowledgment ([MS-MQQB] 2.2.4)"},
-  [131] = {["abbr"] = "msmq.expert.final_ack.time-to-reach-queue", ["at"] = {"base_header", "time_to_reach_queue"}, ["text"] = "TimeToReachQueue must be infinite outside a UserMessage packet ([MS-MQMQ] 2.2.19.1)"},
+  [131] = {["abbr"] = "msmq.expert.final_ack.time-to-reach-queue", ["at"] = {"base_header", "time_to_reach_queue"}, ["text"] = "TimeToReachQueue must be infinite in an acknowledgment, or a message's default of 345600 ([MS-MQMQ] 2.2.19.1)"},
   [132] = {["abbr"] = "msmq.expert.final_ack.destination-type", ["at"] = {"user_header", "flags"}, ["text"] = "DQ must be 3 or 7 in an acknowledgment ([MS-MQQB] 2.2.4)"},
   [133] = {["abbr"] = "msmq.expert.final_ack.message-size", ["at"] = {"message_properties_header", "message_size"}, ["text"] = "MessageSize must be 0x24 ([MS-MQQB] 2.2.4)"},
   [134] = {["abbr"] = "msmq.expert.final_ack.other-flags", ["at"] = {"user_header", "flags"}, ["text"] = "all bits but RC, DM, DQ and MP must be 0 in an acknowledgment ([MS-MQQB] 2.2.4)"},

@@ -17,6 +17,7 @@ from msmq_wire.wire.fields import (
     Limit,
     Opt,
     Tell,
+    Value,
     WireStruct,
     fields,
 )
@@ -137,6 +138,12 @@ def _position(field: Field, cls: type[WireStruct]) -> str:
             what = code(subcon.field) if subcon.field else f"the u{8 * subcon.subcon.sizeof()}"
             there = f"{subcon.at} bytes ahead" if subcon.at else "that comes next"
             return f"{name}, {_place(field, cls)}: a look at {what} {there}; -1 at the end of the bytes."
+        case Value():
+            what = code(condition(subcon.expression, cls))
+            while_building = (
+                f"; while building, whether there is no {code(subcon.without)}" if subcon.without else ""
+            )
+            return f"{name}, {_place(field, cls)}: {what}, 0 where that cannot be known{while_building}."
         case Limit():
             if subcon.end is None:
                 return f"{name}, {_place(field, cls)}: the bound is lifted."

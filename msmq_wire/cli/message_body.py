@@ -71,7 +71,8 @@ def properties_body(properties: MessagePropertiesHeader, packet: Any) -> Message
     held = _octets(data)
     return MessageBody(
         data=held,
-        size=size if isinstance(size, int) else len(held),
+        # MessageSize may be that of the body before it was encrypted.
+        size=max(size, len(held)) if isinstance(size, int) else len(held),
         label=properties.label.text if isinstance(properties.label, bytes) else "",
         body_type=body_type if isinstance(body_type, int) else 0,
         extension=_octets(properties.extension_data),

@@ -153,7 +153,9 @@ class _Builder:
         made: dict[str, pa.Array] = {}
         for arm in column.arms if isinstance(column, Arms) else (column,):
             if isinstance(arm, Part):
-                own = arm.cls.stem() if arm.cls.stem() in types else name
+                # The name of a layout; the structure of a field may have the name of another field.
+                stem = arm.cls.stem()
+                own = stem if stem in types and stem not in part.cls.__struct_fields__ else name
                 made[own] = self._part(arm, types[own])
             elif isinstance(arm, Number):
                 made[name] = self._number(arm, types[name])

@@ -128,6 +128,9 @@ class _Types:
     def ahead(self, subcon: Any, at: int, field: str) -> Any:
         return {}
 
+    def value(self, expression: Expression, without: str) -> Any:
+        return {}
+
     def limit(self, end: Expression, unless: Expression) -> Any:
         return {}
 

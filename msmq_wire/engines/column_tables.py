@@ -107,6 +107,9 @@ class _Paths:
     def ahead(self, subcon: Any, at: int, field: str) -> None:
         return None
 
+    def value(self, expression: Expression, without: str) -> None:
+        return None
+
     def limit(self, end: Expression, unless: Expression) -> None:
         return None
 

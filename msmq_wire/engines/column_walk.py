@@ -108,6 +108,9 @@ class _Plan:
     def ahead(self, subcon: Any, at: int, field: str) -> None:
         return None
 
+    def value(self, expression: Expression, without: str) -> None:
+        return None
+
     def limit(self, end: Expression, unless: Expression) -> None:
         return None
 
@@ -353,6 +356,15 @@ class Walk:
         if not field:
             self._mark(cut)
         return Number(cursor.rows, np.where(past | cut, -1, found))
+
+    def value(self, expression: Expression, without: str) -> Number:
+        rows = self._cursor.rows
+        value, known = evaluate(expression, self._part, rows)
+        if isinstance(value, Undetermined):
+            value = 0
+        elif known is not None:
+            value = np.where(known, value, 0)
+        return Number(rows, np.broadcast_to(np.asarray(value, np.int64), rows.count))
 
     def limit(self, end: Expression, unless: Expression) -> None:
         self._check()

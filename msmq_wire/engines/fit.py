@@ -15,6 +15,7 @@ from msmq_wire.wire.expressions import (
     UNDETERMINED,
     BitTarget,
     Undetermined,
+    announcing,
     bit_target,
     evaluate,
     length_target,
@@ -31,6 +32,7 @@ from msmq_wire.wire.fields import (
     Opt,
     Rest,
     Tell,
+    Value,
     WireStruct,
     fields,
     known,
@@ -52,8 +54,11 @@ def fit(packet: _Struct) -> _Struct:
     if not isinstance(packet, WireStruct):
         raise EncodeError(f"a {type(packet).__name__} has nothing to fit")
     draft = _Draft(packet, None)
-    draft.announce()
-    draft.lay_out(0, settled=_consistent(packet))
+    settled = _consistent(packet)
+    draft.announce(settled=settled)
+    draft.lay_out(0, settled=settled)
+    if not settled and draft.agree():
+        draft.lay_out(0, settled=settled)
     fitted: _Struct = draft.value()
     return fitted
 
@@ -75,8 +80,11 @@ class _Draft:
         self.context = {**self.cls.CONTEXT, **(node.context if node is not None else {})}
         self.values: dict[str, Any] = {}
         self.positions: dict[str, Any] = {}
+        self.computed: dict[str, Value] = {}
         for field in fields(self.cls):
-            if field.position:
+            if isinstance(field.subcon, Value):
+                self.computed[field.name] = field.subcon
+            elif field.position:
                 self.positions[field.name] = UNDETERMINED
             else:
                 self.values[field.name] = self._child(getattr(value, field.name), field.subcon)
@@ -99,6 +107,9 @@ class _Draft:
             return self.parent if self.parent is not None else {}
         if name in self.values:
             return known(self.values[name])
+        computed = self.computed.get(name)
+        if computed is not None:
+            return int(self.values[computed.without] is None) if computed.without else computed.known(self)
         return self.positions[name] if name in self.positions else self.context[name]
 
     def _owner(self, path: tuple[str, ...]) -> tuple[_Draft, str] | None:
@@ -148,22 +159,25 @@ class _Draft:
                 return
             here += field.subcon.sizeof()
 
-    def announce(self) -> None:
-        """Make presence bits, selectors, counts and length fields agree with the parts."""
+    def announce(self, *, settled: bool) -> None:
+        """Make presence bits, selectors, counts and length fields agree with the parts.
+
+        In a ``settled`` packet a length that several fields can say stays.
+        """
         for field in fields(self.cls):
             if field.position:
                 continue
-            self._announce(field, self.values[field.name])
+            self._announce(field, self.values[field.name], settled)
         for must in self.cls.MUSTS:
             bound = ordering(must.expression) if hasattr(must, "expression") else None
             if bound is not None and bound[0] is operator.ge:
                 high, low = bound[1], bound[2]
                 self.values[high] = max(self.values[high], self.values[low])
 
-    def _announce(self, field: Field, value: Any) -> None:
+    def _announce(self, field: Field, value: Any, settled: bool) -> None:
         subcon = field.subcon
         if isinstance(subcon, Opt):
-            target = bit_target(subcon.condition)
+            target = announcing(subcon.condition)
             if target is not None:
                 if value is not None and target.path[0] in self.positions:
                     self._identify(target, value)
@@ -182,11 +196,36 @@ class _Draft:
                 self._set(count.path, len(value))
         elif isinstance(subcon, Bytes) and not isinstance(subcon, Fill | Rest):
             length = length_target(subcon.length)
-            if length is not None:
+            if length is not None and length.path[0] in self.computed:
+                if not settled:
+                    self._set(self.computed[length.path[0]].of[:1], len(value))
+            elif length is not None:
                 self._set(length.path, (len(value) - length.constant) // length.factor)
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, _Draft):
-                child.announce()
+                child.announce(settled=settled)
+
+    def agree(self) -> bool:
+        """Have all fields that a length is taken from say the same where it is wrong; whether any was."""
+        wrong = False
+        for field in fields(self.cls):
+            value = None if field.position else self.values[field.name]
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, _Draft):
+                    wrong |= child.agree()
+            wrong |= self._agree(field)
+        return wrong
+
+    def _agree(self, field: Field) -> bool:
+        length = length_target(field.subcon.length) if isinstance(field.subcon, Bytes) else None
+        source = None if length is None else self.computed.get(length.path[0])
+        if source is None or not source.of:
+            return False
+        size = len(self.values[field.name])
+        if evaluate(field.subcon.length, self) == size:
+            return False
+        self.values.update(dict.fromkeys(source.of, size))
+        return True
 
     def lay_out(self, start: int, *, settled: bool) -> int:
         """Make padding, own sizes and totals right; returns the packet offset of the end.
@@ -202,6 +241,8 @@ class _Draft:
                     self.positions[field.name] = here
                 continue
             value = self.values[field.name]
+            if not settled:
+                self._agree(field)
             if isinstance(field.subcon, Fill):
                 value = self._padding(field.subcon, value, here)
             elif isinstance(field.subcon, Align):

@@ -370,6 +370,19 @@ class Decoding:
         self.code.line(f"{name} = {read} if {stop} <= {self._limit()} else -1", defines=name)
         return _Field(name, negative=True)
 
+    def value(self, expression: Expression, without: str) -> _Field:
+        self._close()
+        try:
+            term = self._condition(expression)
+        except KeyError:
+            # The structure stands by itself: nothing is around it.
+            return _Field("0", number=0)
+        if term.value is not None:
+            return _Field(term.text, number=term.value)
+        name = f"value_{self._name()}"
+        self.code.line(f"{name} = {term.text}", defines=name)
+        return _Field(name)
+
     def _limit(self) -> str:
         return "_limit" if self._limited else "_end"
 

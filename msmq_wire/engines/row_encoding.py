@@ -212,6 +212,21 @@ class Encoding:
     def ahead(self, subcon: Any, at: int, field: str) -> Term:
         return self._resolve((field,)) if field else Term("", unknown=True)
 
+    def value(self, expression: Expression, without: str) -> Term:
+        if without:
+            return Term(f"({self._resolve((without,)).text} is None)")
+        try:
+            term = self._term(expression)
+        except KeyError:
+            # The structure stands by itself: nothing is around it.
+            return Term("0", value=0)
+        if term.value is not None:
+            return Term(term.text, value=term.value)
+        name = f"value_{self._name()}"
+        present = "".join(f"{guard} is not None and " for guard in term.guards)
+        self.code.line(f"{name} = {present}({term.text})", defines=name)
+        return Term(name)
+
     def limit(self, end: Expression, unless: Expression) -> Term:
         return Term("", unknown=True)
 

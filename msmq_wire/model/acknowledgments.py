@@ -16,6 +16,7 @@ from msmq_wire.errors import EncodeError, FormatNameError
 from msmq_wire.model.stored_message import message_name
 from msmq_wire.names import FormatName, private
 from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.headers.final_ack_body import FinalAckBody
 from msmq_wire.wire.headers.order_ack_body import OrderAckBody
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
@@ -75,6 +76,8 @@ def _order_queue_message(queue: str, source: GUID, delivery: str) -> UserMessage
             priority=0,
             source_queue_manager=source,
             message_class=MessageClass.MQMSG_CLASS_ORDER_ACK,
+            # [MS-MQMQ] 2.2.19.1, where 3.1.7.17 leaves it to the default of a message.
+            time_to_reach_queue=INFINITE,
         )
     except (EncodeError, FormatNameError):
         return None

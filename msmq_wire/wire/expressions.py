@@ -21,6 +21,7 @@ __all__ = [
     "Operation",
     "Undetermined",
     "aligned",
+    "announcing",
     "bit_target",
     "evaluate",
     "length_target",
@@ -216,6 +217,14 @@ def bit_target(expression: Expression) -> BitTarget | None:
         if path is not None:
             return BitTarget(path, inner_parts[2], right)
     return None
+
+
+def announcing(condition: Expression) -> BitTarget | None:
+    """Which bits announce a part; where its place depends on more, they stand first in the condition."""
+    target, parts = bit_target(condition), _binary(condition)
+    if target is None and parts is not None and parts[0] is operator.and_:
+        target = bit_target(parts[1])
+    return target
 
 
 def ordering(expression: Expression) -> tuple[Any, str, str] | None:

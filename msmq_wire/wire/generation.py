@@ -55,6 +55,9 @@ class Generator(Protocol):
     def ahead(self, subcon: Any, at: int, field: str) -> Any:
         """The number ``at`` bytes ahead, -1 past the limit; ``field`` names it if it is declared."""
 
+    def value(self, expression: Expression, without: str) -> Any:
+        """What the expression says, 0 if not known; while building, whether ``without`` is not present."""
+
     def limit(self, end: Expression, unless: Expression) -> Any:
         """Nothing is read past packet offset ``end`` from here on; None or ``unless`` lifts the limit."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import construct
 
 from msmq_wire.errors import DecodeError, EncodeError
-from msmq_wire.wire.expressions import UNDETERMINED, Expression, Undetermined, evaluate
+from msmq_wire.wire.expressions import ABSENT, UNDETERMINED, Expression, Undetermined, evaluate
 from msmq_wire.wire.generation import Generator
 from msmq_wire.wire.stream import WireReader, WireWriter
 
@@ -28,6 +28,7 @@ __all__ = [
     "Opt",
     "Rest",
     "Tell",
+    "Value",
     "WireConstruct",
     "ZeroTerminated",
     "named",
@@ -363,6 +364,37 @@ class Ahead(WireConstruct):
 
     def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
         return context[self.field] if self.field else UNDETERMINED
+
+
+class Value(WireConstruct):
+    """What an expression says, 0 where it cannot be known, as where there is no packet around the structure.
+
+    ``of`` are the fields that it is taken from, all of which may say the same. Where ``without`` names a
+    field, the expression is for reading only: while building it is whether that field is not present.
+    """
+
+    def __init__(self, expression: Expression, *, of: tuple[str, ...] = (), without: str = "") -> None:
+        super().__init__()
+        self.expression = expression
+        self.of = of
+        self.without = without
+
+    def generate(self, generator: Generator) -> Any:
+        return generator.value(self.expression, self.without)
+
+    def known(self, context: Any) -> int:
+        """The value in a scope."""
+        try:
+            value = evaluate(self.expression, context)
+        except KeyError:
+            return 0
+        return 0 if isinstance(value, Undetermined) else int(value)
+
+    def _parse(self, stream: Any, context: Any, path: Any) -> Any:
+        return self.known(context)
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
+        return int(context[self.without] is ABSENT) if self.without else self.known(context)
 
 
 class Limit(WireConstruct):

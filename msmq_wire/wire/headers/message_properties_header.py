@@ -6,7 +6,7 @@ from construct import Int8ul, Int16ul, Int32ul
 
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import aligned, one_of, this, within
-from msmq_wire.wire.fields import Bytes, Fill, WireStruct
+from msmq_wire.wire.fields import Bytes, Fill, Tell, Value, WireStruct
 from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts
 from msmq_wire.wire.types.enumerations import (
     BodyType,
@@ -63,14 +63,45 @@ class MessagePropertiesHeader(WireStruct, frozen=True, kw_only=True, gc=False):
         int, Int32ul, EncryptionAlgorithm, "Cipher of the body; a default when it is clear."
     ] = EncryptionAlgorithm.AES_256
     extension_size: Annotated[int, Int32ul, "Bytes of the extension."] = 0
+    _at: ClassVar[Annotated[int, Tell()]]
+    # [MS-MQQB] 3.1.7.1.5 gives AllocationBodySize the size of the encrypted data, and MessageSize none.
+    _allocated: ClassVar[
+        Annotated[
+            int,
+            Value(
+                (this._.security_header.flags & 0x20 != 0)
+                & (this.allocation_body_size > this.message_size)
+                & (
+                    aligned(
+                        this._at + this.label_length * 2 + this.extension_size + this.allocation_body_size
+                    )
+                    <= this._.base_header.packet_size
+                )
+            ),
+        ]
+    ]
+    _body_size: ClassVar[
+        Annotated[
+            int,
+            Value(
+                this.message_size + (this.allocation_body_size - this.message_size) * this._allocated,
+                of=("message_size", "allocation_body_size"),
+            ),
+        ]
+    ]
     label: Annotated[WcharText, Bytes(this.label_length * 2, WcharText), "Label with its terminator."] = (
         WcharText()
     )
     extension_data: Annotated[bytes, Bytes(this.extension_size), "Application-defined, not aligned."] = b""
-    message_body: Annotated[bytes, Bytes(this.message_size), "The body, not aligned."] = b""
+    message_body: Annotated[
+        bytes,
+        Bytes(this._body_size),
+        "The body, not aligned. MessageSize bytes; AllocationBodySize if EB says that it is encrypted, that "
+        "is more, and PacketSize has room for it.",
+    ] = b""
     padding: Annotated[
         bytes,
-        Fill(-(this.label_length * 2 + this.extension_size + this.message_size) & 3),
+        Fill(-(this.label_length * 2 + this.extension_size + this._body_size) & 3),
         "Up to a multiple of 4 bytes; any bytes.",
     ] = b""
 

@@ -19,7 +19,7 @@ class SRMPEnvelopeHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "2.2.5.1.2.1")
     header_id: Annotated[int, Int16ul, "Number of the header; its value is not given, 0 is seen."] = 0
     reserved: Annotated[int, Int16ul, "Ignored."] = 0
-    # The text says length, public packets count WCHARs.
+    # The text says length, a public program counts WCHARs.
     data_length: Annotated[int, Int32ul, "WCHARs of the envelope, its terminator counted."] = 1
     data: Annotated[WcharText, Bytes(this.data_length * 2, WcharText), "SOAP envelope."] = WcharText(b"\0\0")
     padding: Annotated[bytes, Fill(-(this.data_length * 2) & 3), "Up to the next 4-byte boundary."] = b"\0\0"

@@ -48,8 +48,7 @@ class AddressOverlay(WireStruct, frozen=True, kw_only=True, gc=False):
     MUSTS: ClassVar[Musts] = (
         Must(
             "address-type",
-            # All zeros, as when no host was recorded, are common.
-            one_of(this.address_type, 1, 6) | ((this.address_type == 0) & (this.address_length == 0)),
+            one_of(this.address_type, 1, 6),
             at="address_type",
             message="AddressType must be 1 (IPv4) or 6 (IPv6)",
         ),

@@ -30,6 +30,7 @@ _ACK_LABELS = frozenset({WcharText.of(ACK_LABEL), WcharText.of(ACK_LABEL)[:-2]})
 ORDER_QUEUE = "\\private$\\order_queue$"
 """How the direct name of an order queue ends, in lower case."""
 ORDER_QUEUE_NUMBER = 4
+_DEFAULT_TIME = 345_600
 
 _SPEC = SpecRef("MS-MQQB", "2.2.4")
 
@@ -59,9 +60,10 @@ ACK_MUSTS = (
     ),
     Must(
         "time-to-reach-queue",
-        this.base_header.time_to_reach_queue == INFINITE,
+        # [MS-MQQB] 3.1.7.17 makes a message and leaves its time to the default of [MS-MQDMPR] 3.1.1.12.
+        one_of(this.base_header.time_to_reach_queue, INFINITE, _DEFAULT_TIME),
         at="base_header.time_to_reach_queue",
-        message="TimeToReachQueue must be infinite outside a UserMessage packet",
+        message="TimeToReachQueue must be infinite in an acknowledgment, or a message's default of 345600",
         spec=SpecRef("MS-MQMQ", "2.2.19.1"),
     ),
     Must(

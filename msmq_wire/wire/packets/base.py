@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
@@ -117,6 +117,9 @@ def packet_type(value: InternalPacketType, spec: SpecRef) -> Must:
 PACKET_SIZE = "base_header.packet_size"
 
 
-def size_of(part: WireStruct | None, **context: int) -> int:
-    """Bytes of a part on the wire, 0 when it is not present; ``context`` as for `Node`."""
-    return 0 if part is None else len(Node(type(part), **context).build(part))
+def size_of(part: WireStruct | None, around: Mapping[str, Any] | None = None, **context: int) -> int:
+    """Bytes of a part on the wire, 0 when it is not present.
+
+    ``around`` is what its expressions see of the packet, ``context`` as for `Node`.
+    """
+    return 0 if part is None else len(Node(type(part), **context).build(part, **(around or {})))

@@ -7,7 +7,7 @@ from construct import Int8ul, Int32ul
 from msmq_wire.errors import EncodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import UNDETERMINED, this, within
-from msmq_wire.wire.fields import Ahead, Limit, Node, Opt, Rest, Tell
+from msmq_wire.wire.fields import Ahead, Limit, Node, Opt, Rest, Tell, Value, known
 from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.headers.dead_letter_header import DeadLetterHeader
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
@@ -41,7 +41,8 @@ def _trailers_inside(view: View) -> bool:
     ):
         return True
     try:
-        headers = sum(size_of(getattr(packet, name), remote_read=1) for name in HEADERS)
+        around = {"base_header": packet.base_header, "security_header": known(packet.security_header)}
+        headers = sum(size_of(getattr(packet, name), around, remote_read=1) for name in HEADERS)
     except EncodeError:
         # Bytes that a section split left out: where the headers end cannot be told from what is there.
         return True
@@ -51,19 +52,43 @@ def _trailers_inside(view: View) -> bool:
 class MessagePacket(MessageHeaders, frozen=True, kw_only=True, gc=False):
     """A stored message as a remote reader receives it: its headers, then those that a server adds.
 
-    TimeToReachQueue is an absolute time here. PacketSize counts the trailing headers in public packets; the
-    text can be read either way, so they are found inside it or behind it; behind it only where no
-    SessionHeader is announced, whose place behind PacketSize they would share.
+    TimeToReachQueue is an absolute time here. PacketSize counts the trailing headers, as it counts the entire
+    packet; those that it does not count are found behind it. A SessionHeader, which it never counts, stands
+    before them, or behind all where an ExtensionHeader that fills the rest of PacketSize comes first.
     """
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "2.2.5")
     remote_read: ClassVar[int] = 1
     user_header: Annotated[UserHeader, Node(UserHeader, remote_read=1), "Queues and times."] = UserHeader()
     _end: ClassVar[Annotated[int, Tell()]]
-    # Where PacketSize ends with the headers, trailing headers may still follow.
+    # Where PacketSize ends with the headers, trailing headers may still follow; SH stands for 16 bytes more.
     _limit_of_trailers: ClassVar[
-        Annotated[int, Limit(this.base_header.packet_size, unless=this.base_header.packet_size == this._end)]
+        Annotated[
+            int,
+            Limit(
+                this.base_header.packet_size + (this.base_header.flags & 0x10),
+                unless=this.base_header.packet_size == this._end,
+            ),
+        ]
     ]
+    _first_size: ClassVar[Annotated[int, Ahead(Int32ul, 0, field="extension_header")]]
+    _first_rest: ClassVar[Annotated[int, Ahead(Int32ul, 4, field="extension_header")]]
+    _late: ClassVar[
+        Annotated[
+            int,
+            Value(
+                (this.base_header.flags & 0x10 != 0)
+                & (this._first_size == 12)
+                & (this._first_rest + 12 == this.base_header.packet_size - this._end),
+                without="session_header",
+            ),
+        ]
+    ]
+    session_header: Annotated[
+        SessionHeader | None,
+        Opt((this.base_header.flags & 0x10 != 0) & (this._late == 0), Node(SessionHeader)),
+        "If BaseHeader SH; not expected in a stored message.",
+    ] = None
     _extension_size: ClassVar[Annotated[int, Ahead(Int32ul, 0)]]
     _extension_rest: ClassVar[Annotated[int, Ahead(Int32ul, 4)]]
     _extension_last: ClassVar[Annotated[int, Ahead(Int8ul, 11)]]
@@ -73,8 +98,8 @@ class MessagePacket(MessageHeaders, frozen=True, kw_only=True, gc=False):
             within(this._extension_size, 12, 0xFF)
             & (this._extension_rest <= 0xFFFF)
             & (
-                ((this.base_header.packet_size > this._end) & (this._extension_last >= 0))
-                | ((this.base_header.packet_size == this._end) & (this.base_header.flags & 0x10 == 0))
+                ((this.base_header.packet_size >= this._end + 12) & (this._extension_last >= 0))
+                | (this.base_header.packet_size == this._end)
             ),
             Node(ExtensionHeader),
         ),
@@ -94,19 +119,22 @@ class MessagePacket(MessageHeaders, frozen=True, kw_only=True, gc=False):
         "If EA.",
     ] = None
     _trailers_end: ClassVar[Annotated[int, Tell()]]
+    _packet_end: ClassVar[
+        Annotated[
+            int,
+            Value(this.base_header.packet_size + (this.base_header.flags & 0x10) * (this._late == 0)),
+        ]
+    ]
     undeclared: Annotated[
         bytes,
-        Rest(
-            (this.base_header.packet_size - this._trailers_end)
-            * (this.base_header.packet_size > this._trailers_end)
-        ),
+        Rest((this._packet_end - this._trailers_end) * (this._packet_end > this._trailers_end)),
         "Bytes up to PacketSize that no header claims.",
     ] = b""
     _unlimited: ClassVar[Annotated[int, Limit(None)]]
-    session_header: Annotated[
+    trailing_session_header: Annotated[
         SessionHeader | None,
-        Opt(this.base_header.flags & 0x10 != 0, Node(SessionHeader)),
-        "If BaseHeader SH; not expected in a stored message.",
+        Opt((this.base_header.flags & 0x10 != 0) & (this._late == 1), Node(SessionHeader)),
+        "If BaseHeader SH, where the trailing headers come first.",
     ] = None
 
     TOTALS: ClassVar = (
@@ -126,8 +154,8 @@ class MessagePacket(MessageHeaders, frozen=True, kw_only=True, gc=False):
             "trailers-outside",
             _trailers_inside,
             at="extension_header",
-            message="the trailing headers were found behind PacketSize, which counts them in public packets",
-            spec=SPEC,
+            message="the trailing headers were found behind PacketSize, which counts the entire packet",
+            spec=SpecRef("MS-MQMQ", "2.2.19.1"),
         ),
         UNDECLARED,
     )

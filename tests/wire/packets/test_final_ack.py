@@ -74,7 +74,7 @@ CASES = Cases(
         ),
         (_packet(after=b"\1\2\3\4"), [("undeclared", "undeclared", 192, 4)]),
         (_packet(base=3), [("base-flags", "base_header.flags", 2, 2)]),
-        (_packet(reach=0), [("time-to-reach-queue", "base_header.time_to_reach_queue", 12, 4)]),
+        (_packet(reach=345_599), [("time-to-reach-queue", "base_header.time_to_reach_queue", 12, 4)]),
         (
             _packet(user=0x201420, queues=bytes(16)),
             [

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import struct
+from typing import Literal
 
+import msgspec
 import pytest
 
 from msmq_wire.engines.codec import decode, encode, inspect
+from msmq_wire.engines.fit import fit
+from msmq_wire.engines.reference import layout
+from msmq_wire.errors import EncodeError
 from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.extension_header import ExtensionHeader
@@ -14,6 +19,7 @@ from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHe
 from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
 from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
 from msmq_wire.wire.packets.message_packet import MessagePacket
+from msmq_wire.wire.stream import Span
 from msmq_wire.wire.types.guid import GUID
 from tests.wire.cases import Cases, bent, packet_bytes
 
@@ -47,6 +53,11 @@ def _packet(
     start = struct.pack("<BBHIII", 0x10, 0, base, 0x524F494C, size, 0x5F5E1000)
     return start + header + bytes((acks,)) + bytes(55) + after + behind
 
+
+_SESSION = struct.pack("<HHIHHHH", 12, 0, 0, 9, 2, 64, 0)
+_ANNOUNCED = _packet(base=0x13)
+_TEXT_ORDER = _ANNOUNCED[:120] + _SESSION + _TRAILERS
+_OTHER_ORDER = _ANNOUNCED + _SESSION
 
 _TRANSACTIONAL = packet_bytes("message_packet/transactional_secured")
 
@@ -101,7 +112,8 @@ CASES = Cases(
             _packet(_extension(0x13, 192) + _SUBQUEUE + _DEAD_LETTER + _ADDRESS), id="a dead-letter queue"
         ),
         pytest.param(_packet(user=0x201C00, queues=_DIRECT, address=_IPV4), id="a host in the header"),
-        pytest.param(_packet(user=0x201C00, queues=_DIRECT), id="no host recorded"),
+        pytest.param(_TEXT_ORDER, id="a SessionHeader, by the text"),
+        pytest.param(_OTHER_ORDER, id="a SessionHeader behind the trailing headers"),
     ],
 )
 def test_an_honest_packet_breaks_no_must(data: bytes) -> None:
@@ -115,6 +127,56 @@ def test_trailing_headers_are_found_inside_and_behind_packet_size() -> None:
     assert inside.base_header.packet_size == behind.base_header.packet_size + 188
     names = ("extension_header", "subqueue_header", "dead_letter_header", "extended_address_header")
     assert [getattr(inside, name) for name in names] == [getattr(behind, name) for name in names]
+
+
+@pytest.mark.parametrize("engine", ["rows", "reference"])
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        pytest.param(_TEXT_ORDER, 120, id="by the text"),
+        pytest.param(_OTHER_ORDER, 308, id="behind the trailing headers"),
+        pytest.param(_packet(b"", base=0x13) + _SESSION, 120, id="no trailing headers"),
+        pytest.param(
+            _packet(base=0x13, counted=False)[:120] + _SESSION + _TRAILERS, 120, id="trailing headers outside"
+        ),
+    ],
+)
+def test_a_session_header_stands_before_the_trailing_headers_or_behind_them(
+    data: bytes, place: int, engine: Literal["rows", "reference"]
+) -> None:
+    result = inspect(data, "message_packet", engine=engine)
+    packet = result.packet
+    assert (result.error, result.remainder, packet.undeclared) == (None, b"", b"")
+    name = "session_header" if place == 120 else "trailing_session_header"
+    assert getattr(packet, name).user_msg_sequence_number == 9
+    assert layout(packet)[name] == Span(place, 16)
+    assert (packet.session_header is None) != (packet.trailing_session_header is None)
+    assert (packet.extension_header is None) == (_TRAILERS not in data)
+    assert encode(packet, engine=engine) == data
+    assert fit(packet) == packet
+
+
+@pytest.mark.parametrize("number", [12, 188, 255])
+def test_a_session_header_is_not_taken_for_an_extension_header(number: int) -> None:
+    session = struct.pack("<HHIHHHH", number, 0, 0, 9, 2, 64, 0)
+    data = _ANNOUNCED[:120] + session + _TRAILERS
+    assert decode(data, "message_packet").session_header.ack_sequence_number == number
+
+
+def test_a_packet_has_one_session_header_if_it_says_so() -> None:
+    packet = decode(_TEXT_ORDER, "message_packet")
+    plain = msgspec.structs.replace(packet.base_header, flags=3)
+    for changes in (
+        {"trailing_session_header": packet.session_header},
+        {"session_header": None},
+        {"base_header": plain},
+    ):
+        with pytest.raises(EncodeError):
+            encode(msgspec.structs.replace(packet, **changes))
+    bare = fit(msgspec.structs.replace(packet, session_header=None))
+    assert encode(bare) == _packet()
+    behind = msgspec.structs.replace(bare, session_header=None, trailing_session_header=packet.session_header)
+    assert encode(fit(behind)) == _OTHER_ORDER
 
 
 @pytest.mark.parametrize("size", [0, 11, 256, 0xFFFFFFFF])
@@ -148,6 +210,7 @@ def test_any_other_destination_leaves_it_a_guid() -> None:
     ("address", "code", "offset", "length"),
     [
         ("0400 0200 00000000 c0000207 00000000", "address-type", 34, 2),
+        ("0000 0000 00000000 00000000 00000000", "address-type", 34, 2),
         ("0400 0100 01000000 c0000207 00000000", "address-scope", 36, 4),
         ("0800 0100 00000000 c0000207 00000000", "address-length", 32, 2),
         ("0800 0600 00000000 fe800000 00000000", "address-length", 32, 2),

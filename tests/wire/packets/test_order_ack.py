@@ -74,7 +74,7 @@ CASES = Cases(
         ),
         (_packet(after=b"\1\2\3\4"), [("undeclared", "undeclared", 192, 4)]),
         (_packet(base=3), [("base-flags", "base_header.flags", 2, 2)]),
-        (_packet(reach=0), [("time-to-reach-queue", "base_header.time_to_reach_queue", 12, 4)]),
+        (_packet(reach=345_599), [("time-to-reach-queue", "base_header.time_to_reach_queue", 12, 4)]),
         (
             _packet(user=0x201400, queues=bytes(16)),
             [
@@ -125,6 +125,7 @@ def test_what_an_order_ack_must_be_is_checked(data: bytes, path: str) -> None:
         pytest.param(_packet(), id="the private queue with number 4"),
         pytest.param(_packet(user=0x200C20), id="recoverable, as the sender's rules build it"),
         pytest.param(_packet(user=0x200C02), id="two routing servers on the way"),
+        pytest.param(_packet(reach=345_600), id="the time of a message"),
         pytest.param(
             _packet(user=0x201C00, queues=_direct(r"TCP:192.0.2.1\PRIVATE$\order_queue$")), id="TCP"
         ),

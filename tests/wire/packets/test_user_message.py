@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import struct
+from typing import Literal
 
+import msgspec
 import pytest
 
 from msmq_wire.engines.codec import decode, encode, inspect
+from msmq_wire.engines.fit import fit
 from msmq_wire.engines.reference import layout
+from msmq_wire.errors import EncodeError
 from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.session_header import SessionHeader
@@ -183,3 +187,63 @@ def test_a_body_that_a_section_split_left_out_has_its_place_in_the_packet() -> N
     assert encode(packet, missing=missing) == cut
     assert layout(packet, missing)["undeclared"].offset == 132
     assert decode(whole).message_properties_header.message_body == body
+
+
+_CIPHER_TEXT = bytes(range(0xA0, 0xB0))
+
+
+def _encrypted(size: int, *, security: int = 0x20, sent: int = 16, after: bytes = b"") -> bytes:
+    """MessageSize ``size`` and AllocationBodySize 16; ``sent`` bytes of the cipher text are there."""
+    header = struct.pack("<4HII", security, 0, 4, 0, 0, 0) + b"key\0"
+    body = _CIPHER_TEXT[:sent]
+    properties = bytes(32) + struct.pack("<6I", size, 16, 5, 0x800E, 0x6610, 0) + body + bytes(-sent & 3)
+    start = bytes(32) + struct.pack("<4I", 0xFFFFFFFF, 0, 1, _MP | 0x80000)
+    rest = start + header + properties + after
+    return struct.pack("<BBHIII", 0x10, 0, 3, 0x524F494C, 16 + len(rest), 0xFFFFFFFF) + rest
+
+
+@pytest.mark.parametrize("engine", ["rows", "reference"])
+@pytest.mark.parametrize(
+    ("data", "body", "undeclared"),
+    [
+        pytest.param(_encrypted(5), 16, 0, id="a padded cipher text"),
+        pytest.param(_encrypted(13), 16, 0, id="one that ends in the same word"),
+        pytest.param(_encrypted(16), 16, 0, id="both sizes agree"),
+        pytest.param(_encrypted(5, after=bytes(4)), 16, 4, id="bytes behind it"),
+        pytest.param(_encrypted(5, sent=5), 5, 0, id="PacketSize has no room for it"),
+        pytest.param(_encrypted(5, security=0), 5, 8, id="not encrypted"),
+    ],
+)
+def test_an_encrypted_body_has_the_size_that_was_allocated_where_packet_size_has_room(
+    data: bytes, body: int, undeclared: int, engine: Literal["rows", "reference"]
+) -> None:
+    result = inspect(data, engine=engine)
+    assert (result.error, result.remainder) == (None, b"")
+    properties = result.packet.message_properties_header
+    assert properties.message_body == _CIPHER_TEXT[:body]
+    assert len(result.packet.undeclared) == undeclared
+    assert encode(result.packet, engine=engine) == data
+    assert fit(result.packet) == result.packet
+
+
+@pytest.mark.parametrize("body", [b"", b"12345", b"1" * 13, b"1" * 16, b"1" * 40])
+@pytest.mark.parametrize("size", [5, 13, 16])
+def test_another_encrypted_body_is_fitted_to_sizes_that_read_it_whole(size: int, body: bytes) -> None:
+    packet = decode(_encrypted(size))
+    header = msgspec.structs.replace(packet.message_properties_header, message_body=body)
+    fitted = fit(msgspec.structs.replace(packet, message_properties_header=header))
+    assert decode(encode(fitted)) == fitted
+    assert fitted.message_properties_header.message_body == body
+
+
+def test_an_encrypted_body_that_no_size_holds_is_refused() -> None:
+    packet = decode(_encrypted(5))
+    header = msgspec.structs.replace(packet.message_properties_header, message_body=b"1234567")
+    with pytest.raises(EncodeError, match="the length field says 16"):
+        encode(msgspec.structs.replace(packet, message_properties_header=header))
+
+
+def test_properties_by_themselves_have_a_body_of_message_size() -> None:
+    header = _encrypted(5)[84:]
+    result = inspect(header, "message_properties_header")
+    assert (result.packet.message_body, result.remainder) == (_CIPHER_TEXT[:5], _CIPHER_TEXT[8:])

@@ -22,6 +22,7 @@ _ROWS = {"R_StartReceive": 0, "R_StartTransactionalReceive": -14}
 """What a row of 3.1.4.7 about sections has to have added to be that of the method."""
 _PATH = "response.pp_packet_sections"
 _FIRST = (SectionType.stBinaryFirstSection, SectionType.stSrmpFirstSection)
+_EB = 0x20
 _HEADER = 16
 """Bytes of CompoundMessageHeader before its data; they count for its limit."""
 
@@ -71,6 +72,11 @@ def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Itera
     srmp = reached(packet, "compound_message_header") is not None
     header = reached(packet, "compound_message_header" if srmp else "message_properties_header")
     size = number(header, "http_body_size" if srmp else "message_size")
+    security = number(reached(packet, "security_header"), "flags")
+    allocated = number(header, "allocation_body_size")
+    if security is not None and security & _EB and size is not None and allocated is not None:
+        # What is cut is the cipher text, [MS-MQQB] 3.1.7.1.5.
+        size = max(size, allocated)
     name = "dw_max_compound_message_size" if srmp else "dw_max_body_size"
     limit = number(call.request, name)
     if size is None or limit is None:
