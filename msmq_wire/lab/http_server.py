@@ -134,16 +134,17 @@ class HttpServer:
             return response(200, self._queues(), "application/json")
         if request.method != "POST":
             return response(404)
-        status, said = (500, "refused on request") if refuse else self._take(request)
+        status, said = (500, "refused on request") if refuse else self._take(request, peer)
         self.log.say("srmp-post", peer=peer, target=request.target, status=status, reason=said or None)
         return response(status, said.encode("utf-8", "replace"))
 
-    def _take(self, request: HttpMessage) -> tuple[int, str]:
+    def _take(self, request: HttpMessage, peer: str) -> tuple[int, str]:
         with self._clock.event():
             found = srmp_message(self._manager, request)
             if isinstance(found, SrmpRefusal):
                 return 500, found.reason
             queue, message = found
+            message.source_address = peer
             # A sender that got no answer posts the same bytes again.
             name = f"{message.identifier.hex()} {queue_key(queue.pathname)}"
             if name in self._known:

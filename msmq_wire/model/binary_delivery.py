@@ -100,7 +100,9 @@ class Delivery:
         self._remember_way(source, way)
         refusal = self._refusal(packet, queue)
         if refusal is None and queue is not None:
-            status = self._enqueue(queue, message_of(packet, data), packet, way)
+            message = message_of(packet, data)
+            message.source_address = way.remote_address
+            status = self._enqueue(queue, message, packet, way)
             if status == _MANAGER_FULL:
                 return False
             refusal = _NOT_ENQUEUED.get(status)

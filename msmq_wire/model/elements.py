@@ -55,7 +55,8 @@ class Message(msgspec.Struct, eq=False, kw_only=True):
     rules look at stands here by itself: ``priority`` 0 to 7, ``recoverable``, ``size`` in bytes,
     ``arrival_time`` in seconds since 1970, ``time_to_be_received`` in seconds, ``transactional`` for a
     message that has a TransactionalMessageSequenceIdentifier. ``lookup_identifier`` is given when it is
-    enqueued.
+    enqueued. ``source_address`` is the IPv4 or IPv6 address of the host it came from, empty where it was
+    made here.
     """
 
     packet: bytes = b""
@@ -69,6 +70,7 @@ class Message(msgspec.Struct, eq=False, kw_only=True):
     transactional: bool = False
     size: int = 0
     sent_time: int = 0
+    source_address: str = ""
     arrival_time: int = 0
     time_to_be_received: int = INFINITE
     acknowledgements_requested: int = 0

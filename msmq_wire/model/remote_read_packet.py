@@ -1,9 +1,12 @@
-"""The packet that a remote reader gets: its sections, and the SubqueueHeader that moves leave in it.
+"""The packet that a remote reader gets: what its server adds, its sections, and what moves leave in it.
 
 The rule kept here: a stored packet that cannot be read as one is sent as it is, whole; nothing is lost.
 """
 
 from __future__ import annotations
+
+import ipaddress
+from typing import Any
 
 import msgspec
 
@@ -15,8 +18,10 @@ from msmq_wire.reassembly.sections import split_sections
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.extension_header import ExtensionHeader
 from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
+from msmq_wire.wire.headers.user_header import AddressOverlay
 from msmq_wire.wire.packets.base import size_of
 from msmq_wire.wire.packets.message_packet import MessagePacket
+from msmq_wire.wire.types.enumerations import AddressType
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 from msmq_wire.wire.types.wchar_text import FixedWcharText
 
@@ -24,15 +29,77 @@ __all__ = [
     "begin_move",
     "begin_read",
     "count_move",
+    "message_packet",
     "packet_sections",
     "subqueue_name",
     "user_message_packet",
 ]
 
-_TIME_TO_REACH_QUEUE = slice(12, 16)
-_INFINITE = b"\xff\xff\xff\xff"
 _NAME_SIZE = 64
 _COUNT_LIMIT = 0xFFFF_FFFF
+_OVERLAY_SIZE = 8
+_ADDRESS_SIZE = 16
+_THIS_HOST = ipaddress.IPv4Address("127.0.0.1")
+
+
+def message_packet(message: Message) -> bytes:
+    """The packet of a message as RemoteRead has it: with the host it came from, and its trailing headers.
+
+    An address that the packet has already stays. A message that was made here came from this host.
+    [MS-MQRR] 2.2.5
+    """
+    packet = _packet(message)
+    if packet is None:
+        return message.packet
+    address = _address_of(message)
+    user, extended = packet.user_header, packet.extended_address_header or ExtendedAddressHeader()
+    overlay = user.queue_manager_address
+    if isinstance(overlay, AddressOverlay) and not overlay.address_type:
+        host = AddressOverlay(**_address(address, _OVERLAY_SIZE))
+        user = msgspec.structs.replace(user, queue_manager_address=host)
+    if not extended.address_type:
+        extended = msgspec.structs.replace(extended, **_address(address, _ADDRESS_SIZE))
+    subqueue = packet.subqueue_header or SubqueueHeader()
+    if message.user_acknowledgement_class:
+        subqueue = subqueue.with_bits(acknowledgement_class=message.user_acknowledgement_class)
+    complete = msgspec.structs.replace(
+        packet,
+        user_header=user,
+        extension_header=packet.extension_header or ExtensionHeader(),
+        subqueue_header=subqueue,
+        extended_address_header=extended,
+    )
+    try:
+        return encode(_counted(fit(complete)))
+    except EncodeError:
+        return message.packet
+
+
+def _address_of(message: Message) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    try:
+        address = ipaddress.ip_address(message.source_address)
+    except ValueError:
+        return _THIS_HOST
+    # An IPv4 host, as a socket for both tells its address.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def _address(address: ipaddress.IPv4Address | ipaddress.IPv6Address, room: int) -> dict[str, Any]:
+    """The fields of an address where there is room for so many bytes of it."""
+    packed = address.packed
+    found = {
+        "address_length": len(packed),
+        "address_type": AddressType.IP_ADDRESS_TYPE,
+        "address_scope": 0,
+        "address": packed[:room].ljust(room, b"\0"),
+    }
+    if isinstance(address, ipaddress.IPv6Address):
+        scope = address.scope_id or ""
+        found["address_type"] = AddressType.IPV6_ADDRESS_TYPE
+        # The name of an interface is no number.
+        found["address_scope"] = int(scope) & _COUNT_LIMIT if scope.isdecimal() else 0
+    return found
 
 
 def packet_sections(
@@ -40,16 +107,14 @@ def packet_sections(
 ) -> tuple[SectionBuffer, ...]:
     """The sections of a stored packet for a reader with these limits, in bytes. [MS-MQRR] 2.2.6, 3.1.4.7
 
-    TimeToReachQueue becomes a time, in seconds since 1970: infinite stays, and a sum beyond 32 bits becomes
-    infinite.
+    TimeToReachQueue becomes a time, in seconds since 1970.
     """
-    finite = packet[_TIME_TO_REACH_QUEUE] != _INFINITE
     try:
-        sections = split_sections(
+        return split_sections(
             packet,
             max_body_size=max_body_size,
             max_compound_message_size=max_compound_message_size,
-            time_to_reach_queue="absolute" if finite else "keep",
+            time_to_reach_queue="absolute",
         )
     except DecodeError:
         size = len(packet)
@@ -61,15 +126,6 @@ def packet_sections(
                 data=packet,
             ),
         )
-    if finite and _number(sections[0].data) < _number(packet):
-        data = sections[0].data
-        forever = data[: _TIME_TO_REACH_QUEUE.start] + _INFINITE + data[_TIME_TO_REACH_QUEUE.stop :]
-        sections = (msgspec.structs.replace(sections[0], data=forever), *sections[1:])
-    return sections
-
-
-def _number(packet: bytes) -> int:
-    return int.from_bytes(packet[_TIME_TO_REACH_QUEUE], "little")
 
 
 def user_message_packet(message: Message) -> bytes:
@@ -207,6 +263,6 @@ def _counted(packet: MessagePacket) -> MessagePacket:
 
     Only the SessionHeader is not counted.
     """
-    uncounted = size_of(packet.session_header)
+    uncounted = size_of(packet.session_header) + size_of(packet.trailing_session_header)
     base = msgspec.structs.replace(packet.base_header, packet_size=len(encode(packet)) - uncounted)
     return msgspec.structs.replace(packet, base_header=base)

@@ -17,7 +17,7 @@ from msmq_wire.model.message_events import (
     read_message_by_lookup_identifier,
 )
 from msmq_wire.model.position_events import cancel_waiting_message_read_request
-from msmq_wire.model.remote_read_packet import begin_read, packet_sections
+from msmq_wire.model.remote_read_packet import begin_read, message_packet, packet_sections
 from msmq_wire.model.remote_read_pending import CLEANUP_TIMEOUT, PendingRequestTable, QueueContext
 from msmq_wire.model.server import Call, Server
 from msmq_wire.model.status import Status
@@ -219,7 +219,7 @@ class RemoteReadReceives(Server):
 
     def _give(self, call: Call, request: StartReceiveRequest, message: Message) -> None:
         sections = packet_sections(
-            message.packet, request.dw_max_body_size, request.dw_max_compound_message_size
+            message_packet(message), request.dw_max_body_size, request.dw_max_compound_message_size
         )
         call.reply(
             StartReceiveResponse(

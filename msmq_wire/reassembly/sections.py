@@ -9,8 +9,8 @@ The text leaves doubts ([MS-MQRR] 2.2.6, 2.2.7, 3.1.4.7); what is read here:
 * For an SRMP message (AH) the part that is cut is CompoundMessageHeader, and its limit counts the 16 bytes
   before Data; but these are never cut, so a limit below 16 works like 16. Padding behind Data is treated like
   that of MessagePropertiesHeader.
-* TimeToReachQueue of the first section becomes SentTime + TimeToReachQueue, modulo 2^32. Infinite is no
-  exception in the text, so it becomes SentTime - 1.
+* TimeToReachQueue of the first section becomes SentTime + TimeToReachQueue. The field keeps its format there
+  (2.2.5.1), so infinite stays infinite, and so does what 32 bits cannot hold.
 * MessageSize, HTTPBodySize and PacketSize stay what they were.
 """
 
@@ -26,6 +26,7 @@ from msmq_wire.engines.reference import find_anomalies, layout, parse
 from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.packets.identification import recognise
 from msmq_wire.wire.packets.message_packet import MessagePacket
@@ -78,7 +79,10 @@ def _part(packet: MessagePacket, srmp: bool, missing: Sequence[Range] = ()) -> _
     span = layout(packet, missing).get(data)
     if not isinstance(header, WireStruct) or span is None:
         return None
-    end = span.offset + header[size]
+    length = header[size]
+    if not srmp and span.length > length:
+        length = header["allocation_body_size"]
+    end = span.offset + length
     return _Part(span.offset, end, -end & 3)
 
 
@@ -108,7 +112,7 @@ def split_sections(
     srmp = bool(value.user_header.flags & _AH)
     part = _part(value, srmp)
     if time_to_reach_queue == "absolute":
-        time = (value.user_header.sent_time + value.base_header.time_to_reach_queue) & 0xFFFFFFFF
+        time = min(value.user_header.sent_time + value.base_header.time_to_reach_queue, INFINITE)
         data = data[:12] + time.to_bytes(4, "little") + data[16:]
     if part is None:
         return (_section(SectionType.stFullPacket, len(data), data),)

@@ -127,6 +127,14 @@ def test_as_message_packet_reads_time_to_reach_queue_as_a_time(run: Run, packet_
     assert line.endswith("Z")
 
 
+def test_a_time_that_is_infinite_is_no_date(run: Run, packet_bytes: Read) -> None:
+    data = packet_bytes("message_packet/without_trailers")
+    out = run("packet", "-", "--as", "message_packet", stdin=data[:12] + b"\xff" * 4 + data[16:]).out
+    line = next(line for line in out.splitlines() if "time_to_reach_queue" in line)
+    assert "Z" not in line
+    assert line.endswith("infinite")
+
+
 def test_as_with_an_unknown_kind_is_bad_usage(run: Run) -> None:
     status, out, err = run("packet", "-", "--as", "pong", stdin=b"00")
     assert (status, out) == (2, "")

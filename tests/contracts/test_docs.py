@@ -113,11 +113,25 @@ def test_a_bit_table_on_a_page_has_the_masks_of_the_specification() -> None:
     assert "| 25 | `0x02000000` | `ah` |" in user
 
 
+def test_no_text_calls_a_packet_evidence_that_a_program_made_up() -> None:
+    claim = re.compile(r"public (?:test )?packets?\b", re.IGNORECASE)
+    folders = (_ROOT / "docs", _ROOT / "msmq_wire", _ROOT / "dissectors", _ROOT / "fixtures")
+    files = [
+        path
+        for folder in folders
+        for kind in ("md", "py", "toml", "lua")
+        for path in folder.rglob(f"*.{kind}")
+    ]
+    assert [path.name for path in files if claim.search(path.read_text("utf-8", "replace"))] == []
+    (must,) = (must for must in STRUCTURES["message_packet"].MUSTS if must.code == "trailers-outside")
+    assert str(must.spec) == "[MS-MQMQ] 2.2.19.1"
+
+
 def test_an_offset_on_a_page_is_that_of_the_specification() -> None:
     properties = (_DOCS / "structures" / "message_properties_header.md").read_text(encoding="utf-8")
     assert "| 24 | `body_type` | u32 |" in properties
     assert "| 56 | `label` | UTF-16 text, `label_length * 2` bytes |" in properties
-    assert "|  | `message_body` | `message_size` bytes |" in properties
+    assert "|  | `message_body` | `_body_size` bytes |" in properties
 
 
 def test_a_condition_on_a_page_names_the_bit() -> None:

@@ -119,6 +119,12 @@ def test_the_capture_holds_every_call_and_every_message(
     assert sum(record.type == "user_message" for record in records) == len(server.named("message-in")) == 6
     assert sum(record.type == "message_packet" for record in records) == 6
     assert [anomaly.code for record in records for anomaly in record.anomalies] == []
+    for packet in (record.packet for record in records if record.type == "message_packet"):
+        overlay, extended = packet.user_header.queue_manager_address, packet.extended_address_header
+        assert (overlay.address_length, overlay.address_type, overlay.address_scope) == (4, 1, 0)
+        assert overlay.address == bytes((127, 0, 0, 1, 0, 0, 0, 0))
+        assert (extended.address_type, extended.address) == (1, bytes((127, 0, 0, 1)) + bytes(12))
+        assert packet.extension_header.flags == 0x12
     assert [record.error for record in records if record.error] == []
 
 

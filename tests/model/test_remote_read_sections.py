@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import struct
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.engines.codec import decode, encode
+from msmq_wire.engines.building import build_message
+from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.engines.fit import fit
-from msmq_wire.model.remote_read_packet import packet_sections
+from msmq_wire.model.elements import Message
+from msmq_wire.model.remote_read_packet import message_packet, packet_sections
 from msmq_wire.reassembly.sections import join_sections
+from msmq_wire.records.view import view
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.extension_header import ExtensionHeader
 from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
+from msmq_wire.wire.headers.user_header import AddressOverlay
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 from tests.model.remote_read_scene import PEEK_CURRENT, TRANSACTION, Scene
@@ -32,20 +39,25 @@ reads = pytest.mark.parametrize(("action", "transaction"), READS.values(), ids=l
 BODY = b"0123456789"
 
 
-def _packet(*, trailers: bool, **headers: WireStruct) -> bytes:
+def _packet(**headers: WireStruct) -> bytes:
+    """A packet with all that a server adds: it is sent as it is."""
     packet = decode(make_packet(b"" if headers else BODY), as_="message_packet")
-    if trailers:
-        headers |= {
-            "extension_header": ExtensionHeader(),
-            "subqueue_header": SubqueueHeader(),
-            "extended_address_header": ExtendedAddressHeader(),
-        }
-    return encode(fit(msgspec.structs.replace(packet, **headers)))
+    address: dict[str, Any] = {"address_length": 4, "address_type": 1}
+    overlay = AddressOverlay(**address, address=bytes((192, 0, 2, 7, 0, 0, 0, 0)))
+    complete: dict[str, WireStruct] = {
+        "base_header": msgspec.structs.replace(packet.base_header, packet_size=0),
+        "user_header": msgspec.structs.replace(packet.user_header, queue_manager_address=overlay),
+        "extension_header": ExtensionHeader(),
+        "subqueue_header": SubqueueHeader(),
+        "extended_address_header": ExtendedAddressHeader(
+            **address, address=bytes((192, 0, 2, 7)) + bytes(12)
+        ),
+    }
+    return encode(fit(msgspec.structs.replace(packet, **complete, **headers)))
 
 
-def _srmp(*, trailers: bool) -> bytes:
+def _srmp() -> bytes:
     return _packet(
-        trailers=trailers,
         srmp_envelope_header=SRMPEnvelopeHeader(),
         compound_message_header=CompoundMessageHeader(http_body_size=10, data=BODY, padding=bytes(2)),
     )
@@ -104,7 +116,7 @@ def _numbers(section: SectionBuffer) -> tuple[int, int, int]:
 @reads
 @pytest.mark.parametrize("limit", [10, 11, 0xFFFFFFFF])
 def test_a_body_that_the_reader_wants_comes_whole(limit: int, action: int, transaction: GUID | None) -> None:
-    packet = _packet(trailers=True)
+    packet = _packet()
     sections = _sections(packet, limit, 0, action, transaction)
     assert [_numbers(one) for one in sections] == [(FULL, len(packet), len(packet))]
     assert sections[0].data == packet
@@ -136,7 +148,7 @@ def test_a_body_that_the_reader_wants_comes_whole(limit: int, action: int, trans
 def test_a_body_that_is_too_long_is_cut_and_what_follows_it_comes_second(
     limit: int, action: int, transaction: GUID | None
 ) -> None:
-    packet = _packet(trailers=True)
+    packet = _packet()
     start = packet.index(BODY)
     sections = _sections(packet, limit, 0xFFFFFFFF, action, transaction)
     first, second = sections
@@ -149,11 +161,10 @@ def test_a_body_that_is_too_long_is_cut_and_what_follows_it_comes_second(
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-126", "MQRR-3.1.4.13-112", "MQRR-2.2.6-1")
-@reads
-def test_a_cut_packet_without_trailers_is_one_section(action: int, transaction: GUID | None) -> None:
-    packet = _packet(trailers=False)
+def test_a_cut_packet_without_trailers_is_one_section() -> None:
+    packet = make_packet(BODY)
     start = packet.index(BODY)
-    (first,) = _sections(packet, 3, 0, action, transaction)
+    (first,) = packet_sections(packet, 3, 0)
     assert _numbers(first) == (BINARY_FIRST, start + 10, start + 3)
     assert first.data == packet[: start + 3]
 
@@ -163,7 +174,7 @@ def test_a_cut_packet_without_trailers_is_one_section(action: int, transaction: 
 )
 @reads
 def test_the_limit_of_bodies_does_not_cut_an_srmp_message(action: int, transaction: GUID | None) -> None:
-    packet = _srmp(trailers=False)
+    packet = _srmp()
     (only,) = _sections(packet, 0, 26, action, transaction)
     assert (_numbers(only), only.data) == ((FULL, len(packet), len(packet)), packet)
 
@@ -180,7 +191,7 @@ def test_the_limit_of_bodies_does_not_cut_an_srmp_message(action: int, transacti
 )
 @reads
 def test_an_srmp_message_is_cut_in_its_compound_message(action: int, transaction: GUID | None) -> None:
-    packet = _srmp(trailers=True)
+    packet = _srmp()
     start = packet.index(BODY)
     first, second = _sections(packet, 0, 20, action, transaction)
     # The header's 16 bytes count, so that four of the data come.
@@ -209,9 +220,67 @@ def test_the_time_to_reach_the_queue_becomes_a_time(
 ) -> None:
     packet = make_packet(BODY, sent_time=sent, time_to_reach_queue=lasts)
     for limit in (3, 100):
-        (only,) = _sections(packet, limit, 0, action, transaction)
-        assert int.from_bytes(only.data[12:16], "little") == expected
-        assert only.data[:12] + only.data[16:] == (packet[:12] + packet[16:])[: len(only.data) - 4]
+        first = _sections(packet, limit, 0, action, transaction)[0].data
+        assert int.from_bytes(first[12:16], "little") == expected
+        assert int.from_bytes(first[52:56], "little") == sent
+
+
+_V4, _V6 = "04000100 00000000", "10000600 00000000"
+
+
+@reads
+@pytest.mark.parametrize(
+    ("source", "host", "kind", "whole"),
+    [
+        ("192.0.2.7", "192.0.2.7", _V4, "c0000207"),
+        ("::ffff:192.0.2.7", "192.0.2.7", _V4, "c0000207"),
+        ("2001:db8::5:1", "2001:db8::5:1", _V6, "20010db8 00000000 00000000 00050001"),
+        ("fe80::1%3", "fe80::1", "10000600 03000000", "fe800000 00000000 00000000 00000001"),
+        ("fe80::1%eth0", "fe80::1", _V6, "fe800000 00000000 00000000 00000001"),
+        ("", "127.0.0.1", _V4, "7f000001"),
+        ("no address", "127.0.0.1", _V4, "7f000001"),
+    ],
+)
+def test_a_packet_tells_the_host_that_a_message_came_from_in_both_its_places(
+    source: str, host: str, kind: str, whole: str, action: int, transaction: GUID | None
+) -> None:
+    scene = Scene()
+    message = put(scene.orders, packet=make_packet(BODY))
+    message.source_address = source
+    handle = scene.client.open(scene.orders)
+    call = scene.client.begin(handle, action, transaction=transaction)
+    assert call.answer is not None
+    (only,) = call.answer.response.pp_packet_sections
+    found = inspect(only.data, "message_packet")
+    assert (found.error, found.remainder, found.anomalies) == (None, b"", ())
+    address = bytes.fromhex(whole)
+    assert only.data[32:48] == bytes.fromhex(kind) + address[:8].ljust(8, b"\0")
+    assert only.data[-188:-176] == bytes.fromhex("0c000000 b0000000 12 000000")
+    assert only.data[-176:-28] == struct.pack("<I144x", 148)
+    assert only.data[-28:] == struct.pack("<I", 28) + bytes.fromhex(kind) + address.ljust(16, b"\0")
+    assert view(found.packet)["extended_address_header"]["address"] == host
+    # What is stored is still what came.
+    assert message.packet == make_packet(BODY)
+
+
+def test_a_packet_for_a_queue_of_another_name_keeps_its_guid() -> None:
+    packet = encode(
+        build_message(f"PUBLIC={GUID(bytes(range(16)))}", BODY, queue_manager_address=GUID(bytes(range(16))))
+    )
+    found = decode(message_packet(Message(packet=packet, source_address="192.0.2.7")), "message_packet")
+    assert found.user_header.queue_manager_address == GUID(bytes(range(16)))
+    assert found.extended_address_header.address[:4] == bytes((192, 0, 2, 7))
+
+
+def test_a_packet_tells_the_class_that_an_application_gave_a_message() -> None:
+    message = Message(packet=make_packet(BODY), user_acknowledgement_class=0xC004)
+    header = decode(message_packet(message), "message_packet").subqueue_header
+    assert header.bit("acknowledgement_class") == 0xC004
+
+
+@given(st.binary(max_size=200))
+def test_bytes_that_are_no_packet_get_nothing_added(data: bytes) -> None:
+    assert message_packet(Message(packet=b"\0" + data)) == b"\0" + data
 
 
 @given(st.binary(max_size=200), st.integers(0, 300), st.integers(0, 300))

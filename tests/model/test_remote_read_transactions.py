@@ -238,7 +238,7 @@ def test_a_moved_message_says_how_often_and_when_and_where(scene: Scene) -> None
     _, to_done = scene.client.open_for_move(ORDERS + ";done")
     _, to_orders = scene.client.open_for_move(ORDERS)
     message = put(scene.orders, b"a")
-    assert _header(scene, message) is None
+    assert _header(scene, message) == SubqueueHeader()
     pass_time(scene.manager, 7_000)
     scene.client.move(handle, to_done, message.lookup_identifier)
     header = _header(scene, message)
@@ -294,7 +294,7 @@ def test_a_transaction_that_read_a_moved_message_and_failed_is_counted(scene: Sc
     scene.client.enlist()
     scene.client.take(orders, transaction=TRANSACTION)
     transaction_abort(scene.manager, TRANSACTION)
-    assert _header(scene, unmoved) is None
+    assert _header(scene, unmoved) == SubqueueHeader()
 
 
 def _extension(flags: int, rest: int) -> bytes:
@@ -307,6 +307,8 @@ def _subqueue(aborts: int, moves: int, time: int, name: str, target: str) -> byt
 
 
 NO_ADDRESS = struct.pack("<I24x", 28)
+THIS_HOST = struct.pack("<IHHI4s12x", 28, 4, 1, 0, bytes((127, 0, 0, 1)))
+THIS_HOST_OVERLAY = struct.pack("<HHI4s4x", 4, 1, 0, bytes((127, 0, 0, 1)))
 DEAD_LETTER_PATH = "host\\private$\\dead"
 DEAD_LETTER = struct.pack("<I", 44) + DEAD_LETTER_PATH.encode("utf-16-le") + bytes(4)
 
@@ -346,7 +348,8 @@ def test_the_trailing_headers_of_a_moved_message_are_counted_in_its_packet_size(
         rest = 176 + len(between)
         subqueue = _subqueue(aborts, moves, START if moves else 0, name, target)
         size = struct.pack("<I", len(sent) + 12 + rest)
-        return sent[:8] + size + sent[12:] + _extension(flags, rest) + subqueue + between + NO_ADDRESS
+        headers = sent[:8] + size + sent[12:32] + THIS_HOST_OVERLAY + sent[48:]
+        return headers + _extension(flags, rest) + subqueue + between + THIS_HOST
 
     assert scene.client.move(handle, number, message.lookup_identifier, transaction) == OK
     if commits is not None:
@@ -363,11 +366,13 @@ def test_the_trailing_headers_of_a_moved_message_come_behind_a_body_that_was_cut
     answer = scene.client.begin(reader, PEEK_CURRENT, max_body_size=0).answer
     assert answer is not None
     first, second = answer.response.pp_packet_sections
-    trailers = _extension(0x12, 176) + _subqueue(0, 1, START, "done", "") + NO_ADDRESS
+    trailers = _extension(0x12, 176) + _subqueue(0, 1, START, "done", "") + THIS_HOST
     assert second.data == trailers
     assert (second.section_size, second.section_size_alloc) == (len(trailers), len(trailers))
     padded_body = b"a\0\0\0"
-    assert first.data + padded_body + second.data == message.packet
+    kept = message.packet
+    whole = kept[:32] + THIS_HOST_OVERLAY + kept[48 : -len(THIS_HOST)] + THIS_HOST
+    assert first.data + padded_body + second.data == whole
     assert (first.section_size, first.section_size_alloc) == (len(first.data), len(first.data) + 1)
 
 

@@ -13,6 +13,7 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.reassembly.sections import JoinedPacket, join_sections, split_sections
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 from tests.effort import in_batches
+from tests.wire.cases import packet_bytes
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "packets" / "message_packet"
 FULL, BINARY_1, BINARY_2, SRMP_1, SRMP_2 = SectionType
@@ -159,7 +160,13 @@ def test_each_limit_counts_for_its_own_kind_of_message() -> None:
 
 @pytest.mark.parametrize(
     ("sent", "reach", "time"),
-    [(1_600_000_000, 60, 1_600_000_060), (5, NO_LIMIT, 4), (0xFFFFFFF0, 0x20, 0x10), (0, NO_LIMIT, NO_LIMIT)],
+    [
+        (1_600_000_000, 60, 1_600_000_060),
+        (5, NO_LIMIT, NO_LIMIT),
+        (0xFFFFFFF0, 0x0E, 0xFFFFFFFE),
+        (0xFFFFFFF0, 0x20, NO_LIMIT),
+        (0, NO_LIMIT, NO_LIMIT),
+    ],
 )
 @pytest.mark.parametrize("limit", [0, 8])
 def test_time_to_reach_queue_becomes_a_time_in_the_first_section_only(
@@ -237,6 +244,19 @@ def test_any_body_and_limit_split_and_join(
     assert (found.extension_header is not None) is bool(trailers)
     part = found.compound_message_header.data if srmp else found.message_properties_header.message_body
     assert part == body[: max(0, limit - 16) if srmp else limit]
+
+
+@pytest.mark.parametrize("limit", [0, 4, 5, 7, 13, 15, 16])
+@pytest.mark.parametrize("name", ["encrypted_padded", "encrypted_padded_in_its_word"])
+def test_an_encrypted_body_is_cut_in_the_bytes_that_were_allocated(name: str, limit: int) -> None:
+    packet = packet_bytes(f"user_message/{name}")
+    start = len(packet) - 16
+    first = split(packet, limit)[0]
+    assert (first.section_size, first.section_size_alloc) == (start + limit, len(packet))
+    joined = join_sections([first])
+    assert (joined.problems, joined.complete) == ((), limit == 16)
+    found = decode(joined.data, as_="message_packet", missing=joined.missing)
+    assert found.message_properties_header.message_body == packet[start : start + limit]
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -27,6 +27,7 @@ from msmq_wire.engines import reference
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.view import address_text, element_format_name, security_id_text
 from msmq_wire.wire.fields import Field, WireStruct, fields
+from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
@@ -197,7 +198,7 @@ class _Builder:
             if table is not None and table.field == field.name:
                 return self.word(parent, field, value, path)
             text, note = number_text(field, value)
-            if field.unit == "unix-time" or self.absolute(path):
+            if field.unit == "unix-time" or (self.absolute(path) and value != INFINITE):
                 note = unix_time_text(value, self.options.zone)
             return self.spanned(field.name, path, text, note, value)
         if isinstance(value, GUID):
