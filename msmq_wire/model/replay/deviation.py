@@ -12,7 +12,7 @@ __all__ = ["ProcessingRule", "ReplayDeviation", "ReplayKind"]
 
 _DOCUMENTS = {
     "MQRR": "MS-MQRR", "MQQP": "MS-MQQP", "MQMP": "MS-MQMP", "MQQB": "MS-MQQB", "MQMQ": "MS-MQMQ",
-    "MQAC": "MC-MQAC",
+    "MQAC": "MC-MQAC", "RPCE": "MS-RPCE",
 }  # fmt: skip
 
 
@@ -70,7 +70,7 @@ class ReplayKind(StrEnum):
 class ProcessingRule(msgspec.Struct, frozen=True):
     """A row of docs/spec-coverage.md: ``ProcessingRule("MQRR", "3.1.4.7", 27)`` is MQRR-3.1.4.7-27.
 
-    Sessions have no such rows: ``ProcessingRule("MQQB", "3.1.5.4.1")`` is MQQB-3.1.5.4.1.
+    Sessions and the RPC runtime have no such rows: ``ProcessingRule("MQQB", "3.1.5.4.1")`` is MQQB-3.1.5.4.1.
     """
 
     prefix: str
