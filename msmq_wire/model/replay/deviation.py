@@ -31,6 +31,8 @@ class ReplayKind(StrEnum):
     """An action was accepted whose other parameters forbid it."""
     SECTIONS = "size"
     """The sections of a message contradict the limits of the request, or the status."""
+    CONTENT = "content"
+    """A message comes otherwise than the capture shows it elsewhere, or with a time that cannot be."""
     TWICE = "twice"
     """A message was handed out again while another receive holds it."""
     PURGE = "purge"

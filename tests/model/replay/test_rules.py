@@ -229,7 +229,8 @@ def test_a_reply_that_breaks_a_rule_is_found_with_the_rule(story: Story, kind: s
 def test_a_handle_of_another_association_is_told_by_the_document_that_forbids_it(
     opens: str, given: str, method: str, member: str, rule: str
 ) -> None:
-    story = Story().call(opens, {}, **{given: _A})
+    opened: dict[str, Any] = {given: _A}
+    story = Story().call(opens, {}, **opened)
     story.calls.append([bind(2, 8)])
     story.stream = 2
     assert ("handle", rule, False) in story.call(method, {member: _A}).found()

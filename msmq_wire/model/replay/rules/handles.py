@@ -1,7 +1,7 @@
 """Handles: which call is about which, what opens and closes them, and who may use them.
 
-[MS-MQRR] 2.2.4, [MS-MQQP] 2.2.1, [MS-MQMP] 2.2.1.1, [MS-RPCE] 3.3.1.4.1. A handle is a context handle, or a number that stands for
-an open queue: hQueue of qm2qm, hQMContext of qmcomm2.
+[MS-MQRR] 2.2.4, [MS-MQQP] 2.2.1, [MS-MQMP] 2.2.1.1, [MS-RPCE] 3.3.1.4.1. A handle is a context handle, or a
+number that stands for an open queue: hQueue of qm2qm, hQMContext of qmcomm2.
 """
 
 from __future__ import annotations
