@@ -57,7 +57,7 @@ def refusal(path: Path, *, force: bool = False, in_place: bool = False) -> str |
 def folder_refusal(path: Path) -> str | None:
     """Why files must not be written into a folder, made or not: it is a link. None where they may be."""
     # With a stroke behind it a link is what it leads to.
-    bare = re.sub(r"(?<=[^/])(?:/+\.?)+\Z", "", os.fspath(path))
+    bare = re.sub(r"(?<=[^/])(?:/\.?)+\Z", "", os.fspath(path))
     found = _found(bare)
     if found is None:
         return _NO_NAME if "\0" in bare else None

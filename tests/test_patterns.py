@@ -61,9 +61,16 @@ GUID = "01234567-89ab-cdef-0123-456789abcdef"
 OURS = "declarations of the package"
 HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.cli.body_files:_OTHER": (Attack("sub", "", "a."),),
-    "msmq_wire.cli.call_redaction:_GUID_TEXT": (
-        Attack("sub", "", GUID[:-1] + "-"),
-        Attack("search", "", "01234567-"),
+    "msmq_wire.cli.blanks:_HOSTED": (
+        Attack("fullmatch", "", "/"),
+        Attack("fullmatch", "DIRECT=", "/", "a"),
+        Attack("fullmatch", "", "a"),
+        Attack("fullmatch", "", "a/"),
+    ),
+    "msmq_wire.cli.blanks:blank_host": (Attack("split", "", "?"), Attack("split", "", "a")),
+    "msmq_wire.cli.call_redaction:_BY_GUID": (
+        Attack("fullmatch", f"PUBLIC={GUID}", ";"),
+        Attack("fullmatch", f"PUBLIC={GUID};JOURNAL", ";JOURNAL", "\n"),
     ),
     "msmq_wire.cli.commands.route:_KEYWORD": (
         Attack("match", "formatname:", "a", "!"),
@@ -122,7 +129,6 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("match", "", "a:1 to "),
     ),
     "msmq_wire.cli.redaction:Redactor": (Attack("split", "", "/a"),),
-    "msmq_wire.cli.render.safe_text:_UNSAFE": (Attack("sub", "", "\x1b"), Attack("sub", "", "a")),
     "msmq_wire.cli.render.table:_DECLARATION": (
         Attack("match", "", " ", "!"),
         Attack("match", "<?xml", "?"),
@@ -151,6 +157,41 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.cli.srmp_redaction:_PART_ID": (Attack("fullmatch", "cid:body@", GUID),),
     "msmq_wire.cli.srmp_redaction:_NUMBER": (Attack("fullmatch", f"{GUID}\\", "1"),),
     "msmq_wire.cli.subject:_STEP": (Attack("findall", "", "a."), Attack("findall", "", "[")),
+    "msmq_wire.cli.problem_redaction:_PLACE": (
+        Attack("fullmatch", "", "a[0]."),
+        Attack("fullmatch", "", "a", "!"),
+    ),
+    "msmq_wire.cli.redaction:_WELL_KNOWN": "an identifier of one of two sizes: nothing repeats",
+    "msmq_wire.cli.srmp_redaction:_OTHER_ID": (
+        Attack("fullmatch", "uuid:1@", "a"),
+        Attack("fullmatch", "uuid:", "1"),
+    ),
+    "msmq_wire.cli.srmp_redaction:_VERSION": (Attack("fullmatch", "", "1."),),
+    "msmq_wire.findings.networks:_PORT": (
+        Attack("sub", "", ":1"),
+        Attack("sub", "", ":"),
+        Attack("sub", ":", "1"),
+    ),
+    "msmq_wire.findings.networks:_SHORT": (
+        Attack("fullmatch", "127", ".1"),
+        Attack("fullmatch", "127.", "1"),
+    ),
+    "msmq_wire.findings.rule:_REFERENCE": OURS,
+    "msmq_wire.invisible:UNSEEN": (
+        Attack("match", "", "\x1b"),
+        Attack("sub", "", "\x1b"),
+        Attack("sub", "", "a"),
+    ),
+    "msmq_wire.model.replay.rules.answers:_OLD_VERSION": (
+        Attack("fullmatch", "1", ",1"),
+        Attack("fullmatch", "", "1"),
+    ),
+    "msmq_wire.output:_OWN": (Attack("fullmatch", "/dev/fd/", "1"),),
+    "msmq_wire.output:folder_refusal": (
+        Attack("sub", "a", "/", "b"),
+        Attack("sub", "a", "/.", "b"),
+        Attack("sub", "", "a/"),
+    ),
     "msmq_wire.engines.source:nested": OURS,
     "msmq_wire.engines.source:Code": OURS,
     "msmq_wire.findings.rules.bod_type:_CONTROL": (Attack("search", "", "a"),),

@@ -40,7 +40,7 @@ class Written(msgspec.Struct, frozen=True):
 
 
 def write_pcap(
-    target: str | os.PathLike[str] | IO[bytes], frames: Iterable[Frame], *, force: bool = False
+    target: str | os.PathLike[str] | IO[bytes], frames: Iterable[Frame], *, force: bool = True
 ) -> Written:
     """Write frames in the given order, their bytes, lengths and nanoseconds unchanged.
 
@@ -48,8 +48,9 @@ def write_pcap(
     pcap (little endian, nanoseconds); frames of several link types, or later than the year 2106, make it
     pcapng with one interface a link type. Numbers, sections and interfaces are not kept; a frame without time
     gets time 0. No frames give an empty Ethernet capture. When ``frames`` raises, a file object has the
-    frames before it, and a path is as it was. A file that is there is replaced only with ``force``. Raises
-    `CaptureError` for a target that cannot be written and for a frame that no capture file can hold.
+    frames before it, and a path is as it was. A file that is there is replaced unless ``force`` is
+    false, a link never. Raises `CaptureError` for a target that cannot be written and for a frame that no
+    capture file can hold.
     """
     try:
         if isinstance(target, (str, os.PathLike)):

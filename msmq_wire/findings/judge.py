@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
+from msmq_wire.findings.explained import explained
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.registry import RULES
@@ -195,10 +196,10 @@ class Judge:
         if codes:
             asked = {rule.id: rule for code in codes for rule in self._by_code.get(code, ())}
             rules += (rule for rule in asked.values() if not rule.types or type_ in rule.types)
+        sightings = [(rule, one) for rule in rules for one in rule.check(record, self)]
         found: list[Finding] = []
-        for rule in rules:
-            for one in rule.check(record, self):
-                self._give(rule, one, found)
+        for rule, one in explained(sightings):
+            self._give(rule, one, found)
         return found
 
     def _hop(self, auditor: HopAuditor, record: Record, found: list[Finding]) -> None:

@@ -37,11 +37,12 @@ def lying_lengths(
     severity: Severity,
     of_errors: Severity | None = None,
     explain: Explain | None = None,
+    tells: tuple[str, ...] = (),
 ) -> Iterable[Seen]:
     """Anomalies with one of ``codes`` and an error behind one of ``measures``, as one observation or none.
 
     ``severity`` is that of an anomaly that ``explain`` does not weigh, ``of_errors`` that of an error (the
-    same by default); the highest counts.
+    same by default); the highest counts. ``tells`` is as in `Seen`; the place of the error belongs to it.
     """
     if record.error is None and not record.anomalies:
         return ()
@@ -54,15 +55,18 @@ def lying_lengths(
             data = _bytes_of(reached(record.packet, anomaly.path), anomaly.length)
             places.append(evidence_of(record, anomaly.path, anomaly.offset, anomaly.length, data))
     found = _past_end(record, measures)
-    if found is not None:
+    if found is not None and record.error is not None:
         said.setdefault(found[0], of_errors or severity)
         places.append(found[1])
+        tells += (record.error.path,)
     if not places:
         return ()
     caveats = doubts(record, context)
     worst = max(SEVERITIES.index(one) for one in said.values())
     level = SEVERITIES[max(0, worst - bool(caveats))]
-    return (Seen(message="; ".join(said), evidence=tuple(places), severity=level, caveats=caveats),)
+    return (
+        Seen(message="; ".join(said), evidence=tuple(places), severity=level, caveats=caveats, tells=tells),
+    )
 
 
 def doubts(record: Record, context: Context) -> tuple[str, ...]:

@@ -24,7 +24,13 @@ SAMPLE_SERVER = bytes.fromhex("0789cd434c39118f44459078909ea0fc")
 _ENOUGH = 2
 
 
-def marked(record: Record, marks: Iterable[Mark], severity: Severity | None = None) -> Iterator[Seen]:
+def marked(
+    record: Record,
+    marks: Iterable[Mark],
+    severity: Severity | None = None,
+    *,
+    tells: tuple[str, ...] = (),
+) -> Iterator[Seen]:
     """An observation of all marks of a packet, or none where there is not more than one."""
     found = list(marks)
     if len(found) >= _ENOUGH:
@@ -32,4 +38,5 @@ def marked(record: Record, marks: Iterable[Mark], severity: Severity | None = No
             message=f"{len(found)} marks in one packet: " + ", ".join(said for _, said in found),
             evidence=tuple(place_of(record, path) for path in dict.fromkeys(path for path, _ in found)),
             severity=severity,
+            tells=tells,
         )

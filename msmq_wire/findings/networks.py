@@ -7,9 +7,10 @@ the host it speaks to; nothing is looked up.
 from __future__ import annotations
 
 import ipaddress
+import re
 from functools import lru_cache
 
-__all__ = ["host_of", "is_outside"]
+__all__ = ["host_of", "is_loopback", "is_outside"]
 
 _PRIVATE = tuple(
     map(
@@ -27,6 +28,10 @@ _PRIVATE = tuple(
         ),
     )
 )
+_SHORT = re.compile(r"127(?:\.[0-9]{1,8}){1,3}")
+"""127.1 and the like, which name the same hosts as 127.0.0.1."""
+_PORT = re.compile(r":[0-9]{1,5}\Z")
+_LONGEST = 64
 _SITE_BITS = {4: 16, 6: 48}
 """Leading bits that addresses of one site share, by the version of IP: a guess, not a rule."""
 
@@ -34,6 +39,26 @@ _SITE_BITS = {4: 16, 6: 48}
 def host_of(endpoint: str | None) -> str:
     """The address in ``192.0.2.1:1801`` or ``[2001:db8::1]:1801``; empty without one."""
     return "" if endpoint is None else endpoint.rpartition(":")[0].strip("[]")
+
+
+@lru_cache(maxsize=4096)
+def is_loopback(computer: str) -> bool:
+    """Whether a computer in a direct name is whichever reads it: 127.0.0.0/8, ::1, localhost."""
+    name = computer.lower().removesuffix(".")
+    if len(name) > _LONGEST:
+        return False
+    if name.startswith("["):
+        name = name[1:].partition("]")[0]
+    elif name.count(":") == 1:
+        name = _PORT.sub("", name)
+    if name == "localhost" or name.endswith(".localhost") or name == "localhost.localdomain":
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return _SHORT.fullmatch(name) is not None
+    mapped = getattr(address, "ipv4_mapped", None)
+    return address.is_loopback if mapped is None else bool(mapped.is_loopback)
 
 
 @lru_cache(maxsize=4096)

@@ -57,6 +57,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What one check saw once; ``severity``, ``confidence``, ``spec`` and ``cves`` override the rule's.
 
     What is ``timed`` waits until the clocks of the capture are known.
+    ``tells`` are the paths that it is about beside those of its evidence.
     """
 
     message: str
@@ -67,6 +68,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     spec: tuple[SpecRef, ...] | None = None
     cves: tuple[str, ...] | None = None
     timed: Timed | None = None
+    tells: tuple[str, ...] = ()
 
 
 ByClock = Callable[[Seen, Timed, HostClock], Seen | None]
@@ -82,6 +84,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     ``id`` never changes. ``spec`` are the sections that it rests on. ``cves`` are named only where the public
     description gives the field. A check over records is asked about those whose type is one of ``types``
     (empty: any) and, where there are ``codes``, that have an anomaly or an error with one of these.
+
+    ``behind`` are the ids of rules that say more of the same bytes: where one of them does, what this rule
+    sees is a note.
 
     ``conduct`` is given where the rule tells that a queue manager disobeys the binary protocol, which replay
     tells too: the packet in which it does, as ``SessionAck``.
@@ -99,6 +104,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     harmless: str = ""
     cves: tuple[str, ...] = ()
     over: Over = "record"
+    behind: tuple[str, ...] = ()
     conduct: str = ""
     types: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()

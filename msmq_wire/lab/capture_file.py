@@ -96,8 +96,9 @@ class CaptureWriter:
 
     ``clock`` gives nanoseconds since 1970; times in the file never go back. Each call leaves a file that can
     be read, so that the end of the process does not matter. Opening a file that cannot be written, that is
-    there (``force`` empties it) or that another writer has open, raises `CaptureError` and changes nothing. A
-    disk that fails later ends no conversation: nothing more is written, and `close` raises.
+    there when ``force`` is false, that is a link, or that another writer has open, raises `CaptureError` and
+    changes nothing. A disk that fails later ends no conversation: nothing more is written, and `close`
+    raises.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class CaptureWriter:
         path: str | os.PathLike[str],
         *,
         clock: Callable[[], int] = time.time_ns,
-        force: bool = False,
+        force: bool = True,
     ) -> None:
         self._clock = clock
         self._last = 0

@@ -22,6 +22,7 @@ from msmq_wire.sessions.message import (
     FollowedMessage,
     MessageReader,
     Sight,
+    content_of,
     delivery_of,
     message_key,
     message_name,
@@ -122,7 +123,9 @@ class LifeTracker:
             return None, "first"
         known = self.messages.get(key)
         if known is None:
-            return self._keep(self.reader.read(key, record, moment, "tcp")), "first"
+            first = self.reader.read(key, record, moment, "tcp")
+            first.content = content_of(record)
+            return self._keep(first), "first"
         if known.via != "tcp":
             # A remote call brought it here, or brings it away.
             flags = reached(record.packet.user_header, "flags")
@@ -135,11 +138,16 @@ class LifeTracker:
         if (known.label is None or known.queue is None) and record.error is None:
             # It was cut when it was seen first.
             self.reader.complete(known, key, record)
+            known.content = content_of(record)
         src, _, _ = (record.src or "").rpartition(":")
         hops = (reached(record.packet.user_header, "flags") or 0) & 0x1F
         ways = [(known.src.rpartition(":")[0], known.flags & 0x1F)]
         if known.history is not None:
             ways += [(hop.src.rpartition(":")[0], hop.hops) for hop in known.history.hops]
+        content = content_of(record)
+        if None not in (known.content, content) and known.content != content:
+            # Two messages with one identifier: this one is no second attempt to deliver the other.
+            return known, "hop"
         if any(src == way for way, _ in ways):
             transactional = known.delivery == "transactional"
             again = ordered(known) if transactional else known.acknowledged is not None

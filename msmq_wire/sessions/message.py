@@ -20,6 +20,7 @@ __all__ = [
     "History",
     "MessageReader",
     "Sight",
+    "content_of",
     "delivery_of",
     "message_key",
     "message_name",
@@ -66,7 +67,8 @@ class FollowedMessage(msgspec.Struct, gc=False):
 
     ``key`` is the 20 bytes by which an acknowledgment names it (queue manager, number), or the text of an
     SRMP identifier of another form. ``flags`` are those of UserHeader, ``wanted`` those of
-    MessagePropertiesHeader. ``charged`` is for whoever counts what it takes of a budget.
+    MessagePropertiesHeader. ``content`` stands for what does not change when a message is sent again, None
+    where it was not seen whole. ``charged`` is for whoever counts what it takes of a budget.
     """
 
     key: bytes | str
@@ -97,6 +99,7 @@ class FollowedMessage(msgspec.Struct, gc=False):
     certain: bool = True
     history: History | None = None
     charged: int = 0
+    content: int | None = None
 
     def tell(self) -> History:
         """Its history, begun if it has none."""
@@ -121,6 +124,16 @@ def reached(part: Any, name: str) -> Any:
     """A field that was decoded; None where it was not, or is not there."""
     value = getattr(part, name, None)
     return None if value is msgspec.UNSET else value
+
+
+def content_of(record: Record) -> int | None:
+    """A number for what a message is: when it was sent, its label and its body; None for a part of one."""
+    packet = record.packet
+    properties = reached(packet, "message_properties_header")
+    if record.error is not None or properties is None:
+        return None
+    times = packet.user_header.sent_time
+    return hash((times, properties.label, properties.extension_data, properties.message_body))
 
 
 def message_key(queue_manager: bytes, number: int) -> bytes:

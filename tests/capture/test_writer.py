@@ -103,11 +103,11 @@ def test_frames_before_an_error_of_their_source_are_in_a_stream_and_no_file_is_m
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_there_is_replaced_with_force_only(tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_replaced_unless_that_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_bytes(b"precious")
     with pytest.raises(CaptureError, match="cannot write the capture: it is there"):
-        write_pcap(path, [frame(b"abc")])
+        write_pcap(path, [frame(b"abc")], force=False)
     assert path.read_bytes() == b"precious"
     write_pcap(path, [frame(b"abc")], force=True)
     assert path.read_bytes() == written(frame(b"abc"))[1]

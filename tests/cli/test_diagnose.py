@@ -173,11 +173,9 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "q13_probe_and_peer": (
         "13. A peer, a scan or an exploit?  [look here first: high]",
-        "What 198.51.100.7 sent shows FLG-AH-WIRE (SRMP headers in a packet that is sent), FRM-OVERLAP "
-        "(A part reaches past the end of its packet), FRM-WRAP32 (Lengths that wrap around in 32 bits), "
-        "LEN-ENV (Length of an SRMP envelope past its packet) and SES-NAKED (A message without a "
-        "session); first in frame 22. 198.51.100.7 sent a message before a session was open. It matches "
-        "the published condition of CVE-2023-21554.",
+        "What 198.51.100.7 sent shows LEN-ENV (Length of an SRMP envelope past its packet) and SES-NAKED (A "
+        "message without a session); first in frame 22. 198.51.100.7 sent a message before a session was "
+        "open. It matches the published condition of CVE-2023-21554.",
         "192.0.2.21 completed 1 session and the one message was acknowledged: what a peer "
         "does. No rule at medium or above speaks of it.",
     ),

@@ -19,6 +19,7 @@ from tests.model.replay import (
     test_broken_remote_read,
     test_broken_servers,
     test_com,
+    test_contents,
     test_places,
     test_refusals,
     test_rules,
@@ -38,6 +39,7 @@ _BREAKING = (
     test_broken_remote_read,
     test_broken_servers,
     test_com,
+    test_contents,
     test_rules,
 )
 _RULE = re.compile(r"MQ[A-Z]+-[0-9.]+-[0-9]+")

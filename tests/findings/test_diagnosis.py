@@ -237,7 +237,7 @@ def test_a_host_that_only_sent_an_attack_is_in_the_list_of_ports_and_marked() ->
     )
     assert answer.sentences[1].startswith(
         "Not what a peer does: 198.51.100.7 to TCP 1801 of 192.0.2.10 sent a message before a session was "
-        "open and shows FLG-AH-WIRE, "
+        "open and shows LEN-ENV and SES-NAKED, "
     )
     assert answer.attention == "medium"
     (marked,) = answer.facts["no_peers"]

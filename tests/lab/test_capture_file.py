@@ -216,10 +216,10 @@ def test_a_capture_that_is_being_written_is_not_touched_by_another_writer(tmp_pa
     assert len(path.read_bytes()) == 24
 
 
-def test_a_file_that_is_there_is_emptied_with_force_only(path: Path) -> None:
+def test_a_file_that_is_there_is_emptied_unless_that_is_refused(path: Path) -> None:
     path.write_bytes(b"precious")
     with pytest.raises(CaptureError, match=r"lab.pcap: it is there"):
-        CaptureWriter(path)
+        CaptureWriter(path, force=False)
     assert path.read_bytes() == b"precious"
     CaptureWriter(path, force=True).close()
     assert len(path.read_bytes()) == 24

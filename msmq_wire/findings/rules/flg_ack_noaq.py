@@ -13,6 +13,8 @@ __all__ = ["RULE"]
 _CODES = (
     "user_message.admin-queue-missing",
     "message_packet.admin-queue-missing",
+    "order_ack.admin-queue-missing",
+    "final_ack.admin-queue-missing",
 )
 
 

@@ -29,6 +29,7 @@ RULE = Rule(
     action="Find out what the sender is; check that the receiver has the fixes of April 2023.",
     harmless="Scanners set it to test for that fix.",
     cves=("CVE-2023-21554",),
+    behind=("LEN-ENV", "LEN-CMP", "FPR-METASPLOIT"),
     codes=_CODES,
     check=_check,
 )

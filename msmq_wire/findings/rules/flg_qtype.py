@@ -27,6 +27,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     yield Seen(
         message=f"{name} is {value}, which is no type of queue there",
         evidence=(flags_place(record, "user_header"),),
+        tells=(error.path,),
     )
 
 

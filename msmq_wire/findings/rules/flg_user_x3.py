@@ -34,6 +34,7 @@ RULE = Rule(
     action="Find out what the sender is; check that the receiver has its updates. Look for FRM-LEFTOVER "
     "beside this.",
     harmless="No harmless packet with these bits is known.",
+    behind=("FRM-LEFTOVER", "FPR-SENSOR"),
     types=MESSAGES,
     check=_check,
 )

@@ -23,7 +23,7 @@ _IN_ENVELOPE = "srmp_envelope_header.data"
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     if context.on_wire(record):
-        yield from marked(record, _marks(record))
+        yield from marked(record, _marks(record), tells=("user_header.flags",))
 
 
 def _marks(record: Record) -> Iterator[Mark]:

@@ -40,6 +40,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
                 message=f"{seen.message}, and UserHeader.Flags is 0x{flags:08X}",
                 evidence=seen.evidence,
                 severity="high",
+                tells=("user_header.flags",),
             )
         elif len(data) >= _EXTENSION_HEADER and data[:4] == _EXTENSION_HEADER.to_bytes(4, "little"):
             yield Seen(
@@ -63,6 +64,7 @@ RULE = Rule(
     action="Look at the bytes, and at the sender. With bit 26 or 27 set, take the packet as hostile until "
     "you know.",
     harmless="A stored packet that is sent as it was ends with an ExtensionHeader of 12 bytes.",
+    behind=("FLG-SEC-SHAPE",),
     codes=_CODES,
     check=_check,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.findings.lengths import doubts
 from msmq_wire.findings.packet_fields import PACKETS, field, least_size
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
@@ -19,9 +20,12 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         return
     size = field(record, "base_header.packet_size")
     if size is not None and size >= least_size(record):
+        caveats = doubts(record, context)
         yield Seen(
             message=f"{error.path} goes on behind PacketSize {size}: {error.message}",
             evidence=(evidence_of(record, error.path, error.offset, max(0, size - error.offset)),),
+            severity="medium" if caveats else None,
+            caveats=caveats,
         )
 
 
@@ -34,6 +38,17 @@ RULE = Rule(
     "compare the two reads memory that is not this packet's.",
     action="Look at the field that is named and at the sender; check that the receiver has its updates.",
     harmless="A program that counts PacketSize or a length wrongly.",
+    behind=(
+        "LEN-ENV",
+        "LEN-SOAP",
+        "LEN-CMP",
+        "LEN-BODY",
+        "LEN-LABEL",
+        "LEN-SEC",
+        "LEN-MQF",
+        "LEN-DIRECT",
+        "LEN-EXT",
+    ),
     types=PACKETS,
     check=_check,
 )

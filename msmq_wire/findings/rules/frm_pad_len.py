@@ -41,6 +41,7 @@ RULE = Rule(
     action="Look at what the sender is.",
     harmless="A program that writes the protocol itself. One public probe sends a byte too many, PacketSize "
     "233.",
+    behind=("FPR-SENSOR", "FPR-SCRIPT"),
     types=USER_PACKETS,
     check=_check,
 )

@@ -13,7 +13,7 @@ from msmq_wire.wire.stream import counted
 
 __all__ = ["RULE"]
 
-_VERSION = ("base_header.version-number",)
+_VERSION, _SIGNATURE = "base_header.version-number", "base_header.signature"
 _BASE_HEADER = 16
 LATE = "the beginning of the connection was not captured: what looks like a packet may be none"
 
@@ -27,9 +27,13 @@ def starts_like_a_packet(data: bytes) -> bool:
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     if record.type != "gap":
         if record.anomalies:
-            for _, place in broken(record, _VERSION):
-                version = record.packet.base_header.version_number
-                yield Seen(message=f"VersionNumber is 0x{version:02X}, it must be 0x10", evidence=(place,))
+            header = record.packet.base_header
+            for anomaly, place in broken(record, (_VERSION, _SIGNATURE)):
+                if anomaly.code == _VERSION:
+                    message = f"VersionNumber is 0x{header.version_number:02X}, it must be 0x10"
+                else:
+                    message = f"Signature is 0x{header.signature:08X}, it must be 0x524F494C"
+                yield Seen(message=message, evidence=(place,))
     elif record.reason == "no-signature" and not context.lossy(record.stream):
         shown = evidence_of(record, data=record.remainder)
         started = context.started(record.stream)

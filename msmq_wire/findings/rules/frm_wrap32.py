@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.findings.lengths import doubts
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -24,7 +25,13 @@ _CODES = (
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     for anomaly, place in broken(record, _CODES):
-        yield Seen(message=f"{anomaly.path}: {anomaly.message}", evidence=(place,))
+        caveats = doubts(record, context)
+        yield Seen(
+            message=f"{anomaly.path}: {anomaly.message}",
+            evidence=(place,),
+            severity="medium" if caveats else None,
+            caveats=caveats,
+        )
 
 
 RULE = Rule(
@@ -36,6 +43,7 @@ RULE = Rule(
     "that adds in 32 bits comes to a place before it, which may lie inside the packet and look right.",
     action="Find out what the sender is; check that the receiver has its updates.",
     harmless="Random bytes, as fuzzers send them.",
+    behind=("LEN-ENV", "LEN-SOAP", "LEN-CMP", "LEN-BODY", "LEN-SEC", "LEN-MQF"),
     codes=_CODES,
     check=_check,
 )

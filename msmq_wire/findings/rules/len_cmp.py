@@ -37,7 +37,15 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
 
 
 def _check(record: Record, context: Context) -> Iterable[Seen]:
-    return lying_lengths(record, context, codes=_CODES, measures=_MEASURES, severity="high", explain=_explain)
+    return lying_lengths(
+        record,
+        context,
+        codes=_CODES,
+        measures=_MEASURES,
+        severity="high",
+        explain=_explain,
+        tells=("user_header.flags",),
+    )
 
 
 RULE = Rule(

@@ -24,7 +24,16 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
 
 
 def _check(record: Record, context: Context) -> Iterable[Seen]:
-    return lying_lengths(record, context, codes=_CODES, measures=_MEASURES, severity="high", explain=_explain)
+    return lying_lengths(
+        record,
+        context,
+        codes=_CODES,
+        measures=_MEASURES,
+        severity="high",
+        explain=_explain,
+        # AH announces the header.
+        tells=("user_header.flags",),
+    )
 
 
 RULE = Rule(

@@ -12,7 +12,11 @@ from msmq_wire.spec import SpecRef
 __all__ = ["RULE"]
 
 _QUEUE, _COMPUTER = 124, 256
-_FIRST, _LONG_PATH = 128, 4096
+_FIRST = 128
+_LONG_PATH = 2048
+"""Characters of the path in the public module for CVE-2007-3039: a host name, and 4,096 bytes behind it. A
+path of legal parts has fewer than 400."""
+_PATH_CVE = "CVE-2007-3039"
 _DELETE_OBJECT, _CREATE_OBJECT = 9, 6
 """Opnums of qmcomm that the published conditions name."""
 
@@ -22,17 +26,22 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         if len(text) <= 2 * _FIRST:
             continue
         computer, queue = split_path(text.text)
-        if len(computer) <= _COMPUTER and len(queue) <= _QUEUE:
-            continue
-        part = f"the queue name has {len(queue)} characters, the limit is {_QUEUE}"
+        cve = _published(record, path, len(text) // 2)
         if len(computer) > _COMPUTER:
             part = f"the computer name has {len(computer)} characters, the limit is {_COMPUTER}"
-        cve = _published(record, path, len(text) // 2)
+        elif len(queue) > _QUEUE:
+            part = f"the queue name has {len(queue)} characters, the limit is {_QUEUE}"
+        elif cve == _PATH_CVE:
+            # Bytes that are no text may look like parts.
+            part = f"the path has {len(text) // 2} characters"
+        else:
+            continue
         yield Seen(
             message=f"{part}: matches the published condition of {cve}" if cve else part,
             evidence=(evidence_of(record, path, 0, len(text), text),),
             confidence="published" if cve else None,
             cves=(cve,) if cve else (),
+            tells=tuple(one.path for one in record.anomalies if one.code == "queue_format.format-name"),
         )
 
 
@@ -43,8 +52,8 @@ def _published(record: Record, path: str, characters: int) -> str:
         return ""
     if call.opnum == _DELETE_OBJECT and path.endswith(".m_p_direct_id"):
         return "CVE-2005-0059"
-    if call.opnum == _CREATE_OBJECT and path.endswith(".lpwcs_path_name") and characters > _LONG_PATH:
-        return "CVE-2007-3039"
+    if call.opnum == _CREATE_OBJECT and path.endswith(".lpwcs_path_name") and characters >= _LONG_PATH:
+        return _PATH_CVE
     return ""
 
 
@@ -54,11 +63,12 @@ RULE = Rule(
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.1.1"), SpecRef("MS-MQMQ", "2.1.2")),
     meaning="A queue name has at most 124 characters, a computer name at most 256. Two old public bugs are "
-    "reached by longer names in qmcomm: opnum 9 with a direct format name, opnum 6 with a path name.",
+    "reached by longer names in qmcomm: opnum 9 with a direct format name, opnum 6 with a path name of 2,048 "
+    "characters or more, as the public module for it sends.",
     action="Look at the client and at the text; check that the server has the fixes of MS05-017 "
     "and MS07-065.",
     harmless="A program that builds names from unchecked input.",
-    cves=("CVE-2005-0059", "CVE-2007-3039"),
+    cves=("CVE-2005-0059", _PATH_CVE),
     types=("rpc_call",),
     check=_check,
 )

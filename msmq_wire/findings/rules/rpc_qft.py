@@ -13,7 +13,8 @@ from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["RULE"]
 
-_SUFFIX, _UNION = "queue_format.suffix-and-flags", "ndr.union-tag"
+_NAME, _UNION = "queue_format.format-name", "ndr.union-tag"
+_CODES = ("queue_format.suffix-and-flags", _NAME, _UNION)
 _OPENS = ("R_OpenQueue", "R_OpenQueueForMove")
 _OPENED = (
     QueueFormatType.PUBLIC,
@@ -29,8 +30,12 @@ _ADDRESSES = ("TCP:", "OS:")
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     call = record.packet
     caveats = ("the bind was not captured: interface and syntax are guesses",) if call.guessed else ()
+    kinds = list(_kinds(record)) if call.method in _OPENS else []
     if record.anomalies:
-        for anomaly, place in broken(record, (_SUFFIX, _UNION)):
+        for anomaly, place in broken(record, _CODES):
+            if anomaly.code == _NAME and kinds:
+                # A kind that cannot be opened is told below.
+                continue
             if anomaly.code != _UNION or "queue_format" in anomaly.path or "object_format" in anomaly.path:
                 yield Seen(
                     message=f"{anomaly.path}: {anomaly.message}",
@@ -38,23 +43,24 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
                     severity="low" if caveats else None,
                     caveats=caveats,
                 )
-    if call.method not in _OPENS:
-        return
+    for path, reason in kinds:
+        yield Seen(
+            message=reason,
+            evidence=(evidence_of(record, f"{path}.m_qft"),),
+            severity="low" if caveats else None,
+            caveats=caveats,
+        )
+
+
+def _kinds(record: Record) -> Iterator[tuple[str, str]]:
+    """Queues of a kind that the method cannot open."""
     for path, queue in named_queues(record):
-        reason = ""
         if not isinstance(queue.m_qft, int):
             continue
         if queue.m_qft not in _OPENED:
-            reason = f"m_qft is {queue.m_qft}, which {call.method} cannot open"
+            yield path, f"m_qft is {queue.m_qft}, which {record.packet.method} cannot open"
         elif isinstance(queue.arm, WcharText) and not queue.arm.text.upper().startswith(_ADDRESSES):
-            reason = "the direct name is neither TCP: nor OS:"
-        if reason:
-            yield Seen(
-                message=reason,
-                evidence=(evidence_of(record, f"{path}.m_qft"),),
-                severity="low" if caveats else None,
-                caveats=caveats,
-            )
+            yield path, "the direct name is neither TCP: nor OS:"
 
 
 RULE = Rule(
@@ -66,6 +72,7 @@ RULE = Rule(
     "it is a kind that the method cannot open. Clients of Windows never build such a structure.",
     action="Look at what the client is: the structure was made by hand, or changed on the way.",
     harmless="A client library of its own with a mistake. m_reserved may hold anything and is not looked at.",
+    behind=("RPC-FMTLEN",),
     types=("rpc_call",),
     check=_check,
 )

@@ -20,7 +20,12 @@ RULE = Rule(
     id="RPL-HANDLE",
     title="A server accepts a handle that it must refuse",
     severity="medium",
-    spec=(SpecRef("MS-MQRR", "2.2.4"), SpecRef("MS-MQQP", "3.1.4.4"), SpecRef("MS-MQMP", "3.1.4.18")),
+    spec=(
+        SpecRef("MS-MQRR", "2.2.4"),
+        SpecRef("MS-MQQP", "3.1.4.4"),
+        SpecRef("MS-MQMP", "3.1.4.18"),
+        SpecRef("MS-RPCE", "3.3.1.4.1"),
+    ),
     meaning="The handle is NULL, was closed before, or was given to another client. The server keeps state "
     "that it should have let go, or does not tell its clients apart: one may use what another has opened.",
     action="Look at what the client did with the handle afterwards, and which product the server is. Not a "

@@ -34,6 +34,7 @@ RULE = Rule(
     action="Find out what the sender is and what else it sent; it is not a queue manager at work.",
     harmless="Test packets of one's own that were made from the published frame. It is also the time "
     "2013-10-04 23:03:40 UTC; captures of those days are not judged.",
+    behind=("FPR-SAMPLE",),
     types=("user_message", "message_packet", "order_ack", "final_ack"),
     check=_check,
 )

@@ -12,7 +12,7 @@ __all__ = ["ProcessingRule", "ReplayDeviation", "ReplayKind"]
 
 _DOCUMENTS = {
     "MQRR": "MS-MQRR", "MQQP": "MS-MQQP", "MQMP": "MS-MQMP", "MQQB": "MS-MQQB", "MQMQ": "MS-MQMQ",
-    "MQAC": "MC-MQAC",
+    "MQAC": "MC-MQAC", "RPCE": "MS-RPCE",
 }  # fmt: skip
 
 
@@ -31,6 +31,8 @@ class ReplayKind(StrEnum):
     """An action was accepted whose other parameters forbid it."""
     SECTIONS = "size"
     """The sections of a message contradict the limits of the request, or the status."""
+    CONTENT = "content"
+    """A message comes otherwise than the capture shows it elsewhere, or with a time that cannot be."""
     TWICE = "twice"
     """A message was handed out again while another receive holds it."""
     PURGE = "purge"
@@ -70,7 +72,7 @@ class ReplayKind(StrEnum):
 class ProcessingRule(msgspec.Struct, frozen=True):
     """A row of docs/spec-coverage.md: ``ProcessingRule("MQRR", "3.1.4.7", 27)`` is MQRR-3.1.4.7-27.
 
-    Sessions have no such rows: ``ProcessingRule("MQQB", "3.1.5.4.1")`` is MQQB-3.1.5.4.1.
+    Sessions and the RPC runtime have no such rows: ``ProcessingRule("MQQB", "3.1.5.4.1")`` is MQQB-3.1.5.4.1.
     """
 
     prefix: str

@@ -19,6 +19,7 @@ from msmq_wire.model.replay.deviation import ReplayDeviation
 from msmq_wire.model.replay.read import ObservedRead, read_of
 from msmq_wire.model.replay.rules.actions import judge_access, judge_action, judge_send
 from msmq_wire.model.replay.rules.answers import judge_answer
+from msmq_wire.model.replay.rules.contents import judge_content, judge_packet, learn_content
 from msmq_wire.model.replay.rules.cursors import judge_cursor, learn_cursor
 from msmq_wire.model.replay.rules.ends import (
     ended_read,
@@ -97,6 +98,8 @@ class Replayer:
         found += self._release()
         if record.type == "rpc_call":
             self._held = (record, None)
+        elif record.type == "user_message":
+            found += judge_packet(self._known, record)
         elif record.type == "com_call":
             found += self._com.feed(record)
         elif record.type == "rpc_bind":
@@ -169,6 +172,7 @@ class Replayer:
         learn_sent(known, call, used)
         learn_move(known, call, used)
         if read is not None:
+            learn_content(known, call, read, used)
             learn_message(known, call, read, used, learn_read(known, call, read, used))
         learn_handles(known, call, used)
         learn_shares(known, call)
@@ -194,6 +198,7 @@ class Replayer:
         yield from judge_status(known, call, read, used, ended_read(known, call, used))
         if read is None:
             return
+        yield from judge_content(known, call, read, used)
         yield from judge_waiting(known, call, read, used)
         yield from judge_look(known, call, read, used)
         yield from judge_access(call, read, used)

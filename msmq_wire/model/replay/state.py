@@ -31,6 +31,7 @@ __all__ = [
     "KnownRead",
     "Opening",
     "SentMessage",
+    "ShownMessage",
     "Table",
 ]
 
@@ -158,6 +159,25 @@ class SentMessage(msgspec.Struct, frozen=True):
     transaction: bool
 
 
+class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a message is where a capture shows it; None where that was not seen whole, or may change.
+
+    ``key`` are the 20 bytes that name it, ``where`` names the packet or the call, ``host`` is who has the
+    message then, ``sender`` who sent it there, ``time_to_reach_queue`` its seconds. Of ``label`` and ``body``
+    a number is kept.
+    """
+
+    key: bytes
+    where: str
+    host: str
+    sent_time: int | None
+    time_to_reach_queue: int | None
+    label: int | None
+    size: int | None
+    body: int | None
+    sender: str = ""
+
+
 class Doubt(msgspec.Struct, frozen=True):
     """A deviation that a call which is not yet captured may explain.
 
@@ -188,6 +208,7 @@ class Known:
         self.cancelled: Table[Happened] = Table()
         self.groups: Table[int] = Table()
         self.sent: Table[SentMessage] = Table()
+        self.shown: Table[ShownMessage] = Table()
         self.named: Table[Happened] = Table()
         self.openings: Table[Opening] = Table()
         self.deleted: Table[Happened] = Table()

@@ -14,14 +14,16 @@ from msmq_wire.findings import registry
 from msmq_wire.findings.call_queues import split_path
 from msmq_wire.findings.finding import SEVERITIES, Finding
 from msmq_wire.findings.judge import judge
-from msmq_wire.findings.networks import is_outside
+from msmq_wire.findings.networks import is_loopback, is_outside
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from tests.effort import examples
 
 RULES = {
-    id_: rule for id_, rule in registry.RULES.items() if id_.startswith(("RPC-", "SRM-", "BOD-", "PNG-"))
+    id_: rule
+    for id_, rule in registry.RULES.items()
+    if id_.startswith(("RPC-", "SRM-", "BOD-", "PNG-", "CNT-LOOPBACK"))
 }
 _FINDINGS = Path(__file__).resolve().parents[3] / "fixtures" / "findings"
 _CAPTURES = _FINDINGS.parent / "captures"
@@ -47,6 +49,11 @@ _HITS = {
         ("high", "published", f"request.p_object_format.p_queue_format.{_DIRECT}", 0, (6, 7)),
     ),
     "RPC-FMTLEN/hit_create": (("high", "published", "request.lpwcs_path_name", 0, (6, 7)),),
+    "RPC-FMTLEN/hit_public_module": (("high", "published", "request.lpwcs_path_name", 0, (6, 7)),),
+    "CNT-LOOPBACK/hit_call": (("low", "certain", f"request.p_queue_format.{_DIRECT}", 0, (6, 7)),),
+    "CNT-LOOPBACK/hit_plain": (
+        ("low", "certain", f"request.p_object_format.p_queue_format.{_DIRECT}", 0, (6, 7)),
+    ),
     "RPC-FMTLEN/hit_computer": (("high", "certain", f"request.p_queue_format.{_DIRECT}", 0, (6, 7)),),
     "RPC-QFT/hit_suffix": (("medium", "certain", "request.p_queue_format.m_suffix_and_flags", 0, (6, 7)),),
     "RPC-QFT/hit_tag": (("medium", "certain", "request.p_queue_format.arm", 4, (6, 7)),),
@@ -163,6 +170,7 @@ def test_an_ordinary_capture_gives_nothing(capture: str) -> None:
     [
         ("RPC-FMTLEN/hit_delete", ("CVE-2005-0059",)),
         ("RPC-FMTLEN/hit_create", ("CVE-2007-3039",)),
+        ("RPC-FMTLEN/hit_public_module", ("CVE-2007-3039",)),
         ("BOD-BINFMT/hit_outside", ("CVE-2024-8068", "CVE-2024-8069")),
     ],
 )
@@ -211,6 +219,25 @@ def test_evidence_of_queue_managers_points_at_both_answers() -> None:
 )
 def test_a_name_has_a_computer_and_a_queue(text: str, computer: str, queue: str) -> None:
     assert split_path(text) == (computer, queue)
+
+
+@pytest.mark.parametrize(
+    "computer",
+    [
+        "127.0.0.1", "127.10.10.103", "127.1", "127.0.0.1:8080", "::1", "[::1]", "[::1]:80",
+        "::ffff:127.0.0.1", "localhost", "LocalHost", "localhost.", "localhost.localdomain", "a.localhost",
+    ],
+)  # fmt: skip
+def test_the_loopback_address_is_known_in_each_of_its_forms(computer: str) -> None:
+    assert is_loopback(computer)
+
+
+@pytest.mark.parametrize(
+    "computer",
+    ["", "128.0.0.1", "127", "127.0.0.1.2", "127.example", "::2", "[::2]", "localhosts", "msg01", "x" * 999],
+)
+def test_another_host_is_no_loopback_address(computer: str) -> None:
+    assert not is_loopback(computer)
 
 
 @given(st.text(max_size=60))

@@ -286,6 +286,14 @@ def test_a_resend_is_told_with_its_first_copy_and_what_was_acknowledged() -> Non
     assert hit("SES-RESEND/hit_duplicate").message.endswith("1 after an acknowledgment: duplicates")
 
 
+def test_another_message_with_the_same_identifier_is_no_second_attempt() -> None:
+    rule = {"SES-RESEND": RULES["SES-RESEND"]}
+    content = FINDINGS / "RPL-CONTENT"
+    assert list(judge(read_capture(content / "hit_identifier.pcap", streams=True), rule)) == []
+    [again] = judge(read_capture(content / "miss_resent.pcap", streams=True), rule)
+    assert again.message.endswith("a second attempt to deliver")
+
+
 def test_a_gap_names_the_numbers_on_both_sides() -> None:
     assert "message 4 follows 3, but 2 is the last before it" in hit("TXN-GAP/hit_never_filled").message
 

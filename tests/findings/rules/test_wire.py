@@ -24,9 +24,9 @@ ROOT = Path(__file__).resolve().parents[3]
 FINDINGS = ROOT / "fixtures" / "findings"
 IDS = (
     "FRM-SIG", "FRM-SIZE-MIN", "FRM-SIZE-MAX", "FRM-SIZE-STREAM", "FRM-TRUNC", "FRM-LEFTOVER", "FRM-OVERLAP",
-    "FRM-WRAP32", "FRM-PAD-DIRTY", "FRM-PAD-LEN", "FRM-SEG", "FLG-BASE-RSV", "FLG-USER-X3", "FLG-USER-RSV",
-    "FLG-AH-WIRE", "FLG-QTYPE", "FLG-MP", "FLG-DM", "FLG-RC", "FLG-IN-DH", "FLG-ACK-NOAQ", "FLG-SEC-SHAPE",
-    "FLG-SEC-AU",
+    "FRM-WRAP32", "FRM-PAD-DIRTY", "FRM-PAD-LEN", "FRM-SEG", "FRM-MUST", "FLG-BASE-RSV", "FLG-USER-X3",
+    "FLG-USER-RSV", "FLG-AH-WIRE", "FLG-QTYPE", "FLG-MP", "FLG-DM", "FLG-RC", "FLG-IN-DH", "FLG-ACK-NOAQ",
+    "FLG-SEC-SHAPE", "FLG-SEC-AU",
 )  # fmt: skip
 MODULES = "msmq_wire.findings.rules"
 RULES: dict[str, Rule] = {
@@ -44,6 +44,9 @@ SEEN: dict[str, tuple[str, str, int, int]] = {
     "FRM-SIG/hit_signature": ("medium", "", 0, 204),
     "FRM-SIG/hit_version": ("medium", "base_header.version_number", 0, 1),
     "FRM-SIG/hit_first_bytes": ("low", "", 0, 31),
+    "FRM-SIG/hit_in_a_queue": ("medium", "base_header.signature", 4, 4),
+    "FRM-MUST/hit_number_of_no_message": ("low", "transaction_header.tx_sequence_number", 128, 4),
+    "FRM-MUST/hit_cut_in_a_queue": ("medium", "message_properties_header.label", 172, 0),
     "FRM-SIZE-MIN/hit_message_of_100": ("medium", *SIZE),
     "FRM-SIZE-MIN/hit_below_the_base_header": ("medium", *SIZE),
     "FRM-SIZE-MAX/hit_one_byte_more": ("medium", *SIZE),

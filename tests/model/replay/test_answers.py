@@ -367,6 +367,17 @@ def test_an_answer_that_contradicts_itself_is_found(rule: str, name: str, change
     assert rule in rules(servers.found({place: changed}))
 
 
+@pytest.mark.parametrize(("text", "certain"), [("2,0,6,1", False), ("me", True), ("2.0.6", True)])
+def test_an_identifier_that_is_a_version_of_an_old_server_is_not_certainly_wrong(
+    text: str, certain: bool
+) -> None:
+    servers, places = conversation()
+    place = places["registry 4"]
+    changed = put(lplp_mqis_server=WcharText.of(text))(servers.calls[place].answer.response)
+    found = servers.found({place: servers.calls[place].records(changed)})
+    assert [(str(one.rule), one.certain) for one in found] == [("MQMP-3.1.4.23-8", certain)]
+
+
 def test_an_answer_to_a_body_that_is_not_wanted_is_found() -> None:
     servers = Servers()
     _, context = servers.open()

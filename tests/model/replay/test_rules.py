@@ -35,6 +35,7 @@ _TRANSACTION = GUID(b"one transaction.")
 _METHODS = {method.name: method for one in INTERFACES.values() for method in one.methods.values()}
 _NUMBER = 0x51
 _PACKET = make_packet(b"body")
+_SCOPE = "RPCE-3.3.1.4.1"
 
 
 class Story:
@@ -43,6 +44,7 @@ class Story:
     def __init__(self) -> None:
         self.calls: list[list[Record]] = [[bind(1, 7)]]
         self.now = 0
+        self.stream = 1
 
     def call(self, method: str, request: dict[str, Any], status: int = _OK, **response: Any) -> Story:
         """A call with its reply."""
@@ -52,7 +54,9 @@ class Story:
             response["status"] = status
         answered = declared.response.cls(**response)
         self.now += 2
-        self.calls.append(call_record(method, asked, answered, begun=self.now, ended=self.now + 1))
+        self.calls.append(
+            call_record(method, asked, answered, begun=self.now, ended=self.now + 1, stream=self.stream)
+        )
         return self
 
     def found(self) -> list[tuple[str, str, bool]]:
@@ -207,6 +211,29 @@ def test_an_honest_conversation_over_qmcomm_gives_nothing() -> None:
 )
 def test_a_reply_that_breaks_a_rule_is_found_with_the_rule(story: Story, kind: str, rule: str) -> None:
     assert [found[:2] for found in story.found()] == [(kind, rule)]
+
+
+@pytest.mark.parametrize(
+    ("opens", "given", "method", "member", "rule"),
+    [
+        ("R_OpenQueue", "pph_context", "R_PurgeQueue", "ph_context", "MQRR-2.2.4.1-2"),
+        ("R_OpenQueue", "pph_context", "R_CloseQueue", "pph_context", "MQRR-2.2.4.2-2"),
+        ("RemoteQMOpenQueue", "ph_context", "RemoteQMCloseQueue", "pph_context", _SCOPE),
+        ("R_QMOpenRemoteQueue", "pph_context", "R_QMCloseRemoteQueueContext", "pph_context", _SCOPE),
+        ("R_QMEnlistInternalTransaction", "ph_int_xact", "R_QMCommitTransaction", "ph_int_xact", _SCOPE),
+        ("rpc_QMOpenQueueInternal", "ph_queue", "rpc_ACCloseHandle", "ph_queue", _SCOPE),
+        ("rpc_QMOpenQueueInternal", "ph_queue", "rpc_ACSendMessageEx", "h_queue", _SCOPE),
+        ("rpc_QMOpenQueueInternal", "ph_queue", "rpc_ACCreateCursorEx", "h_queue", _SCOPE),
+    ],
+)
+def test_a_handle_of_another_association_is_told_by_the_document_that_forbids_it(
+    opens: str, given: str, method: str, member: str, rule: str
+) -> None:
+    opened: dict[str, Any] = {given: _A}
+    story = Story().call(opens, {}, **opened)
+    story.calls.append([bind(2, 8)])
+    story.stream = 2
+    assert ("handle", rule, False) in story.call(method, {member: _A}).found()
 
 
 @pytest.mark.parametrize("action", [0x40000010, 0x40000011, 0x40000012, 0x40000020, 0x40000021, 0x40000022])

@@ -7,7 +7,7 @@ from typing import Any
 from msmq_wire.engines.codec import inspect
 from msmq_wire.model.remote_read import RemoteReadServer
 from msmq_wire.model.replay import replay
-from msmq_wire.model.replay.deviation import ReplayDeviation
+from msmq_wire.model.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.model.server import Answer, Association
 from msmq_wire.names import FormatName
 from msmq_wire.reassembly.sections import join_sections
@@ -36,6 +36,13 @@ __all__ = ["SERVER", "Observed", "World", "bind", "call_record", "deviations"]
 SERVER = "192.0.2.10:2103"
 _MILLISECOND = 1_000_000
 _START = 1_795_000_000_000
+_OWNERS = {
+    one.name: {method.spec.document.removeprefix("MS-") for method in one.methods.values()} | {"RPCE"}
+    for one in INTERFACES.values()
+}
+"""Whose rules a reply of an interface can break: those of its document, and of the RPC runtime."""
+_OF_EARLIER_CALLS = (ReplayKind.TWICE, ReplayKind.REMOVED)
+"""What breaks the rule of the call that took the message, of whatever interface that is."""
 _METHODS = {
     method.name: (one.name, method.opnum) for one in INTERFACES.values() for method in one.methods.values()
 }
@@ -127,7 +134,10 @@ def deviations(*calls: list[Record]) -> list[ReplayDeviation]:
             values = {name: getattr(one, name) for name in one.__struct_fields__}
             parent = None if one.parent is None else first
             records.append(Record(**values | {"id": number, "parent": parent}))
-    return list(replay(records))
+    found = list(replay(records))
+    own = (one for one in found if one.kind not in _OF_EARLIER_CALLS)
+    assert [one for one in own if one.rule.prefix not in _OWNERS[one.interface]] == []
+    return found
 
 
 class Observed:

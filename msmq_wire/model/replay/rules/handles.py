@@ -1,7 +1,7 @@
 """Handles: which call is about which, what opens and closes them, and who may use them.
 
-[MS-MQRR] 2.2.4, [MS-MQQP] 2.2.1, [MS-MQMP] 2.2.1.1. A handle is a context handle, or a number that stands for
-an open queue: hQueue of qm2qm, hQMContext of qmcomm2.
+[MS-MQRR] 2.2.4, [MS-MQQP] 2.2.1, [MS-MQMP] 2.2.1.1, [MS-RPCE] 3.3.1.4.1. A handle is a context handle, or a
+number that stands for an open queue: hQueue of qm2qm, hQMContext of qmcomm2.
 """
 
 from __future__ import annotations
@@ -100,6 +100,8 @@ _PURGES = {
 _PURGE_AFTER_MOVE = 8
 _STRICT = ProcessingRule("MQRR", "2.2.4.1", 2)
 _STRICT_TO_CLOSE = ProcessingRule("MQRR", "2.2.4.2", 2)
+_SCOPE = ProcessingRule("RPCE", "3.3.1.4.1")
+"""The scope of a context handle: no document of Message Queuing but that of RemoteRead says more of it."""
 _MISMATCH = "a fault, nca_s_fault_context_mismatch"
 _NO_ACTION_CURSOR = 0x0B
 """rpc_ACCloseCursor takes it with any handle. [MS-MQMP] 3.1.4.19"""
@@ -171,11 +173,17 @@ def judge_handle(known: Known, call: ObservedCall, used: KnownHandle | None) -> 
     elif asked is not None and 0 != used.group != known.group(call) != 0 and used.opened is not None:
         yield call.deviation(
             ReplayKind.HANDLE,
-            _STRICT_TO_CLOSE if call.method == "R_CloseQueue" else _STRICT,
+            _scope_rule(call),
             f"{call.method} succeeds on a handle that {used.opened} gave to another association",
             _MISMATCH,
             certain=False,
         )
+
+
+def _scope_rule(call: ObservedCall) -> ProcessingRule:
+    if call.call.interface != "RemoteRead":
+        return _SCOPE
+    return _STRICT_TO_CLOSE if call.method == "R_CloseQueue" else _STRICT
 
 
 def judge_purge(call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:

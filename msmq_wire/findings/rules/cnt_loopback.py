@@ -1,0 +1,67 @@
+"""CNT-LOOPBACK: a queue of another host is named by the loopback address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.call_queues import path_names, split_path
+from msmq_wire.findings.networks import host_of, is_loopback
+from msmq_wire.findings.packet_fields import reached
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["RULE"]
+
+_QUEUES = ("destination_queue", "admin_queue", "response_queue")
+_LISTS = ("destination", "administration", "response")
+_SHOWN = 80
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    if is_loopback(host_of(record.src)) or is_loopback(host_of(record.dst)):
+        return
+    if record.type != "rpc_call" and not context.on_wire(record):
+        return
+    names = path_names(record) if record.type == "rpc_call" else _direct_names(record)
+    for path, text in names:
+        computer, _ = split_path(text.text)
+        if computer and is_loopback(computer):
+            shown = text.text[:_SHOWN]
+            yield Seen(
+                message=f"{path} is {shown!r}: the loopback address, in what goes to another host",
+                evidence=(evidence_of(record, path, 0, len(text), text),),
+            )
+
+
+def _direct_names(record: Record) -> Iterator[tuple[str, WcharText]]:
+    for queue in _QUEUES:
+        path = f"user_header.{queue}.direct_format_name"
+        text = reached(record.packet, path)
+        if isinstance(text, WcharText):
+            yield path, text
+    for name in _LISTS:
+        path = f"multi_queue_format_header.{name}.format_name_list"
+        elements = reached(record.packet, path)
+        for place, element in enumerate(elements if isinstance(elements, tuple) else ()):
+            text = reached(element, "format_name.direct_format_name")
+            if isinstance(text, WcharText):
+                yield f"{path}[{place}].format_name.direct_format_name", text
+
+
+RULE = Rule(
+    id="CNT-LOOPBACK",
+    title="A queue named by the loopback address",
+    severity="low",
+    spec=(SpecRef("MS-MQMQ", "2.1.2"),),
+    meaning="A direct name says at which host a queue is. This one says 127.0.0.0/8, ::1 or localhost, and "
+    "goes to another host, where it means that host itself. An application that names a queue elsewhere "
+    "never needs it; public checks do it to reach a queue whatever the host is called, and a response or "
+    "administration queue of this form makes the receiver send to itself.",
+    action="Look at what the client is and what it did with the queue. Nothing is broken: the name is valid.",
+    harmless="A configuration that was copied from a test on one computer; a tunnel or a proxy between the "
+    "hosts.",
+    types=("rpc_call", "user_message"),
+    check=_check,
+)

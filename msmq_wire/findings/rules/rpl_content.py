@@ -1,0 +1,38 @@
+"""RPL-CONTENT: a message is read otherwise than the capture shows it elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.deviation_places import contradicting
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.model.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+    return contradicting(one, ReplayKind.CONTENT, context)
+
+
+RULE = Rule(
+    id="RPL-CONTENT",
+    title="One identifier, two messages",
+    severity="medium",
+    spec=(
+        SpecRef("MS-MQRR", "2.2.5.1"),
+        SpecRef("MS-MQRR", "3.1.4.7"),
+        SpecRef("MS-MQQP", "2.2.2.1"),
+        SpecRef("MS-MQMQ", "2.2.19.2"),
+    ),
+    meaning="The capture shows the same message twice, with one identifier: when it was sent, or read "
+    "before, and now. SentTime, the label or the body is another one, or the time until which it had to "
+    "reach its queue does not follow from SentTime. No queue manager changes these.",
+    action="Compare both frames. A message was changed in the queue or on its way, an identifier was given "
+    "twice, or one of the two programs writes packets of its own.",
+    harmless="Two queue managers with one GUID, see ID-CLONE. What a queue manager may change is not "
+    "compared: addresses, the headers behind a message, its class, a body that came encrypted.",
+    over="reply",
+    check=_check,
+)
