@@ -27,8 +27,8 @@ def starts_like_a_packet(data: bytes) -> bool:
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     if record.type != "gap":
         if record.anomalies:
-            header = record.packet.base_header
             for anomaly, place in broken(record, (_VERSION, _SIGNATURE)):
+                header = record.packet.base_header
                 if anomaly.code == _VERSION:
                     message = f"VersionNumber is 0x{header.version_number:02X}, it must be 0x10"
                 else:

@@ -44,7 +44,6 @@ _TOLD: dict[str, tuple[dict[str, int], str]] = {
     "findings/SES-PARM/hit_recoverable_ack_timeout.pcap": ({"echo": 1}, _TIME_OUTS),
     "findings/SES-PARM/miss_limits.pcap": ({"echo": 2}, _TIME_OUTS),
     "captures/structures.pcapng": ({"content": 31}, "one packet of every kind, most with one identifier"),
-    "captures/lab_drops.pcap": ({"content": 1}, "the clients of the recorded lab count from the beginning"),
     "findings/CNT-LOOPBACK/hit_plain.pcap": ({"action": 1}, "a name without a protocol is no format name"),
     "diagnose/q09_remote_read.pcap": (
         {"time": 1},

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.engines.codec import decode, encode
+from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.model.replay.deviation import ReplayDeviation
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import INTERFACES
@@ -183,3 +183,12 @@ def test_time_to_reach_queue_before_sent_time_is_found_without_another_packet() 
     assert (str(found.rule), found.came, found.certain) == ("MQRR-3.1.4.7-131", f"{_HOUR}", True)
     (late,) = told(sent(), brings(_START, stored(base_header__time_to_reach_queue=_SENT + 2 * _HOUR)))
     assert (late.expected, late.came, late.certain) == (f"{_SENT + _HOUR}", f"{_SENT + 2 * _HOUR}", False)
+
+
+def test_a_packet_that_is_cut_in_its_label_is_no_other_message() -> None:
+    whole = bytes(encode(packet()))
+    cut = inspect(whole[: whole.rindex("order".encode("utf-16-le")) + 4], "user_message")
+    assert cut.packet.message_properties_header.label.text == "or"
+    [first], [again] = sent(), sent()
+    records = [msgspec.structs.replace(first, packet=cut.packet, error=cut.error), again]
+    assert deviations(records) == []

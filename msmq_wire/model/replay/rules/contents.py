@@ -167,6 +167,8 @@ def _of_packet(
     properties = reached(packet, "message_properties_header")
     size, body = number(properties, "message_size"), reached(properties, "message_body")
     label = reached(properties, "label")
+    # Of a packet that is cut a part of the label may be there.
+    labelled = isinstance(label, WcharText) and len(label) == 2 * (number(properties, "label_length") or 0)
     flags = _field(packet, "user_header.flags")
     sealed = (_field(packet, "security_header.flags") or 0) & _EB
     # The body of an encrypted message is decrypted, that of an SRMP message lies elsewhere.
@@ -178,7 +180,7 @@ def _of_packet(
         sender=sender,
         sent_time=_field(packet, "user_header.sent_time"),
         time_to_reach_queue=None if absolute else _field(packet, "base_header.time_to_reach_queue"),
-        label=hash(label.text) if isinstance(label, WcharText) else None,
+        label=hash(label.text) if labelled else None,
         size=None if elsewhere else size,
         body=None if elsewhere else _digest(body, size),
     )
