@@ -21,7 +21,7 @@ import pytest
 WHOLE = os.environ.get("MSMQ_WIRE_CHECK") == "1"
 """Whether this run is to do everything."""
 
-_FEW = 15
+_FEW = 10
 _SHARE = 9
 _BATCH = 24
 _CUTS = 12

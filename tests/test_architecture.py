@@ -146,15 +146,15 @@ def test_what_forgets_its_oldest_entry_finds_it_without_passing_those_that_are_g
     # A dict keeps the places of what was deleted: its first key costs the more, the more went before it.
     plain = set()
     for path in python_files("msmq_wire"):
-        tree = ast.parse(path.read_bytes())
+        source = path.read_text(encoding="utf-8")
+        asked = re.findall(r"next\(iter\(self\.(?:_shared\.)?(\w+)", source)
         dicts = {
             node.target.attr
-            for node in ast.walk(tree)
+            for node in (ast.walk(ast.parse(source)) if asked else ())
             if isinstance(node, ast.AnnAssign)
             and isinstance(node.target, ast.Attribute)
             and ast.unparse(node.annotation).startswith("dict[")
         }
-        asked = re.findall(r"next\(iter\(self\.(?:_shared\.)?(\w+)", ast.unparse(tree))
         plain |= {f"{path.relative_to(PACKAGE).as_posix()} {name}" for name in dicts.intersection(asked)}
     assert plain == SMALL_DICTS
     assert isinstance(Shared().waiting, OrderedDict)

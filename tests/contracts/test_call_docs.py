@@ -25,7 +25,7 @@ from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, inspect_stub, members
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
-from tests.effort import share
+from tests.effort import WHOLE, share
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DOCS = _ROOT / "docs"
@@ -144,7 +144,7 @@ def _row(case: dict[str, Any], value: Any) -> Any:
 
 def test_every_parameter_list_fits_its_schema_whole_and_cut(rows: Any) -> None:
     seen = set()
-    for case in _cases():
+    for case in share(list(_cases()), 3):
         method = _methods(case)[case["opnum"]]
         type_ = method.request if case["direction"] == "request" else method.response
         syntax = _SYNTAXES[case["syntax"], case["byte_order"]]
@@ -153,7 +153,7 @@ def test_every_parameter_list_fits_its_schema_whole_and_cut(rows: Any) -> None:
             row = _row(case, inspect_stub(type_, data[:end], syntax).value)
             assert (case["name"], _problems(rows, row)) == (case["name"], [])
         seen.add((case["interface"], case["opnum"], case["direction"]))
-    assert len(seen) == 2 * len(_METHODS)
+    assert len(seen) == 2 * len(_METHODS) or not WHOLE
 
 
 def test_what_a_call_cannot_hold_does_not_fit_its_schema(rows: Any) -> None:
