@@ -42,8 +42,8 @@ class TimeAxis:
         spans = self.span
         cuts: list[tuple[int, int]] = []
         for length, end, start in quiet[:_MOST_CUTS]:
-            # Only where it gives the rest notably more room.
-            if length * 3 > spans:
+            # Only where it gives the rest notably more room, and there is a rest.
+            if spans // 3 < length < spans:
                 cuts.append((end, start))
                 spans -= length
         self.parts = _parts(self.first, self.last, sorted(cuts), max(spans, 1), left, right)

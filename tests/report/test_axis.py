@@ -31,8 +31,9 @@ def test_a_long_quiet_stretch_is_cut_short_and_drawn() -> None:
 
 
 def test_of_several_quiet_stretches_the_longest_is_cut_first_and_the_rest_against_what_remains() -> None:
-    times = (0, 10 * _HOUR, 15 * _HOUR)
-    axis = TimeAxis([(time, time) for time in times], 0, 1000)
+    minute = _HOUR // 60
+    times = (0, 10 * _HOUR + minute, 15 * _HOUR + 2 * minute)
+    axis = TimeAxis([(time, time + minute) for time in times], 0, 1000)
     page = Page(f"<svg>{axis.drawn(0, 10)}</svg>")
     assert page.text_of("title") == ["nothing for 10 h", "nothing for 5 h"]
     assert axis.cuts == 2
@@ -48,3 +49,9 @@ def test_times_stand_at_even_steps_with_the_outer_ones_turned_inwards() -> None:
         ("118.0", "26", "middle"),
         ("236.0", "26", "end"),
     ]
+
+
+def test_moments_alone_leave_a_stretch_between_two_of_them_to_be_drawn_on() -> None:
+    axis = TimeAxis([(at, at) for at in (0, 5, 10)], 0.0, 676.0)
+    assert axis.cuts == 1
+    assert (axis.x(0), axis.x(10)) == (0.0, 676.0)
