@@ -57,11 +57,19 @@ def refusal(path: Path, *, force: bool = False, in_place: bool = False) -> str |
 def folder_refusal(path: Path) -> str | None:
     """Why files must not be written into a folder, made or not: it is a link. None where they may be."""
     # With a stroke behind it a link is what it leads to.
-    bare = re.sub(r"(?<=[^/])(?:/\.?)+\Z", "", os.fspath(path))
+    bare = _bare(os.fspath(path))
     found = _found(bare)
     if found is None:
         return _NO_NAME if "\0" in bare else None
     return _about_link(bare) if stat.S_ISLNK(found.st_mode) else None
+
+
+def _bare(path: str) -> str:
+    """A path without the strokes behind it, and the dots behind these."""
+    end = len(path)
+    while end > 1 and (path[end - 1] == "/" or path[end - 2 : end] == "/."):
+        end -= 1
+    return path[:end]
 
 
 def make_folder(path: Path) -> None:

@@ -23,7 +23,7 @@ _OLDEST_TSHARK = (4, 0)
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 # The same examples at every run: what a user runs is never red by chance.
 settings.register_profile("quick", _UNTIMED, max_examples=examples(200), derandomize=True, database=None)
-settings.register_profile("check", _UNTIMED, max_examples=200)
+settings.register_profile("check", _UNTIMED, max_examples=100)
 settings.register_profile("long", _UNTIMED, max_examples=100_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check" if WHOLE else "quick"))
 

@@ -187,11 +187,6 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("fullmatch", "", "1"),
     ),
     "msmq_wire.output:_OWN": (Attack("fullmatch", "/dev/fd/", "1"),),
-    "msmq_wire.output:folder_refusal": (
-        Attack("sub", "a", "/", "b"),
-        Attack("sub", "a", "/.", "b"),
-        Attack("sub", "", "a/"),
-    ),
     "msmq_wire.engines.source:nested": OURS,
     "msmq_wire.engines.source:Code": OURS,
     "msmq_wire.findings.rules.bod_type:_CONTROL": (Attack("search", "", "a"),),

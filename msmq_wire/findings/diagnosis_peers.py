@@ -6,14 +6,14 @@ The rule kept here: what was observed is said, and which rules it breaks; intent
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from msmq_wire.findings.diagnosis_answer import MOST, Telling
 from msmq_wire.findings.diagnosis_words import Words, count, host, listed, part
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding, Severity
-from msmq_wire.sessions import Moment, Story
+from msmq_wire.sessions import Moment, SessionDirection, Story
 
 __all__ = ["FindingSums", "peers"]
 
@@ -74,6 +74,15 @@ class _Conduct(msgspec.Struct):
     naked: int = 0
 
 
+def _unacknowledged(there: SessionDirection, story: Story) -> Iterator[str]:
+    """The messages of a session that no SessionHeader acknowledged, where identifiers tell them apart."""
+    for message_id in there.unacknowledged_ids:
+        life = story.lives.by_id(message_id)
+        # Where nothing was sent again, another message with that identifier was acknowledged.
+        if life is None or life.acknowledged is None or life.resends:
+            yield message_id
+
+
 def peers(story: Story, sums: FindingSums, words: Words, telling: Telling) -> None:
     """Question 13."""
     clients: dict[str, _Conduct] = {}
@@ -89,7 +98,7 @@ def peers(story: Story, sums: FindingSums, words: Words, telling: Telling) -> No
         conduct.opened += session.reached == "open"
         conduct.completed += session.reached == "open" and session.parameters_response is not None
         telling.claim("opened" if session.reached == "open" else "not_opened", f"session {session.number}")
-        telling.claim("not_in_session", *there.unacknowledged_ids)
+        telling.claim("not_in_session", *_unacknowledged(there, story))
         conduct.messages += there.messages
         conduct.taken += there.messages - there.unacknowledged
         conduct.empty += not there.messages

@@ -115,6 +115,11 @@ def conversation(steps: list[tuple[str, int, int]], odd: list[int], ahead: int, 
     return tape.records
 
 
+def test_a_message_that_comes_again_behind_its_acknowledgment_contradicts_nothing() -> None:
+    again = [("message", 1, 60), ("ack", 0, 0), ("order_ack", 0, 0), ("ack", 1, 0), ("message", 1, 60)]
+    agree(conversation(again, [0, 0, 0, 0, -5 * DAY], 0, opened=False))
+
+
 @settings(max_examples=examples(300))
 @given(data=st.data(), ahead=st.sampled_from([0, 0, -5 * DAY, 5 * DAY, -90]), opened=st.booleans())
 def test_the_answers_agree_on_any_conversation(data: st.DataObject, ahead: int, opened: bool) -> None:

@@ -147,6 +147,7 @@ def _packet(packet: Any, of: Callable[[Sequence[int]], tuple[int, ...]]) -> Any:
 
 # A response after a loss waits by the time of its request, which is told by the largest number.
 UNSORTED = ("path_srmp_loss_between.pcap", "path_srmp_loss_of_head.pcap")
+LOST = "path_srmp_loss_of_response.pcap"
 
 
 def compare_dealt(tmp_path: Path, frames: Sequence[Frame], deal: Sequence[int], chunk_bytes: int) -> None:
@@ -194,6 +195,11 @@ def test_a_response_after_a_loss_waits_for_its_request_also_in_files_that_overla
     compare_halves(tmp_path, CAPTURES[0].with_name(name))
 
 
+@pytest.mark.xfail(reason="the larger number of a frame is taken for the later frame")
+def test_a_response_after_a_loss_waits_for_its_request_also_in_a_file_of_its_own(tmp_path: Path) -> None:
+    compare_dealt(tmp_path, frames_of(CAPTURES[0].with_name(LOST)), [0, 0, 0, 0, 1, 0, 0, 0, 0], 1)
+
+
 @pytest.mark.parametrize("name", ["clean_business_day.pcap", "clean_parallel_cut_off.pcap", "demo.pcap"])
 def test_a_file_for_each_direction_gives_the_records_of_the_whole_file(name: str, tmp_path: Path) -> None:
     frames = frames_of(next(path for path in CAPTURES if path.name == name))
@@ -235,7 +241,8 @@ def test_rows_name_the_file_and_the_frame_that_completed_them(name: str, dealt: 
 
 @cache
 def small_captures() -> list[Path]:
-    return [path for path in CAPTURES if 0 < len(frames_of(path)) < 60 and path.name not in UNSORTED]
+    left = (*UNSORTED, LOST)
+    return [path for path in CAPTURES if 0 < len(frames_of(path)) < 60 and path.name not in left]
 
 
 @FOLDERS
