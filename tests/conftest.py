@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
+import importlib
 import os
 import re
 import shutil
 import signal
 import subprocess
 from collections.abc import Generator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -62,6 +66,30 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: tests of the lab and of tshark wait for others."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Import the test modules in another order in each worker.
+
+    Collection has one order for all: the workers of a fresh clone would each rewrite and compile them all.
+    """
+    worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    root = session.config.rootpath
+    paths = sorted(
+        path for place in session.config.args for path in _test_modules(root / place.partition("::")[0])
+    )
+    start = int(worker["workerid"].removeprefix("gw")) * len(paths) // worker["workercount"]
+    for path in (*paths[start:], *paths[:start]):
+        # What cannot be imported is reported by collection, in its place.
+        with contextlib.suppress(Exception):
+            importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
+
+
+def _test_modules(place: Path) -> list[Path]:
+    return [place] if place.is_file() else list(place.rglob("test_*.py"))
 
 
 @pytest.hookimpl(tryfirst=True)

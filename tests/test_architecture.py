@@ -16,6 +16,7 @@ import pytest
 
 import msmq_wire
 from msmq_wire.reassembly.tcp_flow import Shared
+from tests.effort import share
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "msmq_wire"
@@ -162,12 +163,14 @@ def test_what_forgets_its_oldest_entry_finds_it_without_passing_those_that_are_g
 
 @pytest.mark.parametrize(
     ("skipping", "reason"),
-    [
-        ("import pytest\ndef test_it() -> None:\n    pytest.skip('no such tool')\n", "no such tool"),
-        ("import pytest\npytest.skip('no such module', allow_module_level=True)\n", "no such module"),
-        ("import pytest\n@pytest.mark.tshark\ndef test_it() -> None:\n    pass\n", "tshark is not on PATH"),
-    ],
-    ids=["a-test", "a-module", "a-marked-test"],
+    share(
+        [
+            ("import pytest\ndef test_it() -> None:\n    pytest.skip('no such tool')\n", "no such tool"),
+            ("import pytest\npytest.skip('no such module', allow_module_level=True)\n", "no such module"),
+            ("import pytest\n@pytest.mark.tshark\ndef test_it() -> None: ...\n", "tshark is not on PATH"),
+        ],
+        2,
+    ),
 )
 def test_a_skip_names_its_reason_and_fails_where_none_is_allowed(
     tmp_path: Path, skipping: str, reason: str

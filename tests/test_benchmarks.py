@@ -138,6 +138,7 @@ def test_a_capture_carries_every_message_once(shape: Any, tmp_path: Path) -> Non
     assert sum(size - 54 for size in sizes) == written.payload
 
 
+@pytest.mark.check
 def test_every_contestant_runs_in_every_round_and_once_before() -> None:
     order: list[str] = []
 

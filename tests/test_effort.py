@@ -85,6 +85,7 @@ def _pytest(source: str, place: Path, *arguments: str, whole: bool = False) -> s
     return done.stdout
 
 
+@pytest.mark.check
 def test_tests_of_a_group_and_those_of_a_spark_session_run_in_one_worker(tmp_path: Path) -> None:
     told = _pytest(_GROUPS, tmp_path, "-n", "2", "--dist", "loadgroup")
     assert "16 passed" in told

@@ -76,7 +76,7 @@ def _run(arguments: list[str]) -> int:
     except ImportError:
         complain("the command line needs typer and rich: pip install 'msmq-wire[cli]'")
         return 1
-    from msmq_wire.cli.program import build
+    from msmq_wire.cli.program import program
     from msmq_wire.cli.secrets import mistyped_secret
 
     # Names and labels may hold what the encoding of the terminal lacks.
@@ -84,7 +84,7 @@ def _run(arguments: list[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status = build()(arguments or ["--help"], prog_name=PROGRAM, standalone_mode=False)
+        status = program()(arguments or ["--help"], prog_name=PROGRAM, standalone_mode=False)
     except TyperException as error:
         message = error.format_message()
         if message and error.exit_code == _BAD_USAGE:

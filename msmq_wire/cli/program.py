@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
 from msmq_wire.cli.commands.calls import calls
 from msmq_wire.cli.commands.decode import decode
@@ -25,7 +28,13 @@ from msmq_wire.cli.commands.wireshark import wireshark
 from msmq_wire.cli.reporting import PROGRAM, version_text
 from msmq_wire.engines.codec import default_engine
 
-__all__ = ["build"]
+__all__ = ["build", "program"]
+
+
+@functools.cache
+def program() -> TyperGroup:
+    """The application as it is run; made once, since that takes longer than most of its runs."""
+    return get_group(build())
 
 
 def build() -> typer.Typer:

@@ -302,6 +302,7 @@ def _half_open(connections: int, segments: int) -> Iterator[bytes]:
             yield struct.pack("<IIII", number, 0, len(frame.data), frame.length) + frame.data
 
 
+@pytest.mark.check
 def test_half_open_packets_on_many_connections_stay_within_the_bound() -> None:
     connections, segments = 500, 14
     sent = connections * segments * _PIECE

@@ -268,7 +268,7 @@ def test_frames_of_several_files_name_their_file(run: Run) -> None:
     assert "in frame 7 of q09_remote_read.pcap: 2 receives" in outcome.out
 
 
-@pytest.mark.parametrize("width", share([40, 80, 120, 200], 2))
+@pytest.mark.parametrize("width", share([40, 80, 120, 200], 4))
 def test_no_line_is_wider_than_the_terminal(width: int, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     for path in sorted(_CAPTURES.glob("*.pcap")):

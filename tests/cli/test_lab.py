@@ -17,6 +17,7 @@ import pytest
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.cli.commands import lab_send
 from tests.cli.conftest import Outcome
+from tests.effort import share
 from tests.lab.lab_process import ROOT, LabProcess
 
 Run = Callable[..., Outcome]
@@ -206,11 +207,13 @@ def test_who_waits_for_a_server_is_told_once(
 
 @pytest.mark.parametrize(
     ("command", "service", "rest", "event"),
-    [
-        ("send", "binary", ("nowhere", "--count", "1000000"), "session-open"),
-        ("send", "http", (ORDERS, "--http", "--count", "1000000"), "srmp-post"),
-        ("receive", "rpc", (f"{ORDERS};none", "--wait", "60"), "rpc-call"),
-    ],
+    share(
+        [
+            ("send", "binary", ("nowhere", "--count", "1000000"), "session-open"),
+            ("send", "http", (ORDERS, "--http", "--count", "1000000"), "srmp-post"),
+            ("receive", "rpc", (f"{ORDERS};none", "--wait", "60"), "rpc-call"),
+        ]
+    ),
 )
 def test_an_interrupt_ends_a_client_with_status_130(
     server: LabProcess, command: str, service: str, rest: tuple[str, ...], event: str

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from msmq_wire.cli import live
+from tests.effort import share
 
 _ROOT = Path(__file__).parents[2]
 _DEMO = _ROOT / "fixtures" / "captures" / "demo.pcap"
@@ -124,7 +125,7 @@ def test_packets_are_shown_as_they_come_and_are_those_of_the_file(
 
 
 @pytest.mark.tshark
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", share([signal.SIGINT, signal.SIGTERM]))
 def test_an_interrupt_ends_with_the_summary(start: Callable[..., Started], number: int) -> None:
     started = start("decode", "--live", "-", "--format", "jsonl")
     started.feed(_DEMO.read_bytes())
@@ -137,6 +138,7 @@ def test_an_interrupt_ends_with_the_summary(start: Callable[..., Started], numbe
     assert err.count("\n") == 1
 
 
+@pytest.mark.check
 @pytest.mark.tshark
 def test_an_output_that_is_closed_ends_the_capture(start: Callable[..., Started]) -> None:
     started = start("decode", "--live", "-", "--format", "jsonl")
@@ -149,6 +151,7 @@ def test_an_output_that_is_closed_ends_the_capture(start: Callable[..., Started]
     assert status == 0
 
 
+@pytest.mark.check
 @pytest.mark.tshark
 def test_a_capture_without_msmq_ends_as_such_a_file_does(start: Callable[..., Started]) -> None:
     started = start("decode", "--live", "-")
@@ -158,6 +161,7 @@ def test_a_capture_without_msmq_ends_as_such_a_file_does(start: Callable[..., St
     assert err.splitlines()[0] == "msmq-wire: standard input: no MSMQ traffic in 0 frames"
 
 
+@pytest.mark.check
 @pytest.mark.tshark
 def test_keys_open_calls_of_a_live_capture(start: Callable[..., Started]) -> None:
     started = start("decode", "--live", "-", "--format", "jsonl", "--nt-password", "Passw0rd!")

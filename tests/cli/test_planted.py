@@ -10,12 +10,11 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-import typer
 
 from msmq_wire.capture.reader import Summary
 from msmq_wire.cli import reading
 from msmq_wire.cli.commands import timeline
-from msmq_wire.cli.program import build
+from msmq_wire.cli.program import program
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.engines.codec import inspect
 from msmq_wire.records.record import Record
@@ -213,7 +212,7 @@ def redacting_commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]
 def command_lines() -> list[Command]:
     """Every command with every format, and whatever else it takes to show more."""
     lines = []
-    for name, command in redacting_commands(typer.main.get_command(build())):
+    for name, command in redacting_commands(program()):
         defaults = [one.default for one in command.params if "--format" in one.opts]
         formats: list[tuple[str, ...]] = [
             ("--format", str(one)) for kind in defaults for one in type(kind)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from msmq_wire.cli.program import build
+from msmq_wire.cli.program import program
+from tests.effort import share
 
 Run = Callable[..., Any]
 
@@ -177,7 +177,7 @@ def test_without_the_extra_one_line_says_what_to_install(run: Run, monkeypatch: 
         "--nt-hash-fileHush",
     ],
 )
-@pytest.mark.parametrize("where", ["calls", "packet", "spark run", ""])
+@pytest.mark.parametrize("where", share(["calls", "packet", "spark run", ""], 2))
 def test_an_unknown_option_that_may_hold_a_secret_is_not_repeated(run: Run, option: str, where: str) -> None:
     status, out, err = run(*where.split(), option, _NTLM)
     assert (status, out, err.count("\n")) == (2, "", 1)
@@ -193,7 +193,7 @@ def test_another_unknown_option_is_named(run: Run, option: str) -> None:
 def _options() -> list[Any]:
     """Every option of every command whose name says that a secret is its value."""
     found = []
-    commands = [("", typer.main.get_command(build()))]
+    commands = [("", program())]
     while commands:
         name, command = commands.pop()
         inner = getattr(command, "commands", {})

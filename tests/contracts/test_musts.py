@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
@@ -15,18 +14,10 @@ from msmq_wire.rpc.types.queue_format import QUEUE_FORMAT
 from msmq_wire.wire import registry
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.musts import CodedMust, Must
-
-
-def _structures(cls: type[WireStruct] = WireStruct) -> Iterator[type[WireStruct]]:
-    for child in cls.__subclasses__():
-        # Tests of the engines declare structures of their own.
-        if child.__module__.startswith("msmq_wire."):
-            yield child
-        yield from _structures(child)
-
+from tests.contracts.structures import structures
 
 _MUSTS = [
-    pytest.param(cls, must, id=f"{cls.stem()}.{must.code}") for cls in _structures() for must in cls.MUSTS
+    pytest.param(cls, must, id=f"{cls.stem()}.{must.code}") for cls in structures() for must in cls.MUSTS
 ]
 
 # Engines that compile expressions skip these: functions over the values, by structure.
@@ -58,7 +49,7 @@ _CODED = {
 def test_the_musts_that_no_expression_can_say_are_these() -> None:
     found = {
         f"{cls.stem()}.{must.code}"
-        for cls in _structures()
+        for cls in structures()
         for must in cls.MUSTS
         if isinstance(must, CodedMust)
     }
@@ -83,7 +74,7 @@ def test_a_must_has_a_code_a_message_and_a_section(cls: type[WireStruct], must: 
 
 
 def test_the_codes_of_a_structure_are_distinct() -> None:
-    for cls in _structures():
+    for cls in structures():
         codes = [must.code for must in cls.MUSTS]
         assert len(codes) == len(set(codes)), cls
 
@@ -97,7 +88,7 @@ def test_a_bare_structure_breaks_no_must_of_its_own() -> None:
 
 def test_the_musts_of_calls_are_those_of_structures_that_calls_have() -> None:
     assert INTERFACES
-    judged = {cls.stem() for cls in _structures(NdrStruct) if cls.MUSTS}
+    judged = {cls.stem() for cls in structures() if issubclass(cls, NdrStruct) and cls.MUSTS}
     assert judged == {"orpc_this", "queue_format"}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,10 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.findings import RULES, judge
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.packets.user_message import UserMessage
+from tests.contracts.structures import structures
 
 _ROOT = Path(__file__).resolve().parents[2] / "msmq_wire"
 _CODE = re.compile(r'"([a-z_]+\.[a-z]+(?:-[a-z]+)*)"')
@@ -32,15 +31,8 @@ _BY_VALUE = {
 _MUST = RULES["FRM-MUST"]
 
 
-def _structures(cls: type[WireStruct] = WireStruct) -> Iterator[type[WireStruct]]:
-    for child in cls.__subclasses__():
-        if child.__module__.startswith("msmq_wire."):
-            yield child
-        yield from _structures(child)
-
-
 def _codes() -> set[str]:
-    found = {f"{cls.stem()}.{must.code}" for cls in _structures() for must in cls.MUSTS}
+    found = {f"{cls.stem()}.{must.code}" for cls in structures() for must in cls.MUSTS}
     for folder, stem in (("rpc", "ndr"), ("reassembly", "sections")):
         for path in (_ROOT / folder).rglob("*.py"):
             found |= {f"{stem}.{code}" for code in _PROBLEM.findall(path.read_text(encoding="utf-8"))}

@@ -133,7 +133,7 @@ def test_the_wheel_alone_runs_the_python_of_the_readme_and_brings_no_more(
     assert "ModuleNotFoundError: No module named 'rich'" in refused.stderr
 
 
-@pytest.mark.parametrize(("extras", "arguments"), share(_CASES, 3))
+@pytest.mark.parametrize(("extras", "arguments"), share(_CASES, 5))
 def test_an_extra_brings_all_that_it_needs(
     extras: str, arguments: tuple[str | Path, ...], wheel: Path, tmp_path: Path
 ) -> None:

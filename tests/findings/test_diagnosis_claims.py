@@ -205,6 +205,7 @@ def test_opposites_are_found_and_a_fact_is_none_of_itself() -> None:
     assert all(len(pair) == 2 for pair in OPPOSITES)
 
 
+@pytest.mark.check
 def test_claims_are_bounded(tape: Tape) -> None:
     tape.open()
     for number in range(1, 2001):

@@ -191,6 +191,7 @@ def server() -> LabProcess:
     return process
 
 
+@pytest.mark.check
 def test_the_server_stays_within_200_megabytes(server: LabProcess) -> None:
     assert server.peak_bytes < 200 * MEGABYTE
 

@@ -214,6 +214,7 @@ def test_labels_that_are_long_in_the_page_leave_fewer_rows() -> None:
     assert 14_000_000 / 900 < len(totals.rows) < 14_000_000 / 700
 
 
+@pytest.mark.check
 def test_two_thousand_messages_make_a_small_page_with_exact_counts() -> None:
     records = []
     for number in range(1, 2001):

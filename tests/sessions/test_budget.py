@@ -22,6 +22,7 @@ from msmq_wire.sessions import (
 )
 from msmq_wire.sessions.budget import Budget, Share
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
+from tests.effort import share
 from tests.sessions.tape import SENDER, START, Tape, lone
 
 
@@ -87,7 +88,7 @@ def lost(number: int) -> Iterator[Record]:
     return iter(tape.records)
 
 
-@pytest.mark.parametrize("kind", [lone, whole, lost])
+@pytest.mark.parametrize("kind", share([lone, whole, lost]))
 def test_a_connection_takes_no_more_memory_than_is_counted_for_it(kind: Any) -> None:
     follower = Follower()
     feeding = ([kind(number)] if kind is lone else kind(number) for number in range(1, 601))

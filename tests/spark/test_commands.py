@@ -127,6 +127,7 @@ def test_run_asks_for_what_the_options_say(
     assert asked[1] == ("out", ReadOptions(paths=(str(demo),)), frozenset(DEFAULT_TABLES), False)
 
 
+@pytest.mark.check
 def test_what_is_damaged_is_said_and_the_rest_written(cli: Cli, captures: Path, tmp_path: Path) -> None:
     text = tmp_path / "text.pcap"
     text.write_text("no capture\n" * 9, encoding="utf-8")
@@ -207,6 +208,7 @@ def test_a_named_query_is_asked_by_its_name(cli: Cli, tables: Path) -> None:
     assert queues["DIRECT=OS:msg01\\private$\\orders"] == 1
 
 
+@pytest.mark.check
 def test_rows_over_the_limit_are_counted_and_never_dropped_in_silence(cli: Cli, tables: Path) -> None:
     statement = "SELECT explode(sequence(1, 25)) AS n"
     told = cli("sql", "--tables", tables, statement, "--limit", "10", "--quiet", "--format", "csv")
@@ -221,6 +223,7 @@ def test_no_rows_are_said_to_be_none(cli: Cli, tables: Path) -> None:
     assert cli("sql", "--tables", tables, "SELECT * FROM packets") == (0, "", "no rows\n")
 
 
+@pytest.mark.check
 def test_cells_control_no_terminal_and_no_spreadsheet(cli: Cli, tables: Path) -> None:
     statement = "SELECT '\\u001b[31mred' AS `a\\u001bb`, '=1+1' AS formula, X'ff00' AS data, 1 AS n, 2 AS n"
     out = cli("sql", "--tables", tables, statement).out

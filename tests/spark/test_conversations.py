@@ -370,6 +370,7 @@ def told(record: Record, parent: Record | None) -> str:
     return repr({**values, "error": str(record.error)})
 
 
+@pytest.mark.check
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30))
 @given(seed=st.integers(0, 1 << 32))
 @example(seed=1)

@@ -111,7 +111,7 @@ def records_in(frames: Any) -> dict[str, list[Record]]:
     return {name: [one[2] for one in sorted(items, key=lambda one: one[:2])] for name, items in found.items()}
 
 
-@pytest.mark.parametrize("tasks", [1, 6])
+@pytest.mark.parametrize("tasks", share([6, 1]))
 def test_captures_decoded_together_are_judged_like_each_alone(
     tasks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,6 +235,7 @@ def test_frames_come_in_the_order_of_the_capture(spark: SparkSession, tmp_path: 
     assert sum(map(len, order.values())) == sum(one.split.frames for one in splits if one.split is not None)
 
 
+@pytest.mark.check
 @pytest.mark.spark
 def test_no_frames_at_all_give_an_entry_without_rows(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "none" / "empty.pcap"

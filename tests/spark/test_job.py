@@ -217,6 +217,7 @@ def test_only_what_changed_is_read_again_and_nothing_is_doubled(one_process: Any
         assert {entry.run for entry in ledger.entries.values()} == {forced.name}
 
 
+@pytest.mark.check
 def test_other_options_read_captures_again(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     copies(folder, 2)
@@ -298,7 +299,7 @@ class Killed(BaseException):
     """The run ends here."""
 
 
-@pytest.mark.parametrize("wave", [1, 2])
+@pytest.mark.parametrize("wave", share([1, 2]))
 def test_a_run_that_is_ended_goes_on_where_it_was(
     wave: int, one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from io import IOBase
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from msmq_wire.spark.captures import Capture, CaptureFile
 from msmq_wire.spark.ledger import Entry, Ledger, capture_key
 from msmq_wire.spark.table_files import HIDDEN, TableWriter, WrittenFile
 from msmq_wire.spark.table_schemas import table_schemas
+from tests.effort import share
 
 FILE = CaptureFile(path="/x/a.pcap", size=7, mtime_ns=5)
 CAPTURE = Capture(name="/x/a.pcap", files=(FILE,))
@@ -222,8 +224,7 @@ def leave_lock(output: Path, holder: str) -> None:
     (output / LOCK).write_text(holder)
 
 
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize(("after", "replaced"), share([*product((False, True), repeat=2)], 3))
 def test_a_run_that_ends_anywhere_leaves_the_old_rows_or_the_new(
     after: bool, replaced: bool, tmp_path: Path, clockwork: Clockwork
 ) -> None:

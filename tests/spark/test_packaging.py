@@ -63,6 +63,7 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
     assert (tmp_path / "precious").read_bytes() == b"precious"
 
 
+@pytest.mark.check
 def test_the_archive_can_be_imported_by_itself(tmp_path: Path) -> None:
     archive, _ = write_package(str(tmp_path))
     names = ["msmq_wire", "msmq_wire.cli.program", "msmq_wire.spark.job", *(one[:-3] for one in SHIMS)]

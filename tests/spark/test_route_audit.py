@@ -25,6 +25,7 @@ from msmq_wire.spark import register
 from msmq_wire.spark.message_columns import message_schema
 from msmq_wire.spark.route_audit import audit_messages, hop_schema, record_of, table_records
 from msmq_wire.spark.spark_schema import spark_schema
+from tests.effort import share
 
 _EXAMPLE = Path(__file__).resolve().parents[2] / "fixtures" / "routing" / "example.toml"
 _RIGHT = (
@@ -78,7 +79,7 @@ def _place(row: dict[str, Any]) -> tuple[str, int]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("streams", share([True, False]))
 def test_the_rows_are_those_of_the_audit_of_each_capture(
     spark: SparkSession, routed: Path, topology: Topology, streams: bool
 ) -> None:

@@ -55,6 +55,7 @@ spark.stop()
 """
 
 
+@pytest.mark.check
 @pytest.mark.spark
 def test_a_session_that_registered_nothing_finds_a_source(spark: SparkSession, captures: Path) -> None:
     path = captures / "demo.pcap"

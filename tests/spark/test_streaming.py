@@ -77,6 +77,7 @@ def batches(
     return write.option("checkpointLocation", str(checkpoint))
 
 
+@pytest.mark.check
 def test_captures_that_land_between_runs_are_read_once_each(
     spark: SparkSession, captures: Path, folder: Path, tmp_path: Path
 ) -> None:

@@ -103,7 +103,7 @@ def assert_ended(processes: list[subprocess.Popen[bytes]]) -> None:
 
 
 @needs_tshark
-@in_batches([path for path in _CAPTURES if path.name not in _DAMAGED])
+@in_batches([path for path in _CAPTURES if path.name not in _DAMAGED], every=18)
 def test_records_are_those_of_read_capture(path: Path) -> None:
     expected = views(read_capture(str(path), streams=True))
     assert views(read_with_tshark(path, streams=True)) == expected

@@ -14,6 +14,7 @@ from msmq_wire import MsmqWireError
 from msmq_wire.capture.source import read_frames
 from msmq_wireshark import install as module
 from msmq_wireshark.install import check, install, plugin_folder, problem, script, scripts
+from tests.effort import share
 
 _ROOT = Path(__file__).resolve().parents[3]
 _DEMO = _ROOT / "fixtures" / "captures" / "demo.pcap"
@@ -181,7 +182,9 @@ def test_the_documented_commands_find_messages_and_calls_in_a_single_run() -> No
 
 
 @pytest.mark.tshark
-@pytest.mark.parametrize("named", [["msmq.lua"], ["msmq.lua", "msmq_rpc.lua"], ["msmq_rpc.lua", "msmq.lua"]])
+@pytest.mark.parametrize(
+    "named", share([["msmq.lua"], ["msmq.lua", "msmq_rpc.lua"], ["msmq_rpc.lua", "msmq.lua"]])
+)
 @pytest.mark.parametrize("installed", [False, True])
 def test_scripts_that_are_named_installed_or_both_are_loaded_once(named: list[str], installed: bool) -> None:
     if installed:

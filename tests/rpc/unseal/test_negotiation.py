@@ -16,6 +16,7 @@ from msmq_wire.rpc.unseal.negotiation import TokenNegotiation, negotiator
 from msmq_wire.rpc.unseal.ntlm import NtlmNegotiation
 from msmq_wire.rpc.unseal.protection import one_line
 from msmq_wire.rpc.unseal.secrets import Secrets, nt_hash
+from tests.effort import share
 
 Oracle = Callable[..., dict[str, Any]]
 
@@ -96,6 +97,7 @@ def test_a_refusal_of_kerberos_is_noted_with_its_reason(frame: bytes, code: int,
     assert negotiation.note == f"Kerberos: refused with error {name}"
 
 
+@pytest.mark.check
 def test_the_mechanism_that_the_server_chose_replaces_the_first_one(oracle: Oracle) -> None:
     kerberos, ntlm = oracle("scapy", "aes128")["bare-6-header"], oracle("scapy", "ntlm")
     negotiation = TokenNegotiation(Secrets((nt_hash(ntlm["secrets"]["password"]),)))
@@ -107,7 +109,7 @@ def test_the_mechanism_that_the_server_chose_replaces_the_first_one(oracle: Orac
     assert negotiation.account.endswith("\\alice")
 
 
-@pytest.mark.parametrize("provider", ["aes256", "rc4"])
+@pytest.mark.parametrize("provider", share(["aes256", "rc4"]))
 def test_a_context_of_kerberos_without_its_ap_rep_asks_for_it(oracle: Oracle, provider: str) -> None:
     told = oracle("scapy", provider)
     talk = told["bare-6-header"]
@@ -171,7 +173,7 @@ def test_no_token_and_no_pdu_raises(
         assert opened.stub is None or len(opened.stub) == len(stub)
 
 
-@pytest.mark.parametrize("provider", ["ntlm", "aes256", "rc4"])
+@pytest.mark.parametrize("provider", share(["ntlm", "aes256", "rc4"], 2))
 @given(data=st.data())
 def test_a_conversation_with_changed_bytes_raises_nothing(
     oracle: Oracle, provider: str, data: st.DataObject
