@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
-from typer.main import get_group
+from typer.main import get_command
 
 from msmq_wire.cli.commands.calls import calls
 from msmq_wire.cli.commands.decode import decode
@@ -34,7 +34,9 @@ __all__ = ["build", "program"]
 @functools.cache
 def program() -> TyperGroup:
     """The application as it is run; made once, since that takes longer than most of its runs."""
-    return get_group(build())
+    made = get_command(build())
+    assert isinstance(made, TyperGroup)
+    return made
 
 
 def build() -> typer.Typer:
