@@ -15,10 +15,10 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.recordings.scenario import Deed
 
 __all__ = [
-    "Recording",
     "RecordedHost",
     "RecordedMessage",
     "RecordedStep",
+    "Recording",
     "read_recording",
     "write_recording",
 ]

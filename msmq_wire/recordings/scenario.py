@@ -41,7 +41,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """One thing that the application does.
 
     ``queue`` is the name of a queue, with ``;journal``, ``;deadletter``, ``;xactdeadletter`` or a subqueue
-    behind it where that is meant; ``target`` is where a ``move`` puts the message. Times are seconds.
+    behind it where that is meant; with no name before that it is a queue of the system of the own host, which
+    always exists. ``target`` is where a ``move`` puts the message. Times are seconds.
     """
 
     name: str
@@ -101,6 +102,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             KeyError: the scenario has no such queue.
         """
         wanted = name.partition(";")[0]
+        if not wanted:
+            return ScenarioQueue(name="", host="own")
         for queue in self.queues:
             if queue.name == wanted:
                 return queue
