@@ -41,10 +41,11 @@ def share(values: Sequence[_T], every: int = _SHARE, first: int = 0) -> Sequence
 
 
 def cuts(size: int) -> Sequence[int]:
-    """The lengths at which bytes of some size are cut: both ends, and between them every third or some."""
-    if size <= (_LONG if WHOLE else 3 * _CUTS):
+    """The lengths at which bytes of some size are cut: all, or both ends and some between them."""
+    most = _LONG if WHOLE else 3 * _CUTS
+    if size <= most:
         return range(size)
-    step = 3 if WHOLE else (size - 2 * _CUTS) // _CUTS + 1
+    step = (size - 2 * _CUTS) // (most - 2 * _CUTS) + 1
     return [*range(_CUTS), *range(_CUTS, size - _CUTS, step), *range(size - _CUTS, size)]
 
 
