@@ -29,11 +29,11 @@ class LoopClock:
         self._due: int | None = None
         self._stopped = False
 
-    def start(self) -> None:
-        """Let time run, in the loop that runs now."""
+    def start(self, zero: float | None = None) -> None:
+        """Let time run, in the loop that runs now; ``zero`` is when it began, in the time of that loop."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
-            self._zero = self._loop.time() - self._timers.now / 1000
+            self._zero = self._loop.time() - self._timers.now / 1000 if zero is None else zero
             self._arrange()
 
     def stop(self) -> None:

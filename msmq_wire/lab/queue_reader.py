@@ -73,11 +73,14 @@ async def _drive(client: RpcClient, interface: Interface, steps: _Steps[_T]) -> 
 
 
 class RemoteReadReader(Closing):
-    """Queues of a server by RemoteRead, [MS-MQRR]; made with `connect_reader`, used as a context."""
+    """Queues of a server by RemoteRead, [MS-MQRR]; made with `connect_reader`, used as a context.
+
+    ``calls`` makes the operations that `run` does, those too that have no method here.
+    """
 
     def __init__(self, client: RpcClient, identifier: GUID, randomness: random.Random) -> None:
         self._client = client
-        self._reads = RemoteReadClient(identifier=identifier, randomness=randomness)
+        self.calls = RemoteReadClient(identifier=identifier, randomness=randomness)
 
     async def close(self) -> None:
         """Close the connection."""
@@ -85,59 +88,60 @@ class RemoteReadReader(Closing):
 
     async def port(self) -> int:
         """The port that the server names; 0 where it names none."""
-        return await self._run(self._reads.get_server_port())
+        return await self.run(self.calls.get_server_port())
 
     async def open(self, format_name: str, *, receive: bool = True) -> RemoteQueue:
         """Open a queue to receive from it, or to peek; `MsmqWireError` where the server refuses."""
         access = AccessMode.MQ_RECEIVE_ACCESS if receive else AccessMode.MQ_PEEK_ACCESS
-        opened = await self._run(self._reads.open_queue(format_name, access))
+        opened = await self.run(self.calls.open_queue(format_name, access))
         if opened.queue is None:
             raise _refused(format_name, opened.status)
         return opened.queue
 
     async def open_for_move(self, format_name: str) -> RemoteQueue:
         """Open a queue to move messages into it; errors as for `open`."""
-        opened = await self._run(self._reads.open_queue_for_move(format_name))
+        opened = await self.run(self.calls.open_queue_for_move(format_name))
         if opened.queue is None:
             raise _refused(format_name, opened.status)
         return opened.queue
 
     async def cursor(self, queue: RemoteQueue) -> int:
         """Make a cursor; 0 where the server refuses."""
-        return await self._run(self._reads.create_cursor(queue))
+        return await self.run(self.calls.create_cursor(queue))
 
     async def peek(
         self, queue: RemoteQueue, *, timeout: int = 0, cursor: int = 0, next_one: bool = False
     ) -> ReadMessage:
         """Read the first message, the one at a cursor or the one behind it; ``timeout`` in milliseconds."""
         action = ReceiveAction.MQ_ACTION_PEEK_NEXT if next_one else ReceiveAction.MQ_ACTION_PEEK_CURRENT
-        return _read(await self._run(self._reads.peek(queue, action, cursor=cursor, timeout=timeout)))
+        return _read(await self.run(self.calls.peek(queue, action, cursor=cursor, timeout=timeout)))
 
     async def receive(self, queue: RemoteQueue, *, timeout: int = 0) -> ReadMessage:
         """Take the first message; ``timeout`` in milliseconds."""
-        return _read(await self._run(self._reads.receive(queue, timeout=timeout)))
+        return _read(await self.run(self.calls.receive(queue, timeout=timeout)))
 
     async def refuse(self, queue: RemoteQueue, *, timeout: int = 0) -> ReadMessage:
         """Begin to receive the first message, and put it back with RR_NACK."""
-        return _read(await self._run(self._refuse(queue, timeout)))
+        return _read(await self.run(self._refuse(queue, timeout)))
 
     async def move(self, source: RemoteQueue, target: RemoteQueue, lookup_id: int) -> int:
         """Move a message between a queue and its subqueues; the status."""
-        return await self._run(self._reads.move(source, target, lookup_id))
+        return await self.run(self.calls.move(source, target, lookup_id))
 
     async def purge(self, queue: RemoteQueue) -> int:
         """Remove all messages; the status."""
-        return await self._run(self._reads.purge(queue))
+        return await self.run(self.calls.purge(queue))
 
     async def close_queue(self, queue: RemoteQueue) -> int:
         """Close a queue and its cursors; the status."""
-        return await self._run(self._reads.close(queue))
+        return await self.run(self.calls.close(queue))
 
-    async def _run(self, steps: _Steps[_T]) -> _T:
+    async def run(self, steps: _Steps[_T]) -> _T:
+        """What an operation of ``calls`` comes to."""
         return await _drive(self._client, remote_read.INTERFACE, steps)
 
     def _refuse(self, queue: RemoteQueue, timeout: int) -> _Steps[Any]:
-        number = self._reads.new_request_id()
+        number = self.calls.new_request_id()
         answer = yield (
             7,
             remote_read.StartReceiveRequest(

@@ -1,0 +1,24 @@
+"""What came of a step, as the application was told it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from msmq_wire.model.status import Status
+from msmq_wire.recordings.recording import RecordedMessage
+
+__all__ = ["Outcome", "refused"]
+
+_DWORD = 0xFFFF_FFFF
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """``status`` is the HRESULT of what ended the step, ``messages`` those that it sent or got before."""
+
+    status: int = Status.MQ_OK
+    messages: tuple[RecordedMessage, ...] = ()
+
+
+def refused(status: int, messages: tuple[RecordedMessage, ...] = ()) -> Outcome:
+    """What came of a step that was refused."""
+    return Outcome(status=status & _DWORD, messages=messages)

@@ -1,0 +1,86 @@
+"""`record`: a scenario on two queue managers of the lab, its capture, and what the application was told."""
+
+from __future__ import annotations
+
+import asyncio
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.lab.deeds import DEEDS, why_not
+from msmq_wire.lab.recorded_hosts import OTHER, OWN, RecordedHosts
+from msmq_wire.lab.skipping_loop import SkippingLoop
+from msmq_wire.model.status import Status
+from msmq_wire.output import whole_file
+from msmq_wire.recordings.recording import RecordedStep, Recording, write_recording
+from msmq_wire.recordings.scenario import Step, read_scenario
+
+__all__ = ["CAPTURE", "RECORDING", "record"]
+
+RECORDING, CAPTURE = "recording.json", "capture.pcap"
+"""The names of the files in the folder of a recording."""
+
+_BETWEEN = 0.01
+"""Seconds between steps, so that none begins when another ends."""
+_AFTER = 0.1
+"""Seconds in which what a step has caused is done, before it counts as ended."""
+
+
+def record(folder: Path, scenario: bytes, *, begin: int, seed: int = 0, force: bool = False) -> Recording:
+    """Run a scenario, given as JSON, and write its capture and its recording into ``folder``.
+
+    It begins at ``begin``, in seconds since 1970; identifiers are drawn from ``seed``. Raises `MsmqWireError`
+    for what is no scenario and where ports cannot be served, `CaptureError` and OSError where a file cannot
+    be written.
+    """
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        made = runner.run(_record(folder / CAPTURE, scenario, begin=begin, seed=seed, force=force))
+    with whole_file(folder / RECORDING, force=force) as file:
+        file.write(write_recording(made))
+    return made
+
+
+async def _record(capture: Path, data: bytes, *, begin: int, seed: int, force: bool) -> Recording:
+    scenario = read_scenario(data)
+    hosts = RecordedHosts(scenario, begin=begin, seed=seed)
+    with CaptureWriter(capture, clock=hosts.now, force=force) as writer:
+        async with hosts:
+            await hosts.start(writer)
+            begun = hosts.moment()
+            steps = [await _done(hosts, step) for step in scenario.steps]
+            ended = hosts.moment()
+            own, other = hosts.described(OWN), hosts.described(OTHER)
+    return Recording(
+        version=1,
+        made_by=f"msmq-wire {version('msmq-wire')} lab record",
+        scenario_sha256=sha256(data).hexdigest(),
+        own=own,
+        other=other,
+        begun=begun,
+        ended=ended,
+        capture=capture.name,
+        steps=tuple(steps),
+    )
+
+
+async def _done(hosts: RecordedHosts, step: Step) -> RecordedStep:
+    """Do a step, or say why it cannot be done."""
+    reason = why_not(hosts, step)
+    if reason is not None:
+        return RecordedStep(name=step.name, do=step.do, outcome="skipped", reason=reason)
+    await hosts.pass_time(_BETWEEN)
+    begun = hosts.moment()
+    outcome = await DEEDS[step.do](hosts, step)
+    await hosts.pass_time(_AFTER)
+    return RecordedStep(
+        name=step.name,
+        do=step.do,
+        outcome="done" if outcome.status == Status.MQ_OK else "refused",
+        status=outcome.status,
+        format_name=hosts.opened_name(step),
+        remote=bool(step.queue) and hosts.is_remote(step.queue),
+        begun=begun,
+        ended=hosts.moment(),
+        messages=outcome.messages,
+    )
