@@ -10,6 +10,7 @@ import json
 from typing import Any, get_args
 
 import construct
+import msgspec
 
 from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
 from docs.generators.finding_schema import answer_object, finding_object
@@ -18,6 +19,8 @@ from docs.generators.replay_schema import replay_object
 from docs.generators.structures import documentation
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
+from msmq_wire.recordings.recording import Recording
+from msmq_wire.recordings.scenario import Scenario
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
@@ -381,9 +384,19 @@ def _finding() -> Json:
     return _document("finding", "A row of findings --format jsonl", finding_object(_place()))
 
 
+def _declared(name: str, title: str, kind: type[msgspec.Struct]) -> Json:
+    """The schema of a file that is read and written as it is declared."""
+    made = msgspec.json.schema(kind)
+    for one in made["$defs"].values():
+        one["description"] = " ".join(one["description"].split())
+    return {"$schema": _DRAFT, "$id": f"urn:msmq-wire:schema:{name}", "title": title, **made}
+
+
 def files() -> dict[str, str]:
     """The schema files by name."""
     schemas = {
+        "recording": _declared("recording", "A recording: recording.json", Recording),
+        "scenario": _declared("scenario", "A scenario: scenario.json", Scenario),
         "packet": _packet(),
         "record": _record(),
         "message": _message(),

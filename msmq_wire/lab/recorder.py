@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
+from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.deeds import DEEDS, why_not
 from msmq_wire.lab.recorded_hosts import OTHER, OWN, RecordedHosts
@@ -16,10 +18,11 @@ from msmq_wire.output import whole_file
 from msmq_wire.recordings.recording import RecordedStep, Recording, write_recording
 from msmq_wire.recordings.scenario import Step, read_scenario
 
-__all__ = ["CAPTURE", "RECORDING", "record"]
+__all__ = ["FILES", "record"]
 
-RECORDING, CAPTURE = "recording.json", "capture.pcap"
-"""The names of the files in the folder of a recording."""
+_RECORDING, _CAPTURE = "recording.json", "capture.pcap"
+FILES = (_RECORDING, _CAPTURE)
+"""What is written into the folder of a recording."""
 
 _BETWEEN = 0.01
 """Seconds between steps, so that none begins when another ends."""
@@ -31,20 +34,25 @@ def record(folder: Path, scenario: bytes, *, begin: int, seed: int = 0, force: b
     """Run a scenario, given as JSON, and write its capture and its recording into ``folder``.
 
     It begins at ``begin``, in seconds since 1970; identifiers are drawn from ``seed``. Raises `MsmqWireError`
-    for what is no scenario and where ports cannot be served, `CaptureError` and OSError where a file cannot
-    be written.
+    for what is no scenario, or cannot be asked for, and where ports cannot be served; OSError where a file
+    cannot be written.
     """
-    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
-        made = runner.run(_record(folder / CAPTURE, scenario, begin=begin, seed=seed, force=force))
-    with whole_file(folder / RECORDING, force=force) as file:
-        file.write(write_recording(made))
+    # What is in the folder stays as it is until all of the scenario was run.
+    with tempfile.TemporaryDirectory(prefix=".msmq-wire-", dir=folder) as work:
+        captured = Path(work, _CAPTURE)
+        with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+            made = runner.run(_record(captured, scenario, begin=begin, seed=seed))
+        contents = {_CAPTURE: captured.read_bytes(), _RECORDING: write_recording(made)}
+    for name, content in contents.items():
+        with whole_file(folder / name, force=force) as file:
+            file.write(content)
     return made
 
 
-async def _record(capture: Path, data: bytes, *, begin: int, seed: int, force: bool) -> Recording:
+async def _record(capture: Path, data: bytes, *, begin: int, seed: int) -> Recording:
     scenario = read_scenario(data)
     hosts = RecordedHosts(scenario, begin=begin, seed=seed)
-    with CaptureWriter(capture, clock=hosts.now, force=force) as writer:
+    with CaptureWriter(capture, clock=hosts.now) as writer:
         async with hosts:
             await hosts.start(writer)
             begun = hosts.moment()
@@ -59,7 +67,7 @@ async def _record(capture: Path, data: bytes, *, begin: int, seed: int, force: b
         other=other,
         begun=begun,
         ended=ended,
-        capture=capture.name,
+        capture=_CAPTURE,
         steps=tuple(steps),
     )
 
@@ -71,7 +79,11 @@ async def _done(hosts: RecordedHosts, step: Step) -> RecordedStep:
         return RecordedStep(name=step.name, do=step.do, outcome="skipped", reason=reason)
     await hosts.pass_time(_BETWEEN)
     begun = hosts.moment()
-    outcome = await DEEDS[step.do](hosts, step)
+    try:
+        outcome = await DEEDS[step.do](hosts, step)
+    except ValueError as error:
+        # What an application must not ask for.
+        raise MsmqWireError(f"step {step.name}: {error}") from error
     await hosts.pass_time(_AFTER)
     return RecordedStep(
         name=step.name,

@@ -250,6 +250,13 @@ class BinaryProtocol:
         limit = packet.base_header.time_to_reach_queue
         return limit != INFINITE and self.manager.current_time - packet.user_header.sent_time > limit
 
+    def seconds_left(self, packet: UserMessage) -> int | None:
+        """Seconds until a message has expired, None for one that never does. [MS-MQQB] 3.1.7.1.2"""
+        limit = packet.base_header.time_to_reach_queue
+        if limit == INFINITE:
+            return None
+        return max(0, packet.user_header.sent_time + limit + 1 - self.manager.current_time)
+
     def expire(self, message: OutgoingMessage) -> None:
         """A message is too late to be sent: acknowledge and journal that. [MS-MQQB] 3.1.7.1.2"""
         self._awaited.pop(message.message_id, None)

@@ -61,6 +61,7 @@ class OutgoingMessage(msgspec.Struct, eq=False, kw_only=True):
     waiting: bool = True
     outcome: Outcome | None = None
     final_class: int | None = None
+    lateness: Timer | None = None
 
     @property
     def message_id(self) -> int:
@@ -143,6 +144,7 @@ class OutgoingQueue:
         self._kept[message.number] = message
         self._budget.used += size
         heappush(self._heap, (message.place, message))
+        self._await_lateness(message)
         self.dispatch()
         if self.session is None:
             self._wish()
@@ -216,6 +218,7 @@ class OutgoingQueue:
             sequence.begin_again()
         for message in self._kept.values():
             message.waiting = True
+            self._await_lateness(message)
         self._heap = [(message.place, message) for message in self._kept.values()]
         heapify(self._heap)
 
@@ -242,16 +245,37 @@ class OutgoingQueue:
 
     def _transmit(self, message: OutgoingMessage, session: BinarySession) -> None:
         if self.protocol.expired(message.packet):
-            if message.sequence is not None:
-                message.sequence.leave_out(message)
-            self.protocol.expire(message)
-            self.settle(message, "expired")
+            self._expire(message)
             return
         if message.sequence is not None:
             message.packet = message.sequence.place(message)
         message.waiting = False
         message.transmissions += 1
         session.transmit(message)
+
+    def _await_lateness(self, message: OutgoingMessage) -> None:
+        """Look again when a message is too late, also where no session comes that would send it.
+
+        [MS-MQDMPR] 3.1.1.12, Class: NackReachQueueTimeout
+        """
+        if message.lateness is not None:
+            message.lateness.cancel()
+        left = self.protocol.seconds_left(message.packet)
+        if left is not None:
+            message.lateness = self.protocol.manager.timers.start(
+                left * 1000, lambda: self._look_whether_late(message)
+            )
+
+    def _look_whether_late(self, message: OutgoingMessage) -> None:
+        # One that was sent may have arrived: it is looked at again when its session is lost.
+        if message.outcome is None and message.waiting and self.protocol.expired(message.packet):
+            self._expire(message)
+
+    def _expire(self, message: OutgoingMessage) -> None:
+        if message.sequence is not None:
+            message.sequence.leave_out(message)
+        self.protocol.expire(message)
+        self.settle(message, "expired")
 
     def acknowledged(self, message: OutgoingMessage) -> None:
         """A session acknowledged a message as received. [MS-MQQB] 3.1.5.5.2"""
@@ -276,5 +300,8 @@ class OutgoingQueue:
 
     def _forget(self, message: OutgoingMessage) -> None:
         message.waiting = False
+        if message.lateness is not None:
+            message.lateness.cancel()
+            message.lateness = None
         if self._kept.pop(message.number, None) is not None:
             self._budget.used -= message.size

@@ -6,7 +6,7 @@ is the business of who runs it. ``fixtures/record/scenario.json`` is the one sce
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,12 @@ Need = Literal["other-host", "http", "domain", "management"]
 """What a step cannot be done without; where it is missing the step is recorded as skipped."""
 
 Acknowledge = Literal["reach-queue", "receive", "nack-reach-queue", "nack-receive"]
+
+_Seconds: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=0xFFFF_FFFE)]
+_Waited: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=3600)]
+_LONGEST_LABEL = 249
+_LARGEST_BODY = 4 << 20
+"""No message is longer. [MS-MQMQ] 2.2.19.1"""
 
 
 class ScenarioQueue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,24 +58,24 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     needs: tuple[Need, ...] = ()
 
     # send
-    label: str = ""
+    label: Annotated[str, msgspec.Meta(max_length=_LONGEST_LABEL)] = ""
     body: str = ""
-    repeat: int = 1
+    repeat: Annotated[int, msgspec.Meta(ge=1, le=_LARGEST_BODY)] = 1
     """How often the body is repeated."""
-    count: int = 1
+    count: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     """How many messages, each with its number behind the label; in one transaction where there is one."""
     delivery: Literal["express", "recoverable", "transactional"] = "express"
     via: Literal["binary", "http"] = "binary"
-    priority: int = 3
-    app_specific: int = 0
-    correlation_id: str = ""
+    priority: Annotated[int, msgspec.Meta(ge=0, le=7)] = 3
+    app_specific: Annotated[int, msgspec.Meta(ge=0, le=0xFFFF_FFFF)] = 0
+    correlation_id: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{40})?$")] = ""
     """Forty hexadecimal digits."""
     extension: str = ""
     acknowledge: tuple[Acknowledge, ...] = ()
     admin_queue: str = ""
     response_queue: str = ""
-    time_to_reach_queue: int | None = None
-    time_to_be_received: int | None = None
+    time_to_reach_queue: _Seconds | None = None
+    time_to_be_received: _Seconds | None = None
     journal: bool = False
     dead_letter: bool = False
     authenticated: bool = False
@@ -81,11 +87,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     by: Literal["first", "cursor", "lookup"] = "first"
     """``cursor``: with a cursor of its own; ``lookup``: by the LookupId of the message with ``label``."""
     transaction: bool = False
-    timeout: int = 0
+    timeout: _Waited = 0
     target: str = ""
 
     # wait
-    seconds: int = 0
+    seconds: _Waited = 0
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,6 +100,22 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     version: Literal[1]
     queues: tuple[ScenarioQueue, ...]
     steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        for kind, names in (
+            ("queues", [one.name for one in self.queues]),
+            ("steps", [one.name for one in self.steps]),
+        ):
+            if len(set(names)) < len(names):
+                raise ValueError(f"two {kind} have one name")
+        for step in self.steps:
+            if len(step.body.encode("utf-8", "replace")) * step.repeat > _LARGEST_BODY:
+                raise ValueError(f"step {step.name} has a body of more than {_LARGEST_BODY} bytes")
+            for name in (step.queue, step.target, step.admin_queue, step.response_queue):
+                try:
+                    self.queue(name)
+                except KeyError:
+                    raise ValueError(f"step {step.name} names the queue {name}, which is not there") from None
 
     def queue(self, name: str) -> ScenarioQueue:
         """The queue that a step names, whatever stands behind its name.

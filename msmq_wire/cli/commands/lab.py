@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from msmq_wire.cli.commands.lab_read import move, peek, purge, queues, receive
+from msmq_wire.cli.commands.lab_record import record_scenario
 from msmq_wire.cli.commands.lab_send import send
 from msmq_wire.cli.commands.lab_serve import serve
 
@@ -18,6 +19,7 @@ def lab_commands() -> typer.Typer:
     group = typer.Typer(name="lab", rich_markup_mode=None, invoke_without_command=True, callback=_group)
     for command in (serve, send, receive, peek, purge, move, queues):
         group.command()(command)
+    group.command("record")(record_scenario)
     return group
 
 

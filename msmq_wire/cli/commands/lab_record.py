@@ -1,0 +1,109 @@
+"""``msmq-wire lab record``: a scenario between two queue managers, its capture and what came of each step."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from msmq_wire.cli.options import Force, check_folder, check_output
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.lab.recorder import FILES, record
+from msmq_wire.output import make_folder
+
+__all__ = ["default_scenario", "record_scenario"]
+
+_NAME = "scenario.json"
+_IN_REPOSITORY = ("fixtures", "record", _NAME)
+_MOST_BYTES = 1 << 20
+
+
+def default_scenario() -> bytes:
+    """The scenario that the script for Windows runs, too: of the wheel, or of the repository."""
+    packaged = files("msmq_wire.recordings") / _NAME
+    if packaged.is_file():
+        return packaged.read_bytes()
+    return Path(__file__).resolve().parents[3].joinpath(*_IN_REPOSITORY).read_bytes()
+
+
+def record_scenario(
+    folder: Annotated[
+        str,
+        typer.Argument(metavar="DIR", help="Where recording.json and capture.pcap go.", show_default=False),
+    ],
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            "--scenario",
+            metavar="FILE",
+            help="What is done, in JSON.",
+            show_default="that of fixtures/record",
+        ),
+    ] = None,
+    force: Force = False,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Identifiers are drawn from this number.")
+    ] = 0,
+    seconds: Annotated[
+        int | None,
+        typer.Option(
+            "--time",
+            metavar="SECONDS",
+            min=0,
+            max=0x7FFF_FFFF,
+            help="Seconds since 1970 at the start, in place of the clock of this computer.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Run a scenario on two queue managers of the lab, and record it as on Windows.
+
+    An application on the host "own" sends to queues of the host "other", and reads them. capture.pcap has
+    what crosses between the two: the binary protocol, RemoteRead and SRMP. recording.json has what the
+    application was told: identifiers, times, statuses, digests of bodies. Time that would only be waited for
+    is skipped. A line on standard error tells each step that a lab cannot do, and why.
+
+    Exit status: 0 recorded; 1 the scenario is none or cannot be run, or a file cannot be read or written; 2
+    bad usage, or a recording is there.
+
+    Examples:
+
+        msmq-wire lab record recorded
+
+        msmq-wire lab record recorded --scenario mine.json --force
+    """
+    check_folder(folder, "DIR")
+    for name in FILES:
+        check_output(str(Path(folder, name)), "DIR", force=force)
+    begin = int(time.time()) if seconds is None else seconds
+    try:
+        data = default_scenario() if scenario is None else _read(scenario)
+        make_folder(folder)
+        made = record(Path(folder), data, begin=begin, seed=seed, force=force)
+    except MsmqWireError as error:
+        complain(f"{scenario}: {error}" if scenario is not None else str(error))
+        raise typer.Exit(1) from None
+    except OSError as error:
+        complain(f"{error.filename or folder}: {error.strerror or error}")
+        raise typer.Exit(1) from None
+    for step in made.steps:
+        if step.outcome == "skipped":
+            tell(f"{step.name} was skipped: {step.reason}")
+    outcomes = Counter(step.outcome for step in made.steps)
+    told = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
+    print(f"{count_text(len(made.steps), 'step')}: {told}")
+
+
+def _read(scenario: str) -> bytes:
+    """The bytes of a scenario; of a file that is too large for one, as many as show that."""
+    with open(scenario, "rb") as file:
+        data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise MsmqWireError(f"larger than {_MOST_BYTES} bytes: no scenario")
+    return data
