@@ -153,6 +153,11 @@ def test_the_extra_spark_fills_tables_and_asks_them(wheel: Path, tmp_path: Path)
     assert "orders" in asked.stdout
 
 
+def test_the_wheel_holds_the_scenario_that_is_recorded(wheel: Path) -> None:
+    packaged = wheel / "msmq_wire" / "recordings" / "scenario.json"
+    assert packaged.read_bytes() == (_ROOT / "fixtures" / "record" / "scenario.json").read_bytes()
+
+
 def test_every_extra_of_the_project_is_tried() -> None:
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     tried = {extra for extras, _ in _CASES for extra in extras.split(",")}

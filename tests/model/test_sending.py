@@ -209,6 +209,41 @@ def test_what_came_too_late_to_be_sent_is_told_once() -> None:
     assert MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT in scene.reasons
 
 
+@pytest.mark.parametrize("kind", ["express", "recoverable", "transactional"])
+def test_what_is_too_late_is_told_also_where_nobody_can_be_reached(kind: Kind) -> None:
+    scene = Scene()
+    scene.reachable = False
+    asked: dict[str, Any] = {"admin_queue": ADMIN, "acknowledge": ("na",), "jn": 1}
+    scene.send(kind=kind, time_to_reach_queue=60, **asked)
+    scene.send(b"in time", time_to_reach_queue=600)
+    scene.timers.advance(60_000)
+    assert classes(scene.admin) == []
+    scene.timers.advance(62_000)
+    assert classes(scene.admin) == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT]
+    assert (scene.waiting(), scene.reasons) == ([b"in time"], [0x8002])
+    dead = scene.sender.system_deadletter_queue
+    if kind == "transactional":
+        dead = scene.sender.system_transactional_deadletter_queue
+    assert dead is not None
+    assert bodies(dead) == [b"body"]
+    scene.reachable = True
+    scene.run(600_000)
+    assert bodies(scene.orders) == [b"in time"]
+    assert len(classes(scene.admin)) == 1
+
+
+def test_what_was_sent_in_time_is_not_too_late_before_its_session_is_lost() -> None:
+    scene = Scene()
+    scene.send(time_to_reach_queue=1, admin_queue=ADMIN, acknowledge=("na",), kind="recoverable")
+    scene.timers.advance(3_000)
+    assert scene.reasons == []
+    scene.reachable = False
+    scene.wire.drop()
+    scene.timers.advance(4_000)
+    assert scene.reasons == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT]
+    assert classes(scene.admin) == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT]
+
+
 def test_what_is_too_late_when_a_session_is_open_leaves_its_queue_at_once() -> None:
     scene = Scene()
     scene.send(b"first")
