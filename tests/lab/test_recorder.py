@@ -70,10 +70,6 @@ def done(recording: Recording, deed: str) -> Iterator[tuple[Step, RecordedStep]]
             yield step, told
 
 
-def named(recording: Recording, name: str) -> RecordedStep:
-    return next(one for one in recording.steps if one.name == name)
-
-
 def identifier(one: Record) -> str:
     user = one.packet.user_header
     return f"{user.source_queue_manager}\\{user.message_id}"
@@ -136,15 +132,14 @@ def test_what_was_sent_is_on_the_wire_in_its_step_as_the_application_said(
 
 def test_what_was_read_was_sent_before_and_has_the_same_content(recording: Recording) -> None:
     sent = {one.message_id: one for _, told in done(recording, "send") for one in told.messages}
-    own = str(recording.own.queue_manager)
     got = [
         one
         for deed in ("peek", "receive", "move")
         for _, told in done(recording, deed)
         for one in told.messages
-        if str(one.message_id).startswith(own)
+        if not one.message_class
     ]
-    assert len(got) > 15
+    assert len(got) >= 15
     for one in got:
         message = sent[one.message_id]
         shared = ("label", "body_sha256", "extension_sha256", "delivery", "acknowledge", "app_specific")
