@@ -136,7 +136,7 @@ class RecordedHosts(Closing):
         if not step.queue:
             return None
         if step.via == "http":
-            return f"DIRECT={self.url(step.queue).replace('http://', 'HTTP://')}"
+            return f"DIRECT={self.url(step.queue)}"
         return self.format_name(step.queue)
 
     @staticmethod

@@ -78,12 +78,13 @@ def test_a_recording_that_is_there_is_written_over_with_force_only(
             "step a has a body of more than 4194304 bytes",
         ),
         (
-            '{"version": 1, "queues": [{"name": "q"}], "steps": [{"name": "a", "do": "move", "queue": "q", '
-            '"target": "q"}]}',
-            "step a: the target must be opened for moves",
+            '{"version": 1, "queues": [{"name": "q"}], "steps": [{"name": "a", "do": "send", "queue": "q", '
+            '"acknowledge": ["receive", "nack-receive"]}]}',
+            "step a: properties that no server takes: 0xC00E0002",
         ),
         (" " * (1 << 20) + "{}", "larger than 1048576 bytes: no scenario"),
     ],
+    ids=("cut", "version", "more", "queue", "twice", "seconds", "body", "acknowledge", "large"),
 )
 def test_what_is_no_scenario_is_one_line_and_status_1(
     run: Run, tmp_path: Path, text: str, message: str

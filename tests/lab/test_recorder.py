@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ import pytest
 from msmq_wire.cli.commands.lab_record import default_scenario
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import Judge
+from msmq_wire.lab import recorded_hosts
 from msmq_wire.lab.deeds import NEEDS_NOT_HERE
 from msmq_wire.lab.recorder import FILES, record
 from msmq_wire.recordings.recording import RecordedMessage, RecordedStep, Recording, read_recording
@@ -238,6 +241,27 @@ def test_identifiers_are_those_of_the_seed(tmp_path: Path) -> None:
         for seed in (7, 7, 8)
     ]
     assert names[0] == names[1] != names[2]
+
+
+def test_the_other_host_has_an_address_whose_ports_nobody_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Step(name="one", do="send", queue="theirs", label="one")
+    with socket.socket() as busy:
+        # Where somebody else has it, it is as good.
+        with contextlib.suppress(OSError):
+            busy.bind(("127.0.0.2", 1801))
+        recorded(tmp_path, step, force=True)
+    made = read_recording((tmp_path / "recording.json").read_bytes())
+    assert made.other is not None
+    assert made.other.addresses != ("127.0.0.2",)
+    (sent,) = [one for one in records_of(tmp_path / "capture.pcap") if one.type == "user_message"]
+    assert sent.dst == f"{made.other.addresses[0]}:1801"
+    # Not every system has more than one loopback address.
+    monkeypatch.setattr(recorded_hosts, "_OTHER_ADDRESSES", ())
+    (told,) = recorded(tmp_path, step, force=True)
+    (sent,) = [one for one in records_of(tmp_path / "capture.pcap") if one.type == "user_message"]
+    assert (told.messages[0].message_id, str(sent.dst)[:10]) == (identifier(sent), "127.0.0.1:")
 
 
 def test_time_that_is_waited_for_is_in_the_recording_and_hardly_anywhere_else(tmp_path: Path) -> None:
