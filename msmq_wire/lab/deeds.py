@@ -31,7 +31,6 @@ from msmq_wire.recordings.scenario import Deed, Need, Step
 from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.srmp.building import build_srmp
-from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["DEEDS", "HEEDED", "HEEDED_OVER_HTTP", "NEEDS_NOT_HERE", "NOT_HERE", "Do", "why_not"]
@@ -183,7 +182,7 @@ async def _post(hosts: RecordedHosts, step: Step) -> Outcome:
             request = build_srmp(
                 url,
                 body_of(step),
-                source_qm_guid=UUID(bytes=bytes(manager.identifier)),
+                source_qm_guid=UUID(str(manager.identifier)),
                 message_number=number,
                 sent_at=hosts.now() // 1_000_000_000,
                 label=label,
@@ -197,7 +196,7 @@ async def _post(hosts: RecordedHosts, step: Step) -> Outcome:
             )
             if (await poster.request(request)).status != _OK:
                 return refused(Status.MQ_ERROR, tuple(sent))
-            name = f"{GUID(manager.identifier)}\\{number}"
+            name = f"{manager.identifier}\\{number}"
             sent.append(sent_message(step, label, name, admin_queue=None, response_queue=None))
     return Outcome(messages=tuple(sent))
 

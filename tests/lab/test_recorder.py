@@ -133,6 +133,17 @@ def test_what_was_sent_is_on_the_wire_in_its_step_as_the_application_said(
         assert int(seconds(told.begun)) <= user.sent_time <= seconds(told.ended)
 
 
+def test_what_was_posted_is_on_the_wire_as_the_application_said(
+    recording: Recording, records: list[Record]
+) -> None:
+    told = next(one for step, one in done(recording, "send") if step.via == "http")
+    (posted,) = [one.packet for one in records if one.type == "srmp_message"]
+    (message,) = told.messages
+    assert (posted.message_id, posted.label) == (message.message_id, message.label)
+    assert sha256(posted.body).hexdigest() == message.body_sha256
+    assert f"DIRECT={posted.envelope.header.path.to}" == told.format_name
+
+
 def test_what_was_read_was_sent_before_and_has_the_same_content(recording: Recording) -> None:
     sent = {one.message_id: one for _, told in done(recording, "send") for one in told.messages}
     got = [
