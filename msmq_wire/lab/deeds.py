@@ -134,9 +134,10 @@ async def send(hosts: RecordedHosts, step: Step) -> Outcome:
         transaction = begun.value
     outcome = await _send_all(hosts, step, opened.value, transaction)
     if transaction is not None:
-        end = application.calls.commit if step.commit else application.calls.abort
+        whole = outcome.status == Status.MQ_OK
+        end = application.calls.commit if whole and step.commit else application.calls.abort
         status = await application.run(end(transaction))
-        if outcome.status == Status.MQ_OK:
+        if whole:
             outcome = msgspec.structs.replace(outcome, status=status)
     await application.run(application.calls.close_queue(opened.value))
     return outcome

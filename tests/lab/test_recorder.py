@@ -34,6 +34,7 @@ QUEUES = (
     ScenarioQueue(name="mine", host="own"),
     ScenarioQueue(name="new", host="own", exists=False),
     ScenarioQueue(name="theirs"),
+    ScenarioQueue(name="missing", exists=False),
 )
 
 
@@ -327,6 +328,25 @@ def test_what_is_not_there_is_refused_to_every_way_of_reading(tmp_path: Path) ->
     assert [one.outcome for one in told] == ["refused"] * 5
     assert [one.status for one in told[:4]] == [0xC00E001B] * 4
     assert seconds(told[2].ended) - seconds(told[2].begun) >= 3
+
+
+def test_a_queue_that_is_not_there_is_refused_to_whatever_opens_it(tmp_path: Path) -> None:
+    steps = [
+        Step(name="receive", do="receive", queue="missing"),
+        Step(name="purge", do="purge", queue="missing"),
+        Step(name="move", do="move", queue="missing", target="missing;late"),
+        Step(name="move there", do="move", queue="theirs", target="missing;late"),
+        Step(name="receive here", do="receive", queue="new"),
+    ]
+    assert {one.status for one in recorded(tmp_path, *steps)} == {0xC00E0003}
+
+
+def test_a_message_that_is_refused_leaves_those_before_it(tmp_path: Path) -> None:
+    large = Step(name="large", do="send", queue="theirs", body="x", repeat=4 << 20)
+    journal = Step(name="journal", do="send", queue="theirs;journal", delivery="transactional")
+    told = recorded(tmp_path, large, journal, Step(name="small", do="send", queue="theirs"))
+    assert [one.outcome for one in told] == ["refused", "refused", "done"]
+    assert [len(one.messages) for one in told] == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
