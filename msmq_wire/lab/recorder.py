@@ -18,11 +18,9 @@ from msmq_wire.output import whole_file
 from msmq_wire.recordings.recording import RecordedStep, Recording, write_recording
 from msmq_wire.recordings.scenario import Step, read_scenario
 
-__all__ = ["FILES", "record"]
+__all__ = ["files_of", "record"]
 
-_RECORDING, _CAPTURE = "recording.json", "capture.pcap"
-FILES = (_RECORDING, _CAPTURE)
-"""What is written into the folder of a recording."""
+_RECORDING, _CAPTURE, _SCENARIO = "recording.json", "capture.pcap", "scenario.json"
 
 _BETWEEN = 0.01
 """Seconds between steps, so that none begins when another ends."""
@@ -30,8 +28,15 @@ _AFTER = 0.1
 """Seconds in which what a step has caused is done, before it counts as ended."""
 
 
+def files_of(folder: Path, scenario: bytes) -> list[Path]:
+    """What a recording of a scenario writes into a folder: not the scenario, where that is there already."""
+    copy = folder / _SCENARIO
+    there = copy.is_file() and copy.read_bytes() == scenario
+    return [folder / _RECORDING, folder / _CAPTURE, *([] if there else [copy])]
+
+
 def record(folder: Path, scenario: bytes, *, begin: int, seed: int = 0, force: bool = False) -> Recording:
-    """Run a scenario, given as JSON, and write its capture and its recording into ``folder``.
+    """Run a scenario, given as JSON; write its capture and its recording into ``folder``, and it beside them.
 
     It begins at ``begin``, in seconds since 1970; identifiers are drawn from ``seed``. Raises `MsmqWireError`
     for what is no scenario, or cannot be asked for, and where ports cannot be served; OSError where a file
@@ -42,10 +47,14 @@ def record(folder: Path, scenario: bytes, *, begin: int, seed: int = 0, force: b
         captured = Path(work, _CAPTURE)
         with asyncio.Runner(loop_factory=SkippingLoop) as runner:
             made = runner.run(_record(captured, scenario, begin=begin, seed=seed))
-        contents = {_CAPTURE: captured.read_bytes(), _RECORDING: write_recording(made)}
-    for name, content in contents.items():
-        with whole_file(folder / name, force=force) as file:
-            file.write(content)
+        contents = {
+            _CAPTURE: captured.read_bytes(),
+            _RECORDING: write_recording(made),
+            _SCENARIO: scenario,
+        }
+    for path in files_of(folder, scenario):
+        with whole_file(path, force=force) as file:
+            file.write(contents[path.name])
     return made
 
 

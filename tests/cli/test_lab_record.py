@@ -36,7 +36,12 @@ def test_a_recording_is_made_and_read_as_any_capture(run: Run, scenario: Path, t
     made = run("lab", "record", folder, "--scenario", scenario, "--time", 1_700_000_000, "--seed", 5)
     assert (made.status, made.out) == (0, "3 steps: 1 done, 1 refused, 1 skipped\n")
     assert made.err == "sign was skipped: the lab has no directory, and so neither certificates nor keys\n"
-    assert sorted(path.name for path in folder.iterdir()) == ["capture.pcap", "recording.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "capture.pcap",
+        "recording.json",
+        "scenario.json",
+    ]
+    assert (folder / "scenario.json").read_bytes() == scenario.read_bytes()
     recording = json.loads((folder / "recording.json").read_bytes())
     assert recording["begun"].startswith("2023-11-14T22:13:20.")
     rows = run("messages", folder / "capture.pcap", "--format", "jsonl").out.splitlines()
@@ -55,6 +60,17 @@ def test_a_recording_that_is_there_is_written_over_with_force_only(
     assert (tmp_path / "capture.pcap").read_bytes() == b"precious"
     assert run("lab", "record", tmp_path, "--scenario", scenario, "--force").status == 0
     assert (tmp_path / "capture.pcap").read_bytes() != b"precious"
+
+
+def test_a_scenario_that_is_there_already_stays_and_another_one_does_not(
+    run: Run, scenario: Path, tmp_path: Path
+) -> None:
+    assert run("lab", "record", tmp_path, "--scenario", scenario).status == 0
+    (tmp_path / "capture.pcap").unlink()
+    (tmp_path / "recording.json").unlink()
+    refused = run("lab", "record", tmp_path)
+    assert (refused.status, refused.out) == (2, "")
+    assert "scenario.json is there: --force writes over it" in refused.err
 
 
 @pytest.mark.parametrize(

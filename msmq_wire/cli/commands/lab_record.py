@@ -14,7 +14,7 @@ from msmq_wire.cli.options import Force, check_folder, check_output
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab.recorder import FILES, record
+from msmq_wire.lab.recorder import files_of, record
 from msmq_wire.output import make_folder
 
 __all__ = ["default_scenario", "record_scenario"]
@@ -35,7 +35,9 @@ def default_scenario() -> bytes:
 def record_scenario(
     folder: Annotated[
         str,
-        typer.Argument(metavar="DIR", help="Where recording.json and capture.pcap go.", show_default=False),
+        typer.Argument(
+            metavar="DIR", help="Where recording.json, capture.pcap, scenario.json go.", show_default=False
+        ),
     ],
     scenario: Annotated[
         str | None,
@@ -66,8 +68,9 @@ def record_scenario(
 
     An application on the host "own" sends to queues of the host "other", and reads them. capture.pcap has
     what crosses between the two: the binary protocol, RemoteRead and SRMP. recording.json has what the
-    application was told: identifiers, times, statuses, digests of bodies. Time that would only be waited for
-    is skipped. A line on standard error tells each step that a lab cannot do, and why.
+    application was told: identifiers, times, statuses, digests of bodies. scenario.json is what was run. Time
+    that would only be waited for is skipped. A line on standard error tells each step that a lab cannot do,
+    and why.
 
     Exit status: 0 recorded; 1 the scenario is none or cannot be run, or a file cannot be read or written; 2
     bad usage, or a recording is there.
@@ -79,11 +82,11 @@ def record_scenario(
         msmq-wire lab record recorded --scenario mine.json --force
     """
     check_folder(folder, "DIR")
-    for name in FILES:
-        check_output(str(Path(folder, name)), "DIR", force=force)
     begin = int(time.time()) if seconds is None else seconds
     try:
         data = default_scenario() if scenario is None else _read(scenario)
+        for path in files_of(Path(folder), data):
+            check_output(str(path), "DIR", force=force)
         make_folder(folder)
         made = record(Path(folder), data, begin=begin, seed=seed, force=force)
     except MsmqWireError as error:
