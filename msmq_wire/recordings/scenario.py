@@ -33,7 +33,7 @@ class ScenarioQueue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """A private queue of the scenario: ``private$\\msmqwire_<name>``.
 
     ``host`` says whose it is: of the host that runs the scenario, of the other one, or of one that nobody
-    can reach. A queue with ``exists`` false is named in messages and never created.
+    can reach. A queue with ``exists`` false is not there until a step creates it.
     """
 
     name: str

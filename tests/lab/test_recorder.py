@@ -93,7 +93,7 @@ def test_every_step_is_recorded_and_what_a_lab_has_not_is_skipped(recording: Rec
 
 def test_what_is_refused_is_what_the_scenario_says_will_be(recording: Recording) -> None:
     refused = {one.name: one.status for one in recording.steps if one.outcome == "refused"}
-    not_found, timeout = 0xC00E0003, 0xC00E001B
+    not_found, exists, timeout = 0xC00E0003, 0xC00E0005, 0xC00E001B
     # A queue that is not there is not told of: [MS-MQQB] 3.1.7.15, SendInsecureNacks.
     assert refused == {
         "open-missing": not_found,
@@ -101,6 +101,8 @@ def test_what_is_refused_is_what_the_scenario_says_will_be(recording: Recording)
         "acknowledgment-7": timeout,
         "acknowledgment-8": timeout,
         "acknowledgment-9": timeout,
+        "make-again": exists,
+        "unmake-again": not_found,
     }
 
 
@@ -115,7 +117,7 @@ def test_what_was_sent_is_on_the_wire_in_its_step_as_the_application_said(
     }
     expected: dict[str, tuple[RecordedMessage, RecordedStep]] = {}
     for step, told in done(recording, "send"):
-        if step.via == "binary" and step.commit and step.queue != "unreachable":
+        if told.remote and step.via == "binary" and step.commit and step.queue != "unreachable":
             expected.update({str(one.message_id): (one, told) for one in told.messages})
     assert set(carried) == set(expected)
     for name, (message, told) in expected.items():
