@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.cli.message_body import message_body
+from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage

@@ -18,9 +18,9 @@ from msmq_wire import build_message, encode
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.cli.body_files import BodyFiles, file_name_part
-from msmq_wire.cli.message_body import MessageBody, message_body
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.bodies import EncryptedBody
+from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage, SrmpPart

@@ -231,7 +231,7 @@ def test_rows_open_no_body_and_have_no_preview(
     def opened(*_: object, **__: object) -> Body:
         raise AssertionError("a body was opened")
 
-    monkeypatch.setattr("msmq_wire.cli.message_body.open_body", opened)
+    monkeypatch.setattr("msmq_wire.records.message_body.open_body", opened)
     status, out, _ = run("messages", make_capture(_packet(b"<order/>")), "--format", format_)
     assert status == 0
     assert "order/" not in out
@@ -241,6 +241,6 @@ def test_a_narrow_table_opens_no_body(run: Run, make_capture: Make, monkeypatch:
     def opened(*_: object, **__: object) -> Body:
         raise AssertionError("a body was opened")
 
-    monkeypatch.setattr("msmq_wire.cli.message_body.open_body", opened)
+    monkeypatch.setattr("msmq_wire.records.message_body.open_body", opened)
     monkeypatch.setattr("msmq_wire.cli.render.screen.Screen._width", lambda screen: 80)
     assert len(run("messages", make_capture(_packet(b"<order/>"))).out.splitlines()) == 2

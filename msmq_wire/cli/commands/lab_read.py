@@ -21,7 +21,6 @@ from msmq_wire.cli.lab_options import (
     new_randomness,
     run_lab,
 )
-from msmq_wire.cli.message_body import message_body
 from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.safe_text import escaped, json_line
 from msmq_wire.cli.render.values import count_text, unix_time_text
@@ -41,6 +40,7 @@ from msmq_wire.lab.queue_reader import (
 )
 from msmq_wire.model.status import Status
 from msmq_wire.records.bodies import preview
+from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record
 
 __all__ = ["ReadInterface", "move", "peek", "purge", "queues", "receive"]

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from msmq_wire.cli.body_files import INDEX, BodyFiles
-from msmq_wire.cli.message_body import MessageBody, message_body
 from msmq_wire.cli.options import (
     CaptureFiles,
     Color,
@@ -40,6 +39,7 @@ from msmq_wire.cli.reporting import complain
 from msmq_wire.cli.rows import csv_writer, json_writer
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.view import message_view
 
 __all__ = ["KEYS", "MessagesFormat", "messages"]

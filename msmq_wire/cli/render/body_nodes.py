@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from msmq_wire.cli.message_body import MessageBody
 from msmq_wire.cli.render.node import Block, Node, NodeOptions
 from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text
 from msmq_wire.records.bodies import Body, caption, layout, open_body
 from msmq_wire.records.bodies.conventions import envelope_members, extension_headers
+from msmq_wire.records.message_body import MessageBody
 from msmq_wire.wire.stream import Span
 
 __all__ = ["body_node", "extension_node"]

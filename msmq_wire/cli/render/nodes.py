@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.cli.message_body import properties_body
 from msmq_wire.cli.render.body_nodes import body_node, extension_node
 from msmq_wire.cli.render.meanings import BIT_MEANINGS, SHOWN_AT_ZERO, is_reserved
 from msmq_wire.cli.render.node import Block, Node, NodeOptions
@@ -25,6 +24,7 @@ from msmq_wire.cli.render.values import (
 )
 from msmq_wire.engines import reference
 from msmq_wire.errors import DecodeError
+from msmq_wire.records.message_body import properties_body
 from msmq_wire.records.view import address_text, element_format_name, security_id_text
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.base_header import INFINITE

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msmq_wire.cli.message_body import transfer_body
 from msmq_wire.cli.render.call_nodes import call_nodes
 from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, status_text
 from msmq_wire.cli.render.nodes import Block, Node, NodeOptions, body_node, extension_node, place_marks
 from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text, identifier_text
 from msmq_wire.errors import DecodeError
+from msmq_wire.records.message_body import transfer_body
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.rpc.security import AuthenticationLevel, AuthenticationType
 from msmq_wire.rpc.transfer_properties import MessageProperties

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.cli.message_body import MessageBody, srmp_body
 from msmq_wire.cli.render.body_nodes import body_node, extension_node
 from msmq_wire.cli.render.node import Block, Node, NodeOptions
 from msmq_wire.cli.render.nodes import place_marks
@@ -23,6 +22,7 @@ from msmq_wire.cli.render.values import (
     unix_time_text,
 )
 from msmq_wire.errors import DecodeError
+from msmq_wire.records.message_body import MessageBody, srmp_body
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart, SrmpResponse
 from msmq_wire.srmp.elements_envelope import SoapBody
 from msmq_wire.srmp.xml_fields import Flag, IsoDate, Text, XmlAttribute, XmlField, XmlStruct, xml_fields

@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len, set_cell_size
 
-from msmq_wire.cli.message_body import MessageBody
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import rfc3339_text
 from msmq_wire.records.bodies import preview
+from msmq_wire.records.message_body import MessageBody
 from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = ["Column", "Table", "call_table", "message_table"]
