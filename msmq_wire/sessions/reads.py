@@ -21,7 +21,7 @@ from msmq_wire.sessions.budget import Budget, Share
 from msmq_wire.sessions.message import FollowedMessage, message_name, moment_of, system_queue
 from msmq_wire.sessions.session import Moment
 
-__all__ = ["READS", "ReadTracker", "RemoteQueue", "RemoteRead"]
+__all__ = ["MOVES", "OPENS", "PURGES", "READS", "ReadTracker", "RemoteQueue", "RemoteRead"]
 
 ReadEnd: TypeAlias = Literal["ack", "nack", "cancelled"]
 
@@ -45,7 +45,7 @@ READS = (
 """The calls that peek or receive."""
 _ENDS = frozenset(("R_EndReceive", "R_EndTransactionalReceive", "RemoteQMEndReceive"))
 _CANCELS = frozenset(("R_CancelReceive", "RemoteQMCancelReceive"))
-_OPENS = frozenset(
+OPENS = frozenset(
     (
         "R_OpenQueue",
         "R_OpenQueueForMove",
@@ -57,7 +57,9 @@ _OPENS = frozenset(
 _CLOSES = frozenset(
     ("R_CloseQueue", "R_QMCloseRemoteQueueContext", "rpc_ACCloseHandle", "RemoteQMCloseQueue")
 )
-_PURGES = frozenset(("R_PurgeQueue", "rpc_ACPurgeQueue", "RemoteQMPurgeQueue"))
+PURGES = frozenset(("R_PurgeQueue", "rpc_ACPurgeQueue", "RemoteQMPurgeQueue"))
+MOVES = frozenset(("R_MoveMessage",))
+"""Those that open a queue, purge it, or move a message to another one."""
 _CANCELLED = 0xC00E0008
 """MQ_ERROR_OPERATION_CANCELLED."""
 _LOW_56 = (1 << 56) - 1
@@ -224,15 +226,15 @@ class ReadTracker:
             self._start(record, call, moment, place)
         elif method in _ENDS or method in _CANCELS:
             self._finish_read(call, moment, place)
-        elif method in _OPENS:
+        elif method in OPENS:
             self._open(record, call, moment, place)
         elif method in _CLOSES:
             self._on_queue(call, place, closed=moment)
-        elif method in _PURGES:
+        elif method in PURGES:
             queue = self._queue(call, place)
             purged = None if queue is None or call.status or call.fault else queue.purged or moment
             self._on_queue(call, place, purges=1, purged=purged)
-        elif method == "R_MoveMessage":
+        elif method in MOVES:
             self._on_queue(call, place, moves=1)
             message = self._looked_up(call, place)
             if message is not None and not call.status and not call.fault:

@@ -1,0 +1,232 @@
+"""Steps that peek, receive, purge or move in a queue of another host, held against the calls on the wire.
+
+The rule kept here: a step has one call that did what it tells; calls that prepare it (opening, a cursor,
+looks for a LookupId) belong to its time and its queue as long as they succeed and take nothing away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msmq_wire.recordings.compare_fields import (
+    Found,
+    compare_values,
+    is_message,
+    nanoseconds,
+    same_name,
+    seconds,
+)
+from msmq_wire.recordings.compare_messages import TOLERANCE
+from msmq_wire.recordings.compare_sightings import WireCall, WireMessage
+from msmq_wire.recordings.compare_values import Agreement, Comparable, NotCompared, difference
+from msmq_wire.recordings.recording import RecordedMessage, RecordedStep
+from msmq_wire.records.view import time_text
+from msmq_wire.sessions import RemoteRead
+
+__all__ = ["CallComparison"]
+
+_LOW_56 = (1 << 56) - 1
+"""What the wire has of a LookupId. [MS-MQRR] 3.1.4.7"""
+_DEEDS = {"peek": "read", "receive": "read", "purge": "purge", "move": "move"}
+_SERVED = 2_000_000_000
+"""Nanoseconds by which the clock of a capture may tell the end of a call later than its step."""
+
+
+class CallComparison:
+    """Compares calls; ``carried`` are the messages that they brought, ``reads`` what is known of them."""
+
+    def __init__(
+        self,
+        calls: Sequence[WireCall],
+        carried: Mapping[int, WireMessage],
+        reads: Sequence[RemoteRead],
+    ) -> None:
+        self._calls = calls
+        self._carried = carried
+        self._reads = {read.at.record: read for read in reads}
+        self._claimed: set[int | None] = set()
+        self._steps: list[tuple[RecordedStep, int, int]] = []
+
+    def step(self, step: RecordedStep) -> Iterator[Found]:
+        """Compare a step of a remote queue that was done or refused."""
+        window = _window(step)
+        if window is not None:
+            self._steps.append((step, *window))
+        call = self._find(step, window)
+        if call is None:
+            yield from self._missing(step, window)
+            return
+        self._claimed.add(call.spot.record)
+        if call.sealed and call.status is None:
+            yield NotCompared(
+                step=step.name, subject="call", reason="the call is sealed, and no key opens it",
+                frames=call.spot.frames,
+            )  # fmt: skip
+        elif (call.status or 0) == (step.status or 0):
+            yield Agreement(step=step.name, subject="call", count=1)
+        else:
+            yield difference(
+                step, "call", "status", step.status, call.status,
+                spot=call.spot, path="status", message=call.method,
+            )  # fmt: skip
+        yield from self._in_time(step, window, call)
+        for recorded in step.messages[:1]:
+            yield from self._message(step, recorded, call)
+        if len(step.messages) > 1:
+            yield NotCompared(
+                step=step.name, subject="message", count=len(step.messages) - 1,
+                reason="one call brings one message: the first was compared",
+            )  # fmt: skip
+
+    def _find(self, step: RecordedStep, window: tuple[int, int] | None) -> WireCall | None:
+        """The call of a step: the best of those of its time, else the next that did the same."""
+        free = [
+            call for call in self._calls if call.spot.record not in self._claimed and self._may_be(step, call)
+        ]
+        inside = [call for call in free if window is not None and _inside(call, window)]
+        tests: list[Callable[[WireCall], bool]] = []
+        if step.messages:
+            tests.append(lambda call: self._brings(call, step.messages[0]))
+        elif step.outcome == "refused":
+            tests.append(lambda call: call.status == step.status)
+        for test in tests:
+            # The last one did it: those before were looking for it.
+            for calls in (inside[::-1], free):
+                found = next((call for call in calls if test(call)), None)
+                if found is not None:
+                    return found
+        done = [call for call in inside if call.deed == _DEEDS[step.do]] or inside
+        return done[-1] if done else None
+
+    def _may_be(self, step: RecordedStep, call: WireCall) -> bool:
+        if not same_name(step.format_name, call.queue):
+            return False
+        if call.deed == "open":
+            # That a queue cannot be opened is the end of a step.
+            return bool(call.status)
+        if call.deed != _DEEDS[step.do]:
+            return False
+        read = self._reads.get(call.spot.record or 0)
+        return (
+            step.do not in ("peek", "receive") or read is None or read.removes in (None, step.do == "receive")
+        )
+
+    def _brings(self, call: WireCall, recorded: RecordedMessage) -> bool:
+        if call.deed == "move":
+            return recorded.lookup_id is not None and _same_lookup(recorded.lookup_id, call.lookup_id)
+        wire = self._carried.get(call.spot.record or 0)
+        return wire is not None and is_message(recorded, wire)
+
+    def _missing(self, step: RecordedStep, window: tuple[int, int] | None) -> Iterator[Found]:
+        sealed = [call for call in self._calls if call.sealed and (window is None or _inside(call, window))]
+        if sealed:
+            yield NotCompared(
+                step=step.name, subject="call", count=len(sealed), frames=sealed[0].spot.frames,
+                reason="calls of its time are sealed, and no key opens them",
+            )  # fmt: skip
+        else:
+            yield difference(step, "call", "on_the_wire", step.do, None, message="no call of it was captured")
+
+    def _in_time(self, step: RecordedStep, window: tuple[int, int] | None, call: WireCall) -> Iterator[Found]:
+        if window is None or call.spot.time is None:
+            yield NotCompared(step=step.name, subject="call", reason="a time is not known")
+        elif _inside(call, window):
+            yield Agreement(step=step.name, subject="call", count=1)
+        else:
+            early = call.spot.time < window[0]
+            yield difference(
+                step, "call", "time", step.begun if early else step.ended, time_text(call.spot.time),
+                spot=call.spot, message="it was captured outside the time of its step",
+            )  # fmt: skip
+
+    def _message(self, step: RecordedStep, recorded: RecordedMessage, call: WireCall) -> Iterator[Found]:
+        if call.deed == "move":
+            yield from self._value(step, "lookup_id", recorded.lookup_id, call.lookup_id, call)
+            return
+        wire = self._carried.get(call.spot.record or 0)
+        read = self._reads.get(call.spot.record or 0)
+        if wire is None and call.status:
+            # The status has told of it.
+            return
+        if wire is None:
+            if call.sealed:
+                return
+            yield difference(
+                step, "message", "on_the_wire", recorded.message_id or recorded.label, None, spot=call.spot,
+                message="the call brought no message that was captured",
+            )  # fmt: skip
+            return
+        if recorded.message_id is not None and not same_name(recorded.message_id, wire.message_id):
+            yield difference(
+                step, "message", "message_id", recorded.message_id, wire.message_id, spot=wire.spot,
+                path="user_header.message_id" if wire.offsets else "", offset=wire.offsets.get("message_id"),
+            )  # fmt: skip
+            if recorded.label != wire.values.get("label"):
+                # Another message: nothing in it is that of this one.
+                return
+        yield from compare_values(step, recorded, wire, "message", sent=False)
+        found = None if read is None else read.found_lookup_id
+        yield from self._value(step, "lookup_id", recorded.lookup_id, found, call)
+        arrived = wire.values.get("arrived_time", call.arrived_time)
+        yield from self._value(step, "arrived_time", seconds(recorded.arrived_time), arrived, call)
+
+    def _value(
+        self, step: RecordedStep, field: str, told: int | None, captured: Comparable, call: WireCall
+    ) -> Iterator[Found]:
+        if told is None:
+            return
+        if captured is None:
+            yield NotCompared(
+                step=step.name, subject="message", reason=f"the call does not tell: {field}",
+                frames=call.spot.frames,
+            )  # fmt: skip
+        elif told == captured or (field == "lookup_id" and _same_lookup(told, captured)):
+            yield Agreement(step=step.name, subject="message", count=1)
+        else:
+            yield difference(step, "message", field, told, captured, spot=call.spot, message=call.method)
+
+    def unclaimed(self) -> Iterator[Found]:
+        """Calls that failed, or took a message away, and no step accounts for; peeks outside of any."""
+        for call in self._calls:
+            if call.spot.record in self._claimed:
+                continue
+            if call.sealed and call.status is None:
+                yield NotCompared(
+                    step="", subject="call", reason="calls are sealed, and no key opens them",
+                    frames=call.spot.frames,
+                )  # fmt: skip
+            elif call.status:
+                yield difference(
+                    None, "call", "status", None, call.status, spot=call.spot, path="status",
+                    message=f"{call.method} fails, and no step tells of it",
+                )  # fmt: skip
+            elif call.deed != "other" and not self._prepares(call):
+                yield difference(
+                    None, "call", "recorded", None, call.method, spot=call.spot,
+                    message="a call that no step tells of",
+                )  # fmt: skip
+
+    def _prepares(self, call: WireCall) -> bool:
+        """Whether a call helps a step of its time, and changes nothing."""
+        read = self._reads.get(call.spot.record or 0)
+        if call.deed in ("purge", "move") or (read is not None and read.removes):
+            return False
+        return any(
+            _inside(call, (begun, ended)) and (call.deed == "open" or same_name(call.queue, step.format_name))
+            for step, begun, ended in self._steps
+        )
+
+
+def _window(step: RecordedStep) -> tuple[int, int] | None:
+    begun, ended = nanoseconds(step.begun), nanoseconds(step.ended)
+    return None if begun is None or ended is None else (begun - TOLERANCE, ended + _SERVED)
+
+
+def _inside(call: WireCall, window: tuple[int, int]) -> bool:
+    time = call.spot.time
+    begun = time if call.begun is None else call.begun
+    return time is not None and begun is not None and window[0] <= begun and time <= window[1]
+
+
+def _same_lookup(recorded: int, captured: Comparable) -> bool:
+    return isinstance(captured, int) and recorded & _LOW_56 == captured & _LOW_56
