@@ -134,7 +134,7 @@ class CallRedactor:
         if name in _OWN_WORDS:
             return text
         if name in _FORMAT_NAMES:
-            return self._queue(text) if self.hosts else text
+            return self.queue(text) if self.hosts else text
         if name == "note":
             return NOT_SHOWN if text and self.hosts else text
         if name == "account":
@@ -148,7 +148,7 @@ class CallRedactor:
             return text if port or not self.hosts else blank_text(text)
         return blank_text(text)
 
-    def _queue(self, name: str) -> str:
+    def queue(self, name: str) -> str:
         """A format name, or a path name, with a stand-in for its host."""
         found = _BY_GUID.fullmatch(name)
         if found is None:

@@ -19,7 +19,7 @@ from msmq_wire.findings import Evidence, Finding, Judge
 from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
-from msmq_wire.sessions import LeftOut
+from msmq_wire.sessions import LeftOut, Story
 
 __all__ = ["NOT_TOLD", "RedactingJudge"]
 
@@ -55,6 +55,11 @@ class RedactingJudge:
         """Judge sessions, messages and the whole story."""
         found = self._judge.finish()
         return found if self._teller is None else self._told(found, self._teller.finish())
+
+    @property
+    def story(self) -> Story | None:
+        """What the captured records tell, once finished; it is not redacted."""
+        return self._judge.story
 
     @property
     def left_out(self) -> LeftOut:

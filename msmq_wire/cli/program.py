@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from msmq_wire.cli.commands.calls import calls
+from msmq_wire.cli.commands.compare_recording import compare_recording
 from msmq_wire.cli.commands.decode import decode
 from msmq_wire.cli.commands.diagnose import diagnose
 from msmq_wire.cli.commands.explain import explain
@@ -60,6 +61,7 @@ def build() -> typer.Typer:
         report,
         export,
         replay,
+        compare_recording,
         route,
         route_audit,
         wireshark,

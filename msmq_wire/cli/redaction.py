@@ -133,6 +133,18 @@ class Redactor:
                 changed["reason"] = record.reason.replace(record.capture, changed["capture"])
         return msgspec.structs.replace(record, **changed)
 
+    def queue(self, text: str) -> str:
+        """A format name, or a path name, as records would show it."""
+        return self._calls.queue(text) if self.hides_hosts else text
+
+    def message_id(self, text: str) -> str:
+        """The identifier of a message as records would show it."""
+        return self._srmp.message_id(text) if self.hides_hosts else text
+
+    def correlation_id(self, value: bytes) -> bytes:
+        """A correlation identifier as records would show it."""
+        return self._guid(value[:16]) + value[16:] if self.hides_hosts else value
+
     def _packet(self, packet: Any) -> Any:
         if isinstance(packet, SrmpMessage):
             return self._srmp.packet(packet)

@@ -112,7 +112,7 @@ class SrmpRedactor:
             message,
             queue=None if message.queue is None else self._queue(message.queue),
             label=None if message.label is None else self._label(message.label),
-            message_id=None if message.message_id is None else self._message_id(message.message_id),
+            message_id=None if message.message_id is None else self.message_id(message.message_id),
             method=message.method if message.method in _METHODS else _blank(message.method),
             target=self._target(message.target),
             http_version=message.http_version
@@ -200,7 +200,7 @@ class SrmpRedactor:
         stand_in = GUID(self._guid(GUID.parse(found[group].lower())))
         return text[: found.start(group)] + str(stand_in) + text[found.end(group) :]
 
-    def _message_id(self, text: str) -> str:
+    def message_id(self, text: str) -> str:
         """Queue manager and number; of another form the number stays, by which messages are told apart."""
         other = _OTHER_ID.fullmatch(text)
         return self._named(_NUMBER, text) if other is None else other[1] + _blank(other[2])

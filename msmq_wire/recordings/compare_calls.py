@@ -125,7 +125,7 @@ class CallComparison:
                 reason="calls of its time are sealed, and no key opens them",
             )  # fmt: skip
         else:
-            yield difference(step, "call", "on_the_wire", step.do, None, message="no call of it was captured")
+            yield difference(step, "call", "call", step.do, None, message="no call of it was captured")
 
     def _in_time(self, step: RecordedStep, window: tuple[int, int] | None, call: WireCall) -> Iterator[Found]:
         if window is None or call.spot.time is None:
@@ -202,7 +202,7 @@ class CallComparison:
                 )  # fmt: skip
             elif call.deed != "other" and not self._prepares(call):
                 yield difference(
-                    None, "call", "recorded", None, call.method, spot=call.spot,
+                    None, "call", "call", None, call.method, spot=call.spot,
                     message="a call that no step tells of",
                 )  # fmt: skip
 

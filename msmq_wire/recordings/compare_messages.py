@@ -146,7 +146,7 @@ class MessageComparison:
                 )  # fmt: skip
         if life.route:
             yield difference(
-                step, "message", "on_the_wire", 1, 1 + len(life.route), spot=wire.spot,
+                step, "message", "ways", 1, 1 + len(life.route), spot=wire.spot,
                 message="it was captured on more than one way, or another one has its identifier",
             )  # fmt: skip
 

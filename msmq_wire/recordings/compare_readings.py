@@ -33,8 +33,10 @@ FIELDS: Mapping[str, ComparedField] = {
     "scenario_sha256": ComparedField("the scenario that was run is the one beside the recording"),
     "steps": ComparedField("the steps of the recording are those of the scenario, in its order"),
     # Whether something is there at all.
-    "on_the_wire": ComparedField("the message, or call, is in the capture once", reveals="message"),
-    "recorded": ComparedField("what is in the capture was recorded by a step", reveals="message"),
+    "on_the_wire": ComparedField("the message is in the capture", reveals="message"),
+    "ways": ComparedField("it is there once, but for what is sent again"),
+    "recorded": ComparedField("a step tells of the message that was captured", reveals="message"),
+    "call": ComparedField("a call that was captured did what the step tells, and a step tells of each call"),
     "session_ack": ComparedField("a SessionAck acknowledges it", ("C1",)),
     "order_ack": ComparedField("an OrderAck, or another acknowledgment, covers it", ("C4", "C6", "R12")),
     "accepted": ComparedField("the HTTP response accepts it"),

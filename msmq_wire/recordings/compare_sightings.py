@@ -238,10 +238,12 @@ def _of_buffer(buffer: TransferBuffer) -> dict[str, Comparable]:
 def _of_srmp(message: SrmpMessage) -> dict[str, Comparable]:
     msmq = _part(_part(message.envelope, "header"), "msmq")
     correlation, app = _part(msmq, "correlation"), _part(msmq, "app")
+    # Without a part for it there is none.
+    size = 0 if message.complete else None
     return {
         "app_specific": app if isinstance(app, int) else None,
         "correlation_id": correlation.hex() if isinstance(correlation, bytes) else None,
-        "extension_size": None if message.extension is None else len(message.extension),
+        "extension_size": size if message.extension is None else len(message.extension),
         "extension_sha256": None if message.extension is None else _digest(message.extension),
         "journal": None if msmq is None else bool(msmq.journal),
         "dead_letter": None if msmq is None else bool(msmq.dead_letter),

@@ -7,7 +7,7 @@ application cannot know is null.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -22,6 +22,9 @@ __all__ = [
     "read_recording",
     "write_recording",
 ]
+
+
+Time: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$")]
 
 
 class RecordedMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,7 +46,7 @@ class RecordedMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     acknowledge: int | None = None
     """PROPID_M_ACKNOWLEDGE, a bit for each kind."""
     app_specific: int | None = None
-    correlation_id: str | None = None
+    correlation_id: Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Fa-f]{40}$")] | None = None
     """Forty hexadecimal digits."""
     admin_queue: str | None = None
     response_queue: str | None = None
@@ -54,8 +57,8 @@ class RecordedMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     dead_letter: bool | None = None
     authenticated: bool | None = None
     encrypted: bool | None = None
-    sent_time: str | None = None
-    arrived_time: str | None = None
+    sent_time: Time | None = None
+    arrived_time: Time | None = None
 
 
 class RecordedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,8 +75,8 @@ class RecordedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """What was opened."""
     remote: bool = False
     """Whether the queue is not the host's own, so that the step shows on the wire."""
-    begun: str | None = None
-    ended: str | None = None
+    begun: Time | None = None
+    ended: Time | None = None
     messages: tuple[RecordedMessage, ...] = ()
     """Those that it sent, or got; none of a step that was skipped."""
     properties: dict[str, str | int | None] = {}
@@ -99,8 +102,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     scenario_sha256: str
     own: RecordedHost
     other: RecordedHost | None = None
-    begun: str
-    ended: str
+    begun: Time
+    ended: Time
     capture: str | None = None
     storage: str | None = None
     steps: tuple[RecordedStep, ...]

@@ -1,0 +1,161 @@
+"""``msmq-wire compare-recording``: what a capture holds of a scenario, and what was recorded of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from msmq_wire.cli.finding_redaction import RedactingJudge
+from msmq_wire.cli.options import (
+    Color,
+    ColorOption,
+    LocalTime,
+    Ports,
+    Quiet,
+    TimeZone,
+    UtcTime,
+    refuse_without_effect,
+    screen_for,
+    zone_for,
+)
+from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.recording_folder import RecordingFolder, read_folder
+from msmq_wire.cli.recording_redaction import publishable
+from msmq_wire.cli.redaction import Redaction, Redactor
+from msmq_wire.cli.render.comparison_table import print_comparison
+from msmq_wire.cli.render.safe_text import json_line
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.findings import RULES
+from msmq_wire.recordings.compare import Comparison
+from msmq_wire.recordings.compare_values import Compared
+from msmq_wire.recordings.compare_view import compared_rows
+
+__all__ = ["ComparisonFormat", "compare_recording"]
+
+_DIFFERS = 3
+_NAME = "scenario.json"
+_IN_REPOSITORY = ("fixtures", "record", _NAME)
+
+
+class ComparisonFormat(StrEnum):
+    """How a comparison is printed."""
+
+    TABLE = "table"
+    JSONL = "jsonl"
+
+
+def compare_recording(
+    folder: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR",
+            help="A folder with recording.json and the capture that it names.",
+            show_default=False,
+        ),
+    ],
+    format_: Annotated[
+        ComparisonFormat, typer.Option("--format", help="How to print it.")
+    ] = ComparisonFormat.TABLE,
+    publish: Annotated[
+        bool,
+        typer.Option("--publish", help="Leave out addresses and names of hosts, as --redact hosts does."),
+    ] = False,
+    ports: Ports = None,
+    nt_passwords: NtPasswords = None,
+    nt_hashes: NtHashes = None,
+    keytabs: Keytabs = None,
+    utc: UtcTime = False,
+    local: LocalTime = False,
+    timezone: TimeZone = None,
+    color: ColorOption = Color.AUTO,
+    quiet: Quiet = False,
+) -> None:
+    """Compare what was recorded of a scenario with what was captured of it.
+
+    recording.json says what an application was told, step by step: fixtures/record/record.ps1 makes it on
+    Windows, and msmq-wire lab record. Every message, acknowledgment and call that it tells of is looked for
+    in the capture and compared, value by value. What was captured and no step tells of differs, too, and so
+    does every rule of msmq-wire findings and replay that the traffic breaks. A difference names its step,
+    frames, field and offset, both values, and the readings of docs/deviations.md that it touches. What could
+    not be compared is told. The scenario is DIR/scenario.json, or ours where its digest is the one recorded.
+
+    Exit status: 0 all agree; 1 the folder or its capture could not be read; 2 bad usage; 3 something differs.
+
+    Examples:
+
+        msmq-wire compare-recording recorded
+
+        msmq-wire compare-recording recorded --keytab server.keytab --format jsonl
+
+        msmq-wire compare-recording recorded --publish > comparison.txt
+    """
+    zone = zone_for(utc, local, timezone)
+    if format_ is not ComparisonFormat.TABLE:
+        refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
+    redactor = Redactor({Redaction.HOSTS} if publish else set())
+    negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
+    try:
+        read = read_folder(folder, _packaged_scenario())
+    except MsmqWireError as error:
+        complain(str(error))
+        raise typer.Exit(1) from None
+    reading = Reading(
+        [read.capture],
+        ports=ports or (),
+        streams=True,
+        quiet=quiet,
+        negotiator=negotiator,
+        anonymous=redactor.hides_hosts,
+    )
+    judge = RedactingJudge(RULES, redactor)
+    compared = _compare(reading, read, judge, redactor)
+    if compared is None:
+        raise typer.Exit(1)
+    if format_ is ComparisonFormat.JSONL:
+        for row in compared_rows(compared):
+            print(json_line(row))
+    else:
+        print_comparison(screen_for(color), compared, zone)
+    reading.tell_left_out(judge.left_out)
+    more = [f"{count} more of {id_}" for id_, count in judge.more.items()]
+    reading.tell_summary(*_told(compared), *more)
+    raise typer.Exit(_DIFFERS if compared.differences else reading.status)
+
+
+def _compare(
+    reading: Reading, read: RecordingFolder, judge: RedactingJudge, redactor: Redactor
+) -> Compared | None:
+    """What the comparison came to; None where nothing of the capture could be read."""
+    comparison = Comparison(read.recording, read.scenario, read.digest)
+    for record in reading:
+        comparison.feed(record)
+        comparison.found(judge.feed(record))
+    comparison.found(judge.finish())
+    if judge.story is None or not reading.understood:
+        return None
+    return publishable(comparison.finish(judge.story), redactor)
+
+
+def _told(compared: Compared) -> tuple[str, str, str]:
+    differences, agreeing = len(compared.differences), sum(one.count for one in compared.agreements)
+    return (
+        count_text(differences, "difference") if differences else "no differences",
+        f"{count_text(agreeing, 'value')} agree",
+        f"{sum(one.count for one in compared.not_compared)} not compared",
+    )
+
+
+def _packaged_scenario() -> bytes | None:
+    """The scenario that the script for Windows and the lab run: of the wheel, or of the repository."""
+    packaged = files("msmq_wire.recordings") / _NAME
+    if packaged.is_file():
+        return packaged.read_bytes()
+    in_repository = Path(__file__).resolve().parents[3].joinpath(*_IN_REPOSITORY)
+    return in_repository.read_bytes() if in_repository.is_file() else None

@@ -1,0 +1,47 @@
+"""A comparison as it may be published: without what names hosts, as ``--redact hosts`` leaves that out.
+
+The rule kept here: what stands for a host comes from the `Redactor` that judged records of the same run had.
+Labels, bodies and names of steps are those of a scenario, and stay.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from msmq_wire.cli.redaction import Redactor
+from msmq_wire.recordings.compare_readings import FIELDS
+from msmq_wire.recordings.compare_values import Comparable, Compared
+
+__all__ = ["publishable"]
+
+
+def publishable(compared: Compared, redactor: Redactor) -> Compared:
+    """The comparison as ``redactor`` redacts; findings in it are taken to be redacted."""
+    if not redactor.hides_hosts:
+        return compared
+    return msgspec.structs.replace(
+        compared,
+        differences=tuple(
+            msgspec.structs.replace(
+                one,
+                recorded=_value(redactor, one.field, one.recorded),
+                captured=_value(redactor, one.field, one.captured),
+            )
+            for one in compared.differences
+        ),
+        # Why a step was skipped is told in words of the host.
+        not_compared=tuple(msgspec.structs.replace(one, detail="") for one in compared.not_compared),
+    )
+
+
+def _value(redactor: Redactor, field: str, value: Comparable) -> Comparable:
+    if not isinstance(value, str):
+        return value
+    match FIELDS[field].reveals:
+        case "queue":
+            return redactor.queue(value)
+        case "message":
+            return redactor.message_id(value)
+        case "correlation":
+            return redactor.correlation_id(bytes.fromhex(value)).hex()
+    return value
