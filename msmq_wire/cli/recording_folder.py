@@ -17,7 +17,7 @@ from msmq_wire.recordings.scenario import Scenario, read_scenario
 
 __all__ = ["MAX_RECORDING", "RecordingFolder", "read_folder"]
 
-MAX_RECORDING = 1 << 24
+MAX_RECORDING = 1 << 22
 """Bytes of a recording, or a scenario, read at most: one of fifty steps has some fifty thousand."""
 _RECORDING, _SCENARIO = "recording.json", "scenario.json"
 

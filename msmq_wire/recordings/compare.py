@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from msmq_wire.findings import Finding
-from msmq_wire.recordings.compare_calls import CallComparison
+from msmq_wire.recordings.compare_calls import DEEDS, CallComparison
 from msmq_wire.recordings.compare_fields import Found, nanoseconds
 from msmq_wire.recordings.compare_messages import MessageComparison
 from msmq_wire.recordings.compare_readings import NOTED
@@ -35,7 +35,6 @@ from msmq_wire.sessions import Story
 __all__ = ["Comparison"]
 
 _REPLAY = "RPL-"
-_CALLED = ("peek", "receive", "purge", "move")
 
 
 class Comparison:
@@ -67,7 +66,7 @@ class Comparison:
         messages = MessageComparison(
             seen.messages, story.lives, own=self._own(), ended=nanoseconds(recording.ended)
         )
-        calls = CallComparison(seen.calls, seen.carried, story.reads)
+        calls = CallComparison(seen.calls, seen.carried, story.reads, recording.steps)
         known = frozenset(
             (message.message_id or "").casefold() for step in recording.steps for message in step.messages
         )
@@ -126,7 +125,7 @@ class Comparison:
                     yield _uncompared(step, "it tells of no message that was sent")
             else:
                 yield _uncompared(step, "nothing of it shows on the wire: a queue of the own host")
-        elif step.do in _CALLED:
+        elif step.do in DEEDS:
             yield from calls.step(step) if step.remote else messages.got(step)
         elif step.do != "wait":
             reason = "nothing of it shows on the wire: a queue of the own host"

@@ -6,7 +6,8 @@ looks for a LookupId) belong to its time and its queue as long as they succeed a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msmq_wire.recordings.compare_fields import (
     Found,
@@ -17,17 +18,20 @@ from msmq_wire.recordings.compare_fields import (
     seconds,
 )
 from msmq_wire.recordings.compare_messages import TOLERANCE
-from msmq_wire.recordings.compare_sightings import WireCall, WireMessage
+from msmq_wire.recordings.compare_sightings import WireCall, WireDeed, WireMessage
 from msmq_wire.recordings.compare_values import Agreement, Comparable, NotCompared, difference
 from msmq_wire.recordings.recording import RecordedMessage, RecordedStep
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import RemoteRead
 
-__all__ = ["CallComparison"]
+__all__ = ["DEEDS", "CallComparison"]
 
 _LOW_56 = (1 << 56) - 1
 """What the wire has of a LookupId. [MS-MQRR] 3.1.4.7"""
-_DEEDS = {"peek": "read", "receive": "read", "purge": "purge", "move": "move"}
+DEEDS: Mapping[str, WireDeed] = {"peek": "read", "receive": "read", "purge": "purge", "move": "move"}
+"""Steps that are done by calls where the queue is remote, and what those do."""
+_LOOKED_AT = 256
+"""Calls outside the time of a step among which its own is looked for."""
 _SERVED = 2_000_000_000
 """Nanoseconds by which the clock of a capture may tell the end of a call later than its step."""
 
@@ -40,18 +44,22 @@ class CallComparison:
         calls: Sequence[WireCall],
         carried: Mapping[int, WireMessage],
         reads: Sequence[RemoteRead],
+        steps: Iterable[RecordedStep],
     ) -> None:
         self._calls = calls
         self._carried = carried
         self._reads = {read.at.record: read for read in reads}
+        self._by_queue: defaultdict[str, list[WireCall]] = defaultdict(list)
+        for call in calls:
+            if call.queue is not None:
+                self._by_queue[call.queue.casefold()].append(call)
         self._claimed: set[int | None] = set()
-        self._steps: list[tuple[RecordedStep, int, int]] = []
+        windows = ((step, _window(step)) for step in steps if step.remote and step.do in DEEDS)
+        self._windows = [(step, window) for step, window in windows if window is not None]
 
     def step(self, step: RecordedStep) -> Iterator[Found]:
         """Compare a step of a remote queue that was done or refused."""
         window = _window(step)
-        if window is not None:
-            self._steps.append((step, *window))
         call = self._find(step, window)
         if call is None:
             yield from self._missing(step, window)
@@ -81,30 +89,41 @@ class CallComparison:
     def _find(self, step: RecordedStep, window: tuple[int, int] | None) -> WireCall | None:
         """The call of a step: the best of those of its time, else the next that did the same."""
         free = [
-            call for call in self._calls if call.spot.record not in self._claimed and self._may_be(step, call)
+            call
+            for call in self._by_queue[(step.format_name or "").casefold()]
+            if call.spot.record not in self._claimed and self._may_be(step, call)
         ]
         inside = [call for call in free if window is not None and _inside(call, window)]
-        tests: list[Callable[[WireCall], bool]] = []
+        # The last one did it: those before were looking for it.
+        found = next((call for call in reversed(inside) if self._fits(step, call)), None)
+        if found is None:
+            elsewhere = (call for call in free[:_LOOKED_AT] if self._fits(step, call))
+            found = next((call for call in elsewhere if not self._is_of_another(step, call)), None)
+        if found is None and inside:
+            found = next((call for call in reversed(inside) if call.deed == DEEDS[step.do]), inside[-1])
+        return found
+
+    def _fits(self, step: RecordedStep, call: WireCall) -> bool:
+        """Whether a call ended as the step tells: with its message, or with its status."""
         if step.messages:
-            tests.append(lambda call: self._brings(call, step.messages[0]))
-        elif step.outcome == "refused":
-            tests.append(lambda call: call.status == step.status)
-        for test in tests:
-            # The last one did it: those before were looking for it.
-            for calls in (inside[::-1], free):
-                found = next((call for call in calls if test(call)), None)
-                if found is not None:
-                    return found
-        done = [call for call in inside if call.deed == _DEEDS[step.do]] or inside
-        return done[-1] if done else None
+            return self._brings(call, step.messages[0])
+        return (call.status or 0) == (step.status or 0)
+
+    def _is_of_another(self, step: RecordedStep, call: WireCall) -> bool:
+        """Whether a call is of the time of another step that does the same with the same queue."""
+        return any(
+            one is not step
+            and one.do == step.do
+            and same_name(one.format_name, step.format_name)
+            and _inside(call, window)
+            for one, window in self._windows
+        )
 
     def _may_be(self, step: RecordedStep, call: WireCall) -> bool:
-        if not same_name(step.format_name, call.queue):
-            return False
         if call.deed == "open":
             # That a queue cannot be opened is the end of a step.
             return bool(call.status)
-        if call.deed != _DEEDS[step.do]:
+        if call.deed != DEEDS[step.do]:
             return False
         read = self._reads.get(call.spot.record or 0)
         return (
@@ -212,8 +231,8 @@ class CallComparison:
         if call.deed in ("purge", "move") or (read is not None and read.removes):
             return False
         return any(
-            _inside(call, (begun, ended)) and (call.deed == "open" or same_name(call.queue, step.format_name))
-            for step, begun, ended in self._steps
+            _inside(call, window) and (call.deed == "open" or same_name(call.queue, step.format_name))
+            for step, window in self._windows
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msmq_wire.recordings.compare_fields import Found, compare_values, nanoseconds, same_name
 from msmq_wire.recordings.compare_sightings import WireMessage
-from msmq_wire.recordings.compare_values import Agreement, NotCompared, difference
+from msmq_wire.recordings.compare_values import Agreement, Comparable, NotCompared, difference
 from msmq_wire.recordings.recording import RecordedMessage, RecordedStep
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import Lives, MessageLife
@@ -36,9 +36,12 @@ class MessageComparison:
         self._ended = ended
         self._claimed: set[int | None] = set()
         self._by_id: defaultdict[str, list[WireMessage]] = defaultdict(list)
+        self._alike: defaultdict[tuple[Comparable, Comparable], list[WireMessage]] = defaultdict(list)
         for one in wire:
             if one.message_id is not None:
                 self._by_id[one.message_id.casefold()].append(one)
+            by = "correlation_id" if one.acknowledges else "label"
+            self._alike[one.values.get("message_class"), one.values.get(by)].append(one)
 
     def send(self, step: RecordedStep, *, on_wire: bool, known: frozenset[str]) -> Iterator[Found]:
         """Compare a step that sent; with ``on_wire`` false nothing of it may be there.
@@ -65,11 +68,9 @@ class MessageComparison:
         if not found:
             alike = [
                 one
-                for one in self._wire
+                for one in self._alike[recorded.message_class, recorded.label]
                 if one.spot.record not in self._claimed
-                and not one.acknowledges
                 and (one.message_id or "").casefold() not in known
-                and one.values.get("label") == recorded.label
                 and same_name(step.format_name, str(one.values.get("queue")))
             ]
             same = alike[0].message_id if alike else None
@@ -183,14 +184,10 @@ class MessageComparison:
 
     def _acknowledgment(self, recorded: RecordedMessage) -> list[WireMessage]:
         """The acknowledgment of the same message with the same class, where no identifier is known."""
-        return [
-            one
-            for one in self._wire
-            if recorded.message_id is None
-            and one.spot.record not in self._claimed
-            and one.values.get("message_class") == recorded.message_class
-            and one.values.get("correlation_id") == (recorded.correlation_id or "").lower()
-        ][:1]
+        if recorded.message_id is not None:
+            return []
+        alike = self._alike[recorded.message_class, (recorded.correlation_id or "").lower()]
+        return [one for one in alike if one.spot.record not in self._claimed][:1]
 
     def _before(self, step: RecordedStep, wire: WireMessage) -> Iterator[Found]:
         ended, time = nanoseconds(step.ended), wire.spot.time

@@ -24,9 +24,9 @@ from msmq_wire.sessions.reads import MOVES, OPENS, PURGES, READS
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import INFINITE
 
-__all__ = ["MOST", "Sightings", "WireCall", "WireMessage"]
+__all__ = ["MOST", "Sightings", "WireCall", "WireDeed", "WireMessage"]
 
-MOST = 1 << 16
+MOST = 1 << 14
 """Messages, and calls, that are kept; of more nothing is compared."""
 
 WireDeed: TypeAlias = Literal["open", "read", "purge", "move", "other"]

@@ -24,6 +24,8 @@ __all__ = [
 ]
 
 
+Word: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=0xFFFF_FFFF)]
+Long: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=0x7FFF_FFFF_FFFF_FFFF)]
 Time: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$")]
 
 
@@ -32,27 +34,27 @@ class RecordedMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     message_id: str | None = None
     """``<GUID>\\<number>``; null before a message is sent."""
-    lookup_id: int | None = None
+    lookup_id: Long | None = None
     label: str = ""
-    message_class: int = 0
+    message_class: Word = 0
     """PROPID_M_CLASS: 0 of a normal message, else that of an acknowledgment."""
-    body_type: int | None = None
-    body_size: int | None = None
+    body_type: Word | None = None
+    body_size: Word | None = None
     body_sha256: str | None = None
-    extension_size: int | None = None
+    extension_size: Word | None = None
     extension_sha256: str | None = None
-    priority: int | None = None
+    priority: Word | None = None
     delivery: Literal["express", "recoverable", "transactional"] | None = None
-    acknowledge: int | None = None
+    acknowledge: Word | None = None
     """PROPID_M_ACKNOWLEDGE, a bit for each kind."""
-    app_specific: int | None = None
+    app_specific: Word | None = None
     correlation_id: Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Fa-f]{40}$")] | None = None
     """Forty hexadecimal digits."""
     admin_queue: str | None = None
     response_queue: str | None = None
-    time_to_reach_queue: int | None = None
+    time_to_reach_queue: Word | None = None
     """Seconds; null where it is the default or endless."""
-    time_to_be_received: int | None = None
+    time_to_be_received: Word | None = None
     journal: bool | None = None
     dead_letter: bool | None = None
     authenticated: bool | None = None
@@ -69,7 +71,7 @@ class RecordedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     outcome: Literal["done", "refused", "skipped"]
     """``refused``: Message Queuing answered with ``status``; ``skipped``: for ``reason``."""
     reason: str = ""
-    status: int | None = None
+    status: Word | None = None
     """The HRESULT as an unsigned number; 0 where it was done, null where the step was skipped."""
     format_name: str | None = None
     """What was opened."""
@@ -77,9 +79,9 @@ class RecordedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Whether the queue is not the host's own, so that the step shows on the wire."""
     begun: Time | None = None
     ended: Time | None = None
-    messages: tuple[RecordedMessage, ...] = ()
+    messages: Annotated[tuple[RecordedMessage, ...], msgspec.Meta(max_length=1000)] = ()
     """Those that it sent, or got; none of a step that was skipped."""
-    properties: dict[str, str | int | None] = {}
+    properties: dict[str, str | Long | None] = {}
     """What a ``properties`` step was told."""
 
 
@@ -106,7 +108,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ended: Time
     capture: str | None = None
     storage: str | None = None
-    steps: tuple[RecordedStep, ...]
+    steps: Annotated[tuple[RecordedStep, ...], msgspec.Meta(max_length=1000)]
 
 
 def read_recording(data: bytes) -> Recording:

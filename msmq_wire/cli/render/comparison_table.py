@@ -25,7 +25,8 @@ _NO_STEP = "-"
 
 def print_comparison(screen: Screen, compared: Compared, zone: tzinfo | None = UTC) -> None:
     """Print a comparison. Zone None is local time."""
-    steps = [one.step for one in (*compared.differences, *compared.agreements, *compared.not_compared)]
+    steps = {one.step for one in compared.differences} | {one.step for one in compared.agreements}
+    steps |= {one.step for one in compared.not_compared}
     step_width = max((len(screen.safe(step or _NO_STEP)) for step in steps), default=1)
     step_width = min(step_width, 40)
     for one in compared.differences:
