@@ -12,6 +12,7 @@ from typing import Any, get_args
 import construct
 import msgspec
 
+from docs.generators.comparison_schema import comparison_object
 from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
 from docs.generators.finding_schema import answer_object, finding_object
 from docs.generators.hop_schema import hop_object, route_object
@@ -403,6 +404,9 @@ def files() -> dict[str, str]:
         "finding": _finding(),
         "answer": _document("answer", "A row of diagnose --format jsonl", answer_object()),
         "hop": _document("hop", "A row of route-audit --format jsonl", hop_object(_place())),
+        "comparison": _document(
+            "comparison", "A row of compare-recording --format jsonl", comparison_object()
+        ),
         "replay": _document("replay", "A row of replay --format jsonl", replay_object(_place())),
         "route": _document("route", "What route --format json prints", route_object()),
     }

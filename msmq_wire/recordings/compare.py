@@ -68,7 +68,10 @@ class Comparison:
         )
         calls = CallComparison(seen.calls, seen.carried, story.reads, recording.steps)
         known = frozenset(
-            (message.message_id or "").casefold() for step in recording.steps for message in step.messages
+            (message.message_id or "").casefold()
+            for step in recording.steps
+            if step.do == "send"
+            for message in step.messages
         )
         found: list[Found] = [*self._of_scenario()]
         for step in recording.steps:

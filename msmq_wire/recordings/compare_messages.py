@@ -46,7 +46,7 @@ class MessageComparison:
     def send(self, step: RecordedStep, *, on_wire: bool, known: frozenset[str]) -> Iterator[Found]:
         """Compare a step that sent; with ``on_wire`` false nothing of it may be there.
 
-        ``known`` are the identifiers of all messages that were recorded.
+        ``known`` are the identifiers of all messages that steps sent.
         """
         for recorded in step.messages:
             found = self._sent(step, recorded, known)
