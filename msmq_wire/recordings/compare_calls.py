@@ -51,8 +51,7 @@ class CallComparison:
         self._reads = {read.at.record: read for read in reads}
         self._by_queue: defaultdict[str, list[WireCall]] = defaultdict(list)
         for call in calls:
-            if call.queue is not None:
-                self._by_queue[call.queue.casefold()].append(call)
+            self._by_queue[(call.queue or "").casefold()].append(call)
         self._claimed: set[int | None] = set()
         windows = ((step, _window(step)) for step in steps if step.remote and step.do in DEEDS)
         self._windows = [(step, window) for step, window in windows if window is not None]
@@ -77,6 +76,7 @@ class CallComparison:
                 step, "call", "status", step.status, call.status,
                 spot=call.spot, path="status", message=call.method,
             )  # fmt: skip
+        yield from self._of_queue(step, call)
         yield from self._in_time(step, window, call)
         for recorded in step.messages[:1]:
             yield from self._message(step, recorded, call)
@@ -88,11 +88,10 @@ class CallComparison:
 
     def _find(self, step: RecordedStep, window: tuple[int, int] | None) -> WireCall | None:
         """The call of a step: the best of those of its time, else the next that did the same."""
-        free = [
-            call
-            for call in self._by_queue[(step.format_name or "").casefold()]
-            if call.spot.record not in self._claimed and self._may_be(step, call)
-        ]
+        name = (step.format_name or "").casefold()
+        # Of some calls the queue is not known: it was opened before the capture began.
+        named = [*self._by_queue[name], *(self._by_queue[""] if name else ())]
+        free = [call for call in named if call.spot.record not in self._claimed and self._may_be(step, call)]
         inside = [call for call in free if window is not None and _inside(call, window)]
         # The last one did it: those before were looking for it.
         found = next((call for call in reversed(inside) if self._fits(step, call)), None)
@@ -101,7 +100,23 @@ class CallComparison:
             found = next((call for call in elsewhere if not self._is_of_another(step, call)), None)
         if found is None and inside:
             found = next((call for call in reversed(inside) if call.deed == DEEDS[step.do]), inside[-1])
-        return found
+        return found or self._elsewhere(step, window)
+
+    def _elsewhere(self, step: RecordedStep, window: tuple[int, int] | None) -> WireCall | None:
+        """The call of its time that brought its message from a queue of another name."""
+        if window is None or not step.messages:
+            return None
+        return next(
+            (
+                call
+                for call in self._calls
+                if call.spot.record not in self._claimed
+                and _inside(call, window)
+                and self._may_be(step, call)
+                and self._fits(step, call)
+            ),
+            None,
+        )
 
     def _fits(self, step: RecordedStep, call: WireCall) -> bool:
         """Whether a call ended as the step tells: with its message, or with its status."""
@@ -145,6 +160,17 @@ class CallComparison:
             )  # fmt: skip
         else:
             yield difference(step, "call", "call", step.do, None, message="no call of it was captured")
+
+    def _of_queue(self, step: RecordedStep, call: WireCall) -> Iterator[Found]:
+        if step.format_name is None or same_name(step.format_name, call.queue):
+            return
+        if call.queue is None:
+            yield NotCompared(
+                step=step.name, subject="call", reason="the capture does not tell the queue of its call",
+                frames=call.spot.frames,
+            )  # fmt: skip
+        else:
+            yield difference(step, "call", "queue", step.format_name, call.queue, spot=call.spot)
 
     def _in_time(self, step: RecordedStep, window: tuple[int, int] | None, call: WireCall) -> Iterator[Found]:
         if window is None or call.spot.time is None:
