@@ -31,8 +31,8 @@ class RecordingFolder(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
 
-def read_folder(folder: str, packaged: bytes | None) -> RecordingFolder:
-    """Read a folder; ``packaged`` is the scenario that counts where it has none of its own.
+def read_folder(folder: str, ours: bytes) -> RecordingFolder:
+    """Read a folder; ``ours`` is the scenario that counts where it has none of its own.
 
     Raises:
         MsmqWireError: with the name of the file in its message.
@@ -48,13 +48,14 @@ def read_folder(folder: str, packaged: bytes | None) -> RecordingFolder:
     if not os.path.isfile(capture):
         raise MsmqWireError(f"{capture}: no capture is there")
     own = _inside(folder, _SCENARIO)
-    data = _bytes(own) if os.path.exists(own) else packaged
-    digest = "" if data is None else sha256(data).hexdigest()
-    if data is packaged and digest != recording.scenario_sha256:
+    has_own = os.path.exists(own)
+    data = _bytes(own) if has_own else ours
+    digest = sha256(data).hexdigest()
+    if not has_own and digest != recording.scenario_sha256:
         # It was run with another one, which nobody gave us.
         return RecordingFolder(recording=recording, capture=capture, scenario=None, digest="")
     try:
-        scenario = None if data is None else read_scenario(data)
+        scenario = read_scenario(data)
     except MsmqWireError as error:
         raise MsmqWireError(f"{own}: {error}") from None
     return RecordingFolder(recording=recording, capture=capture, scenario=scenario, digest=digest)
@@ -62,11 +63,10 @@ def read_folder(folder: str, packaged: bytes | None) -> RecordingFolder:
 
 def _parsed(folder: str) -> Recording:
     path = _inside(folder, _RECORDING)
+    data = _bytes(path)
     try:
-        return read_recording(_bytes(path))
+        return read_recording(data)
     except MsmqWireError as error:
-        if str(error).startswith(path):
-            raise
         raise MsmqWireError(f"{path}: {error}") from None
 
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from msmq_wire.lab.recorder import record
 from tests.cli.conftest import Outcome
 
 _SCENARIO = Path(__file__).resolve().parents[2] / "fixtures" / "record" / "scenario.json"
-_recorder = pytest.importorskip("msmq_wire.lab.recorder", reason="the lab does not record yet")
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recorded")
-    _recorder.record(folder, _SCENARIO.read_bytes(), begin=1_795_300_000)
+    record(folder, _SCENARIO.read_bytes(), begin=1_795_300_000)
     return folder
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from importlib.resources import files
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from msmq_wire.cli.default_scenario import default_scenario
 from msmq_wire.cli.finding_redaction import RedactingJudge
 from msmq_wire.cli.options import (
     Color,
@@ -40,8 +39,6 @@ from msmq_wire.recordings.compare_view import compared_rows
 __all__ = ["ComparisonFormat", "compare_recording"]
 
 _DIFFERS = 3
-_NAME = "scenario.json"
-_IN_REPOSITORY = ("fixtures", "record", _NAME)
 
 
 class ComparisonFormat(StrEnum):
@@ -102,7 +99,7 @@ def compare_recording(
     redactor = Redactor({Redaction.HOSTS} if publish else set())
     negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
     try:
-        read = read_folder(folder, _packaged_scenario())
+        read = read_folder(folder, default_scenario())
     except MsmqWireError as error:
         complain(str(error))
         raise typer.Exit(1) from None
@@ -150,12 +147,3 @@ def _told(compared: Compared) -> tuple[str, str, str]:
         f"{count_text(agreeing, 'value')} agree",
         f"{sum(one.count for one in compared.not_compared)} not compared",
     )
-
-
-def _packaged_scenario() -> bytes | None:
-    """The scenario that the script for Windows and the lab run: of the wheel, or of the repository."""
-    packaged = files("msmq_wire.recordings") / _NAME
-    if packaged.is_file():
-        return packaged.read_bytes()
-    in_repository = Path(__file__).resolve().parents[3].joinpath(*_IN_REPOSITORY)
-    return in_repository.read_bytes() if in_repository.is_file() else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from msmq_wire.cli.default_scenario import default_scenario
 from msmq_wire.cli.options import Force, check_folder, check_output
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
@@ -17,19 +17,9 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.recorder import files_of, record
 from msmq_wire.output import make_folder
 
-__all__ = ["default_scenario", "record_scenario"]
+__all__ = ["record_scenario"]
 
-_NAME = "scenario.json"
-_IN_REPOSITORY = ("fixtures", "record", _NAME)
 _MOST_BYTES = 1 << 20
-
-
-def default_scenario() -> bytes:
-    """The scenario that the script for Windows runs, too: of the wheel, or of the repository."""
-    packaged = files("msmq_wire.recordings") / _NAME
-    if packaged.is_file():
-        return packaged.read_bytes()
-    return Path(__file__).resolve().parents[3].joinpath(*_IN_REPOSITORY).read_bytes()
 
 
 def record_scenario(
