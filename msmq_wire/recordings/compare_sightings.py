@@ -194,7 +194,7 @@ def _of_packet(record: Record) -> dict[str, Comparable]:
             values["authenticated"] = values["encrypted"] = False
     elif _part(security, "flags") is not None:
         values["encrypted"] = bool(security.bit("eb"))
-        checked = bool(security.bit("au") or security.bit("as_"))
+        checked = bool(security.bit("au") or security.bit("as"))
         values["authenticated"] = checked if is_read(record) else bool(_part(security, "signature_size"))
     return values
 

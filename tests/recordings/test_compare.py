@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire import encode
+from msmq_wire import encode, inspect
 from msmq_wire.recordings.compare_values import Compared, Difference
 from msmq_wire.recordings.recording import RecordedMessage, RecordedStep
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import time_text
+from msmq_wire.wire.headers.security_header import SecurityHeader
 from tests.recordings.small import compared, recording, records, scenario, with_message, with_step
 
 
@@ -307,3 +308,38 @@ def test_a_recording_of_nothing_finds_all_of_the_capture_unrecorded() -> None:
     sent = {one.frames for one in records() if one.type == "user_message"}
     assert messages == sent
     assert sum(one.field == "call" for one in found.differences) > 10
+
+
+def test_what_a_cut_frame_does_not_tell_is_not_compared() -> None:
+    def cut(record: Record) -> Record:
+        if record.frames != _frames("user_message", "every property"):
+            return record
+        whole = encode(record.packet)
+        part = inspect(whole[: len(whole) - 20], as_="user_message")
+        return msgspec.structs.replace(record, packet=part.packet, error=part.error)
+
+    found = compared(captured=[cut(one) for one in records()])
+    assert [one.field for one in found.differences if one.subject == "message"] == []
+    told = [one for one in found.not_compared if one.step == "every-property"]
+    assert [(one.subject, one.reason) for one in told if one.subject == "message"] == [
+        ("message", "bytes of it were not captured: body_sha256, authenticated, encrypted")
+    ]
+
+
+def test_a_body_that_is_encrypted_is_not_compared() -> None:
+    found = compared(with_message(recording(), "express", encrypted=True, body_sha256="0" * 64))
+    assert [one.field for one in found.differences] == ["body_sha256", "encrypted"]
+
+    def encrypted(record: Record) -> Record:
+        if record.frames != _frames("user_message", "express"):
+            return record
+        return msgspec.structs.replace(
+            record,
+            packet=msgspec.structs.replace(record.packet, security_header=SecurityHeader(flags=0x20)),
+        )
+
+    shut = compared(with_message(recording(), "express", encrypted=True), map(encrypted, records()))
+    assert [one.field for one in shut.differences if one.subject == "message"] == []
+    assert [one.reason for one in shut.not_compared if one.step == "express"] == [
+        "the capture does not tell over tcp: body_size (encrypted), body_sha256 (encrypted)"
+    ]
