@@ -204,6 +204,7 @@ def _names_of_the_script() -> set[str]:
 
 def _names_of_the_page() -> set[str]:
     table = _PAGE.read_text(encoding="utf-8").partition("## Where each name is documented")[2]
+    table = table.partition("\n## ")[0]
     rows = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
     assert all(len(row) == 5 and row[2].strip() and row[3].strip() for row in rows)
     return {name for row in rows for name in re.findall(r"`([^`]+)`", row[1])}
