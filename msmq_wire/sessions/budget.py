@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 __all__ = ["BUDGET", "Budget", "Share"]
 
-BUDGET = 64 << 20
+BUDGET = 40 << 20
 """Bytes of sessions, messages, transactional sequences and remote reads together, unless told otherwise."""
 _GO_TOGETHER = 64
 """The part of a budget that is freed at once."""
