@@ -14,6 +14,7 @@ from msmq_wire.findings.diagnosis_bodies import Bodies
 from msmq_wire.findings.diagnosis_security import Security
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
+from msmq_wire.rpc.interfaces import Role
 from msmq_wire.sessions import Moment
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.user_header import AddressOverlay, address_text
@@ -120,7 +121,7 @@ class Facts:
         number = _port(record.dst)
         self._use(self.ports, (number, f"calls of {call.interface}"), record)
         named = getattr(call.response, "return_value", None)
-        if call.method not in _PORT_GETTERS or not isinstance(named, int) or not 0 < named < 0x10000:
+        if call.role is not Role.ASK_PORT or not isinstance(named, int) or not 0 < named < 0x10000:
             return
         if len(self.named_ports) < _MOST_PORTS:
             self.named_ports.setdefault((call.method or "", named), _moment(record))
@@ -144,9 +145,6 @@ class Facts:
         pair = ((record.src or "").rpartition(":")[0], (record.dst or "").rpartition(":")[0])
         if pair in use.pairs or len(use.pairs) < _MOST_PAIRS:
             use.pairs[pair] = use.pairs.get(pair, 0) + times
-
-
-_PORT_GETTERS = frozenset(("R_GetServerPort", "R_QMGetRTQMServerPort", "RemoteQMGetQMQMServerPort"))
 
 
 def _moment(record: Record) -> Moment:

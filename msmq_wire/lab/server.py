@@ -48,6 +48,7 @@ from msmq_wire.model.remote_read import RemoteReadServer
 from msmq_wire.model.sending import Sending
 from msmq_wire.model.server import Answer, Association, Call, Server
 from msmq_wire.model.timers import Timers
+from msmq_wire.rpc.interfaces.role import CREATES_CURSOR, Role
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["DEFAULT_IDENTIFIER", "LabServer", "LabServices", "LabSettings", "raise_file_limit"]
@@ -93,12 +94,6 @@ class LabServices(msgspec.Struct, frozen=True):
     http: Endpoint
 
 
-_CURSOR_MAKERS = frozenset({"R_CreateCursor", "R_QMCreateRemoteCursor", "rpc_ACCreateCursorEx"})
-_ENLISTERS = frozenset(
-    {"R_QMEnlistRemoteTransaction", "R_QMEnlistTransaction", "R_QMEnlistInternalTransaction"}
-)
-
-
 class _LoggedCalls(Server):
     """An interface whose calls are logged when they are answered.
 
@@ -126,18 +121,18 @@ class _LoggedCalls(Server):
                 )
             done(answer)
 
-        if method is not None and self._refuses(method.name):
+        if method is not None and self._refuses(method.role):
             answered(refusal(method))
             return None
         return super().serve(association, opnum, request, answered)
 
-    def _refuses(self, name: str) -> bool:
+    def _refuses(self, role: Role | None) -> bool:
         manager = self.manager
         if not isinstance(manager, LabQueueManager):
             return False
-        if name in _CURSOR_MAKERS:
+        if role in CREATES_CURSOR:
             return not manager.has_room_for_cursor()
-        return name in _ENLISTERS and not manager.has_room_for_transaction()
+        return role in (Role.ENLIST, Role.BEGIN) and not manager.has_room_for_transaction()
 
 
 class _RemoteRead(_LoggedCalls, RemoteReadServer):

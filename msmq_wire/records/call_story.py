@@ -24,6 +24,7 @@ from msmq_wire.rpc.constants import (
     TransferType,
 )
 from msmq_wire.rpc.hresults import describe
+from msmq_wire.rpc.interfaces import Role
 from msmq_wire.rpc.transfer_properties import message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 
@@ -95,9 +96,9 @@ def call_story(call: RpcCall, message: CarriedMessage | None = None) -> str:
     if isinstance(call, ComCall):
         words = com_words(call)
         return f"{words}: there is none" if finds_nothing(call) else _told(words, call)
-    if call.method is None:
+    if call.role is None:
         return "a call that is not known" if call.interface == "unknown" else f"a call of {call.interface}"
-    story = STORIES[call.method](call, message)
+    story = STORIES[call.role](call, message)
     if call.verified is False:
         story += "; its signature is wrong"
     return story
@@ -345,64 +346,41 @@ def _setting(call: RpcCall, message: CarriedMessage | None) -> str:
     return _told(f"asks the server for {what}", call)
 
 
-STORIES: Mapping[str, Story] = {
-    # RemoteRead
-    "R_GetServerPort": _port,
-    "R_OpenQueue": _open,
-    "R_CloseQueue": _plain("closes the queue"),
-    "R_CreateCursor": _cursor,
-    "R_CloseCursor": _plain("closes the cursor"),
-    "R_PurgeQueue": _plain("purges the queue"),
-    "R_StartReceive": _start,
-    "R_CancelReceive": _plain("gives up waiting"),
-    "R_EndReceive": _end,
-    "R_MoveMessage": _move,
-    "R_OpenQueueForMove": _open,
-    "R_QMEnlistRemoteTransaction": _plain("brings the server into a transaction"),
-    "R_StartTransactionalReceive": _start,
-    "R_SetUserAcknowledgementClass": _plain("sets how the message is acknowledged"),
-    "R_EndTransactionalReceive": _end,
-    # qmcomm
-    "R_QMGetRemoteQueueName": _plain("asks where the queue is"),
-    "R_QMOpenRemoteQueue": _open_remote,
-    "R_QMCloseRemoteQueueContext": _plain("closes the queue for the other computer"),
-    "R_QMCreateRemoteCursor": _plain("makes a cursor for another computer"),
-    "R_QMCreateObjectInternal": _plain("creates the queue"),
-    "R_QMSetObjectSecurityInternal": _plain("changes who may use the queue"),
-    "R_QMGetObjectSecurityInternal": _plain("asks who may use the queue"),
-    "R_QMDeleteObject": _plain("deletes the queue"),
-    "R_QMGetObjectProperties": _properties("reads {} of the queue"),
-    "R_QMSetObjectProperties": _properties("changes {} of the queue"),
-    "R_QMObjectPathToObjectFormat": _plain("asks for the format name of the queue"),
-    "R_QMGetTmWhereabouts": _plain("asks where the transaction coordinator is"),
-    "R_QMEnlistTransaction": _plain("brings the server into a transaction"),
-    "R_QMEnlistInternalTransaction": _plain("begins a transaction of the server"),
-    "R_QMCommitTransaction": _plain("commits the transaction"),
-    "R_QMAbortTransaction": _plain("aborts the transaction"),
-    "rpc_QMOpenQueueInternal": _open,
-    "rpc_ACCloseHandle": _plain("closes the queue"),
-    "rpc_ACCloseCursor": _plain("closes the cursor"),
-    "rpc_ACSetCursorProperties": _plain("ties the cursor to that of the other computer"),
-    "rpc_ACHandleToFormatName": _plain("asks for the format name of the open queue"),
-    "rpc_ACPurgeQueue": _plain("purges the queue"),
-    "R_QMQueryQMRegistryInternal": _setting,
-    "R_QMGetRTQMServerPort": _port,
-    # qmcomm2
-    "QMSendMessageInternalEx": _send,
-    "rpc_ACSendMessageEx": _send,
-    "rpc_ACReceiveMessageEx": _receive,
-    "rpc_ACCreateCursorEx": _cursor,
-    # qm2qm
-    "RemoteQMStartReceive": _start,
-    "RemoteQMEndReceive": _end,
-    "RemoteQMOpenQueue": _plain("begins to read the opened queue"),
-    "RemoteQMCloseQueue": _plain("closes the queue"),
-    "RemoteQMCloseCursor": _plain("closes the cursor"),
-    "RemoteQMCancelReceive": _plain("gives up waiting"),
-    "RemoteQMPurgeQueue": _plain("purges the queue"),
-    "RemoteQMGetQMQMServerPort": _port,
-    "RemoteQmGetVersion": _version,
-    "RemoteQMStartReceive2": _start,
-    "RemoteQMStartReceiveByLookupId": _start,
+STORIES: Mapping[Role, Story] = {
+    Role.OPEN: _open,
+    Role.OPEN_FOR_MOVE: _open,
+    Role.OPEN_FOR_ANOTHER: _open_remote,
+    Role.BEGIN_READING: _plain("begins to read the opened queue"),
+    Role.CLOSE: _plain("closes the queue"),
+    Role.CLOSE_FOR_ANOTHER: _plain("closes the queue for the other computer"),
+    Role.CREATE_CURSOR: _cursor,
+    Role.CREATE_CURSOR_FOR_ANOTHER: _plain("makes a cursor for another computer"),
+    Role.TIE_CURSOR: _plain("ties the cursor to that of the other computer"),
+    Role.CLOSE_CURSOR: _plain("closes the cursor"),
+    Role.START: _start,
+    Role.RECEIVE: _receive,
+    Role.CANCEL: _plain("gives up waiting"),
+    Role.END: _end,
+    Role.CLASSIFY: _plain("sets how the message is acknowledged"),
+    Role.SEND: _send,
+    Role.MOVE: _move,
+    Role.PURGE: _plain("purges the queue"),
+    Role.ENLIST: _plain("brings the server into a transaction"),
+    Role.BEGIN: _plain("begins a transaction of the server"),
+    Role.COMMIT: _plain("commits the transaction"),
+    Role.ABORT: _plain("aborts the transaction"),
+    Role.CREATE_QUEUE: _plain("creates the queue"),
+    Role.DELETE_QUEUE: _plain("deletes the queue"),
+    Role.GET_SECURITY: _plain("asks who may use the queue"),
+    Role.SET_SECURITY: _plain("changes who may use the queue"),
+    Role.GET_PROPERTIES: _properties("reads {} of the queue"),
+    Role.SET_PROPERTIES: _properties("changes {} of the queue"),
+    Role.ASK_FORMAT_NAME: _plain("asks for the format name of the queue"),
+    Role.ASK_OPEN_NAME: _plain("asks for the format name of the open queue"),
+    Role.ASK_OTHER_NAME: _plain("asks where the queue is"),
+    Role.ASK_COORDINATOR: _plain("asks where the transaction coordinator is"),
+    Role.ASK_SETTING: _setting,
+    Role.ASK_PORT: _port,
+    Role.ASK_VERSION: _version,
 }
-"""Method -> its words; every method of the four interfaces has an entry."""
+"""Role -> its words; every role has an entry."""

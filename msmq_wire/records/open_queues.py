@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.rpc.decoding import DecodedCall
+from msmq_wire.rpc.interfaces import Members, Role
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
@@ -21,31 +22,8 @@ from msmq_wire.wire.types.guid import GUID
 __all__ = ["Links", "OpenQueues", "read_descriptor"]
 
 _KEPT = 1 << 16
-_ENDS = frozenset(
-    (
-        "R_EndReceive",
-        "R_EndTransactionalReceive",
-        "R_CancelReceive",
-        "RemoteQMEndReceive",
-        "RemoteQMCancelReceive",
-    )
-)
-_STARTS = frozenset(
-    (
-        "R_StartReceive",
-        "R_StartTransactionalReceive",
-        "RemoteQMStartReceive",
-        "RemoteQMStartReceive2",
-        "RemoteQMStartReceiveByLookupId",
-    )
-)
 _NUMBERS = ("h_queue", "h_remote_queue", "h_qm_context")
 """Members by which a request names an open queue without a handle."""
-_GIVES = {
-    "R_QMOpenRemoteQueue": ("ph_queue", "h_queue"),
-    "rpc_QMOpenQueueInternal": ("pdw_qm_context", "h_qm_context"),
-}
-"""The member of a response whose number stands for the queue, and as what requests have it."""
 
 
 class Links(msgspec.Struct, frozen=True, gc=False):
@@ -76,7 +54,7 @@ class OpenQueues:
         """Take a call to ``server`` (its address, no port) that ``frame`` completes; say what it is about."""
         if call.method is None:
             return Links()
-        name = call.method.name
+        role = call.method.role
         request = None if call.request is None else call.request.value
         response = None if call.response is None else call.response.value
         descriptor = read_descriptor(request)
@@ -90,29 +68,28 @@ class OpenQueues:
         if queue is None and opened is not None:
             queue = opened.queue
         started = None
-        if name in _ENDS:
+        if role in (Role.END, Role.CANCEL):
             ends = [(key, request_id) for key in _keys(server, request, descriptor)]
             began = next((key for key in ends if key in self._started), None)
             if began is not None:
                 # What has ended cannot be ended again: its number may come again.
                 started = self._started[began] if call.status else self._started.pop(began)
-        elif name in _STARTS and response is not None and not call.status:
+        elif role is Role.START and response is not None and not call.status:
             for key in _keys(server, request, descriptor):
                 self._start((key, request_id), frame)
             # RemoteQMEndReceive names the receive by the handle that it got, and no request.
             for key in _keys(server, response, None):
                 self._start((key, None), frame)
         if not call.status:
-            self._remember(server, name, request, response, queue, frame)
+            self._remember(server, call.method.members, request, response, queue, frame)
         return Links(queue, request_id, None if opened is None else opened.frame, started)
 
     def _remember(
-        self, server: str, name: str, request: Any, response: Any, queue: str | None, frame: int
+        self, server: str, members: Members, request: Any, response: Any, queue: str | None, frame: int
     ) -> None:
         opened = _Opened(queue, frame)
-        if name in _GIVES:
-            member, known_as = _GIVES[name]
-            number = _number(response, member)
+        for member, known_as in members.numbers.items():
+            number = _number(response, member) if known_as in _NUMBERS else None
             if number:
                 opened = _Opened(queue, frame, (server, known_as, number))
                 self._open((server, known_as, number), opened)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
+from msmq_wire.rpc.interfaces import METHODS, Members, Role
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
@@ -105,6 +106,18 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     orphaned: Annotated[bool, "Whether the client gave it up."] = False
     complete: Annotated[bool, "Whether all fragments were captured."] = True
     note: Annotated[str, "What could not be opened or is wrong with a signature."] = ""
+
+    @property
+    def role(self) -> Role | None:
+        """What its method does; None where the method is not known, or is one of COM."""
+        known = METHODS.get(self.method or "")
+        return None if known is None else known.role
+
+    @property
+    def members(self) -> Members:
+        """Which of its parameters are what."""
+        known = METHODS.get(self.method or "")
+        return Members() if known is None else known.members
 
 
 class RpcFault(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -17,11 +17,13 @@ from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
+from msmq_wire.rpc.interfaces import METHODS, Role
+from msmq_wire.rpc.interfaces.role import CLOSES, OPENS, READS
 from msmq_wire.sessions.budget import Budget, Share
 from msmq_wire.sessions.message import FollowedMessage, message_name, moment_of, system_queue
 from msmq_wire.sessions.session import Moment
 
-__all__ = ["MOVES", "OPENS", "PURGES", "READS", "ReadTracker", "RemoteQueue", "RemoteRead"]
+__all__ = ["ReadTracker", "RemoteQueue", "RemoteRead"]
 
 ReadEnd: TypeAlias = Literal["ack", "nack", "cancelled"]
 
@@ -34,32 +36,6 @@ _CARRIED = 800
 _MOST_READS = 1000
 _MOST_MOVES = 64
 """Reads, and moves to other queues, that are kept for one message."""
-READS = (
-    "R_StartReceive",
-    "R_StartTransactionalReceive",
-    "rpc_ACReceiveMessageEx",
-    "RemoteQMStartReceive",
-    "RemoteQMStartReceive2",
-    "RemoteQMStartReceiveByLookupId",
-)
-"""The calls that peek or receive."""
-_ENDS = frozenset(("R_EndReceive", "R_EndTransactionalReceive", "RemoteQMEndReceive"))
-_CANCELS = frozenset(("R_CancelReceive", "RemoteQMCancelReceive"))
-OPENS = frozenset(
-    (
-        "R_OpenQueue",
-        "R_OpenQueueForMove",
-        "R_QMOpenRemoteQueue",
-        "rpc_QMOpenQueueInternal",
-        "RemoteQMOpenQueue",
-    )
-)
-_CLOSES = frozenset(
-    ("R_CloseQueue", "R_QMCloseRemoteQueueContext", "rpc_ACCloseHandle", "RemoteQMCloseQueue")
-)
-PURGES = frozenset(("R_PurgeQueue", "rpc_ACPurgeQueue", "RemoteQMPurgeQueue"))
-MOVES = frozenset(("R_MoveMessage",))
-"""Those that open a queue, purge it, or move a message to another one."""
 _CANCELLED = 0xC00E0008
 """MQ_ERROR_OPERATION_CANCELLED."""
 _LOW_56 = (1 << 56) - 1
@@ -219,29 +195,29 @@ class ReadTracker:
         call = record.packet
         if not isinstance(call, RpcCall) or call.method is None:
             return
-        method = call.method
+        role = call.role
         moment = moment_of(record)
         place = (record.capture, (record.dst or "").rpartition(":")[0])
-        if method in READS:
+        if role in READS:
             self._start(record, call, moment, place)
-        elif method in _ENDS or method in _CANCELS:
+        elif role in (Role.END, Role.CANCEL):
             self._finish_read(call, moment, place)
-        elif method in OPENS:
+        elif role in OPENS:
             self._open(record, call, moment, place)
-        elif method in _CLOSES:
+        elif role in CLOSES:
             self._on_queue(call, place, closed=moment)
-        elif method in PURGES:
+        elif role is Role.PURGE:
             queue = self._queue(call, place)
             purged = None if queue is None or call.status or call.fault else queue.purged or moment
             self._on_queue(call, place, purges=1, purged=purged)
-        elif method in MOVES:
+        elif role is Role.MOVE:
             self._on_queue(call, place, moves=1)
             message = self._looked_up(call, place)
             if message is not None and not call.status and not call.fault:
                 moved = message.tell().moved
                 if len(moved) < _MOST_MOVES:
                     moved.append(moment)
-        elif method == "R_SetUserAcknowledgementClass":
+        elif role is Role.CLASSIFY:
             message = self._looked_up(call, place)
             class_ = getattr(call.request, "us_class", None)
             if message is not None and class_ and not call.status:
@@ -271,7 +247,7 @@ class ReadTracker:
             return
         if not read.removes:
             history.peeked = history.peeked or read.at
-        elif read.method == "rpc_ACReceiveMessageEx":
+        elif METHODS[read.method].role is Role.RECEIVE:
             history.received, history.received_by = history.received or read.at, read.client
         else:
             self._carried.put(number, message)
@@ -325,7 +301,7 @@ class ReadTracker:
         self._reads.put(number, read)
         self._calls.put((record.capture, record.id), number)
         self._on_queue(call, place, receives=int(removes is True), peeks=int(removes is False))
-        if removes and not call.status and read.answered and read.method != "rpc_ACReceiveMessageEx":
+        if removes and not call.status and read.answered and call.role is not Role.RECEIVE:
             key = (*place, max(record.frames, default=0))
             # Two receives that one frame answers are told apart by their requests.
             began = (*self._pending.get(key, ())[-8:], (call.request_id, number))
@@ -339,7 +315,7 @@ class ReadTracker:
         if number is None or read is None:
             return
         end: ReadEnd = "cancelled"
-        if call.method in _ENDS:
+        if call.role is Role.END:
             end = "ack" if getattr(call.request, "dw_ack", None) == RemoteReadAck.RR_ACK else "nack"
         self._reads.put(number, msgspec.structs.replace(read, end=end, ended=moment, end_status=call.status))
         if call.status or call.fault:
@@ -420,7 +396,7 @@ def _texts_of(one: RemoteRead | RemoteQueue) -> int:
 
 def _settled(read: RemoteRead) -> RemoteRead:
     brought = read.message is not None or (bool(read.removes) and read.status == 0)
-    pending = brought and bool(read.removes) and read.end is None and read.method != "rpc_ACReceiveMessageEx"
+    pending = brought and bool(read.removes) and read.end is None and METHODS[read.method].role is Role.START
     return msgspec.structs.replace(read, pending=True) if pending else read
 
 

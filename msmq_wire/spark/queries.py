@@ -13,8 +13,9 @@ import msgspec
 
 from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER
 from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.rpc.interfaces import METHODS
+from msmq_wire.rpc.interfaces.role import READS
 from msmq_wire.sessions import class_words
-from msmq_wire.sessions.reads import READS
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
@@ -58,7 +59,7 @@ _BODY = f"""if({_COMPOUND} IS NULL, body, substring({_COMPOUND}.data,
          CAST(least({_COMPOUND}.msg_body_offset, 2147483646) AS int) + 1,
          CAST(least({_COMPOUND}.msg_body_size, 2147483647) AS int)))"""
 """The body of a message: that of an SRMP message in a packet is a part of what the packet has for it."""
-_READS = _list(READS)
+_READS = _list(name for name, method in METHODS.items() if method.role in READS)
 _RECEIVES = _list(int(action) for action in ReceiveAction if action.removes)
 _PEEKS = _list(int(action) for action in ReceiveAction if not action.removes)
 _NO_HOST = _list(map(GUID, (NULL_GUID, SAMPLE_CLIENT, SAMPLE_SERVER)))

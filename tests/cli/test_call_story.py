@@ -49,7 +49,7 @@ def call(method: str, request: Any = None, response: Any = _DONE, **values: Any)
 
 
 def test_every_method_has_words_and_no_other() -> None:
-    assert {method.name for _, _, method in _METHODS} == set(STORIES)
+    assert {method.role for _, _, method in _METHODS} == set(STORIES) == set(Role)
 
 
 @pytest.mark.parametrize(("interface", "opnum", "method"), _METHODS, ids=lambda value: str(value)[:40])

@@ -7,21 +7,22 @@ from collections.abc import Iterator
 from msmq_wire.findings.networks import host_of, is_outside
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.security import AuthenticationLevel
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
 
 _INTERFACES = ("qmcomm", "qmcomm2", "qm2qm")
-_ALWAYS_OPEN = ("R_QMGetRTQMServerPort", "RemoteQMGetQMQMServerPort", "RemoteQmGetVersion")
-"""Methods that anybody may call: ports and versions."""
+_ALWAYS_OPEN = (Role.ASK_PORT, Role.ASK_VERSION)
+"""What anybody may ask."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     call = record.packet
     if call.interface not in _INTERFACES or call.auth_level > AuthenticationLevel.NONE:
         return
-    if call.method is None or call.method in _ALWAYS_OPEN or call.opened_frame is not None:
+    if call.method is None or call.role in _ALWAYS_OPEN or call.opened_frame is not None:
         return
     if not is_outside(record.src, record.dst):
         return

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
+from msmq_wire.rpc.interfaces.remote_read import INTERFACE
+from msmq_wire.rpc.interfaces.role import OPENS, Role
 from msmq_wire.rpc.security import AuthenticationLevel
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
 
 _LEVELS = {level.value: level.name for level in AuthenticationLevel}
-_PORT_GETTER = 0
-_OPENS = ("R_OpenQueue", "R_OpenQueueForMove")
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     call = record.packet
-    if call.interface != "RemoteRead" or call.auth_level >= AuthenticationLevel.PKT_PRIVACY:
+    if call.interface != INTERFACE.name or call.auth_level >= AuthenticationLevel.PKT_PRIVACY:
         return
     # One finding for each open queue: the calls on its handle say nothing new.
-    if call.opnum is None or call.opnum == _PORT_GETTER or call.opened_frame is not None:
+    if call.opnum is None or call.role is Role.ASK_PORT or call.opened_frame is not None:
         return
-    if call.guessed and call.method not in _OPENS:
+    if call.guessed and call.role not in OPENS:
         return
     level = _LEVELS.get(call.auth_level, str(call.auth_level))
     method = call.method or f"opnum {call.opnum}"

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
 
-_METHODS = ("R_PurgeQueue", "rpc_ACPurgeQueue", "RemoteQMPurgeQueue")
-
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     call = record.packet
-    if call.method not in _METHODS:
+    if call.role is not Role.PURGE:
         return
     refused = call.fault or bool(call.status)
     caveats = []

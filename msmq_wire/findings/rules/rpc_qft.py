@@ -8,6 +8,8 @@ from msmq_wire.findings.call_queues import named_queues
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
 from msmq_wire.names.queue_format import QueueFormatType
 from msmq_wire.records.record import Record
+from msmq_wire.rpc.interfaces.remote_read import INTERFACE
+from msmq_wire.rpc.interfaces.role import OPENS
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -15,7 +17,6 @@ __all__ = ["RULE"]
 
 _NAME, _UNION = "queue_format.format-name", "ndr.union-tag"
 _CODES = ("queue_format.suffix-and-flags", _NAME, _UNION)
-_OPENS = ("R_OpenQueue", "R_OpenQueueForMove")
 _OPENED = (
     QueueFormatType.PUBLIC,
     QueueFormatType.PRIVATE,
@@ -30,7 +31,7 @@ _ADDRESSES = ("TCP:", "OS:")
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     call = record.packet
     caveats = ("the bind was not captured: interface and syntax are guesses",) if call.guessed else ()
-    kinds = list(_kinds(record)) if call.method in _OPENS else []
+    kinds = list(_kinds(record)) if call.interface == INTERFACE.name and call.role in OPENS else []
     if record.anomalies:
         for anomaly, place in broken(record, _CODES):
             if anomaly.code == _NAME and kinds:

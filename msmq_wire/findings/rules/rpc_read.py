@@ -9,25 +9,18 @@ from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.rpc.interfaces.role import READS, Role
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
 
 _SUFFIXES = (";journal", ";deadletter", ";deadxact")
-_STARTS = (
-    "R_StartReceive",
-    "R_StartTransactionalReceive",
-    "RemoteQMStartReceive",
-    "RemoteQMStartReceive2",
-    "RemoteQMStartReceiveByLookupId",
-    "rpc_ACReceiveMessageEx",
-)
 _REMOVING = frozenset(action.value for action in ReceiveAction if action.removes)
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     call = record.packet
-    if call.method not in _STARTS or call.queue is None or not call.queue.lower().endswith(_SUFFIXES):
+    if call.role not in READS or call.queue is None or not call.queue.lower().endswith(_SUFFIXES):
         return
     path, action = _action(call)
     if action not in _REMOVING or call.fault or call.status:
@@ -46,7 +39,7 @@ def _action(call: RpcCall) -> tuple[str, int | None]:
     descriptor = read_descriptor(call.request)
     if descriptor is not None:
         return "request.lp_remote_read_desc.ul_action", _number(descriptor.ul_action)
-    if call.method == "rpc_ACReceiveMessageEx":
+    if call.role is Role.RECEIVE:
         buffer = getattr(getattr(call.request, "ptb", None), "old", None)
         return "request.ptb.old.receive.action", _number(
             getattr(buffer.arm if buffer else None, "action", None)

@@ -6,17 +6,10 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
+from msmq_wire.rpc.interfaces.role import OPENS
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-_OPENS = (
-    "R_OpenQueue",
-    "R_OpenQueueForMove",
-    "R_QMOpenRemoteQueue",
-    "rpc_QMOpenQueueInternal",
-    "RemoteQMOpenQueue",
-)
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -24,7 +17,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if not call.sealed:
         return
     # Every use of a queue begins with one of these, unless the capture began later.
-    if context.started(record.stream) and call.method not in _OPENS:
+    if context.started(record.stream) and call.role not in OPENS:
         return
     account = f" of {call.account}" if call.account else ""
     yield Seen(

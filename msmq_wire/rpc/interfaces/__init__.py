@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from msmq_wire.rpc.interfaces import qm2qm, qmcomm, qmcomm2, remote_read
 from msmq_wire.rpc.interfaces.method import Interface, Method
+from msmq_wire.rpc.interfaces.role import Members, Role
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["INTERFACES", "NAMED_ONLY", "Interface", "Method", "interface_name"]
+__all__ = ["INTERFACES", "METHODS", "NAMED_ONLY", "Interface", "Members", "Method", "Role", "interface_name"]
 
 INTERFACES: dict[GUID, Interface] = {
     interface.uuid: interface
     for interface in (remote_read.INTERFACE, qmcomm.INTERFACE, qmcomm2.INTERFACE, qm2qm.INTERFACE)
 }
+
+METHODS: dict[str, Method] = {one.name: one for each in INTERFACES.values() for one in each.methods.values()}
+"""The methods of all of them by name, which no two share."""
 
 NAMED_ONLY: dict[GUID, str] = {
     GUID.parse(uuid): name

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from msmq_wire.rpc.interfaces.role import Members, Role
 from msmq_wire.rpc.ndr import DWORD, NdrStruct, Parameters
 from msmq_wire.spec import SpecRef, snake_case
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["HResult", "Interface", "Method", "Side", "interface"]
+__all__ = ["HResult", "Interface", "Method", "Side", "interface", "method"]
 
 Side: TypeAlias = Literal["request", "response"]
 HResult: TypeAlias = Annotated[int, DWORD, "HRESULT: 0 is success."]
@@ -21,6 +22,7 @@ class Method(msgspec.Struct, frozen=True):
     """One method: its opnum and the parameter lists of both directions, in wire order.
 
     ``returns_status`` says that the response ends with an HRESULT; the others return nothing, or a port.
+    ``role`` is what it does (None: a method of COM), ``members`` with which of its parameters.
     ``call_timeout`` are the milliseconds after which a client gives up a call that is not answered, None
     where the document names none.
     """
@@ -30,6 +32,8 @@ class Method(msgspec.Struct, frozen=True):
     spec: SpecRef
     request: Parameters
     response: Parameters
+    role: Role | None = None
+    members: Members = Members()
     call_timeout: int | None = None
 
     @property
@@ -57,14 +61,32 @@ class Interface(msgspec.Struct, frozen=True):
     major: int = 1
 
 
+class _Entry(NamedTuple):
+    """A method as a table of an interface has it."""
+
+    name: str
+    section: str
+    request: type[NdrStruct]
+    response: type[NdrStruct]
+    role: Role
+    members: Members
+
+
+def method(
+    name: str, section: str, request: type[NdrStruct], response: type[NdrStruct], role: Role, **members: Any
+) -> _Entry:
+    """An entry of the table of an interface; what ``members`` names is a member of its parameter lists."""
+    return _Entry(name, section, request, response, role, Members(**members))
+
+
 def interface(
     name: str,
     uuid: str,
     spec: SpecRef,
-    methods: Mapping[int, tuple[str, str, type[NdrStruct], type[NdrStruct]]],
+    methods: Mapping[int, _Entry],
     call_timeouts: Mapping[str, int] | None = None,
 ) -> Interface:
-    """An interface from its table: opnum to (name, section, request, response), and the timeouts by name."""
+    """An interface from its table by opnum, and the timeouts of calls by the names of methods."""
     limits = call_timeouts or {}
     return Interface(
         name,
@@ -73,12 +95,14 @@ def interface(
         {
             opnum: Method(
                 opnum,
-                method,
-                SpecRef(spec.document, section),
-                Parameters(request),
-                Parameters(response),
-                limits.get(method),
+                one.name,
+                SpecRef(spec.document, one.section),
+                Parameters(one.request),
+                Parameters(one.response),
+                one.role,
+                one.members,
+                limits.get(one.name),
             )
-            for opnum, (method, section, request, response) in methods.items()
+            for opnum, one in methods.items()
         },
     )

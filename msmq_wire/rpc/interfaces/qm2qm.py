@@ -3,7 +3,8 @@
 from typing import Annotated, ClassVar
 
 from msmq_wire.rpc.constants import PortProtocol, RemoteReadAck
-from msmq_wire.rpc.interfaces.method import HResult, interface
+from msmq_wire.rpc.interfaces.method import HResult, interface, method
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse, StatusResponse
 from msmq_wire.rpc.ndr import BYTE, DWORD, HYPER, UUID, WORD, NdrStruct, Ranged
 from msmq_wire.rpc.types.context_handle import CONTEXT_HANDLE, ContextHandle
@@ -150,21 +151,104 @@ INTERFACE = interface(
     "1088a980-eae5-11d0-8d9b-00a02453c337",
     _MS_MQQP,
     {
-        0: ("RemoteQMStartReceive", "3.1.4.1", RemoteQMStartReceiveRequest, RemoteQMStartReceiveResponse),
-        1: ("RemoteQMEndReceive", "3.1.4.2", RemoteQMEndReceiveRequest, HandleResponse),
-        2: ("RemoteQMOpenQueue", "3.1.4.3", RemoteQMOpenQueueRequest, RemoteQMOpenQueueResponse),
-        3: ("RemoteQMCloseQueue", "3.1.4.4", RemoteQMCloseQueueRequest, HandleResponse),
-        4: ("RemoteQMCloseCursor", "3.1.4.5", RemoteQMCloseCursorRequest, StatusResponse),
-        5: ("RemoteQMCancelReceive", "3.1.4.6", RemoteQMCancelReceiveRequest, StatusResponse),
-        6: ("RemoteQMPurgeQueue", "3.1.4.7", RemoteQMPurgeQueueRequest, StatusResponse),
-        7: ("RemoteQMGetQMQMServerPort", "3.1.4.8", RemoteQMGetQMQMServerPortRequest, PortResponse),
-        8: ("RemoteQmGetVersion", "3.1.4.9", NoParameters, RemoteQmGetVersionResponse),
-        9: ("RemoteQMStartReceive2", "3.1.4.10", RemoteQMStartReceive2Request, RemoteQMStartReceive2Response),
-        10: (
+        0: method(
+            "RemoteQMStartReceive",
+            "3.1.4.1",
+            RemoteQMStartReceiveRequest,
+            RemoteQMStartReceiveResponse,
+            Role.START,
+            handle="lp_remote_read_desc.h_remote_queue",
+            cursor="lp_remote_read_desc.h_cursor",
+            action="lp_remote_read_desc.ul_action",
+            timeout="lp_remote_read_desc.ul_timeout",
+            message="lp_remote_read_desc.lp_buffer",
+        ),
+        1: method(
+            "RemoteQMEndReceive",
+            "3.1.4.2",
+            RemoteQMEndReceiveRequest,
+            HandleResponse,
+            Role.END,
+            handle="pph_context",
+        ),
+        2: method(
+            "RemoteQMOpenQueue",
+            "3.1.4.3",
+            RemoteQMOpenQueueRequest,
+            RemoteQMOpenQueueResponse,
+            Role.BEGIN_READING,
+            handle="h_queue",
+            gives="ph_context",
+        ),
+        3: method(
+            "RemoteQMCloseQueue",
+            "3.1.4.4",
+            RemoteQMCloseQueueRequest,
+            HandleResponse,
+            Role.CLOSE,
+            handle="pph_context",
+        ),
+        4: method(
+            "RemoteQMCloseCursor",
+            "3.1.4.5",
+            RemoteQMCloseCursorRequest,
+            StatusResponse,
+            Role.CLOSE_CURSOR,
+            handle="h_queue",
+            cursor="h_cursor",
+        ),
+        5: method(
+            "RemoteQMCancelReceive",
+            "3.1.4.6",
+            RemoteQMCancelReceiveRequest,
+            StatusResponse,
+            Role.CANCEL,
+            handle="h_queue",
+        ),
+        6: method(
+            "RemoteQMPurgeQueue",
+            "3.1.4.7",
+            RemoteQMPurgeQueueRequest,
+            StatusResponse,
+            Role.PURGE,
+            handle="h_queue",
+        ),
+        7: method(
+            "RemoteQMGetQMQMServerPort",
+            "3.1.4.8",
+            RemoteQMGetQMQMServerPortRequest,
+            PortResponse,
+            Role.ASK_PORT,
+        ),
+        8: method(
+            "RemoteQmGetVersion", "3.1.4.9", NoParameters, RemoteQmGetVersionResponse, Role.ASK_VERSION
+        ),
+        9: method(
+            "RemoteQMStartReceive2",
+            "3.1.4.10",
+            RemoteQMStartReceive2Request,
+            RemoteQMStartReceive2Response,
+            Role.START,
+            handle="lp_remote_read_desc2.p_remote_read_desc.h_remote_queue",
+            cursor="lp_remote_read_desc2.p_remote_read_desc.h_cursor",
+            action="lp_remote_read_desc2.p_remote_read_desc.ul_action",
+            timeout="lp_remote_read_desc2.p_remote_read_desc.ul_timeout",
+            message="lp_remote_read_desc2.p_remote_read_desc.lp_buffer",
+            found="lp_remote_read_desc2.sequential_id",
+        ),
+        10: method(
             "RemoteQMStartReceiveByLookupId",
             "3.1.4.11",
             RemoteQMStartReceiveByLookupIdRequest,
             RemoteQMStartReceive2Response,
+            Role.START,
+            handle="lp_remote_read_desc2.p_remote_read_desc.h_remote_queue",
+            cursor="lp_remote_read_desc2.p_remote_read_desc.h_cursor",
+            action="lp_remote_read_desc2.p_remote_read_desc.ul_action",
+            timeout="lp_remote_read_desc2.p_remote_read_desc.ul_timeout",
+            message="lp_remote_read_desc2.p_remote_read_desc.lp_buffer",
+            lookup_id="lookup_id",
+            found="lp_remote_read_desc2.sequential_id",
         ),
     },
     # 3.2.4.1

@@ -2,7 +2,8 @@
 
 from typing import Annotated, ClassVar
 
-from msmq_wire.rpc.interfaces.method import HResult, interface
+from msmq_wire.rpc.interfaces.method import HResult, interface, method
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.ndr import DWORD, NdrStruct, Unique
 from msmq_wire.rpc.types.cac_transfer_buffer import (
     CAC_CREATE_REMOTE_CURSOR,
@@ -84,14 +85,44 @@ INTERFACE = interface(
     "76d12b80-3467-11d3-91ff-0090272f9ea3",
     _MS_MQMP,
     {
-        0: ("QMSendMessageInternalEx", "3.1.5.1", QMSendMessageInternalExRequest, MessageIdResponse),
-        1: ("rpc_ACSendMessageEx", "3.1.5.2", RpcACSendMessageExRequest, MessageIdResponse),
-        2: (
+        0: method(
+            "QMSendMessageInternalEx",
+            "3.1.5.1",
+            QMSendMessageInternalExRequest,
+            MessageIdResponse,
+            Role.SEND,
+            queue="p_queue_format",
+            message="ptb",
+        ),
+        1: method(
+            "rpc_ACSendMessageEx",
+            "3.1.5.2",
+            RpcACSendMessageExRequest,
+            MessageIdResponse,
+            Role.SEND,
+            handle="h_queue",
+            message="ptb",
+        ),
+        2: method(
             "rpc_ACReceiveMessageEx",
             "3.1.5.3",
             RpcACReceiveMessageExRequest,
             RpcACReceiveMessageExResponse,
+            Role.RECEIVE,
+            handle="h_qm_context",
+            cursor="ptb.old.arm.cursor",
+            action="ptb.old.arm.action",
+            timeout="ptb.old.arm.request_timeout",
+            message="ptb",
         ),
-        3: ("rpc_ACCreateCursorEx", "3.1.5.4", RpcACCreateCursorExRequest, RpcACCreateCursorExResponse),
+        3: method(
+            "rpc_ACCreateCursorEx",
+            "3.1.5.4",
+            RpcACCreateCursorExRequest,
+            RpcACCreateCursorExResponse,
+            Role.CREATE_CURSOR,
+            handle="h_queue",
+            creates="pcc.h_cursor",
+        ),
     },
 )

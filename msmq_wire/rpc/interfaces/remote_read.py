@@ -3,7 +3,8 @@
 from typing import Annotated, ClassVar
 
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction, RemoteReadAck, ShareMode
-from msmq_wire.rpc.interfaces.method import HResult, interface
+from msmq_wire.rpc.interfaces.method import HResult, interface, method
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse, StatusResponse
 from msmq_wire.rpc.ndr import (
     BYTE,
@@ -194,26 +195,123 @@ INTERFACE = interface(
     "1a9134dd-7b39-45ba-ad88-44d01ca47f28",
     _MS_MQRR,
     {
-        0: ("R_GetServerPort", "3.1.4.1", NoParameters, PortResponse),
-        2: ("R_OpenQueue", "3.1.4.2", OpenQueueRequest, OpenQueueResponse),
-        3: ("R_CloseQueue", "3.1.4.3", CloseQueueRequest, CloseQueueResponse),
-        4: ("R_CreateCursor", "3.1.4.4", ContextRequest, CreateCursorResponse),
-        5: ("R_CloseCursor", "3.1.4.5", CloseCursorRequest, StatusResponse),
-        6: ("R_PurgeQueue", "3.1.4.6", ContextRequest, StatusResponse),
-        7: ("R_StartReceive", "3.1.4.7", StartReceiveRequest, StartReceiveResponse),
-        8: ("R_CancelReceive", "3.1.4.8", CancelReceiveRequest, StatusResponse),
-        9: ("R_EndReceive", "3.1.4.9", EndReceiveRequest, StatusResponse),
-        10: ("R_MoveMessage", "3.1.4.10", MoveMessageRequest, StatusResponse),
-        11: ("R_OpenQueueForMove", "3.1.4.11", OpenQueueRequest, OpenQueueForMoveResponse),
-        12: ("R_QMEnlistRemoteTransaction", "3.1.4.12", QMEnlistRemoteTransactionRequest, StatusResponse),
-        13: (
+        0: method("R_GetServerPort", "3.1.4.1", NoParameters, PortResponse, Role.ASK_PORT),
+        2: method(
+            "R_OpenQueue",
+            "3.1.4.2",
+            OpenQueueRequest,
+            OpenQueueResponse,
+            Role.OPEN,
+            gives="pph_context",
+            queue="p_queue_format",
+        ),
+        3: method(
+            "R_CloseQueue", "3.1.4.3", CloseQueueRequest, CloseQueueResponse, Role.CLOSE, handle="pph_context"
+        ),
+        4: method(
+            "R_CreateCursor",
+            "3.1.4.4",
+            ContextRequest,
+            CreateCursorResponse,
+            Role.CREATE_CURSOR,
+            handle="ph_context",
+            creates="ph_cursor",
+        ),
+        5: method(
+            "R_CloseCursor",
+            "3.1.4.5",
+            CloseCursorRequest,
+            StatusResponse,
+            Role.CLOSE_CURSOR,
+            handle="ph_context",
+            cursor="h_cursor",
+        ),
+        6: method("R_PurgeQueue", "3.1.4.6", ContextRequest, StatusResponse, Role.PURGE, handle="ph_context"),
+        7: method(
+            "R_StartReceive",
+            "3.1.4.7",
+            StartReceiveRequest,
+            StartReceiveResponse,
+            Role.START,
+            handle="ph_context",
+            cursor="h_cursor",
+            lookup_id="lookup_id",
+            action="ul_action",
+            timeout="ul_timeout",
+            found="p_sequence_id",
+            message="pp_packet_sections",
+        ),
+        8: method(
+            "R_CancelReceive",
+            "3.1.4.8",
+            CancelReceiveRequest,
+            StatusResponse,
+            Role.CANCEL,
+            handle="ph_context",
+        ),
+        9: method(
+            "R_EndReceive", "3.1.4.9", EndReceiveRequest, StatusResponse, Role.END, handle="ph_context"
+        ),
+        10: method(
+            "R_MoveMessage",
+            "3.1.4.10",
+            MoveMessageRequest,
+            StatusResponse,
+            Role.MOVE,
+            handle="ph_context_from",
+            lookup_id="lookup_id",
+            transaction="p_transaction_id",
+        ),
+        11: method(
+            "R_OpenQueueForMove",
+            "3.1.4.11",
+            OpenQueueRequest,
+            OpenQueueForMoveResponse,
+            Role.OPEN_FOR_MOVE,
+            gives="pph_context",
+            queue="p_queue_format",
+        ),
+        12: method(
+            "R_QMEnlistRemoteTransaction",
+            "3.1.4.12",
+            QMEnlistRemoteTransactionRequest,
+            StatusResponse,
+            Role.ENLIST,
+            queue="p_queue_format",
+            transaction="p_transaction_id",
+        ),
+        13: method(
             "R_StartTransactionalReceive",
             "3.1.4.13",
             StartTransactionalReceiveRequest,
             StartReceiveResponse,
+            Role.START,
+            handle="ph_context",
+            cursor="h_cursor",
+            lookup_id="lookup_id",
+            action="ul_action",
+            timeout="ul_timeout",
+            found="p_sequence_id",
+            message="pp_packet_sections",
+            transaction="p_transaction_id",
         ),
-        14: ("R_SetUserAcknowledgementClass", "3.1.4.14", SetUserAcknowledgementClassRequest, StatusResponse),
-        15: ("R_EndTransactionalReceive", "3.1.4.15", EndReceiveRequest, StatusResponse),
+        14: method(
+            "R_SetUserAcknowledgementClass",
+            "3.1.4.14",
+            SetUserAcknowledgementClassRequest,
+            StatusResponse,
+            Role.CLASSIFY,
+            handle="ph_context",
+            lookup_id="lookup_id",
+        ),
+        15: method(
+            "R_EndTransactionalReceive",
+            "3.1.4.15",
+            EndReceiveRequest,
+            StatusResponse,
+            Role.END,
+            handle="ph_context",
+        ),
     },
     # RPC Call Timeout Timer, 3.1.2.1
     call_timeouts=dict.fromkeys(
