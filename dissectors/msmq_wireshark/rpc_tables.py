@@ -16,14 +16,14 @@ from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hin
 
 from msmq_wire.invisible import RANGES
 from msmq_wire.rpc.interfaces import INTERFACES, NAMED_ONLY
-from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
 from msmq_wire.rpc.ndr import NDR, NDR64, WCHAR, ConformantVarying, Fields, String, Union
 from msmq_wire.rpc.ndr.arrays import Array
 from msmq_wire.rpc.ndr.buffers import MAX_DEPTH
 from msmq_wire.rpc.ndr.pointers import EmbeddedRef, Pointer
 from msmq_wire.rpc.ndr.scalars import Number, Octets16, Ranged
 from msmq_wire.rpc.ndr.types import NdrType
-from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, SYSTEM_STATUSES, WIN32_ERRORS
+from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, WIN32_ERRORS
+from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.section_array import SectionArray

@@ -9,8 +9,8 @@ from enum import Enum, IntEnum, IntFlag
 from docs.generators.markers import code, table
 from msmq_wire.names.queue_format import QueueFormatType, QueueSuffixType
 from msmq_wire.rpc import constants
-from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
-from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, SYSTEM_STATUSES, WIN32_ERRORS
+from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, WIN32_ERRORS
+from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES
 
 __all__ = ["constants_block", "statuses_block"]
 

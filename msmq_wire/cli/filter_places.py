@@ -18,13 +18,13 @@ from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBu
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
 from msmq_wire.rpc.interfaces import INTERFACES
-from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
 from msmq_wire.rpc.ndr import NdrStruct, members
 from msmq_wire.rpc.ndr import Union as NdrUnion
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.ndr.structures import Fields, Parameters
-from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, SYSTEM_STATUSES, WIN32_ERRORS
+from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, WIN32_ERRORS
 from msmq_wire.rpc.security import AuthenticationLevel, AuthenticationType
+from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.srmp.xml_fields import IsoDate, XmlStruct, xml_fields
 from msmq_wire.srmp.xml_tree import Element

@@ -18,8 +18,8 @@ from msmq_wire.model.enumerations import QueueType
 from msmq_wire.model.position_list import MessagePositionList
 from msmq_wire.model.queue_events import create_queue, queue_key
 from msmq_wire.model.server import Association
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import Timers
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 

@@ -20,13 +20,13 @@ from msmq_wire.model.qm2qm_client import BIND, UNBIND, Qm2qmClient, answered_sta
 from msmq_wire.model.remote_read_client import RemoteReadClient
 from msmq_wire.model.remote_read_values import RemoteQueue, received_of, status_of
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm, remote_read
 from msmq_wire.rpc.interfaces import qmcomm as qmcomm_interface
 from msmq_wire.rpc.interfaces.method import Interface
 from msmq_wire.rpc.interfaces.qmcomm_queues import CloseRemoteQueueContext, OpenRemoteQueueRequest
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.guid import GUID

@@ -23,7 +23,6 @@ from msmq_wire.lab.rpc_fragments import JoinedStub, fragments
 from msmq_wire.lab.rpc_negotiation import AcceptedContext, stub_syntax
 from msmq_wire.lab.rpc_service import RpcService
 from msmq_wire.model.server import Answer, Association, Server
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.interfaces import Method
 from msmq_wire.rpc.ndr import StubValue, Syntax, encode_stub, inspect_stub
 from msmq_wire.rpc.ndr.stub import InspectedStub
@@ -39,6 +38,7 @@ from msmq_wire.rpc.pdu_values import (
     Request,
     Response,
 )
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 
 __all__ = ["RpcCalls", "refusal"]

@@ -18,8 +18,8 @@ from msmq_wire.model.elements import (
 )
 from msmq_wire.model.enumerations import OperationType, PositionState
 from msmq_wire.model.position_events import message_position_available, time_to_be_received_timer_expired
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 
 __all__ = [

@@ -50,8 +50,8 @@ from msmq_wire.model.position_events import (
     wait_for_new_message,
 )
 from msmq_wire.model.seeking import seek_available_message_position, seek_available_message_position_with_id
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = [

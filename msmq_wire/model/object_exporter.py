@@ -30,7 +30,6 @@ from msmq_wire.model.receive_current import (
     receive_current_v1,
 )
 from msmq_wire.model.server import Association, Call, Server
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import Timer
 from msmq_wire.rpc.com.activation import (
     DualStringArrayNdr,
@@ -64,6 +63,7 @@ from msmq_wire.rpc.com.queue_interfaces import (
 )
 from msmq_wire.rpc.com.variant import FlaggedWordBlob, Variant, pointed_at
 from msmq_wire.rpc.interfaces.method import Interface
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 

@@ -17,7 +17,7 @@ from msmq_wire.model.elements import (
     WaitingMessageReadOperation,
 )
 from msmq_wire.model.enumerations import OperationType, PositionState, QueueType
-from msmq_wire.model.status import Status
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = [

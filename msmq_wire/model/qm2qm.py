@@ -24,10 +24,10 @@ from msmq_wire.model.qm2qm_entries import OpenQueueEntry, RemoteReadEntry
 from msmq_wire.model.qm2qm_queues import CONTEXT_MISMATCH, INVALID_BOUND, Qm2qmQueues, may_receive
 from msmq_wire.model.remote_read_packet import user_message_packet
 from msmq_wire.model.server import Answer, Association, Call
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.constants import PortProtocol, ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 

@@ -17,11 +17,11 @@ from msmq_wire.engines.codec import decode
 from msmq_wire.errors import DecodeError
 from msmq_wire.model.elements import Message
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.model.stored_message import message_of
 from msmq_wire.rpc.constants import PortProtocol, ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 from msmq_wire.wire.types.guid import GUID

@@ -21,10 +21,10 @@ from msmq_wire.model.qm2qm_entries import (
 )
 from msmq_wire.model.queue_events import close_queue
 from msmq_wire.model.server import Call, Server
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces.method import Interface
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
+from msmq_wire.rpc.statuses import Status
 
 __all__ = ["CONTEXT_MISMATCH", "INVALID_BOUND", "Qm2qmQueues", "may_receive"]
 

@@ -43,7 +43,6 @@ from msmq_wire.model.queue_events import close_queue, find_queue, open_queue
 from msmq_wire.model.remote_receive import receive_remotely
 from msmq_wire.model.sent_message import properties_to_send, sent_message
 from msmq_wire.model.server import Answer, Association, Call, Server
-from msmq_wire.model.status import Status
 from msmq_wire.model.transfer_buffers import filled_buffer, properties_to_receive
 from msmq_wire.model.transfer_checks import check_receive, check_send, undispatched
 from msmq_wire.names import QueueFormatType
@@ -60,6 +59,7 @@ from msmq_wire.rpc.interfaces.qmcomm2 import (
     RpcACSendMessageExRequest,
 )
 from msmq_wire.rpc.interfaces.qmcomm_queues import CreateRemoteCursorRequest
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.cac_transfer_buffer import (
     CACCreateRemoteCursor,

@@ -20,9 +20,9 @@ from msmq_wire.model.qmcomm_client_values import (
     answered,
 )
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.constants import OperatingSystemCategory, PortProtocol, RegistryQueryType
 from msmq_wire.rpc.interfaces.qmcomm_queues import GetServerPortRequest, QueryRegistryRequest
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 

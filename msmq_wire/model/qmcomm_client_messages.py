@@ -17,7 +17,6 @@ from msmq_wire.model.qmcomm_client_values import (
     Steps,
     answered,
 )
-from msmq_wire.model.status import Status
 from msmq_wire.model.transfer_checks import check_send, undispatched
 from msmq_wire.names import FormatName, QueueFormatType
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction
@@ -26,6 +25,7 @@ from msmq_wire.rpc.interfaces.qmcomm2 import (
     RpcACReceiveMessageExRequest,
     RpcACSendMessageExRequest,
 )
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties, message_properties
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.wire.types.guid import GUID

@@ -13,7 +13,6 @@ from msmq_wire.model.qmcomm_client_machine import MachineOperations
 from msmq_wire.model.qmcomm_client_values import ATTEMPTS, Result, Steps, answered
 from msmq_wire.model.queue_properties import Purpose, check_properties
 from msmq_wire.model.security_descriptor import SecurityDescriptor
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName, QueueFormatType
 from msmq_wire.rpc.constants import SecurityInformation
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
@@ -25,6 +24,7 @@ from msmq_wire.rpc.interfaces.qmcomm_objects import (
     SetObjectPropertiesRequest,
     SetObjectSecurityRequest,
 )
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.wire.types.enumerations import BodyType

@@ -22,7 +22,6 @@ from msmq_wire.model.qmcomm_client_values import (
 from msmq_wire.model.qmcomm_methods import NO_CURSOR
 from msmq_wire.model.qmcomm_queues import ACCESS_TYPES
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName, PathName, QueueFormatType
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACCreateCursorExRequest
@@ -39,6 +38,7 @@ from msmq_wire.rpc.interfaces.qmcomm_queues import (
     SetCursorPropertiesRequest,
 )
 from msmq_wire.rpc.ndr import NULL_POINTEE
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import CACCreateRemoteCursor, CACTransferBufferV1, TransferSend
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText

@@ -15,13 +15,13 @@ from msmq_wire.model.qmcomm_client_values import (
     Steps,
     answered,
 )
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
     EnlistInternalTransactionRequest,
     EnlistTransactionRequest,
     GetTmWhereaboutsRequest,
     TransactionRequest,
 )
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["TransactionOperations"]

@@ -12,9 +12,9 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 import msgspec
 
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.interfaces import qmcomm, qmcomm2
 from msmq_wire.rpc.interfaces.method import Interface
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 

@@ -17,12 +17,12 @@ from msmq_wire.model.qmcomm_environment import QmcommEnvironment
 from msmq_wire.model.qmcomm_refusals import ACCESS_DENIED, refusal
 from msmq_wire.model.queue_events import find_queue
 from msmq_wire.model.server import Answer, Association, Call, Done, Server
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import Timer
 from msmq_wire.names import FormatName, QueueFormatType, QueueSuffixType, suffix_problems
 from msmq_wire.rpc.constants import ObjectType
 from msmq_wire.rpc.interfaces import qmcomm
 from msmq_wire.rpc.interfaces.method import Interface
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 
 __all__ = [

@@ -19,7 +19,6 @@ from msmq_wire.model.queue_properties import (
 )
 from msmq_wire.model.security_descriptor import SecurityDescriptor
 from msmq_wire.model.server import Call
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName, PathName, QueueFormatType, QueueSuffixType
 from msmq_wire.rpc.constants import ObjectType, SecurityInformation
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
@@ -35,6 +34,7 @@ from msmq_wire.rpc.interfaces.qmcomm_objects import (
     SetObjectSecurityRequest,
 )
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.wire.types.wchar_text import WcharText
 

@@ -8,7 +8,6 @@ from msmq_wire.model.local_queue_context import LocalQueueContextHandle, RemoteQ
 from msmq_wire.model.message_events import purge_queue
 from msmq_wire.model.qmcomm_methods import QmcommMethods, fail, remote_status
 from msmq_wire.model.server import Call
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.constants import RegistryQueryType
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMPurgeQueueRequest
 from msmq_wire.rpc.interfaces.qmcomm_queues import (
@@ -20,6 +19,7 @@ from msmq_wire.rpc.interfaces.qmcomm_queues import (
     QueueRequest,
 )
 from msmq_wire.rpc.interfaces.shared_parameters import PortResponse, StatusResponse
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["QueueUseMethods"]

@@ -28,7 +28,6 @@ from msmq_wire.model.qmcomm_remote_queues import SHARE_MODES
 from msmq_wire.model.queue_events import close_queue, find_queue, open_queue
 from msmq_wire.model.queue_path import get_queue_path
 from msmq_wire.model.server import Answer, Call
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName, QueueFormatType, QueueSuffixType
 from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.interfaces.qm2qm import (
@@ -46,6 +45,7 @@ from msmq_wire.rpc.interfaces.qmcomm_queues import (
 )
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
 from msmq_wire.rpc.ndr import NULL_POINTEE, NullPointee
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["ACCESS_TYPES", "QueueMethods"]

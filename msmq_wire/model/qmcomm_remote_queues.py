@@ -15,7 +15,6 @@ from msmq_wire.model.local_queue_context import remote_queue_of_context
 from msmq_wire.model.qmcomm_methods import QmcommMethods, fail, name_of
 from msmq_wire.model.queue_events import close_queue, open_queue
 from msmq_wire.model.server import Association, Call
-from msmq_wire.model.status import Status
 from msmq_wire.names import QueueFormatType
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces.qmcomm_queues import (
@@ -27,6 +26,7 @@ from msmq_wire.rpc.interfaces.qmcomm_queues import (
     OpenRemoteQueueRequest,
     OpenRemoteQueueResponse,
 )
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.wchar_text import WcharText
 

@@ -7,7 +7,6 @@ import msgspec
 from msmq_wire.model.elements import Transaction
 from msmq_wire.model.qmcomm_methods import QmcommMethods, fail
 from msmq_wire.model.server import Association, Call
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
     EnlistInternalTransactionRequest,
@@ -18,6 +17,7 @@ from msmq_wire.rpc.interfaces.qmcomm_objects import (
     TransactionResponse,
 )
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 
 __all__ = ["TransactionHandle", "TransactionMethods"]

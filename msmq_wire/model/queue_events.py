@@ -13,10 +13,10 @@ from msmq_wire.model.elements import OpenQueueDescriptor, OutgoingQueue, Queue, 
 from msmq_wire.model.enumerations import OutgoingQueueState, QueueAccessType, QueueShareMode, QueueType
 from msmq_wire.model.message_events import cancel_all_waiting, close_cursor, message_position_deleted
 from msmq_wire.model.position_list import MessagePositionList
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName, PathName
 from msmq_wire.names.format_name import parse_multiple
 from msmq_wire.names.queue_format import QueueFormatType, QueueSuffixType
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import NULL_GUID
 

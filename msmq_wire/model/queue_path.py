@@ -8,9 +8,9 @@ from msmq_wire.model.elements import Queue, QueueManager
 from msmq_wire.model.enumerations import QueueType
 from msmq_wire.model.qmcomm_environment import Directory
 from msmq_wire.model.queue_events import queue_key
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName, PathName, QueueFormatType, QueueSuffixType
 from msmq_wire.names.grammar import suffix_text
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["QueuePath", "get_queue_path", "queue_of_path"]

@@ -13,10 +13,10 @@ from msmq_wire.errors import FormatNameError
 from msmq_wire.model.elements import Queue
 from msmq_wire.model.enumerations import QueueType
 from msmq_wire.model.security_descriptor import default_security
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.names import FormatName, QueueFormatType
 from msmq_wire.rpc.properties import QUEUE_ATTRIBUTES, PropertyKind, find_property
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID

@@ -23,11 +23,11 @@ from msmq_wire.model.elements import (
 from msmq_wire.model.enumerations import CursorState, PositionState, QueueAccessType
 from msmq_wire.model.journaling import keep_journals
 from msmq_wire.model.message_events import dequeue_message
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.model.transaction_events import create_transaction
 from msmq_wire.rpc.com.queue_interfaces import MqTransaction
 from msmq_wire.rpc.com.variant import DISP_E_PARAMNOTFOUND, VariantType
+from msmq_wire.rpc.statuses import Status
 
 __all__ = [
     "E_INVALIDARG",

@@ -28,7 +28,6 @@ from msmq_wire.model.remote_read_packet import begin_move, count_move
 from msmq_wire.model.remote_read_pending import CLEANUP_TIMEOUT, QueueContext
 from msmq_wire.model.remote_read_receive import INVALID_BOUND, RemoteReadReceives
 from msmq_wire.model.server import Association, Call
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction
 from msmq_wire.names import FormatName, QueueFormatType
 from msmq_wire.rpc.constants import AccessMode, ShareMode
@@ -46,6 +45,7 @@ from msmq_wire.rpc.interfaces.remote_read import (
     SetUserAcknowledgementClassRequest,
 )
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse, StatusResponse
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.enumerations import MessageClass

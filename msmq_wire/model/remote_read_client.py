@@ -23,7 +23,6 @@ from msmq_wire.model.remote_read_values import (
     status_of,
 )
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName, QueueFormatType
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction, RemoteReadAck, ShareMode
 from msmq_wire.rpc.interfaces.remote_read import (
@@ -41,6 +40,7 @@ from msmq_wire.rpc.interfaces.remote_read import (
 )
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
 from msmq_wire.rpc.ndr import NdrStruct
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID

@@ -16,8 +16,8 @@ from msmq_wire.model.elements import (
 )
 from msmq_wire.model.enumerations import OperationType, PositionState
 from msmq_wire.model.message_events import dequeue_message_end
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import Timer
+from msmq_wire.rpc.statuses import Status
 
 __all__ = ["CLEANUP_TIMEOUT", "PendingRequestEntry", "PendingRequestTable", "QueueContext"]
 

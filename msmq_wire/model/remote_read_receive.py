@@ -20,7 +20,6 @@ from msmq_wire.model.position_events import cancel_waiting_message_read_request
 from msmq_wire.model.remote_read_packet import begin_read, message_packet, packet_sections
 from msmq_wire.model.remote_read_pending import CLEANUP_TIMEOUT, PendingRequestTable, QueueContext
 from msmq_wire.model.server import Call, Server
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces.method import Interface
@@ -33,6 +32,7 @@ from msmq_wire.rpc.interfaces.remote_read import (
     StartTransactionalReceiveRequest,
 )
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import NULL_GUID
 

@@ -10,9 +10,9 @@ import msgspec
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.reassembly.sections import join_sections
 from msmq_wire.rpc.interfaces.remote_read import StartReceiveResponse
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 

@@ -15,11 +15,11 @@ from msmq_wire.errors import EncodeError
 from msmq_wire.model.elements import QueueManager
 from msmq_wire.model.local_queue_context import RemoteQueueProxyHandle, remote_queue_of_context
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.model.stored_message import message_of
 from msmq_wire.model.transfer_buffers import filled_buffer, properties_to_receive
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMEndReceiveRequest, RemoteQMStartReceiveRequest
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc
 from msmq_wire.wire.packets.user_message import UserMessage

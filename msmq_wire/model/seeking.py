@@ -5,7 +5,7 @@ from __future__ import annotations
 from msmq_wire.model.elements import MessagePosition, Queue
 from msmq_wire.model.enumerations import MessageSeekAction, PositionState
 from msmq_wire.model.position_list import Place
-from msmq_wire.model.status import Status
+from msmq_wire.rpc.statuses import Status
 
 __all__ = ["seek_available_message_position", "seek_available_message_position_with_id"]
 

@@ -8,7 +8,7 @@ from msmq_wire.engines.codec import encode, inspect
 from msmq_wire.model.elements import Message, QueueManager, Transaction
 from msmq_wire.model.enumerations import OperationType, PositionState
 from msmq_wire.model.message_events import message_position_available, message_position_deleted, place_in
-from msmq_wire.model.status import Status
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass

@@ -13,10 +13,10 @@ import msgspec
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.model.elements import Message
-from msmq_wire.model.status import Status
 from msmq_wire.model.stored_message import properties_of
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.rpc.ndr import NullPointee
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import TRANSLATIONS, MessageProperties, Translation, member_at
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.queue_format import ObjectId

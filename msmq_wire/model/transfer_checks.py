@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.constants import ReceiveAction, TransferType
 from msmq_wire.rpc.ndr import NullPointee
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import (
     CACTransferBufferV1,
     CACTransferBufferV2,

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
-from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, SYSTEM_STATUSES, WIN32_ERRORS
+from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, WIN32_ERRORS
+from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES
 
-__all__ = ["Status", "describe", "name"]
+__all__ = ["StatusText", "describe", "name"]
 
 _ALL = WIN32_ERRORS | NCA_STATUSES | SYSTEM_STATUSES | MQ_HRESULTS
 
@@ -29,7 +29,7 @@ _HRESULT_FROM_NT = 0x10000000
 _NT_ERROR = 0xC0000000
 
 
-class Status(msgspec.Struct, frozen=True, gc=False):
+class StatusText(msgspec.Struct, frozen=True, gc=False):
     """A code with its name: ``code`` is unsigned, ``meaning`` is empty when the code is not known."""
 
     code: int
@@ -42,7 +42,7 @@ class Status(msgspec.Struct, frozen=True, gc=False):
         return bool(self.meaning)
 
 
-def describe(code: int) -> Status:
+def describe(code: int) -> StatusText:
     """Return the symbol and the meaning of a status; any number is taken, negative ones as 32-bit signed.
 
     The symbol of an unknown code is its hexadecimal text. Nothing is raised.
@@ -53,15 +53,15 @@ def describe(code: int) -> Status:
     code &= 0xFFFFFFFF
     known = _ALL.get(code)
     if known is not None:
-        return Status(code, *known)
+        return StatusText(code, *known)
     if code & 0xFFFF0000 == _HRESULT_FROM_WIN32 and code & 0xFFFF in WIN32_ERRORS:
         symbol, meaning = WIN32_ERRORS[code & 0xFFFF]
-        return Status(code, f"HRESULT_FROM_WIN32({symbol})", meaning)
+        return StatusText(code, f"HRESULT_FROM_WIN32({symbol})", meaning)
     unwrapped = code & ~_HRESULT_FROM_NT
     if code & _HRESULT_FROM_NT and unwrapped & _NT_ERROR == _NT_ERROR and unwrapped in SYSTEM_STATUSES:
         symbol, meaning = SYSTEM_STATUSES[unwrapped]
-        return Status(code, f"HRESULT_FROM_NT({symbol})", meaning)
-    return Status(code, f"0x{code:08X}", "")
+        return StatusText(code, f"HRESULT_FROM_NT({symbol})", meaning)
+    return StatusText(code, f"0x{code:08X}", "")
 
 
 def name(code: int) -> str:

@@ -6,7 +6,7 @@ codes of DCE RPC (nca_*, C706 appendix E), and the NTSTATUS and HRESULT codes th
 
 from __future__ import annotations
 
-__all__ = ["NCA_STATUSES", "SYSTEM_STATUSES", "WIN32_ERRORS"]
+__all__ = ["NCA_STATUSES", "WIN32_ERRORS"]
 
 WIN32_ERRORS: dict[int, tuple[str, str]] = {
     0x00000005: ("RPC_S_ACCESS_DENIED", "the caller may not use this interface, or must authenticate better"),
@@ -102,25 +102,3 @@ NCA_STATUSES: dict[int, tuple[str, str]] = {
     0x1C010017: ("nca_unsupported_type", "the server has no code for this type of object"),
 }
 """Status of a DCE RPC fault or reject -> symbol, meaning."""
-
-SYSTEM_STATUSES: dict[int, tuple[str, str]] = {
-    0x80004001: ("E_NOTIMPL", "the method is not implemented"),
-    0x80004003: ("E_POINTER", "a pointer is NULL that must not be"),
-    0x80004005: ("E_FAIL", "failed, no more is said"),
-    0x80040007: ("OLE_E_BLANK", "the object was not initialised: the queue is not open"),
-    0x80070005: ("E_ACCESSDENIED", "the caller has no right to do this"),
-    0x8007000E: ("E_OUTOFMEMORY", "memory ran out"),
-    0x80070057: ("E_INVALIDARG", "a parameter of the call is not allowed"),
-    0x8007200E: ("LDAP_BUSY", "Active Directory is busy: try again"),
-    0x8000FFFF: ("E_UNEXPECTED", "failed in a way that was not foreseen"),
-    0xC0000008: ("STATUS_INVALID_HANDLE", "the queue or cursor handle is not, or no longer, known"),
-    0xC000000D: ("STATUS_INVALID_PARAMETER", "a parameter of the call is not allowed"),
-    0xC0000022: ("STATUS_ACCESS_DENIED", "the caller has no right to do this"),
-    0xC0000043: ("STATUS_SHARING_VIOLATION", "another reader holds the queue, or wants it alone"),
-    0xC000009A: ("STATUS_INSUFFICIENT_RESOURCES", "the server ran out of resources"),
-    0xC00000BB: ("STATUS_NOT_SUPPORTED", "the server does not support this"),
-    0xC0000120: ("STATUS_CANCELLED", "called off before it was done"),
-    0xC0000225: ("STATUS_NOT_FOUND", "there is nothing of this name or number"),
-    0xC000022D: ("STATUS_RETRY", "the client must send again with QMSendMessageInternalEx"),
-}
-"""NTSTATUS or HRESULT (unsigned) -> symbol, meaning."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from msmq_wire.records.call_story import STORIES, CarriedMessage, call_story, carries_packet, size_text
 from msmq_wire.records.rpc_packets import RpcCall
-from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.interfaces import INTERFACES, Role
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMStartReceiveByLookupIdRequest
 from msmq_wire.rpc.interfaces.qmcomm_queues import OpenQueueInternalRequest, QueryRegistryRequest
 from msmq_wire.rpc.interfaces.remote_read import (

@@ -21,8 +21,8 @@ from msmq_wire.records.view import record_view
 from msmq_wire.rpc import constants
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.rpc.interfaces import INTERFACES, Method
-from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, inspect_stub, members
+from msmq_wire.rpc.statuses import MQ_HRESULTS
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
 from tests.effort import WHOLE, share

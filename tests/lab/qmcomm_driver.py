@@ -8,8 +8,8 @@ from typing import TypeVar
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.model.qmcomm_client_values import Result, Step
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.interfaces import qmcomm, qmcomm2
+from msmq_wire.rpc.statuses import Status
 
 T = TypeVar("T")
 

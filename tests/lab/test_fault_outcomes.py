@@ -25,9 +25,9 @@ from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.queue_reader import connect_reader
 from msmq_wire.lab.server import LabServer
 from msmq_wire.model.outgoing import Outcome
-from msmq_wire.model.status import Status
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.statuses import Status
 from tests.lab.conftest import Run
 from tests.lab.lab_scene import (
     ANY_PORTS,

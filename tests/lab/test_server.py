@@ -31,13 +31,13 @@ from msmq_wire.model.message_events import enqueue_message
 from msmq_wire.model.remote_read import RemoteReadServer
 from msmq_wire.model.remote_read_pending import QueueContext
 from msmq_wire.model.server import Call
-from msmq_wire.model.status import Status
 from msmq_wire.model.stored_message import message_of
 from msmq_wire.names import FormatName
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.srmp.building import build_srmp
 from tests.lab.conftest import Run

@@ -13,9 +13,9 @@ from msmq_wire.model.qm2qm import Qm2qmServer
 from msmq_wire.model.qm2qm_entries import Qm2qmConfiguration
 from msmq_wire.model.queue_events import open_queue
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 from msmq_wire.wire.types.guid import GUID

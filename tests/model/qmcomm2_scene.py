@@ -12,12 +12,12 @@ from msmq_wire.model.local_queue_context import LocalQueueContextHandle, add_loc
 from msmq_wire.model.qmcomm2 import Qmcomm2Server
 from msmq_wire.model.queue_events import open_queue
 from msmq_wire.model.server import Answer, Association
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.interfaces.qmcomm2 import (
     RpcACCreateCursorExRequest,
     RpcACReceiveMessageExRequest,
     RpcACSendMessageExRequest,
 )
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import (
     CACTransferBufferV1,
     CACTransferBufferV2,

@@ -11,12 +11,12 @@ from msmq_wire.model.local_queue_context import LocalQueueContextHandle, RemoteQ
 from msmq_wire.model.qmcomm import QmcommServer
 from msmq_wire.model.qmcomm_environment import Deed, QmcommEnvironment
 from msmq_wire.model.server import Answer, Association
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces.qm2qm import HandleResponse, RemoteQMOpenQueueResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import CreateRemoteCursorRequest, OpenQueueInternalRequest
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
 from msmq_wire.rpc.ndr import NULL_POINTEE
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferSend
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat

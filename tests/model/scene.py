@@ -14,9 +14,9 @@ from msmq_wire.model.message_events import enqueue_message
 from msmq_wire.model.position_list import MessagePositionList
 from msmq_wire.model.queue_events import create_queue
 from msmq_wire.model.server import Answer, Association, Server
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE, Timers
 from msmq_wire.rpc.ndr import StubValue, encode_stub
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 
 HOST = "host"

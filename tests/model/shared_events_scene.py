@@ -7,8 +7,8 @@ from typing import Any
 from msmq_wire.model.elements import Message, OpenQueueDescriptor, Queue, QueueManager, Transaction
 from msmq_wire.model.enumerations import QueueAccessType
 from msmq_wire.model.queue_events import open_queue
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction
+from msmq_wire.rpc.statuses import Status
 from tests.model.scene import format_name
 
 

@@ -21,7 +21,6 @@ from msmq_wire.model.object_exporter import (
 )
 from msmq_wire.model.receive_current import OLE_E_BLANK
 from msmq_wire.model.server import Answer, Association
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.com.activation import QueryInterfaceRequest, RemoteActivationRequest, pointer_of
 from msmq_wire.rpc.com.exported import (
     QUEUE_INFO,
@@ -34,6 +33,7 @@ from msmq_wire.rpc.com.objref import decode_objref
 from msmq_wire.rpc.com.queue_interfaces import OrpcRequest, ReceiveCurrentRequest
 from msmq_wire.rpc.com.variant import FlaggedWordBlob, Variant
 from msmq_wire.rpc.ndr import StubValue, encode_stub
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.model.scene import labels, make_manager, make_queue, pass_time, put

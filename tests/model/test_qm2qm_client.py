@@ -17,11 +17,11 @@ from msmq_wire.model.qm2qm_client import (
 )
 from msmq_wire.model.qm2qm_entries import Qm2qmConfiguration
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces.shared_parameters import PortResponse
 from msmq_wire.rpc.ndr import StubValue, encode_stub
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc
 from msmq_wire.wire.types.guid import GUID
 from tests.model.qm2qm_scene import PEEK, PEEK_NEXT, RECEIVE, Scene

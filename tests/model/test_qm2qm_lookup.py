@@ -10,9 +10,9 @@ from msmq_wire.model.enumerations import PositionState, QueueAccessType
 from msmq_wire.model.message_events import enqueue_message
 from msmq_wire.model.qm2qm_entries import RemoteReadEntry
 from msmq_wire.model.queue_events import close_queue, delete_queue
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc2
 from tests.model.qm2qm_scene import LOOKUP, NULL, RECEIVE, START, Scene, read_of
 from tests.model.scene import body_of, labels, pass_time, position, put, states

@@ -10,11 +10,11 @@ from msmq_wire.model.message_events import dequeue_message
 from msmq_wire.model.qm2qm_entries import OpenQueueEntry, Qm2qmConfiguration
 from msmq_wire.model.queue_events import close_queue, delete_queue, open_queue
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction, transaction_commit
 from msmq_wire.rpc.constants import PortProtocol, RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID

@@ -13,10 +13,10 @@ from msmq_wire.model.message_events import dequeue_message, enqueue_message
 from msmq_wire.model.qm2qm_entries import Qm2qmConfiguration, RemoteReadEntry
 from msmq_wire.model.queue_events import close_queue, delete_queue
 from msmq_wire.model.remote_read_packet import count_move
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.rpc.constants import RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc2
 from tests.model.qm2qm_scene import (
     NULL,

@@ -24,7 +24,6 @@ from msmq_wire.model.message_events import close_cursor
 from msmq_wire.model.qmcomm2 import Qmcomm2Server
 from msmq_wire.model.queue_events import close_queue, open_queue
 from msmq_wire.model.server import Answer, Association
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces.qmcomm2 import (
@@ -34,6 +33,7 @@ from msmq_wire.rpc.interfaces.qmcomm2 import (
     RpcACSendMessageExRequest,
 )
 from msmq_wire.rpc.ndr import NULL_POINTEE, NullPointee
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import (
     CACCreateRemoteCursor,
     CACTransferBufferV1,

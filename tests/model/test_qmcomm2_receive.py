@@ -12,10 +12,10 @@ from msmq_wire.model.local_queue_context import forget_queue
 from msmq_wire.model.message_events import close_cursor, enqueue_message
 from msmq_wire.model.queue_events import close_queue, delete_queue
 from msmq_wire.model.server import Association
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACCreateCursorExRequest, RpcACReceiveMessageExRequest
 from msmq_wire.rpc.ndr import StubValue, decode_stub, encode_stub
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACCreateRemoteCursor, TransferSend
 from msmq_wire.rpc.types.context_handle import ContextHandle

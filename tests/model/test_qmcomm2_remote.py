@@ -9,11 +9,11 @@ import pytest
 
 from msmq_wire.model.local_queue_context import RemoteQueueProxyHandle, add_cursor_proxy, add_remote_queue
 from msmq_wire.model.server import Answer, Association
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction
 from msmq_wire.rpc.interfaces.qm2qm import HandleResponse, RemoteQMStartReceiveResponse
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACReceiveMessageExRequest
 from msmq_wire.rpc.interfaces.qmcomm_queues import CreateRemoteCursorResponse
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import CACCreateRemoteCursor
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc

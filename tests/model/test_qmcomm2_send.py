@@ -10,7 +10,6 @@ from msmq_wire.engines.codec import decode
 from msmq_wire.model.elements import Message
 from msmq_wire.model.message_events import dequeue_message
 from msmq_wire.model.queue_events import close_queue, delete_queue
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces.qmcomm2 import (
@@ -19,6 +18,7 @@ from msmq_wire.rpc.interfaces.qmcomm2 import (
     RpcACSendMessageExRequest,
 )
 from msmq_wire.rpc.ndr import NULL_POINTEE
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import TransferReceive
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat

@@ -14,12 +14,12 @@ from msmq_wire.model.qmcomm_client_values import Endpoint, Steps
 from msmq_wire.model.queue_properties import get_property
 from msmq_wire.model.security_descriptor import SecurityDescriptor
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.interfaces.qmcomm import INTERFACE
 from msmq_wire.rpc.interfaces.qmcomm_objects import GetObjectPropertiesResponse, GetObjectSecurityResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import QueryRegistryResponse
 from msmq_wire.rpc.interfaces.shared_parameters import PortResponse
 from msmq_wire.rpc.properties import QUEUE_ATTRIBUTES
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.guid import GUID

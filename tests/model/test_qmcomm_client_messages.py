@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from msmq_wire.model.qmcomm_client_buffers import Room, receiving_buffer, sending_buffer
 from msmq_wire.model.qmcomm_client_values import Endpoint, EnlistedTransaction, OpenQueueContext
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.model.transfer_checks import check_receive, check_send
 from msmq_wire.rpc.interfaces import qmcomm2
 from msmq_wire.rpc.interfaces.qmcomm2 import MessageIdResponse, RpcACReceiveMessageExResponse
@@ -21,6 +20,7 @@ from msmq_wire.rpc.interfaces.qmcomm_objects import (
     TransactionResponse,
 )
 from msmq_wire.rpc.ndr import StubValue, encode_stub
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties, member_at, message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.context_handle import ContextHandle

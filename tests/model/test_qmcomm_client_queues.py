@@ -8,7 +8,6 @@ import pytest
 
 from msmq_wire.model.qmcomm_client_values import Endpoint, OpenQueueContext
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACCreateCursorExResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import (
     ACHandleToFormatNameResponse,
@@ -19,6 +18,7 @@ from msmq_wire.rpc.interfaces.qmcomm_queues import (
 )
 from msmq_wire.rpc.interfaces.shared_parameters import PortResponse
 from msmq_wire.rpc.ndr import NULL_POINTEE
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import (
     CACCreateRemoteCursor,
     CACTransferBufferV1,

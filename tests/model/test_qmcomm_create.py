@@ -12,13 +12,13 @@ from msmq_wire.model.position_list import MessagePositionList
 from msmq_wire.model.queue_events import create_queue
 from msmq_wire.model.queue_path import QueuePath, get_queue_path
 from msmq_wire.model.security_descriptor import SecurityDescriptor, default_security
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
     CreateObjectInternalRequest,
     ObjectPathToObjectFormatRequest,
     ObjectRequest,
 )
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectFormat, ObjectId, QueueFormat
 from msmq_wire.wire.types.guid import GUID

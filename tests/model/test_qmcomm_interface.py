@@ -12,10 +12,10 @@ from msmq_wire.model.local_queue_context import add_cursor_proxy
 from msmq_wire.model.message_events import dequeue_message, enqueue_message
 from msmq_wire.model.qmcomm import QmcommServer
 from msmq_wire.model.server import Answer, Association
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.interfaces import qmcomm_objects as objects
 from msmq_wire.rpc.interfaces import qmcomm_queues as queues
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat

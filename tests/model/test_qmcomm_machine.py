@@ -26,12 +26,12 @@ from msmq_wire.model.local_queue_context import LocalQueueContextHandle, add_cur
 from msmq_wire.model.message_events import dequeue_message, enqueue_message
 from msmq_wire.model.qmcomm import QmcommServer
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces import qmcomm_objects as objects
 from msmq_wire.rpc.interfaces import qmcomm_queues as queues
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMOpenQueueResponse
 from msmq_wire.rpc.ndr import NULL_POINTEE, members
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferSend
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.propvariant import Blob, PropVariant

@@ -10,10 +10,10 @@ from msmq_wire.model.elements import OutgoingQueue
 from msmq_wire.model.enumerations import QueueAccessType, QueueShareMode
 from msmq_wire.model.queue_events import create_queue
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMOpenQueueResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import OpenQueueInternalRequest, QueueHandleRequest, QueueRequest
 from msmq_wire.rpc.ndr import NULL_POINTEE
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText

@@ -16,7 +16,6 @@ from msmq_wire.model.message_events import dequeue_message
 from msmq_wire.model.qmcomm_environment import free_port
 from msmq_wire.model.queue_events import delete_queue
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction, transaction_abort
 from msmq_wire.rpc.interfaces.qm2qm import HandleResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import (
@@ -29,6 +28,7 @@ from msmq_wire.rpc.interfaces.qmcomm_queues import (
     SetCursorPropertiesRequest,
 )
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText

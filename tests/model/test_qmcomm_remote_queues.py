@@ -10,7 +10,6 @@ from msmq_wire.model.enumerations import QueueAccessType, QueueShareMode, Remote
 from msmq_wire.model.local_queue_context import LocalQueueContextHandle
 from msmq_wire.model.message_events import dequeue_message
 from msmq_wire.model.queue_events import close_queue, delete_queue
-from msmq_wire.model.status import Status
 from msmq_wire.names import FormatName, QueueFormatType
 from msmq_wire.rpc.interfaces.qmcomm_queues import (
     CloseRemoteQueueContext,
@@ -18,6 +17,7 @@ from msmq_wire.rpc.interfaces.qmcomm_queues import (
     OpenRemoteQueueRequest,
 )
 from msmq_wire.rpc.ndr import NULL_POINTEE
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText

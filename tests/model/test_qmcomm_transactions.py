@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from msmq_wire.model.elements import Message
 from msmq_wire.model.message_events import dequeue_message, enqueue_message
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction, transaction_commit
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
     EnlistInternalTransactionRequest,
@@ -18,6 +17,7 @@ from msmq_wire.rpc.interfaces.qmcomm_objects import (
     GetTmWhereaboutsRequest,
     TransactionRequest,
 )
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 from tests.model.qmcomm_scene import Scene
 from tests.model.scene import labels, put, states

@@ -19,7 +19,7 @@ from msmq_wire.model.queue_properties import (
     set_queue_defaults,
 )
 from msmq_wire.model.security_descriptor import default_security
-from msmq_wire.model.status import Status
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText

@@ -37,12 +37,12 @@ from msmq_wire.model.receive_current import (
     open_msmq_queue,
     receive_current_v1,
 )
-from msmq_wire.model.status import Status
 from msmq_wire.model.stored_message import message_of
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.model.transaction_events import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES, RECEIVE_CURRENT, ReceiveCurrentRequest
 from msmq_wire.rpc.com.variant import DISP_E_PARAMNOTFOUND, VariantType
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 from tests.model.scene import (
     format_name,

@@ -16,9 +16,9 @@ from msmq_wire.model.message_events import (
 from msmq_wire.model.queue_events import open_queue
 from msmq_wire.model.sending import Sending
 from msmq_wire.model.sent_message import sent_message
-from msmq_wire.model.status import Status
 from msmq_wire.model.stored_message import message_of
 from msmq_wire.model.transaction_events import create_transaction, transaction_abort, transaction_commit
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.types.enumerations import MessageClass

@@ -20,8 +20,8 @@ from msmq_wire.model.message_events import (
     read_message_by_lookup_identifier,
 )
 from msmq_wire.model.queue_events import delete_queue, open_queue
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from tests.model.scene import (
     START,

@@ -25,7 +25,7 @@ from msmq_wire.model.message_events import (
     peek_next_message,
 )
 from msmq_wire.model.queue_events import delete_queue
-from msmq_wire.model.status import Status
+from msmq_wire.rpc.statuses import Status
 from tests.model.scene import labels, make_manager, make_queue, pass_time, position, put
 from tests.model.shared_events_scene import Told, opened
 

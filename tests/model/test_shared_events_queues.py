@@ -26,9 +26,9 @@ from msmq_wire.model.queue_events import (
     find_queue,
     open_queue,
 )
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import create_transaction
 from msmq_wire.names import FormatName
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import NULL_GUID
 from tests.model.scene import START, format_name, make_manager, make_queue, pass_time, position, put, states
 

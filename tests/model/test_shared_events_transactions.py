@@ -13,8 +13,8 @@ from msmq_wire.model.elements import Message
 from msmq_wire.model.enumerations import PositionState
 from msmq_wire.model.message_events import dequeue_message, enqueue_message, move_message, purge_queue
 from msmq_wire.model.queue_events import delete_queue
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import transaction_abort, transaction_commit, transaction_prepare
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from tests.model.scene import labels, make_manager, make_packet, make_queue, position, put, states

@@ -20,9 +20,9 @@ from msmq_wire.model.message_events import (
 )
 from msmq_wire.model.queue_events import delete_queue
 from msmq_wire.model.seeking import seek_available_message_position, seek_available_message_position_with_id
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.model.transaction_events import transaction_commit
+from msmq_wire.rpc.statuses import Status
 from tests.model.scene import START, labels, make_manager, make_queue, pass_time, position, put, states
 from tests.model.shared_events_scene import Told, opened, operations, reasons, transaction
 

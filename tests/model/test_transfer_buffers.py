@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from msmq_wire.model.elements import Message
 from msmq_wire.model.message_events import enqueue_message
-from msmq_wire.model.status import Status
 from msmq_wire.model.transfer_buffers import filled_buffer, properties_to_receive
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.ndr import NULL_POINTEE
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import TRANSLATIONS, MessageProperties, member_at, message_properties
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.wire.types.guid import GUID

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.rpc.hresults import Status, describe, name
-from msmq_wire.rpc.mq_hresults import MQ_HRESULTS
-from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, SYSTEM_STATUSES, WIN32_ERRORS
+from msmq_wire.rpc.hresults import StatusText, describe, name
+from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, WIN32_ERRORS
+from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES
 
 TABLES = (MQ_HRESULTS, NCA_STATUSES, SYSTEM_STATUSES, WIN32_ERRORS)
 
@@ -55,7 +55,7 @@ def test_a_status_read_as_a_signed_number_is_the_same_status() -> None:
 
 
 def test_the_symbol_of_an_unknown_code_is_its_number() -> None:
-    assert describe(0xC00E0BAD) == Status(0xC00E0BAD, "0xC00E0BAD", "")
+    assert describe(0xC00E0BAD) == StatusText(0xC00E0BAD, "0xC00E0BAD", "")
     assert not describe(0xC00E0BAD).known
 
 

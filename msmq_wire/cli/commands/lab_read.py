@@ -38,10 +38,10 @@ from msmq_wire.lab.queue_reader import (
     connect_reader,
     status_name,
 )
-from msmq_wire.model.status import Status
 from msmq_wire.records.bodies import preview
 from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record
+from msmq_wire.rpc.statuses import Status
 
 __all__ = ["ReadInterface", "move", "peek", "purge", "queues", "receive"]
 

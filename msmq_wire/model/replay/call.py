@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from msmq_wire.model.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
-from msmq_wire.model.status import Status
 from msmq_wire.records.record import Record, place_of
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.rpc.hresults import name
 from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.sessions.message import reached

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from msmq_wire.model.replay.call import host
 from msmq_wire.model.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.model.replay.state import Happened, Table
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.records.com_packets import ComCall, ReceiveArguments
 from msmq_wire.records.record import Record, place_of
 from msmq_wire.rpc.hresults import name
+from msmq_wire.rpc.statuses import Status
 
 __all__ = ["ComReplayer"]
 

@@ -16,11 +16,11 @@ from msmq_wire.model.replay.deviation import ProcessingRule, ReplayDeviation, Re
 from msmq_wire.model.replay.rules.buffers import transfer_buffer
 from msmq_wire.model.replay.rules.descriptors import judge_descriptor
 from msmq_wire.model.replay.rules.lengths import judge_cut_name, judge_lengths
-from msmq_wire.model.status import Status
 from msmq_wire.names import QueueFormatType
 from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.properties import PropertyKind, find_property
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import TransferReceive
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat

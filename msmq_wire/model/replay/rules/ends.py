@@ -20,8 +20,8 @@ from msmq_wire.model.replay.state import (
     KnownHandle,
     KnownRead,
 )
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.constants import AccessMode, RemoteReadAck
+from msmq_wire.rpc.statuses import Status
 
 __all__ = ["ended_read", "judge_cancel", "judge_end", "judge_request", "learn_end", "learn_read"]
 

@@ -16,7 +16,7 @@ import msgspec
 from msmq_wire.model.replay.call import ObservedCall, number
 from msmq_wire.model.replay.deviation import ProcessingRule
 from msmq_wire.model.replay.rules.buffers import null
-from msmq_wire.model.status import Status
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferReceive
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 

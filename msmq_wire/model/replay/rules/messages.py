@@ -34,8 +34,8 @@ from msmq_wire.model.replay.state import (
     KnownMessage,
     KnownRead,
 )
-from msmq_wire.model.status import Status
 from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["judge_lookup", "judge_message", "learn_message", "learn_move", "learn_purge", "learn_return"]

@@ -15,9 +15,9 @@ from msmq_wire.model.queue_properties import Purpose, check_properties
 from msmq_wire.model.replay.call import number
 from msmq_wire.model.replay.rules.buffers import BOUND, Broken, Refusal, above, missing, outside
 from msmq_wire.model.security_descriptor import SecurityDescriptor
-from msmq_wire.model.status import Status
 from msmq_wire.names import PathName
 from msmq_wire.rpc.properties import QUEUE_ATTRIBUTES, PropertyKind, find_property
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.wire.types.enumerations import BodyType

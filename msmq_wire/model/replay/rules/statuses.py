@@ -13,9 +13,9 @@ from msmq_wire.model.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.model.replay.read import ObservedRead
 from msmq_wire.model.replay.rules.cursors import used_cursor
 from msmq_wire.model.replay.state import SURE, Doubt, Found, Known, KnownCursor, KnownHandle, KnownRead
-from msmq_wire.model.status import Status
 from msmq_wire.model.timers import INFINITE
 from msmq_wire.rpc.constants import AccessMode
+from msmq_wire.rpc.statuses import Status
 
 __all__ = ["judge_status", "judge_time"]
 

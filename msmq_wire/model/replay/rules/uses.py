@@ -14,9 +14,9 @@ from msmq_wire.model.replay.read import ObservedRead
 from msmq_wire.model.replay.rules.buffers import transfer_buffer
 from msmq_wire.model.replay.rules.ends import ended_read
 from msmq_wire.model.replay.state import Happened, Known, KnownHandle
-from msmq_wire.model.status import Status
 from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 
 __all__ = ["judge_look", "judge_thrown", "judge_use", "judge_waiting", "learn_uses"]
