@@ -21,7 +21,6 @@ from msmq_wire.rpc.constants import (
     RegistryQueryType,
     RemoteReadAck,
     ShareMode,
-    TransferType,
 )
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.rpc.interfaces import Role
@@ -184,9 +183,7 @@ def _access(access: int | None, share: int | None) -> str:
 
 
 def _open(call: RpcCall, message: CarriedMessage | None, words: str = "opens the queue") -> str:
-    access = _number(call.request, "dw_access")
-    if access is None:
-        access = _number(call.request, "dw_desired_access")
+    access = call.asked(call.members.access)
     return _told(words + _access(access, _number(call.request, "dw_share_mode")), call)
 
 
@@ -237,16 +234,11 @@ _FIRST_AND_LAST: Mapping[tuple[int, int], str] = {
 }
 
 
-def _reads(
-    call: RpcCall,
-    message: CarriedMessage | None,
-    *,
-    action: int | None,
-    timeout: int | None,
-    cursor: int | None,
-    lookup_id: int | None = None,
-) -> str:
+def _reads(call: RpcCall, message: CarriedMessage | None) -> str:
     """A receive or a peek: what it got, or that it waited."""
+    members = call.members
+    action, timeout = call.asked(members.action), call.asked(members.timeout)
+    cursor, lookup_id = call.asked(members.cursor), call.asked(members.lookup_id)
     end = _ended(call)
     lookup = action is not None and bool(action & 0x40000000)
     if end in ("none came", "cancelled", "no answer", "given up") and timeout and not lookup:
@@ -256,22 +248,10 @@ def _reads(
     text = text.format(the="the cursor's" if cursor else "the first", id=lookup_id or 0)
     if end == "none came":
         end = "there is none"
-    transaction = _value(call.request, "p_transaction_id")
+    transaction = _value(call.request, members.transaction)
     if isinstance(transaction, bytes) and any(transaction):
         text += " in a transaction"
     return f"{text}: {end or message}" if end or (message is not None and str(message)) else text
-
-
-def _start(call: RpcCall, message: CarriedMessage | None) -> str:
-    source = read_descriptor(call.request) or call.request
-    return _reads(
-        call,
-        message,
-        action=_number(source, "ul_action"),
-        timeout=_number(source, "ul_timeout"),
-        cursor=_number(source, "h_cursor"),
-        lookup_id=_number(call.request, "lookup_id"),
-    )
 
 
 def _in_buffer(value: Any) -> CarriedMessage | None:
@@ -285,16 +265,7 @@ def _in_buffer(value: Any) -> CarriedMessage | None:
 
 
 def _receive(call: RpcCall, message: CarriedMessage | None) -> str:
-    buffer = _value(call.request, "ptb")
-    old = _value(buffer, "old")
-    arm = _value(old, "arm") if _number(old, "u_transfer_type") == TransferType.CACTB_RECEIVE else None
-    return _reads(
-        call,
-        message or (None if call.status else _in_buffer(call.response)),
-        action=_number(arm, "action"),
-        timeout=_number(arm, "request_timeout"),
-        cursor=_number(arm, "cursor"),
-    )
+    return _reads(call, message or (None if call.status else _in_buffer(call.response)))
 
 
 def _send(call: RpcCall, message: CarriedMessage | None) -> str:
@@ -317,7 +288,7 @@ def _end(call: RpcCall, message: CarriedMessage | None) -> str:
 
 
 def _move(call: RpcCall, message: CarriedMessage | None) -> str:
-    lookup_id = _number(call.request, "lookup_id")
+    lookup_id = call.asked(call.members.lookup_id)
     which = "a message" if lookup_id is None else f"message {lookup_id}"
     return _told(f"moves {which} to another queue", call)
 
@@ -357,7 +328,7 @@ STORIES: Mapping[Role, Story] = {
     Role.CREATE_CURSOR_FOR_ANOTHER: _plain("makes a cursor for another computer"),
     Role.TIE_CURSOR: _plain("ties the cursor to that of the other computer"),
     Role.CLOSE_CURSOR: _plain("closes the cursor"),
-    Role.START: _start,
+    Role.START: _reads,
     Role.RECEIVE: _receive,
     Role.CANCEL: _plain("gives up waiting"),
     Role.END: _end,

@@ -119,6 +119,14 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         known = METHODS.get(self.method or "")
         return Members() if known is None else known.members
 
+    def asked(self, path: str) -> int | None:
+        """The number in a member of the request, by its name in `members`; None where there is none."""
+        return _number(self.request, path)
+
+    def told(self, path: str) -> int | None:
+        """The number in a member of the response."""
+        return _number(self.response, path)
+
 
 class RpcFault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A fault PDU; its call is the record's parent."""
@@ -136,3 +144,9 @@ class TransferBuffer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.1.11")
     queue: Annotated[str | None, "Format name of the queue that the call is about."]
     properties: Annotated[MessageProperties, "Properties of the message."]
+
+
+def _number(value: Any, path: str) -> int | None:
+    for name in path.split("."):
+        value = getattr(value, name, None)
+    return value if isinstance(value, int) else None

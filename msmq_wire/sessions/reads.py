@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
@@ -258,17 +257,13 @@ class ReadTracker:
         return None if read is None else read.queue
 
     def _start(self, record: Record, call: RpcCall, moment: Moment, place: tuple[str, str]) -> None:
-        source = read_descriptor(call.request) or call.request
-        buffer = getattr(getattr(call.request, "ptb", None), "old", None)
-        arm = getattr(buffer, "arm", None)
-        action = _number(source, "ul_action", arm, "action")
+        members = call.members
+        action = call.asked(members.action)
         removes = None
         if action in _KNOWN_ACTIONS:
             removes = ReceiveAction(action).removes
-        transaction = getattr(call.request, "p_transaction_id", None)
-        found = _number(call.response, "p_sequence_id")
-        if found is None:
-            found = _number(getattr(call.response, "lp_remote_read_desc2", None), "sequential_id")
+        transaction = getattr(call.request, members.transaction, None)
+        found = call.told(members.found)
         queue = self._queue(call, place)
         number = self._counts[0]
         self._counts[0] += 1
@@ -284,9 +279,9 @@ class ReadTracker:
             at=moment,
             action=action,
             removes=removes,
-            lookup_id=_number(call.request, "lookup_id"),
-            cursor=_number(source, "h_cursor", arm, "cursor"),
-            timeout=_number(source, "ul_timeout", arm, "request_timeout"),
+            lookup_id=call.asked(members.lookup_id),
+            cursor=call.asked(members.cursor),
+            timeout=call.asked(members.timeout),
             request_id=call.request_id,
             waited=call.latency,
             status=call.status,
@@ -328,7 +323,7 @@ class ReadTracker:
     def _open(self, record: Record, call: RpcCall, moment: Moment, place: tuple[str, str]) -> None:
         number = self._counts[1]
         self._counts[1] += 1
-        access = _number(call.request, "dw_access", call.request, "dw_desired_access")
+        access = call.asked(call.members.access)
         queue = RemoteQueue(
             number=number,
             client=record.src or "",
@@ -339,7 +334,7 @@ class ReadTracker:
             queue=call.queue,
             opened=moment,
             access=access,
-            share_mode=_number(call.request, "dw_share_mode"),
+            share_mode=call.asked("dw_share_mode"),
             status=call.status,
             fault=call.fault,
             sealed=call.sealed,
@@ -380,7 +375,7 @@ class ReadTracker:
         )
 
     def _looked_up(self, call: RpcCall, place: tuple[str, str]) -> FollowedMessage | None:
-        lookup_id = _number(call.request, "lookup_id")
+        lookup_id = call.asked(call.members.lookup_id)
         return None if lookup_id is None else self._lookups.get((*place, lookup_id & _LOW_56))
 
     def finish(self) -> tuple[tuple[RemoteRead, ...], tuple[RemoteQueue, ...]]:
@@ -398,11 +393,3 @@ def _settled(read: RemoteRead) -> RemoteRead:
     brought = read.message is not None or (bool(read.removes) and read.status == 0)
     pending = brought and bool(read.removes) and read.end is None and METHODS[read.method].role is Role.START
     return msgspec.structs.replace(read, pending=True) if pending else read
-
-
-def _number(part: Any, name: str, other: Any = None, other_name: str = "") -> int | None:
-    """A number under either of two names."""
-    value = getattr(part, name, None)
-    if not isinstance(value, int):
-        value = getattr(other, other_name, None)
-    return value if isinstance(value, int) else None

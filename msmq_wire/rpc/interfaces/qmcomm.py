@@ -32,6 +32,7 @@ INTERFACE = interface(
             gives="pph_context",
             numbers={"ph_queue": "h_queue", "pdw_context": "dwp_context"},
             queue="p_queue_format",
+            access="dw_desired_access",
         ),
         3: method(
             "R_QMCloseRemoteQueueContext",
@@ -155,6 +156,7 @@ INTERFACE = interface(
             gives="ph_queue",
             numbers={"pdw_qm_context": "h_qm_context"},
             queue="p_queue_format",
+            access="dw_desired_access",
         ),
         20: method(
             "rpc_ACCloseHandle",

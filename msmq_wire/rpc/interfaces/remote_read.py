@@ -204,6 +204,7 @@ INTERFACE = interface(
             Role.OPEN,
             gives="pph_context",
             queue="p_queue_format",
+            access="dw_access",
         ),
         3: method(
             "R_CloseQueue", "3.1.4.3", CloseQueueRequest, CloseQueueResponse, Role.CLOSE, handle="pph_context"
@@ -270,6 +271,7 @@ INTERFACE = interface(
             Role.OPEN_FOR_MOVE,
             gives="pph_context",
             queue="p_queue_format",
+            access="dw_access",
         ),
         12: method(
             "R_QMEnlistRemoteTransaction",

@@ -79,6 +79,7 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     gives: str = ""
     numbers: Mapping[str, str] = {}
     queue: str = ""
+    access: str = ""
     cursor: str = ""
     creates: str = ""
     lookup_id: str = ""
