@@ -20,7 +20,7 @@ class Status(IntEnum):
 
     meaning: str
 
-    def __new__(cls, code: int, meaning: str) -> Status:
+    def __new__(cls, code: int, meaning: str = "") -> Status:
         """A code with its meaning."""
         made = int.__new__(cls, code)
         made._value_ = code

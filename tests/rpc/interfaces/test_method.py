@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from msmq_wire.rpc.interfaces import INTERFACES, NAMED_ONLY, interface_name
-from msmq_wire.rpc.interfaces.method import interface
+from msmq_wire.rpc.interfaces.method import interface, method
+from msmq_wire.rpc.interfaces.role import Members, Role
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, StatusResponse
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
@@ -16,14 +17,15 @@ def test_a_table_becomes_methods_with_their_sections() -> None:
         "example",
         "00112233-4455-6677-8899-aabbccddeeff",
         SpecRef("MS-MQRR", "3.1.4"),
-        {7: ("R_DoThis", "3.1.4.7", NoParameters, StatusResponse)},
+        {7: method("R_DoThis", "3.1.4.7", NoParameters, StatusResponse, Role.PURGE, handle="ph_context")},
     )
-    method = made.methods[7]
-    assert (method.opnum, method.name, method.stem) == (7, "R_DoThis", "r_do_this")
-    assert method.spec == SpecRef("MS-MQRR", "3.1.4.7")
-    assert method.parameters("request") is method.request
-    assert method.parameters("response") is method.response
-    assert method.returns_status
+    done = made.methods[7]
+    assert (done.opnum, done.name, done.stem) == (7, "R_DoThis", "r_do_this")
+    assert done.spec == SpecRef("MS-MQRR", "3.1.4.7")
+    assert done.parameters("request") is done.request
+    assert done.parameters("response") is done.response
+    assert done.returns_status
+    assert (done.role, done.members) == (Role.PURGE, Members(handle="ph_context"))
 
 
 @pytest.mark.parametrize(

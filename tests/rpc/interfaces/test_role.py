@@ -12,6 +12,7 @@ from msmq_wire.rpc.interfaces import INTERFACES, METHODS, Method, Role
 from msmq_wire.rpc.interfaces.role import CLOSES, OPENS, READS, Members
 from msmq_wire.rpc.ndr import NdrStruct
 from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.wire.fields import WireStruct
 
 _METHODS = [one for each in INTERFACES.values() for one in each.methods.values()]
 _OF_RESPONSE = {"gives", "creates", "found"}
@@ -25,7 +26,7 @@ def _structures(hint: Any) -> Iterator[type[NdrStruct]]:
         yield from _structures(part)
 
 
-def _has(cls: type[NdrStruct], path: str) -> bool:
+def _has(cls: type[WireStruct], path: str) -> bool:
     name, _, rest = path.partition(".")
     if name not in cls.__struct_fields__:
         return False
