@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.model.status import Status
 from msmq_wire.recordings.recording import RecordedMessage
+from msmq_wire.rpc.statuses import Status
 
 __all__ = ["Outcome", "refused"]
 

@@ -25,10 +25,10 @@ from msmq_wire.lab.recorded_messages import (
 )
 from msmq_wire.model.qmcomm_client_buffers import Room
 from msmq_wire.model.qmcomm_client_values import EnlistedTransaction, OpenQueueContext
-from msmq_wire.model.status import Status
 from msmq_wire.recordings.recording import RecordedMessage
 from msmq_wire.recordings.scenario import Deed, Need, Step
 from msmq_wire.rpc.constants import AccessMode
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.srmp.building import build_srmp
 from msmq_wire.wire.types.wchar_text import WcharText

@@ -15,10 +15,10 @@ from msmq_wire.lab.recorded_hosts import RecordedHosts
 from msmq_wire.lab.recorded_messages import lookup_id_of, properties_received, received_message
 from msmq_wire.model.remote_read_values import ClientTransaction, Received, RemoteQueue
 from msmq_wire.model.server import Answer
-from msmq_wire.model.status import Status
 from msmq_wire.model.transaction_events import transaction_abort, transaction_commit
 from msmq_wire.recordings.scenario import Step
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["move", "peek", "purge", "receive"]
