@@ -20,7 +20,7 @@ from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import message_view
-from msmq_wire.sessions.reads import MOVES, OPENS, PURGES, READS
+from msmq_wire.rpc.interfaces.role import OPENS, READS, Role
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import INFINITE
 
@@ -30,11 +30,11 @@ MOST = 1 << 14
 """Messages, and calls, that are kept; of more nothing is compared."""
 
 WireDeed: TypeAlias = Literal["open", "read", "purge", "move", "other"]
-_DEEDS: Mapping[str, WireDeed] = {
+_DEEDS: Mapping[Role | None, WireDeed] = {
     **dict.fromkeys(READS, "read"),
     **dict.fromkeys(OPENS, "open"),
-    **dict.fromkeys(PURGES, "purge"),
-    **dict.fromkeys(MOVES, "move"),
+    Role.PURGE: "purge",
+    Role.MOVE: "move",
 }
 _SHARED = ("label", "message_class", "body_type", "body_size", "priority", "delivery", "message_id", "queue")
 
@@ -121,7 +121,7 @@ def _call(record: Record, call: RpcCall) -> WireCall:
     arrived = getattr(call.response, "pdw_arrive_time", None)
     return WireCall(
         spot=spot_of(record),
-        deed=_DEEDS.get(call.method or "", "other"),
+        deed=_DEEDS.get(call.role, "other"),
         interface=call.interface,
         method=call.method or "",
         queue=call.queue,
