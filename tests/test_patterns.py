@@ -27,8 +27,8 @@ from msmq_wire.names import parse_multiple
 from msmq_wire.records.bodies import open_body
 from msmq_wire.routing.topology_file import parse_topology
 from msmq_wire.spark.queries import query_problem
-from msmq_wire.srmp.http import parse_message
-from msmq_wire.srmp.http_message import find_start_line
+from msmq_wire.srmp.http.connection import parse_message
+from msmq_wire.srmp.http.message import find_start_line
 from msmq_wire.srmp.mime import parse_content_type, parse_multipart
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -182,7 +182,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("sub", "", "\x1b"),
         Attack("sub", "", "a"),
     ),
-    "msmq_wire.model.replay.rules.answers:_OLD_VERSION": (
+    "msmq_wire.replay.rules.answers:_OLD_VERSION": (
         Attack("fullmatch", "1", ",1"),
         Attack("fullmatch", "", "1"),
     ),
@@ -197,10 +197,10 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("fullmatch", "uuid:1@", "0"),
         Attack("fullmatch", "uuid:", "1"),
     ),
-    "msmq_wire.model.replay.rules.answers:_GUID": (Attack("fullmatch", "", GUID),),
-    "msmq_wire.model.replay.rules.answers:_VERSION": (Attack("fullmatch", "1", ".1"),),
-    "msmq_wire.model.replay.rules.answers:_NUMBER": (Attack("fullmatch", "", "1", "!"),),
-    "msmq_wire.model.replay.rules.answers:_COMPUTERS": (
+    "msmq_wire.replay.rules.answers:_GUID": (Attack("fullmatch", "", GUID),),
+    "msmq_wire.replay.rules.answers:_VERSION": (Attack("fullmatch", "1", ".1"),),
+    "msmq_wire.replay.rules.answers:_NUMBER": (Attack("fullmatch", "", "1", "!"),),
+    "msmq_wire.replay.rules.answers:_COMPUTERS": (
         Attack("fullmatch", "", "a,", ","),
         Attack("fullmatch", "", "0123456789abcde,", " "),
         Attack("fullmatch", "", "a"),
@@ -248,7 +248,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     ),
     "msmq_wire.routing.topology_ldif:_INTEGER": (Attack("fullmatch", "-", "1"),),
     "msmq_wire.routing.topology_names:_GUID": (Attack("fullmatch", "{", GUID),),
-    "msmq_wire.rpc.pdu:_pattern": "eight bytes and any eight behind them: nothing repeats",
+    "msmq_wire.rpc.pdu.decoding:_pattern": "eight bytes and any eight behind them: nothing repeats",
     "msmq_wire.spark.captures:_CAPTURE_NAME": (
         Attack("search", "", ".pcap1"),
         Attack("search", ".pcap", "1", "!"),
@@ -300,20 +300,20 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.spec:_CAPITALS_THEN_WORD": (Attack("sub", "", "A"), Attack("sub", "", "AAa")),
     "msmq_wire.spec:_WORD_THEN_CAPITAL": (Attack("sub", "", "aA"),),
     "msmq_wire.srmp.building:_URL": (Attack("fullmatch", "http://", "a", " "),),
-    "msmq_wire.srmp.http_message:_START_LINE": (
+    "msmq_wire.srmp.http.message:_START_LINE": (
         Attack("match", "GET ", " HTTP/1.1"),
         Attack("match", "GET ", "a"),
         Attack("match", "HTTP/1.1 200 ", "a", "\r\r"),
     ),
-    "msmq_wire.srmp.http_message:_SEARCHED": (
+    "msmq_wire.srmp.http.message:_SEARCHED": (
         Attack("search", "", "GET "),
         Attack("search", "", "GET /" + "a" * 2040 + " "),
         Attack("search", "", "HTTP/1.1 200 "),
         Attack("search", "GET ", "GET/"),
     ),
-    "msmq_wire.srmp.http_message:_BEGINNING": (Attack("match", "GET ", " "),),
-    "msmq_wire.srmp.http_message:_TO_MSMQ": (Attack("search", "", "/msmq"),),
-    "msmq_wire.srmp.http_message:_SRMP_HEADER": (
+    "msmq_wire.srmp.http.message:_BEGINNING": (Attack("match", "GET ", " "),),
+    "msmq_wire.srmp.http.message:_TO_MSMQ": (Attack("search", "", "/msmq"),),
+    "msmq_wire.srmp.http.message:_SRMP_HEADER": (
         Attack("search", "", "\nContent-Type:   multipart/related;"),
         Attack("search", "\nSOAPAction:", " ", "!"),
         Attack("search", "\nContent-Type:multipart/related;", "boundary="),
@@ -335,11 +335,11 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.srmp.mime:_BOUNDARY": (Attack("fullmatch", "a", " "),),
     "msmq_wire.srmp.rules:MESSAGE_ID": (Attack("fullmatch", "uuid:", "1"), Attack("match", "uuid:1@", GUID)),
     "msmq_wire.srmp.rules:_STREAM_ID": (Attack("fullmatch", f"uid:{GUID}\\", "1"),),
-    "msmq_wire.srmp.xml_fields:_NUMBER": (Attack("fullmatch", "+", "0", "!"), Attack("fullmatch", "", "1")),
-    "msmq_wire.srmp.xml_fields:_DATE": (Attack("fullmatch", "20261122T", "0"),),
-    "msmq_wire.srmp.xml_fields:GUID": (Attack("fullmatch", "", GUID),),
-    "msmq_wire.srmp.xml_writer:_ILLEGAL": (Attack("search", "", "a"),),
-    "msmq_wire.srmp.xml_writer:_name": (Attack("search", "", "a"),),
+    "msmq_wire.srmp.xml.fields:_NUMBER": (Attack("fullmatch", "+", "0", "!"), Attack("fullmatch", "", "1")),
+    "msmq_wire.srmp.xml.fields:_DATE": (Attack("fullmatch", "20261122T", "0"),),
+    "msmq_wire.srmp.xml.fields:GUID": (Attack("fullmatch", "", GUID),),
+    "msmq_wire.srmp.xml.writer:_ILLEGAL": (Attack("search", "", "a"),),
+    "msmq_wire.srmp.xml.writer:_name": (Attack("search", "", "a"),),
     "msmq_wireshark.install:_VERSION": "what tshark says of its own version",
     "msmq_wireshark.lua_expressions:_nested": OURS,
     "msmq_wireshark.tshark:_DROPPED": "what dumpcap says of its own counters",

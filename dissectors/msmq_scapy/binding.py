@@ -20,7 +20,7 @@ from msmq_scapy.stubs import stub_class
 from msmq_wire.reassembly.stream import is_credible
 from msmq_wire.records.finder import MSMQ_PORT, PING_PORT
 from msmq_wire.rpc.interfaces import INTERFACES
-from msmq_wire.rpc.pdu import is_credible as starts_pdu
+from msmq_wire.rpc.pdu.decoding import is_credible as starts_pdu
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.packets.ping import Ping
 from msmq_wire.wire.registry import PACKETS

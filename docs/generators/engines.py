@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from msmq_wire.engines import judging, rows
+from msmq_wire.engines import judging
+from msmq_wire.engines.rows import engine as rows
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 
 __all__ = ["blocks"]

@@ -14,7 +14,7 @@ from docs.generators.spec_coverage import PARTS
 __all__ = ["CAUGHT", "JUDGED", "block", "classes", "reasons"]
 
 # A copy of the documentation has no tests beside it.
-_RULES = Path(msmq_wire.__file__).resolve().parents[1] / "tests" / "model" / "replay" / "broken_rules"
+_RULES = Path(msmq_wire.__file__).resolve().parents[1] / "tests" / "replay" / "broken_rules"
 CAUGHT = "caught"
 JUDGED = ("remote_read", "qm2qm", "qmcomm", "qmcomm2", "receive_current")
 """The parts whose rules are classified."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from docs.generators.schema_parts import TEXT, Json, object_of
 from msmq_wire.findings import SEVERITIES
 from msmq_wire.findings.conduct import CONDUCT
-from msmq_wire.model.replay.deviation import ReplayKind
+from msmq_wire.replay.deviation import ReplayKind
 
 __all__ = ["replay_object"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from docs.generators.markers import code, table
 from docs.generators.structures import documentation
-from msmq_wire.srmp.elements_envelope import SrmpEnvelope
-from msmq_wire.srmp.xml_fields import Child, Children, XmlAttribute, XmlField, XmlStruct, xml_fields
+from msmq_wire.srmp.elements.envelope import SrmpEnvelope
+from msmq_wire.srmp.xml.fields import Child, Children, XmlAttribute, XmlField, XmlStruct, xml_fields
 
 __all__ = ["elements", "elements_block"]
 

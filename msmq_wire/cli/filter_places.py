@@ -26,8 +26,8 @@ from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, WIN32_ERRORS
 from msmq_wire.rpc.security import AuthenticationLevel, AuthenticationType
 from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES
 from msmq_wire.rpc.types.queue_format import QueueFormat
-from msmq_wire.srmp.xml_fields import IsoDate, XmlStruct, xml_fields
-from msmq_wire.srmp.xml_tree import Element
+from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct, xml_fields
+from msmq_wire.srmp.xml.tree import Element
 from msmq_wire.wire.types.enumerations import BodyType, HashAlgorithm, MessageClass
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 

@@ -14,8 +14,8 @@ from typing import TypeVar
 import msgspec
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.srmp.elements_envelope import SrmpEnvelope
-from msmq_wire.srmp.xml_fields import Child, XmlStruct, xml_fields
+from msmq_wire.srmp.elements.envelope import SrmpEnvelope
+from msmq_wire.srmp.xml.fields import Child, XmlStruct, xml_fields
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import Anomaly
 

@@ -15,8 +15,8 @@ import msgspec
 
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart, SrmpResponse
 from msmq_wire.srmp.rules import MESSAGE_ID
-from msmq_wire.srmp.xml_fields import GUID as GUID_TEXT
-from msmq_wire.srmp.xml_fields import (
+from msmq_wire.srmp.xml.fields import GUID as GUID_TEXT
+from msmq_wire.srmp.xml.fields import (
     Child,
     Flag,
     Iso8601Date,
@@ -26,7 +26,7 @@ from msmq_wire.srmp.xml_fields import (
     XmlStruct,
     xml_fields,
 )
-from msmq_wire.srmp.xml_tree import Attribute, Element
+from msmq_wire.srmp.xml.tree import Attribute, Element
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["SrmpRedactor"]

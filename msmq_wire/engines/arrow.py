@@ -24,9 +24,9 @@ from msmq_wire.engines.arrow_schema import (
     schema,
 )
 from msmq_wire.engines.arrow_text import Texts, texts_of
-from msmq_wire.engines.column_scopes import combinations
-from msmq_wire.engines.column_tables import ColumnBatch, Table
-from msmq_wire.engines.column_values import (
+from msmq_wire.engines.columns.scopes import combinations
+from msmq_wire.engines.columns.tables import ColumnBatch, Table
+from msmq_wire.engines.columns.values import (
     Arms,
     Bools,
     Column,

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.engines.arrow_schema import QUEUES, SHOWN_AS_TEXT
-from msmq_wire.engines.column_values import Integers
+from msmq_wire.engines.columns.values import Integers
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, sender_text
 from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader, address_text

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.engines.column_values import Bools, Integers, Source
+from msmq_wire.engines.columns.values import Bools, Integers, Source
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["Texts", "texts_of"]

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import msgspec
 
 from msmq_wire.buffers import as_bytes
-from msmq_wire.engines import judging, reference, rows
+from msmq_wire.engines import judging, reference
+from msmq_wire.engines.rows import engine as rows
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire import registry
 from msmq_wire.wire.headers.base_header import SIGNATURE

@@ -15,7 +15,7 @@ import msgspec
 
 from msmq_wire.engines import reference
 from msmq_wire.engines.places import span, spans
-from msmq_wire.engines.rows import parse
+from msmq_wire.engines.rows.engine import parse
 from msmq_wire.engines.source import Code, Term, translate
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.fields import Field, WireStruct, fields

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule
-from msmq_wire.model.replay.call import host
-from msmq_wire.model.replay.deviation import ProcessingRule, ReplayDeviation
-from msmq_wire.model.replay.packets import INTERFACE
+from msmq_wire.replay.call import host
+from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation
+from msmq_wire.replay.packets import INTERFACE
 
 __all__ = ["CONDUCT", "conduct_deviation"]
 

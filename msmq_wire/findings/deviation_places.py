@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import Context, Seen
-from msmq_wire.model.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 
 __all__ = ["contradicting"]
 

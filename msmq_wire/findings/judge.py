@@ -16,9 +16,9 @@ from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
-from msmq_wire.model.replay import Replayer
-from msmq_wire.model.replay.deviation import ReplayDeviation
 from msmq_wire.records.record import Record, is_read
+from msmq_wire.replay import Replayer
+from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.sessions import (
     Clocks,

@@ -23,8 +23,8 @@ from msmq_wire.lab.recorded_messages import (
     received_message,
     sent_message,
 )
-from msmq_wire.model.qmcomm_client_buffers import Room
-from msmq_wire.model.qmcomm_client_values import EnlistedTransaction, OpenQueueContext
+from msmq_wire.model.qmcomm.client.buffers import Room
+from msmq_wire.model.qmcomm.client.values import EnlistedTransaction, OpenQueueContext
 from msmq_wire.recordings.recording import RecordedMessage
 from msmq_wire.recordings.scenario import Deed, Need, Step
 from msmq_wire.rpc.constants import AccessMode

@@ -9,8 +9,8 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, endpoint
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.log import why
-from msmq_wire.srmp.http import HttpMessage
-from msmq_wire.srmp.http_framer import HttpFramer
+from msmq_wire.srmp.http.connection import HttpMessage
+from msmq_wire.srmp.http.framer import HttpFramer
 
 __all__ = ["HttpClient"]
 

@@ -19,10 +19,10 @@ from msmq_wire.lab.held_bytes import HeldBytes
 from msmq_wire.lab.log import LabLog
 from msmq_wire.lab.queue_manager import LabQueueManager
 from msmq_wire.lab.srmp_message import SrmpRefusal, srmp_message
-from msmq_wire.model.message_events import enqueue_message
-from msmq_wire.model.queue_events import queue_key
-from msmq_wire.srmp.http import HttpMessage
-from msmq_wire.srmp.http_framer import HttpFramer
+from msmq_wire.model.events.message import enqueue_message
+from msmq_wire.model.events.queue import queue_key
+from msmq_wire.srmp.http.connection import HttpMessage
+from msmq_wire.srmp.http.framer import HttpFramer
 
 __all__ = ["QUEUES_PATH", "HttpServer", "response"]
 

@@ -16,9 +16,9 @@ from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import ConnectionFaults
 from msmq_wire.lab.rpc_client import RpcClient
-from msmq_wire.model.qm2qm_client import BIND, UNBIND, Qm2qmClient, answered_status
-from msmq_wire.model.remote_read_client import RemoteReadClient
-from msmq_wire.model.remote_read_values import RemoteQueue, received_of, status_of
+from msmq_wire.model.qm2qm.client import BIND, UNBIND, Qm2qmClient, answered_status
+from msmq_wire.model.remote_read.client import RemoteReadClient
+from msmq_wire.model.remote_read.values import RemoteQueue, received_of, status_of
 from msmq_wire.model.server import Answer
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction, RemoteReadAck

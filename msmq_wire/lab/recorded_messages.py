@@ -14,8 +14,8 @@ from typing import Literal
 import msgspec
 
 from msmq_wire.engines.codec import inspect
-from msmq_wire.model.remote_read_values import Received
-from msmq_wire.model.stored_message import properties_of
+from msmq_wire.model.events.stored_message import properties_of
+from msmq_wire.model.remote_read.values import Received
 from msmq_wire.recordings.recording import RecordedMessage
 from msmq_wire.recordings.scenario import Acknowledge, Step
 from msmq_wire.rpc.transfer_properties import MessageProperties

@@ -13,9 +13,9 @@ from msmq_wire.lab.deed_outcome import Outcome, refused
 from msmq_wire.lab.queue_reader import RemoteReadReader
 from msmq_wire.lab.recorded_hosts import RecordedHosts
 from msmq_wire.lab.recorded_messages import lookup_id_of, properties_received, received_message
-from msmq_wire.model.remote_read_values import ClientTransaction, Received, RemoteQueue
+from msmq_wire.model.events.transaction import transaction_abort, transaction_commit
+from msmq_wire.model.remote_read.values import ClientTransaction, Received, RemoteQueue
 from msmq_wire.model.server import Answer
-from msmq_wire.model.transaction_events import transaction_abort, transaction_commit
 from msmq_wire.recordings.scenario import Step
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction
 from msmq_wire.rpc.statuses import Status

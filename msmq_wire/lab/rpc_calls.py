@@ -26,8 +26,8 @@ from msmq_wire.model.server import Answer, Association, Server
 from msmq_wire.rpc.interfaces import Method
 from msmq_wire.rpc.ndr import StubValue, Syntax, encode_stub, inspect_stub
 from msmq_wire.rpc.ndr.stub import InspectedStub
-from msmq_wire.rpc.pdu import encode_pdu
-from msmq_wire.rpc.pdu_values import (
+from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.values import (
     PFC_DID_NOT_EXECUTE,
     PFC_FIRST_FRAG,
     PFC_LAST_FRAG,

@@ -29,9 +29,9 @@ from msmq_wire.lab.rpc_negotiation import (
 from msmq_wire.model.server import Answer
 from msmq_wire.rpc.interfaces import Interface, Method
 from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, Syntax, decode_stub, encode_stub
-from msmq_wire.rpc.pdu import COMMON_HEADER, decode_pdu, encode_pdu
-from msmq_wire.rpc.pdu_framer import FramedPdu, PduFramer
-from msmq_wire.rpc.pdu_values import (
+from msmq_wire.rpc.pdu.decoding import COMMON_HEADER, decode_pdu, encode_pdu
+from msmq_wire.rpc.pdu.framer import FramedPdu, PduFramer
+from msmq_wire.rpc.pdu.values import (
     PFC_CONC_MPX,
     PFC_FIRST_FRAG,
     PFC_LAST_FRAG,

@@ -17,9 +17,9 @@ from msmq_wire.lab.rpc_calls import RpcCalls
 from msmq_wire.lab.rpc_fragments import agreed_fragment
 from msmq_wire.lab.rpc_negotiation import Reject, accept
 from msmq_wire.lab.rpc_service import RpcService
-from msmq_wire.rpc.pdu import COMMON_HEADER, decode_pdu, encode_pdu
-from msmq_wire.rpc.pdu_framer import FramedPdu, PduFramer
-from msmq_wire.rpc.pdu_values import (
+from msmq_wire.rpc.pdu.decoding import COMMON_HEADER, decode_pdu, encode_pdu
+from msmq_wire.rpc.pdu.framer import FramedPdu, PduFramer
+from msmq_wire.rpc.pdu.values import (
     PFC_CONC_MPX,
     PFC_FIRST_FRAG,
     PFC_LAST_FRAG,

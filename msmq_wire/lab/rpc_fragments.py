@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.rpc.pdu_values import PFC_FIRST_FRAG, PFC_LAST_FRAG
+from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, PFC_LAST_FRAG
 
 __all__ = ["MAX_FRAGMENT", "MUST_RECEIVE", "JoinedStub", "agreed_fragment", "fragments"]
 

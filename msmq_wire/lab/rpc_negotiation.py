@@ -10,7 +10,7 @@ from msmq_wire.rpc.decoding import NDR64_SYNTAX, NDR_SYNTAX
 from msmq_wire.rpc.events import SyntaxId
 from msmq_wire.rpc.interfaces import Interface
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, Syntax
-from msmq_wire.rpc.pdu_values import ContextElement, ContextResult
+from msmq_wire.rpc.pdu.values import ContextElement, ContextResult
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = [

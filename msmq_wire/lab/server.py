@@ -27,8 +27,10 @@ from msmq_wire.lab.log import LabEvent, LabLog
 from msmq_wire.lab.queue_manager import LabQueueManager, new_queue_manager
 from msmq_wire.lab.rpc_calls import refusal
 from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
-from msmq_wire.model.binary_protocol import BinaryProtocol
-from msmq_wire.model.object_exporter import (
+from msmq_wire.model.binary.outgoing import OutgoingQueue
+from msmq_wire.model.binary.protocol import BinaryProtocol
+from msmq_wire.model.binary.sending import Sending
+from msmq_wire.model.com.object_exporter import (
     ActivationServer,
     MessageServer,
     ObjectExporter,
@@ -39,15 +41,13 @@ from msmq_wire.model.object_exporter import (
     QueueServer4,
     RemUnknownServer,
 )
-from msmq_wire.model.outgoing import OutgoingQueue
-from msmq_wire.model.qm2qm import Qm2qmServer
-from msmq_wire.model.qmcomm import QmcommServer
-from msmq_wire.model.qmcomm2 import Qmcomm2Server
-from msmq_wire.model.qmcomm_environment import QmcommEnvironment, free_port
-from msmq_wire.model.remote_read import RemoteReadServer
-from msmq_wire.model.sending import Sending
+from msmq_wire.model.data.timers import Timers
+from msmq_wire.model.qm2qm.server import Qm2qmServer
+from msmq_wire.model.qmcomm.environment import QmcommEnvironment, free_port
+from msmq_wire.model.qmcomm.qmcomm2 import Qmcomm2Server
+from msmq_wire.model.qmcomm.server import QmcommServer
+from msmq_wire.model.remote_read.server import RemoteReadServer
 from msmq_wire.model.server import Answer, Association, Call, Server
-from msmq_wire.model.timers import Timers
 from msmq_wire.rpc.interfaces.role import CREATES_CURSOR, Role
 from msmq_wire.wire.types.guid import GUID
 

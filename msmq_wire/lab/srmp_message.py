@@ -14,11 +14,11 @@ import msgspec
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.fit import fit
 from msmq_wire.errors import EncodeError, FormatNameError, MsmqWireError
-from msmq_wire.model.elements import Message, Queue, QueueManager
-from msmq_wire.model.stored_message import message_of
-from msmq_wire.srmp.elements_envelope import SrmpHeader
+from msmq_wire.model.data.elements import Message, Queue, QueueManager
+from msmq_wire.model.events.stored_message import message_of
+from msmq_wire.srmp.elements.envelope import SrmpHeader
 from msmq_wire.srmp.envelope import parse_envelope
-from msmq_wire.srmp.http import HttpMessage
+from msmq_wire.srmp.http.connection import HttpMessage
 from msmq_wire.srmp.mime import MimePart, Multipart, parse_multipart
 from msmq_wire.srmp.rules import LABEL_PREFIX
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader

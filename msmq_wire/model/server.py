@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
-from msmq_wire.model.elements import QueueManager
+from msmq_wire.model.data.elements import QueueManager
 from msmq_wire.rpc.interfaces.method import Interface, Method
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID

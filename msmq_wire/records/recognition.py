@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from msmq_wire.reassembly.stream import is_credible as starts_packet
-from msmq_wire.rpc.pdu import is_credible as starts_pdu
-from msmq_wire.srmp.http import is_credible as starts_srmp
-from msmq_wire.srmp.http import looks_like_http
+from msmq_wire.rpc.pdu.decoding import is_credible as starts_pdu
+from msmq_wire.srmp.http.connection import is_credible as starts_srmp
+from msmq_wire.srmp.http.connection import looks_like_http
 
 __all__ = ["FIRST_BYTES", "HTTPS_PORTS", "HTTP_PORTS", "LOOKED_AT", "Content", "content_of", "recognise"]
 

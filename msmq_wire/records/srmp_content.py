@@ -16,8 +16,8 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.envelope import ParsedEnvelope, hrefs, parse_envelope
-from msmq_wire.srmp.http import HttpMessage
-from msmq_wire.srmp.http_message import HeaderFields
+from msmq_wire.srmp.http.connection import HttpMessage
+from msmq_wire.srmp.http.message import HeaderFields
 from msmq_wire.srmp.mime import MimePart, Multipart, content_id_of, parse_multipart
 from msmq_wire.srmp.rules import LABEL_PREFIX, MESSAGE_ID, judge_receipt_parts
 from msmq_wire.wire.musts import Anomaly

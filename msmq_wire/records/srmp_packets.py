@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.srmp.elements_envelope import SrmpEnvelope
+from msmq_wire.srmp.elements.envelope import SrmpEnvelope
 
 __all__ = ["SrmpField", "SrmpMessage", "SrmpPart", "SrmpResponse"]
 

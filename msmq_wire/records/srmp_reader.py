@@ -13,7 +13,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_content import is_srmp
 from msmq_wire.records.srmp_records import SrmpPlace
 from msmq_wire.records.stream_reader import Conversation, StreamReader
-from msmq_wire.srmp.http import HttpConnection, HttpExchange, HttpHole, is_credible
+from msmq_wire.srmp.http.connection import HttpConnection, HttpExchange, HttpHole, is_credible
 
 __all__ = ["SrmpReader"]
 

@@ -15,7 +15,7 @@ from msmq_wire.records.srmp_content import SrmpRequest, error_of, judge_request,
 from msmq_wire.records.srmp_records import record_type
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.envelope import parse_envelope
-from msmq_wire.srmp.http import parse_message
+from msmq_wire.srmp.http.connection import parse_message
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.musts import Anomaly

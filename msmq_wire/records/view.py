@@ -21,8 +21,8 @@ from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, String, Union, members
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.types.queue_format import QueueFormat
-from msmq_wire.srmp.xml_fields import IsoDate, XmlStruct, xml_fields
-from msmq_wire.srmp.xml_tree import Element
+from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct, xml_fields
+from msmq_wire.srmp.xml.tree import Element
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, security_id_text

@@ -22,9 +22,9 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.binds import Binds
 from msmq_wire.rpc.calls import Calls, OpenedStub
 from msmq_wire.rpc.events import ControlEvent, RpcEvent, SkippedBytes, SyntaxId
-from msmq_wire.rpc.pdu import decode_pdu
-from msmq_wire.rpc.pdu_framer import FramedPdu, FramerEvent, GapReason, PduFramer
-from msmq_wire.rpc.pdu_values import (
+from msmq_wire.rpc.pdu.decoding import decode_pdu
+from msmq_wire.rpc.pdu.framer import FramedPdu, FramerEvent, GapReason, PduFramer
+from msmq_wire.rpc.pdu.values import (
     Bind,
     BindAck,
     BindNak,

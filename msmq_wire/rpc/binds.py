@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from msmq_wire.rpc.calls import fault_event
 from msmq_wire.rpc.events import BindEvent, PresentationContext, RpcEvent, SyntaxId
-from msmq_wire.rpc.pdu_framer import FramedPdu
-from msmq_wire.rpc.pdu_values import (
+from msmq_wire.rpc.pdu.framer import FramedPdu
+from msmq_wire.rpc.pdu.values import (
     PFC_SUPPORT_HEADER_SIGN,
     AlterContext,
     AlterContextResp,

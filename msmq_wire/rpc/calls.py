@@ -20,8 +20,8 @@ import msgspec
 from msgspec.structs import replace
 
 from msmq_wire.rpc.events import CallEvent, FaultEvent, RpcEvent, Stub, SyntaxId
-from msmq_wire.rpc.pdu_framer import FramedPdu
-from msmq_wire.rpc.pdu_values import PFC_FIRST_FRAG, PFC_LAST_FRAG, Fault, Request, Response
+from msmq_wire.rpc.pdu.framer import FramedPdu
+from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, PFC_LAST_FRAG, Fault, Request, Response
 from msmq_wire.rpc.verification_trailer import split_verification_trailer
 from msmq_wire.wire.types.guid import GUID
 

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import EncodeError
-from msmq_wire.srmp.elements import (
+from msmq_wire.srmp.elements.envelope import SoapBody, SrmpEnvelope, SrmpHeader
+from msmq_wire.srmp.elements.header import (
     CommitmentReceiptRequest,
     DeliveryReceiptRequest,
     Path,
@@ -18,12 +19,11 @@ from msmq_wire.srmp.elements import (
     Start,
     Stream,
 )
-from msmq_wire.srmp.elements_envelope import SoapBody, SrmpEnvelope, SrmpHeader
-from msmq_wire.srmp.elements_msmq import Msmq
+from msmq_wire.srmp.elements.msmq import Msmq
 from msmq_wire.srmp.envelope import build_envelope
 from msmq_wire.srmp.mime import build_multipart
 from msmq_wire.srmp.rules import LABEL_PREFIX
-from msmq_wire.srmp.xml_fields import IsoDate
+from msmq_wire.srmp.xml.fields import IsoDate
 
 __all__ = ["build_srmp", "build_srmp_request"]
 

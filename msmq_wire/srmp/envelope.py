@@ -9,11 +9,11 @@ import msgspec
 
 from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
-from msmq_wire.srmp.elements_envelope import SrmpEnvelope
+from msmq_wire.srmp.elements.envelope import SrmpEnvelope
 from msmq_wire.srmp.rules import envelope_breaches
-from msmq_wire.srmp.xml_fields import Reading, XmlStruct, xml_fields
-from msmq_wire.srmp.xml_tree import Element, parse_xml
-from msmq_wire.srmp.xml_writer import write_xml
+from msmq_wire.srmp.xml.fields import Reading, XmlStruct, xml_fields
+from msmq_wire.srmp.xml.tree import Element, parse_xml
+from msmq_wire.srmp.xml.writer import write_xml
 from msmq_wire.wire.musts import Anomaly
 
 __all__ = ["EnvelopeKind", "ParsedEnvelope", "build_envelope", "envelope_kind", "hrefs", "parse_envelope"]

@@ -17,7 +17,7 @@ import msgspec
 from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import EncodeError
 from msmq_wire.spec import SpecRef
-from msmq_wire.srmp.http_message import HeaderFields, header_fields
+from msmq_wire.srmp.http.message import HeaderFields, header_fields
 from msmq_wire.wire.musts import Anomaly
 
 __all__ = [

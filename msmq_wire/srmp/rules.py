@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from msmq_wire.spec import SpecRef
-from msmq_wire.srmp.elements_envelope import SrmpEnvelope, SrmpHeader
-from msmq_wire.srmp.xml_fields import GUID, Child, XmlAttribute, XmlStruct, xml_fields
+from msmq_wire.srmp.elements.envelope import SrmpEnvelope, SrmpHeader
+from msmq_wire.srmp.xml.fields import GUID, Child, XmlAttribute, XmlStruct, xml_fields
 from msmq_wire.wire.musts import Anomaly
 
 __all__ = [

@@ -25,8 +25,8 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage, SrmpPart
 from msmq_wire.rpc.transfer_properties import MessageProperties
-from msmq_wire.srmp.elements_envelope import SrmpEnvelope, SrmpHeader
-from msmq_wire.srmp.elements_msmq import Msmq
+from msmq_wire.srmp.elements.envelope import SrmpEnvelope, SrmpHeader
+from msmq_wire.srmp.elements.msmq import Msmq
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
 
 Run = Callable[..., Any]

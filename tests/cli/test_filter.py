@@ -20,9 +20,9 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpResponse
 from msmq_wire.srmp.envelope import parse_envelope
-from msmq_wire.srmp.http import parse_message
+from msmq_wire.srmp.http.connection import parse_message
 from msmq_wire.srmp.mime import parse_multipart
-from msmq_wire.srmp.xml_fields import IsoDate
+from msmq_wire.srmp.xml.fields import IsoDate
 
 # 2023-11-14 22:13:20.5 UTC
 TIME = 1_700_000_000_500_000_000

@@ -21,8 +21,8 @@ from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart, Srm
 from msmq_wire.records.view import record_view
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.envelope import parse_envelope
-from msmq_wire.srmp.http import parse_message
-from msmq_wire.srmp.xml_tree import Attribute, Element
+from msmq_wire.srmp.http.connection import parse_message
+from msmq_wire.srmp.xml.tree import Attribute, Element
 from msmq_wire.wire.musts import Anomaly
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "srmp"

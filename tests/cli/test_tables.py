@@ -17,8 +17,8 @@ from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.table import Column, Table, call_table, message_table
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
 from msmq_wire.findings.diagnosis_timeline import Step
-from msmq_wire.model.replay.deviation import ProcessingRule, ReplayDeviation
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
+from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.sessions import Moment
 

@@ -11,7 +11,7 @@ import pytest
 
 from docs.generators.replay_rules import CAUGHT, JUDGED, classes, reasons
 from docs.generators.spec_coverage import read_parts
-from tests.model.replay import (
+from tests.replay import (
     test_answers,
     test_applications,
     test_broken_messages,

@@ -14,8 +14,8 @@ from docs.generators.srmp import elements
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import message_view, record_view
-from msmq_wire.srmp.http_message import HoleReason
-from msmq_wire.srmp.xml_fields import XmlStruct, xml_fields
+from msmq_wire.srmp.http.message import HoleReason
+from msmq_wire.srmp.xml.fields import XmlStruct, xml_fields
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DOCS = _ROOT / "docs"

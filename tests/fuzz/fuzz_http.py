@@ -10,7 +10,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from msmq_wire.srmp.http import (
+from msmq_wire.srmp.http.connection import (
     MAX_HELD,
     HttpConnection,
     HttpEvent,

@@ -11,11 +11,11 @@ from msmq_wire import GUID, build_message
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.log import LabLog
 from msmq_wire.lab.server import LabSettings
-from msmq_wire.model.elements import QueueManager
-from msmq_wire.model.replay import replay
-from msmq_wire.model.replay.deviation import ReplayDeviation
-from msmq_wire.model.timers import Timers
+from msmq_wire.model.data.elements import QueueManager
+from msmq_wire.model.data.timers import Timers
 from msmq_wire.records.record import Record
+from msmq_wire.replay import replay
+from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 

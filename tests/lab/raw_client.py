@@ -8,13 +8,13 @@ import contextlib
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.rpc_negotiation import offer
 from msmq_wire.lab.rpc_server import RpcServer
-from msmq_wire.model.timers import INFINITE
+from msmq_wire.model.data.timers import INFINITE
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
 from msmq_wire.rpc.ndr import NDR, StubValue, encode_stub
-from msmq_wire.rpc.pdu import decode_pdu, encode_pdu
-from msmq_wire.rpc.pdu_values import (
+from msmq_wire.rpc.pdu.decoding import decode_pdu, encode_pdu
+from msmq_wire.rpc.pdu.values import (
     PFC_CONC_MPX,
     PFC_FIRST_FRAG,
     PFC_LAST_FRAG,

@@ -20,7 +20,7 @@ from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.queue_reader import connect_reader
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.server import LabServer, raise_file_limit
-from msmq_wire.model.session_opening import establish_request, parameters_request
+from msmq_wire.model.binary.session_opening import establish_request, parameters_request
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.statuses import Status

@@ -14,9 +14,9 @@ from msmq_wire import GUID, encode
 from msmq_wire.lab.held_bytes import HeldBytes
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.server import LabServer
-from msmq_wire.model.session_opening import establish_request, parameters_request
-from msmq_wire.rpc.pdu import encode_pdu
-from msmq_wire.rpc.pdu_values import PFC_FIRST_FRAG, Request
+from msmq_wire.model.binary.session_opening import establish_request, parameters_request
+from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, Request
 from msmq_wire.wire.types.guid import NULL_GUID
 from tests.lab.conftest import Run
 from tests.lab.lab_process import LabProcess

@@ -8,7 +8,7 @@ from msmq_wire.lab.rpc_negotiation import accept, accepted, features_element, ke
 from msmq_wire.rpc.events import SyntaxId
 from msmq_wire.rpc.interfaces import qmcomm, remote_read
 from msmq_wire.rpc.ndr import NDR, NDR64, Syntax
-from msmq_wire.rpc.pdu_values import ContextElement, ContextResult
+from msmq_wire.rpc.pdu.values import ContextElement, ContextResult
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 NOTHING = SyntaxId(NULL_GUID, 0, 0)

@@ -15,8 +15,8 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.rpc_negotiation import offer
 from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
 from msmq_wire.rpc.ndr import NDR
-from msmq_wire.rpc.pdu import encode_pdu
-from msmq_wire.rpc.pdu_values import (
+from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.values import (
     BIG_ENDIAN,
     PFC_CONC_MPX,
     PFC_FIRST_FRAG,

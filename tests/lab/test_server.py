@@ -25,13 +25,13 @@ from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.queue_reader import connect_qm2qm, connect_reader
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.server import LabServer, raise_file_limit
-from msmq_wire.model.elements import QueueManager
-from msmq_wire.model.enumerations import PositionState, QueueAccessType
-from msmq_wire.model.message_events import enqueue_message
-from msmq_wire.model.remote_read import RemoteReadServer
-from msmq_wire.model.remote_read_pending import QueueContext
+from msmq_wire.model.data.elements import QueueManager
+from msmq_wire.model.data.enumerations import PositionState, QueueAccessType
+from msmq_wire.model.events.message import enqueue_message
+from msmq_wire.model.events.stored_message import message_of
+from msmq_wire.model.remote_read.pending import QueueContext
+from msmq_wire.model.remote_read.server import RemoteReadServer
 from msmq_wire.model.server import Call
-from msmq_wire.model.stored_message import message_of
 from msmq_wire.names import FormatName
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck

@@ -9,12 +9,12 @@ from typing import Any
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.errors import DecodeError
-from msmq_wire.model.elements import Message, MessagePosition, Queue, QueueManager
-from msmq_wire.model.message_events import enqueue_message
-from msmq_wire.model.position_list import MessagePositionList
-from msmq_wire.model.queue_events import create_queue
+from msmq_wire.model.data.elements import Message, MessagePosition, Queue, QueueManager
+from msmq_wire.model.data.position_list import MessagePositionList
+from msmq_wire.model.data.timers import INFINITE, Timers
+from msmq_wire.model.events.message import enqueue_message
+from msmq_wire.model.events.queue import create_queue
 from msmq_wire.model.server import Answer, Association, Server
-from msmq_wire.model.timers import INFINITE, Timers
 from msmq_wire.rpc.ndr import StubValue, encode_stub
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID

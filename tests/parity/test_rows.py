@@ -12,8 +12,9 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from msmq_wire import strategies
-from msmq_wire.engines import reference, rows
+from msmq_wire.engines import reference
 from msmq_wire.engines.codec import InspectResult, encode, inspect
+from msmq_wire.engines.rows import engine as rows
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import BaseHeader

@@ -16,8 +16,8 @@ from msmq_wire.rpc.decoding import NDR_SYNTAX
 from msmq_wire.rpc.events import SyntaxId
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.ndr import NDR, StubValue, encode_stub
-from msmq_wire.rpc.pdu import encode_pdu
-from msmq_wire.rpc.pdu_values import (
+from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.values import (
     AlterContext,
     Bind,
     BindAck,

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from msmq_wire.errors import EncodeError
 from msmq_wire.srmp.building import build_srmp
-from msmq_wire.srmp.elements_envelope import SrmpHeader
+from msmq_wire.srmp.elements.envelope import SrmpHeader
 from msmq_wire.srmp.envelope import parse_envelope
-from msmq_wire.srmp.http import parse_message
+from msmq_wire.srmp.http.connection import parse_message
 from msmq_wire.srmp.mime import MimePart, parse_multipart
 
 GUID = UUID("32221eda-9376-46df-b6ed-783091123831")

@@ -12,10 +12,10 @@ import pytest
 
 from msmq_wire.srmp.building import build_srmp_request
 from msmq_wire.srmp.envelope import build_envelope, parse_envelope
-from msmq_wire.srmp.http import parse_message
-from msmq_wire.srmp.http_message import HttpMessage
+from msmq_wire.srmp.http.connection import parse_message
+from msmq_wire.srmp.http.message import HttpMessage
 from msmq_wire.srmp.mime import parse_multipart
-from msmq_wire.srmp.xml_fields import IsoDate, XmlStruct
+from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "srmp"
 EXPECTED = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}

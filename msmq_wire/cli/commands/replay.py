@@ -39,12 +39,12 @@ from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.findings import RULES, SEVERITIES, Finding, Severity
 from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.findings.rule import Rule
-from msmq_wire.model.replay import Replayer
-from msmq_wire.model.replay.call import host
-from msmq_wire.model.replay.deviation import ReplayDeviation
-from msmq_wire.model.replay.packets import INTERFACE
-from msmq_wire.model.replay.view import deviation_view
 from msmq_wire.records.record import Record
+from msmq_wire.replay import Replayer
+from msmq_wire.replay.call import host
+from msmq_wire.replay.deviation import ReplayDeviation
+from msmq_wire.replay.packets import INTERFACE
+from msmq_wire.replay.view import deviation_view
 from msmq_wire.sessions.tracker import SESSION_PACKETS
 
 __all__ = ["ReplayFormat", "replay"]

@@ -16,7 +16,7 @@ from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.findings import SEVERITIES, Severity
 from msmq_wire.findings.conduct import CONDUCT
-from msmq_wire.model.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 
 __all__ = ["DeviationTable"]
 

@@ -24,9 +24,9 @@ from msmq_wire.cli.render.values import (
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.message_body import MessageBody, srmp_body
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart, SrmpResponse
-from msmq_wire.srmp.elements_envelope import SoapBody
-from msmq_wire.srmp.xml_fields import Flag, IsoDate, Text, XmlAttribute, XmlField, XmlStruct, xml_fields
-from msmq_wire.srmp.xml_tree import Attribute, Element
+from msmq_wire.srmp.elements.envelope import SoapBody
+from msmq_wire.srmp.xml.fields import Flag, IsoDate, Text, XmlAttribute, XmlField, XmlStruct, xml_fields
+from msmq_wire.srmp.xml.tree import Attribute, Element
 from msmq_wire.wire.fields import Field, fields
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.musts import Anomaly

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.deviation_places import contradicting
 from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.model.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]

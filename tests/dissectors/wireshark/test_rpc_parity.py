@@ -31,8 +31,8 @@ from msmq_wire.rpc.events import SyntaxId
 from msmq_wire.rpc.interfaces import INTERFACES, NAMED_ONLY
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, inspect_stub
 from msmq_wire.rpc.ndr.stub import InspectedStub
-from msmq_wire.rpc.pdu import encode_pdu
-from msmq_wire.rpc.pdu_values import (
+from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.values import (
     PFC_FIRST_FRAG,
     PFC_LAST_FRAG,
     AlterContext,

@@ -1,0 +1,307 @@
+"""The columnar engine: a batch of packets in, columns out.
+
+The rule kept here: a schema is walked once for all rows of a batch, and every node does its work on all of
+them at once. A row that claims anything that does not lie inside its packet, or that is not proven to keep
+every MUST, is irregular: the codec decides what it is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from msmq_wire.engines import codec
+from msmq_wire.engines.columns.scopes import column_at, end_with_only_nul, evaluate, verdicts
+from msmq_wire.engines.columns.tables import UNRECOGNISED, ColumnBatch, Irregular, Table
+from msmq_wire.engines.columns.values import (
+    Arms,
+    Bools,
+    Integers,
+    Number,
+    Octets,
+    Part,
+    Rows,
+    Run,
+    Source,
+)
+from msmq_wire.engines.columns.walk import Walk
+from msmq_wire.wire.expressions import Undetermined
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.base_header import SIGNATURE
+from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
+from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.wire.musts import CodedMust
+from msmq_wire.wire.packets.acknowledgment import ACK_LABEL, is_order_queue
+from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
+from msmq_wire.wire.packets.establish_connection import EstablishConnection
+from msmq_wire.wire.packets.final_ack import FinalAck
+from msmq_wire.wire.packets.order_ack import OrderAck
+from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
+from msmq_wire.wire.packets.session_ack import SessionAck
+from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.registry import STRUCTURES
+from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
+from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass, QueueType
+from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["UNRECOGNISED", "ColumnBatch", "Table", "decode", "proven"]
+
+
+def _order_queues(header: Part, asked: Bools | None = None) -> Bools:
+    """Which of all rows of a walk go to an order queue; of those ``asked``, if given."""
+    found = np.zeros(header.rows.total, np.bool_)
+    column = header.fields["destination_queue"]
+    for arm in column.arms if isinstance(column, Arms) else (column,):
+        if not isinstance(arm, Part):
+            continue
+        rows = arm.rows if asked is None else arm.rows.narrowed(np.flatnonzero(asked[arm.rows.mask]))
+        if not rows.count:
+            continue
+        field = "direct_format_name" if arm.cls is DirectQueueFormatName else "private_queue_identifier"
+        column_of_name = arm.fields.get(field)
+        if isinstance(column_of_name, Octets):
+            name = Octets(
+                column_of_name.source,
+                rows,
+                WcharText,
+                arm.rows.spread(column_of_name.offsets, rows),
+                arm.rows.spread(column_of_name.lengths, rows),
+            )
+            found[rows.mask] = verdicts(_is_order_name, [name], rows)
+        elif arm.cls is PrivateQueueFormatNameId and isinstance(column_of_name, Number):
+            found[rows.mask] = verdicts(_is_order_number, [column_of_name], rows)
+    return found
+
+
+def _is_order_name(name: WcharText) -> bool:
+    queue = DirectQueueFormatName(direct_format_name=name)
+    return is_order_queue(UserHeader(destination_queue=queue).with_bits(dq=QueueType.DIRECT))
+
+
+def _is_order_number(number: int) -> bool:
+    queue = PrivateQueueFormatNameId(private_queue_identifier=number)
+    header = UserHeader(destination_queue=queue)
+    return is_order_queue(header.with_bits(dq=QueueType.PRIVATE_ON_DESTINATION_HOST))
+
+
+# Checks of whole structures, for all rows at once.
+_WHOLE: Mapping[Callable[..., bool], Callable[[Part], Bools]] = {is_order_queue: _order_queues}
+# Labels differ from message to message, so they are not worth a check of each: all that end with their only
+# NUL keep the MUST.
+_LABEL = next(must for must in MessagePropertiesHeader.MUSTS if must.code == "label")
+
+
+def _unproven(walk: Walk) -> Bools:
+    """The rows that are not shown to keep every MUST."""
+    found = np.zeros(len(walk.bad), np.bool_)
+    for part in walk.parts:
+        rows = part.rows
+        for must in part.cls.MUSTS:
+            if isinstance(must, CodedMust):
+                holds = _coded(must, part)
+            else:
+                value, known = evaluate(must.expression, part, rows)
+                if isinstance(value, Undetermined):
+                    continue
+                holds = np.asarray(value, np.bool_)
+                if known is not None:
+                    holds = holds | ~known
+            if not holds.all():
+                broken = np.flatnonzero(~np.broadcast_to(holds, rows.count))
+                found[broken if rows.index is None else rows.index[broken]] = True
+    return found
+
+
+def _coded(must: CodedMust, part: Part) -> Bools:
+    columns = [column_at(part, path) for path in must.of]
+    if must.of and any(column is None for column in columns):
+        return np.ones(1, np.bool_)
+    whole = _WHOLE.get(must.check)
+    if whole is not None and len(columns) == 1 and isinstance(columns[0], Part):
+        inner = columns[0].rows
+        return whole(columns[0])[part.rows.mask] | ~inner.mask[part.rows.mask]
+    if must is _LABEL and isinstance(columns[0], Octets) and end_with_only_nul(columns[0]):
+        return np.ones(1, np.bool_)
+    simple = [column for column in columns if isinstance(column, Number | Octets)]
+    if not must.of or len(simple) < len(columns):
+        return np.zeros(1, np.bool_)
+    return verdicts(must.check, simple, part.rows)
+
+
+def _acknowledgments(walk: Walk) -> Mapping[type[WireStruct], Integers]:
+    """Which rows of a walk of user messages are acknowledgments, as `identification.acknowledgment_type`."""
+    label = column_at(walk.top, "message_properties_header.label")
+    flags = column_at(walk.top, "base_header.flags")
+    header, properties = column_at(walk.top, "user_header"), column_at(walk.top, "message_properties_header")
+    if not (isinstance(label, Octets) and isinstance(flags, Number)):
+        return {}
+    assert isinstance(header, Part)
+    assert isinstance(properties, Part)
+    everywhere = Rows(walk.top.rows.total)
+    asked = (flags.raw == 0) & ~walk.bad
+    text = WcharText.of(ACK_LABEL)
+    possible = (label.lengths == len(text)) | (label.lengths == len(text) - 2)
+    asked &= label.rows.spread(possible, everywhere)
+    if asked.any():
+        asked &= label.rows.spread(label.equals(text) | label.equals(text[:-2]), everywhere)
+    if not asked.any():
+        return {}
+    asked &= _order_queues(header, asked)
+    message_class, size = properties.fields["message_class"], properties.fields["message_size"]
+    assert isinstance(message_class, Number)
+    assert isinstance(size, Number)
+    classes = message_class.rows.spread(message_class.values, everywhere)
+    order = (classes == MessageClass.MQMSG_CLASS_ORDER_ACK) & (
+        size.rows.spread(size.values, everywhere) == 0x24
+    )
+    found = {OrderAck: asked & order, FinalAck: asked & (classes >= 0x4000)}
+    return {cls: np.flatnonzero(rows) for cls, rows in found.items() if rows.any()}
+
+
+_HEAD = 20
+"""Bytes that tell the type of a packet, and fewer than any packet has."""
+_INTERNAL = (
+    (InternalPacketType.SESSION_ACK, SessionAck),
+    (InternalPacketType.ESTABLISH_CONNECTION, EstablishConnection),
+    (InternalPacketType.CONNECTION_PARAMETERS, ConnectionParameters),
+)
+
+
+def _recognised(source: Source, starts: Integers, ends: Integers) -> list[tuple[type[WireStruct], Integers]]:
+    """The rows that begin like a packet of some class, as `identification.recognise`."""
+    if not len(starts):
+        return []
+    run = Run(source, starts, _HEAD)
+    whole = ends - starts >= _HEAD
+    signed = run.field(4, "<u4") == SIGNATURE
+    internal = (run.field(2, "u1") & 0x08) != 0
+    kinds = run.field(18, "u1") & 0xF
+    message = whole & signed & ~internal
+    found: list[tuple[type[WireStruct], Any]] = [(UserMessage, message)]
+    if not message.all():
+        found.append((Ping, whole & ~signed & (run.field(2, "<u2") == PING_SIGNATURE)))
+        found += [(cls, whole & signed & internal & (kinds == kind)) for kind, cls in _INTERNAL]
+    return [(cls, np.flatnonzero(rows)) for cls, rows in found if rows.any()]
+
+
+def decode(
+    data: Any,
+    offsets: Any = None,
+    *,
+    starts: Any = None,
+    ends: Any = None,
+    as_: str | None = None,
+    judge: bool = True,
+) -> ColumnBatch:
+    """Decode the packets that lie in ``data``, any buffer of bytes, into one table for every type.
+
+    Packet i is ``data[offsets[i]:offsets[i + 1]]``, or ``data[starts[i]:ends[i]]``, where packets need not
+    touch. Types, values, errors and anomalies are those of `codec.inspect`; without ``judge`` no anomalies
+    are looked for. ``as_`` is the stem of a structure, as there. ``data`` must not change while the batch
+    lives.
+    Raises ValueError for places outside ``data``, and for an ``as_`` that is no structure with fields.
+    """
+    source = Source(data)
+    if offsets is not None:
+        offsets = np.asarray(offsets, np.int64)
+        starts, ends = offsets[:-1], offsets[1:]
+    starts, ends = np.ascontiguousarray(starts, np.int64), np.ascontiguousarray(ends, np.int64)
+    if starts.shape != ends.shape or starts.ndim != 1:
+        raise ValueError(f"{starts.shape} starts and {ends.shape} ends")
+    if len(starts) and (starts.min() < 0 or ends.max() > len(source) or (ends < starts).any()):
+        raise ValueError("a packet lies outside the data")
+    if as_ is None:
+        found = _recognised(source, starts, ends)
+    else:
+        cls = STRUCTURES.get(as_)
+        if cls is None or not issubclass(cls, WireStruct):
+            raise ValueError(f"no structure with fields is called {as_!r}")
+        found = [(cls, np.arange(len(starts)))] if len(starts) else []
+    return _Decoder(source, starts, ends, as_, judge).batch(found)
+
+
+def proven(data: Any, offsets: Any) -> list[tuple[type[WireStruct], Integers]]:
+    """The packets that are whole and keep every MUST, by class; about all others only the codec can tell.
+
+    Arguments as for `decode`. No packet is decoded by itself, so this costs the same whatever they hold.
+    """
+    source, offsets = Source(data), np.asarray(offsets, np.int64)
+    starts, ends = offsets[:-1], offsets[1:]
+    found: list[tuple[type[WireStruct], Integers]] = []
+    for cls, rows in _recognised(source, starts, ends):
+        walk = Walk(source, starts[rows], ends[rows], cls)
+        kept = ~(walk.bad | _unproven(walk))
+        if cls is UserMessage:
+            for inner, places in _acknowledgments(walk).items():
+                kept[places] = False
+                own = rows[places]
+                inner_walk = Walk(source, starts[own], ends[own], inner)
+                found.append((inner, own[~(inner_walk.bad | _unproven(inner_walk))]))
+        found.append((cls, rows[kept]))
+    return found
+
+
+class _Decoder:
+    """Decodes one batch."""
+
+    def __init__(
+        self, source: Source, starts: Integers, ends: Integers, as_: str | None, judge: bool
+    ) -> None:
+        self.source = source
+        self.starts = starts
+        self.ends = ends
+        self.as_ = as_
+        self.judge = judge
+        self._left = np.ones(len(starts), np.bool_)
+        self._tables: dict[str, Table] = {}
+
+    def batch(self, found: list[tuple[type[WireStruct], Integers]]) -> ColumnBatch:
+        """The tables of all rows; those of no class are left to the codec."""
+        for cls, rows in found:
+            self._decode(cls, rows, divide=self.as_ is None and cls is UserMessage)
+        for row in np.flatnonzero(self._left).tolist():
+            result = self._inspect(row)
+            table = self._table(result.type)
+            table.add_irregular(row, Irregular(result.packet, result.consumed, result.error))
+            if self.judge and result.anomalies:
+                table.add_anomalies(row, result.anomalies)
+        for table in self._tables.values():
+            table.finish()
+        return ColumnBatch(len(self.starts), self._tables)
+
+    def _table(self, stem: str | None) -> Table:
+        name = UNRECOGNISED if stem is None else stem
+        if name not in self._tables:
+            cls = None if stem is None else STRUCTURES[stem]
+            self._tables[name] = Table(name, cls, self.source, self.starts, self.ends)
+        return self._tables[name]
+
+    def _inspect(self, row: int) -> codec.InspectResult:
+        start, end = int(self.starts[row]), int(self.ends[row])
+        return codec.inspect(self.source.bytes[start:end].tobytes(), self.as_)
+
+    def _decode(self, cls: type[WireStruct], rows: Integers, divide: bool) -> None:
+        whole = len(rows) == len(self.starts)
+        starts, ends = (self.starts, self.ends) if whole else (self.starts[rows], self.ends[rows])
+        walk = Walk(self.source, starts, ends, cls)
+        kept = ~walk.bad
+        if divide:
+            for inner, places in _acknowledgments(walk).items():
+                kept[places] = False
+                self._decode(inner, rows[places], divide=False)
+        selected = None if kept.all() else np.flatnonzero(kept)
+        regular = rows if selected is None else rows[selected]
+        if not len(regular):
+            return
+        self._left[regular] = False
+        table = self._table(cls.stem())
+        table.set_regular(walk.top, walk.stops - starts, selected, regular)
+        if self.judge:
+            suspects = np.flatnonzero(_unproven(walk) & kept)
+            for row in rows[suspects].tolist():
+                anomalies = self._inspect(row).anomalies
+                if anomalies:
+                    table.add_anomalies(row, anomalies)

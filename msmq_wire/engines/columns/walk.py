@@ -1,0 +1,388 @@
+"""The walk of the columnar engine: one schema over all rows of a batch.
+
+The rule kept here: every node does its work on all rows at once. Places only grow, so a row that was ever
+past its limit is found at the end; what it seemed to hold until then means nothing and is never shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from msmq_wire.engines.columns.scopes import column_at, evaluate, leaves
+from msmq_wire.engines.columns.values import (
+    Arms,
+    Bools,
+    Column,
+    Integers,
+    Number,
+    Octets,
+    Part,
+    Rows,
+    Run,
+    Source,
+)
+from msmq_wire.wire.expressions import Expression, Undetermined
+from msmq_wire.wire.fields import WireStruct, fields
+from msmq_wire.wire.generation import generate
+
+__all__ = ["Walk"]
+
+_GATHERED = 32
+"""Fixed byte strings up to this size are copied with the numbers around them."""
+
+
+class _Plan:
+    """A `Generator` that measures: how many bytes are sure to follow from each field on."""
+
+    def __init__(self) -> None:
+        self.sure: dict[tuple[str, ...], int] = {}
+        self.path: tuple[str, ...] = ()
+        self.total = 0
+        self.fixed = True
+        self._run: list[tuple[tuple[str, ...], int]] = []
+
+    def _take(self, size: int) -> None:
+        self.total += size
+        self._run.append((self.path, size))
+
+    def close(self) -> None:
+        """End a run of fixed fields: what follows depends on the packet."""
+        size = 0
+        for path, own in reversed(self._run):
+            size += own
+            # Layouts of one name share its path; only what all of them have is sure.
+            self.sure[path] = min(size, self.sure.get(path, size))
+        self._run = []
+
+    def _break(self) -> None:
+        self.close()
+        self.fixed = False
+
+    def _arm(self, subcon: Any) -> _Plan:
+        arm = _Plan()
+        arm.sure, arm.path = self.sure, self.path
+        if subcon is not None:
+            generate(subcon, arm)
+        arm.close()
+        return arm
+
+    def integer(self, size: int, *, signed: bool, big_endian: bool) -> None:
+        self._take(size)
+
+    def octets(self, length: Expression, kind: type[bytes]) -> None:
+        if isinstance(length, int) and length <= _GATHERED:
+            self._take(length)
+        else:
+            self._break()
+
+    def fill(self, length: Expression) -> None:
+        self._break()
+
+    def align(self, to: int) -> None:
+        self._break()
+
+    def zero_terminated(self, kind: type[bytes]) -> None:
+        self._break()
+
+    def optional(self, condition: Expression, subcon: Any) -> None:
+        self._break()
+        self._arm(subcon)
+
+    def choice(self, selector: Expression, cases: Mapping[int, Any]) -> None:
+        arms = [self._arm(subcon) for subcon in cases.values()]
+        if all(arm.fixed for arm in arms) and len({arm.total for arm in arms}) == 1:
+            self._take(arms[0].total)
+        else:
+            self._break()
+
+    def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> None:
+        self._break()
+
+    def tell(self) -> None:
+        return None
+
+    def ahead(self, subcon: Any, at: int, field: str) -> None:
+        return None
+
+    def value(self, expression: Expression, without: str) -> None:
+        return None
+
+    def limit(self, end: Expression, unless: Expression) -> None:
+        return None
+
+    def structure(self, cls: type[WireStruct], context: Mapping[str, int]) -> None:
+        outer = self.path
+        for field in fields(cls):
+            self.path = (*outer, field.name)
+            generate(field.subcon, self)
+        self.path = outer
+
+
+@cache
+def _sure(cls: type[WireStruct]) -> Mapping[tuple[str, ...], int]:
+    """Bytes that follow from each field of a structure in every packet that is whole, by path."""
+    plan = _Plan()
+    plan.structure(cls, {})
+    plan.close()
+    return plan.sure
+
+
+class _Cursor:
+    """Where the packets of some rows are being read; places are offsets in the source."""
+
+    def __init__(
+        self, rows: Rows, start: Integers, end: Integers, limit: Integers, position: Integers
+    ) -> None:
+        self.rows = rows
+        self.start = start
+        self.end = end
+        self.limit = limit
+        self.limited = False
+        self.run: Run | None = None
+        self.in_run = 0
+        self._base = position
+        self._moved = 0
+
+    @property
+    def position(self) -> Integers:
+        """Where the next field begins."""
+        if self._moved:
+            self._base = self._base + self._moved
+            self._moved = 0
+        return self._base
+
+    def move(self, by: int) -> None:
+        """Go on inside a run."""
+        self._moved += by
+        self.in_run += by
+
+    def place(self, position: Integers) -> None:
+        """Go on somewhere else."""
+        self._base, self._moved, self.run = position, 0, None
+
+    def narrowed(self, local: Integers) -> _Cursor:
+        """A cursor of the rows with the given places in the set."""
+        return _Cursor(
+            self.rows.narrowed(local),
+            self.start[local],
+            self.end[local],
+            self.limit[local],
+            self.position[local],
+        )
+
+    def join(self, local: Integers, inner: _Cursor) -> None:
+        """Go on where another cursor has come to with some of the rows."""
+        position = self.position.copy()
+        position[local] = inner.position
+        self.place(position)
+        if inner.limited:
+            self.limit = self.limit.copy()
+            self.limit[local] = inner.limit
+            self.limited = True
+
+
+class Walk:
+    """A `Generator` that decodes: every structure of one class in a batch at once.
+
+    ``bad`` are the rows that are no whole structure, or not by what this engine can tell; what their columns
+    hold means nothing.
+    """
+
+    def __init__(self, source: Source, starts: Integers, ends: Integers, cls: type[WireStruct]) -> None:
+        self.source = source
+        self.bad = np.zeros(len(starts), np.bool_)
+        self.parts: list[Part] = []
+        self._part: Part | None = None
+        self._path: tuple[str, ...] = ()
+        self._sure = _sure(cls)
+        self._cursor = _Cursor(Rows(len(starts)), starts, ends, ends, starts)
+        self.top = self.structure(cls, {})
+        self._check()
+        self.stops = self._cursor.position
+        for name, (at, inner) in getattr(cls, "INSIDE", {}).items():
+            self._look_inside(name, column_at(self.top, at), inner)
+        if self.bad.any():
+            for _, column in leaves(self.top):
+                if isinstance(column, Octets):
+                    column.hide(self.bad)
+
+    def _look_inside(self, name: str, column: Column, cls: type[WireStruct]) -> None:
+        """Decode the structure that is inside a field, where the field is as long as it must be."""
+        if not isinstance(column, Octets):
+            return
+        size = cls.schema().sizeof()
+        local = np.flatnonzero((column.lengths == size) & ~self.bad[column.rows.mask])
+        if not len(local):
+            return
+        at = column.offsets[local]
+        self._cursor = _Cursor(column.rows.narrowed(local), at, at + size, at + size, at)
+        self._path, self._sure, self._part = (), _sure(cls), self.top
+        self.top.inside[name] = self.structure(cls, {})
+
+    def _mark(self, wrong: Any) -> None:
+        if wrong.any():
+            index = self._cursor.rows.index
+            self.bad[np.flatnonzero(wrong) if index is None else index[wrong]] = True
+
+    def _check(self) -> None:
+        # No length is negative, so that a row that was ever past its limit still is.
+        cursor = self._cursor
+        self._mark(cursor.position > np.minimum(cursor.limit, cursor.end))
+
+    def _fixed(self, size: int) -> tuple[Run, int]:
+        cursor = self._cursor
+        if cursor.run is None or cursor.in_run + size > cursor.run.size:
+            cursor.run = Run(self.source, cursor.position, max(size, self._sure.get(self._path, size)))
+            cursor.in_run = 0
+        at = cursor.in_run
+        cursor.move(size)
+        return cursor.run, at
+
+    def _octets(self, lengths: Any, kind: type[bytes]) -> Octets:
+        cursor = self._cursor
+        position = cursor.position
+        if isinstance(lengths, int):
+            cursor.place(position + lengths)
+            return Octets(self.source, cursor.rows, kind, position, lengths)
+        if int(lengths.min(initial=0)) < 0:
+            self._mark(lengths < 0)
+            lengths = np.maximum(lengths, 0)
+        cursor.place(position + lengths)
+        return Octets(self.source, cursor.rows, kind, position, lengths)
+
+    def _arm(self, local: Integers, subcon: Any) -> Any:
+        """Decode a node for some of the rows."""
+        outer = self._cursor
+        self._cursor = outer.narrowed(local)
+        column = generate(subcon, self)
+        outer.join(local, self._cursor)
+        self._cursor = outer
+        return column
+
+    def _value(self, expression: Expression) -> Any:
+        value, known = evaluate(expression, self._part, self._cursor.rows)
+        if known is not None or isinstance(value, Undetermined):
+            # It depends on a list or a text that this engine does not read.
+            self._mark(np.ones(self._cursor.rows.count, np.bool_))
+            return 0
+        return value
+
+    def integer(self, size: int, *, signed: bool, big_endian: bool) -> Number:
+        run, at = self._fixed(size)
+        if size in (1, 2, 4):
+            letter = "i" if signed else "u"
+            return Number(
+                self._cursor.rows, run.field(at, f"{'>' if big_endian else '<'}{letter}{size}"), size
+            )
+        if size > 7 or signed:
+            raise TypeError(f"no column holds a number of {size} bytes")
+        places = range(size)
+        total = np.zeros(self._cursor.rows.count, np.int64)
+        for place in places if big_endian else reversed(places):
+            total = total << 8 | run.field(at + place, "u1")
+        return Number(self._cursor.rows, total, size)
+
+    def octets(self, length: Expression, kind: type[bytes]) -> Octets:
+        if isinstance(length, int) and length <= _GATHERED:
+            return Octets(self.source, self._cursor.rows, kind, self._fixed(length), length)
+        return self._octets(self._value(length), kind)
+
+    def fill(self, length: Expression) -> Octets:
+        return self._octets(self._value(length), bytes)
+
+    def align(self, to: int) -> Octets:
+        cursor = self._cursor
+        lengths = (cursor.start - cursor.position) % to
+        return self._octets(lengths * (cursor.position + lengths <= cursor.limit), bytes)
+
+    def zero_terminated(self, kind: type[bytes]) -> None:
+        # Where it ends is found by a search of its own for every row: rare, so left to the codec.
+        self._mark(np.ones(self._cursor.rows.count, np.bool_))
+
+    def optional(self, condition: Expression, subcon: Any) -> Any:
+        value, known = evaluate(condition, self._part, self._cursor.rows)
+        if isinstance(value, Undetermined):
+            return None
+        holds = np.broadcast_to(np.asarray(value, np.bool_), self._cursor.rows.count)
+        if known is not None:
+            holds = holds & known
+        if holds.all():
+            return generate(subcon, self)
+        local = np.flatnonzero(holds)
+        return self._arm(local, subcon) if len(local) else None
+
+    def choice(self, selector: Expression, cases: Mapping[int, Any]) -> Any:
+        count = self._cursor.rows.count
+        selected = np.broadcast_to(np.asarray(self._value(selector), np.int64), count)
+        if not count:
+            return None
+        first = int(selected[0])
+        if first in cases and (selected == first).all():
+            subcon = cases[first]
+            return None if subcon is None else generate(subcon, self)
+        layouts: dict[int, tuple[Any, Bools]] = {}
+        unknown = np.ones(count, np.bool_)
+        for value, subcon in cases.items():
+            chosen = selected == value
+            unknown &= ~chosen
+            if subcon is not None:
+                _, others = layouts.get(id(subcon), (None, False))
+                layouts[id(subcon)] = (subcon, chosen | others)
+        self._mark(unknown)
+        # All arms begin where the field does, whatever the others take.
+        arms = [self._arm(np.flatnonzero(rows), subcon) for subcon, rows in layouts.values() if rows.any()]
+        return Arms([arm for arm in arms if arm is not None]) if arms else None
+
+    def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> None:
+        # Elements have layouts of their own; lists are rare, so rows with one are left to the codec.
+        self._mark(np.ones(self._cursor.rows.count, np.bool_))
+
+    def tell(self) -> Number:
+        return Number(self._cursor.rows, self._cursor.position - self._cursor.start)
+
+    def ahead(self, subcon: Any, at: int, field: str) -> Number:
+        size = subcon.sizeof()
+        cursor = self._cursor
+        position = cursor.position + at
+        found = np.zeros(cursor.rows.count, np.int64)
+        for place in reversed(self.source.peek(position, size).T):
+            found = found << 8 | place
+        past = position + size > cursor.limit
+        cut = ~past & (position + size > cursor.end)
+        if not field:
+            self._mark(cut)
+        return Number(cursor.rows, np.where(past | cut, -1, found))
+
+    def value(self, expression: Expression, without: str) -> Number:
+        rows = self._cursor.rows
+        value, known = evaluate(expression, self._part, rows)
+        if isinstance(value, Undetermined):
+            value = 0
+        elif known is not None:
+            value = np.where(known, value, 0)
+        return Number(rows, np.broadcast_to(np.asarray(value, np.int64), rows.count))
+
+    def limit(self, end: Expression, unless: Expression) -> None:
+        self._check()
+        cursor = self._cursor
+        lifted = True if end is None else self._value(unless)
+        if isinstance(lifted, bool | int) and lifted:
+            cursor.limit = cursor.end
+        else:
+            limit = np.broadcast_to(cursor.start + self._value(end), cursor.rows.count)
+            cursor.limit = np.where(lifted, cursor.end, limit)
+        cursor.limited = True
+
+    def structure(self, cls: type[WireStruct], context: Mapping[str, int]) -> Part:
+        outer, path = self._part, self._path
+        part = Part(self._cursor.rows, cls, {**cls.CONTEXT, **context}, outer)
+        self.parts.append(part)
+        for field in fields(cls):
+            self._part, self._path = part, (*path, field.name)
+            part.fields[field.name] = generate(field.subcon, self)
+        self._part, self._path = outer, path
+        return part

@@ -1,0 +1,307 @@
+"""`OutgoingQueue`: what waits for a remote queue manager, until it has it. [MS-MQQB] 3.1.1.3.1, 3.1.7.1
+
+The rule kept here: a message stays until it is known to have arrived: an express one until it is
+acknowledged, a recoverable one until it is acknowledged as stored, a transactional one until its sequence is.
+What a session leaves behind is sent again in the next one, in the same order: by priority, then as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from msmq_wire.engines.codec import encode
+from msmq_wire.model.binary.transactional_sequences import OutgoingSequence
+from msmq_wire.model.data.timers import Timer
+from msmq_wire.model.events.stored_message import without_session_header
+from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+
+if TYPE_CHECKING:
+    from msmq_wire.model.binary.protocol import BinaryProtocol
+    from msmq_wire.model.binary.session import BinarySession
+
+__all__ = ["Budget", "Outcome", "OutgoingMessage", "OutgoingQueue"]
+
+Outcome: TypeAlias = Literal["acknowledged", "stored", "ordered", "received", "refused", "expired"]
+"""Why a message needs not be sent any more: acknowledged by a session (express), acknowledged as stored
+(recoverable), by an OrderAck or a FinalAck that is positive or negative (transactional), or too late."""
+
+
+_MOST_BYTES = 1 << 28
+_OVERHEAD = 2048
+"""What a message costs besides its bytes."""
+
+
+class Budget(msgspec.Struct, eq=False, kw_only=True):
+    """Bytes that may be kept, by one queue or by several that share them."""
+
+    most: int
+    used: int = 0
+
+
+class OutgoingMessage(msgspec.Struct, eq=False, kw_only=True):
+    """A message on its way, an OutgoingMessagePosition. [MS-MQQB] 3.1.1.3.1.2
+
+    ``number`` counts the messages of its queue. ``sequence`` is that of a transactional message of this queue
+    manager, ``tx_sequence_number`` its place there, 0 before it was sent. ``waiting`` is True while it is to
+    be sent in this session. ``outcome`` is None while it is kept, ``final_class`` the class of its FinalAck.
+    """
+
+    packet: UserMessage
+    number: int
+    size: int
+    queue: OutgoingQueue
+    sequence: OutgoingSequence | None = None
+    tx_sequence_number: int = 0
+    transmissions: int = 0
+    waiting: bool = True
+    outcome: Outcome | None = None
+    final_class: int | None = None
+    lateness: Timer | None = None
+
+    @property
+    def message_id(self) -> int:
+        """Its number at the queue manager that sent it first."""
+        return self.packet.user_header.message_id
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether it is kept until it is known to be stored."""
+        return self.packet.user_header.bit("dm") == 1
+
+    @property
+    def wants_final_ack(self) -> bool:
+        """Whether a copy is kept until a FinalAck comes: JN, JP, or FA. [MS-MQQB] 3.1.1.6.2"""
+        user, transaction = self.packet.user_header, self.packet.transaction_header
+        wanted = bool(user.bit("jn") or user.bit("jp"))
+        return wanted or (transaction is not None and bool(transaction.bit("fa")))
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What orders the messages of a queue."""
+        return (0 if self.sequence else -self.packet.base_header.bit("pr")), self.number
+
+
+class OutgoingQueue:
+    """What waits for one remote queue manager, for any queue there. One session at a time sends it.
+
+    ``connect`` is called when a session is wanted; who made it calls `BinaryProtocol.initiate`, or `failed`.
+    Without it messages wait until the other side comes. ``settled`` is told of each message that is kept no
+    longer, with its outcome. ``direct`` is DirectFormatSession. ``requested_queue_manager`` is whom sessions
+    are made with, NULL for whoever is at the address; ``remote_queue_manager`` is who was there last.
+    Messages are kept within ``budget``.
+    """
+
+    def __init__(
+        self,
+        protocol: BinaryProtocol,
+        *,
+        remote_queue_manager: GUID = NULL_GUID,
+        remote_address: str = "",
+        connect: Callable[[OutgoingQueue], None] | None = None,
+        settled: Callable[[OutgoingMessage, Outcome], None] | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        self.protocol = protocol
+        self.requested_queue_manager = self.remote_queue_manager = remote_queue_manager
+        self.remote_address = remote_address
+        self.direct = remote_queue_manager == NULL_GUID
+        self.session: BinarySession | None = None
+        self._connect = connect
+        self._settled = settled
+        self._budget = Budget(most=_MOST_BYTES) if budget is None else budget
+        self._count = 0
+        self._kept: dict[int, OutgoingMessage] = {}
+        self._heap: list[tuple[tuple[int, int], OutgoingMessage]] = []
+        self._sequences: dict[str, OutgoingSequence] = {}
+        self._connecting = False
+        self._retry: Timer | None = None
+        self._dispatching = False
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def send(self, packet: UserMessage) -> OutgoingMessage | None:
+        """Take a message; None where the queue is full.
+
+        Source, number and time are given to a packet that has none; the numbers in its TransactionHeader are
+        those of the sequence to its destination. [MS-MQQB] 3.1.7.1.1, 3.1.7.1.3
+        """
+        packet = self.protocol.identified(without_session_header(packet))
+        size = len(encode(packet)) + _OVERHEAD
+        if self._budget.used + size > self._budget.most:
+            return None
+        self._count += 1
+        message = OutgoingMessage(packet=packet, number=self._count, size=size, queue=self)
+        own = packet.user_header.source_queue_manager == self.protocol.manager.identifier
+        if packet.transaction_header is not None and own:
+            message.sequence = self._sequence_to(packet)
+            self.protocol.await_final_ack(message)
+        self._kept[message.number] = message
+        self._budget.used += size
+        heappush(self._heap, (message.place, message))
+        self._await_lateness(message)
+        self.dispatch()
+        if self.session is None:
+            self._wish()
+        return message
+
+    def supersede(self, message: OutgoingMessage) -> None:
+        """Keep a message no longer, since a newer one says more; where it was sent it may have arrived."""
+        self._forget(message)
+
+    def withdraw(self, message: OutgoingMessage) -> None:
+        """Send a message no more, since it was taken away; where it was sent it may have arrived."""
+        if message.sequence is not None:
+            message.sequence.leave_out(message)
+        self._forget(message)
+
+    def clear(self) -> None:
+        """Forget all that is kept."""
+        for message in list(self._kept.values()):
+            self._forget(message)
+
+    def _sequence_to(self, packet: UserMessage) -> OutgoingSequence:
+        # A sequence belongs to its destination: a receiver that keeps one for each queue finds no gaps.
+        name = (packet.user_header.format_name("destination_queue") or "").casefold()
+        sequence = self._sequences.get(name)
+        if sequence is None:
+            sequence = self._sequences[name] = OutgoingSequence(self.protocol, self._resend)
+        return sequence
+
+    def attach(self, session: BinarySession) -> None:
+        """A session is open: all that is kept is sent in it."""
+        self.session = session
+        self._connecting = False
+        self.remote_queue_manager = session.remote_queue_manager
+        self.remote_address = session.remote_address or self.remote_address
+        self._begin_again()
+        self.dispatch()
+
+    def lost(self, session: BinarySession) -> None:
+        """A session was closed, perhaps before it was open. [MS-MQQB] 3.1.5.9"""
+        if self.session is not None and self.session is not session:
+            return
+        self.session = None
+        self._begin_again()
+        self.failed()
+
+    def failed(self) -> None:
+        """There is no connection: try again after a while, if there is anything to send."""
+        self._connecting = False
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        if self._kept and self._connect is not None:
+            interval = self.protocol.settings.retry_interval
+            self._retry = self.protocol.manager.timers.start(interval, self._retried)
+
+    def _retried(self) -> None:
+        # [MS-MQQB] 3.1.6.1
+        self._retry = None
+        self._wish()
+
+    def _wish(self) -> None:
+        waiting = self._retry is not None and self._retry.running
+        if self._connect is None or self._connecting or waiting or self.session is not None:
+            return
+        if self._kept:
+            self._connecting = True
+            self._connect(self)
+
+    def _begin_again(self) -> None:
+        for sequence in self._sequences.values():
+            sequence.begin_again()
+        for message in self._kept.values():
+            message.waiting = True
+            self._await_lateness(message)
+        self._heap = [(message.place, message) for message in self._kept.values()]
+        heapify(self._heap)
+
+    def _resend(self, messages: list[OutgoingMessage]) -> None:
+        """Send again what no OrderAck came for. [MS-MQQB] 3.1.6.5"""
+        for message in messages:
+            if not message.waiting:
+                message.waiting = True
+                heappush(self._heap, (message.place, message))
+        self.dispatch()
+
+    def dispatch(self) -> None:
+        """Send what the window of the session allows. [MS-MQQB] 3.1.7.1"""
+        if self._dispatching:
+            return
+        self._dispatching = True
+        try:
+            while self._heap and self.session is not None and self.session.can_send:
+                _, message = heappop(self._heap)
+                if message.outcome is None and message.waiting:
+                    self._transmit(message, self.session)
+        finally:
+            self._dispatching = False
+
+    def _transmit(self, message: OutgoingMessage, session: BinarySession) -> None:
+        if self.protocol.expired(message.packet):
+            self._expire(message)
+            return
+        if message.sequence is not None:
+            message.packet = message.sequence.place(message)
+        message.waiting = False
+        message.transmissions += 1
+        session.transmit(message)
+
+    def _await_lateness(self, message: OutgoingMessage) -> None:
+        """Look again when a message is too late, also where no session comes that would send it.
+
+        [MS-MQDMPR] 3.1.1.12, Class: NackReachQueueTimeout
+        """
+        if message.lateness is not None:
+            message.lateness.cancel()
+        left = self.protocol.seconds_left(message.packet)
+        if left is not None:
+            message.lateness = self.protocol.manager.timers.start(
+                left * 1000, lambda: self._look_whether_late(message)
+            )
+
+    def _look_whether_late(self, message: OutgoingMessage) -> None:
+        # One that was sent may have arrived: it is looked at again when its session is lost.
+        if message.outcome is None and message.waiting and self.protocol.expired(message.packet):
+            self._expire(message)
+
+    def _expire(self, message: OutgoingMessage) -> None:
+        if message.sequence is not None:
+            message.sequence.leave_out(message)
+        self.protocol.expire(message)
+        self.settle(message, "expired")
+
+    def acknowledged(self, message: OutgoingMessage) -> None:
+        """A session acknowledged a message as received. [MS-MQQB] 3.1.5.5.2"""
+        if not message.recoverable:
+            self.settle(message, "acknowledged")
+
+    def stored(self, message: OutgoingMessage) -> None:
+        """A session acknowledged a message as stored. [MS-MQQB] 3.1.5.5.3"""
+        if message.sequence is None:
+            self.settle(message, "stored")
+
+    def settle(self, message: OutgoingMessage, outcome: Outcome) -> None:
+        """The message is kept no longer."""
+        if message.outcome is not None:
+            return
+        message.outcome = outcome
+        self._forget(message)
+        if outcome in ("acknowledged", "stored"):
+            self.protocol.journal(message)
+        if self._settled is not None:
+            self._settled(message, outcome)
+
+    def _forget(self, message: OutgoingMessage) -> None:
+        message.waiting = False
+        if message.lateness is not None:
+            message.lateness.cancel()
+            message.lateness = None
+        if self._kept.pop(message.number, None) is not None:
+            self._budget.used -= message.size

@@ -1,7 +1,0 @@
-"""Captured calls and sessions held against the processing rules: see docs/replay.md."""
-
-from __future__ import annotations
-
-from msmq_wire.model.replay.replayer import Replayer, replay
-
-__all__ = ["Replayer", "replay"]

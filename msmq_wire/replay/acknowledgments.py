@@ -1,0 +1,349 @@
+"""`AcknowledgmentReplayer`: holds acknowledgments of messages against the messages that they are about.
+
+The rule kept here: an acknowledgment is judged against a message that was seen, never against silence. What a
+message asks for is the union of all its copies. A message to several queues has an end of its own in each:
+nothing is concluded from it. 65,536 messages and sequences are known.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from msmq_wire.records.record import Record
+from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
+from msmq_wire.replay.packets import frame_text, mqqb, packet_deviation
+from msmq_wire.replay.state import Table
+from msmq_wire.sessions.message import message_key, message_name, reached
+from msmq_wire.wire.types.enumerations import MessageClass
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
+
+__all__ = ["AcknowledgmentReplayer"]
+
+_PA, _PR, _NA, _NR = 1, 2, 4, 8
+_JN, _JP, _AQ, _TH, _CQ = 1 << 8, 1 << 9, 7 << 13, 1 << 20, 1 << 22
+_FA = 2
+_REACHED = int(MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE)
+_RECEIVED = int(MessageClass.MQMSG_CLASS_ACK_RECEIVE)
+_NEGATIVE = 0x8000
+_REMOVED = frozenset(
+    (
+        _RECEIVED,
+        int(MessageClass.MQMSG_CLASS_NACK_Q_DELETED),
+        int(MessageClass.MQMSG_CLASS_NACK_Q_PURGED),
+        int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_TIMEOUT),
+        int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED),
+    )
+)
+"""Classes that say how a message left its destination queue, where it had arrived."""
+_BY_DESTINATION = _REMOVED - {int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_TIMEOUT)}
+"""Those of them that nobody can tell on the way; the time of a message may be over anywhere."""
+_REFUSED = frozenset(
+    (
+        int(MessageClass.MQMSG_CLASS_NACK_BAD_DST_Q),
+        int(MessageClass.MQMSG_CLASS_NACK_Q_EXCEED_QUOTA),
+        int(MessageClass.MQMSG_CLASS_NACK_ACCESS_DENIED),
+        int(MessageClass.MQMSG_CLASS_NACK_HOP_COUNT_EXCEEDED),
+        int(MessageClass.MQMSG_CLASS_NACK_BAD_SIGNATURE),
+        int(MessageClass.MQMSG_CLASS_NACK_BAD_ENCRYPTION),
+        int(MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_Q),
+        int(MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_MSG),
+        int(MessageClass.MQMSG_CLASS_NACK_UNSUPPORTED_CRYPTO_PROVIDER),
+    )
+)
+"""Classes of one that was turned away on arrival. That its time was over can be said on the way, too."""
+_MOST_PENDING = 64
+_MOST_ACKS = 16
+_MOST_CARRIED = 1024
+"""Sequences of one connection that are known to be on it."""
+
+
+class _Ack(msgspec.Struct, frozen=True, gc=False):
+    """An acknowledgment of a message: what it says, who made it, its own name and its frame."""
+
+    message_class: int
+    source: GUID
+    key: bytes
+    frame: int | None
+
+
+class _Message(msgspec.Struct, eq=False):
+    """A message. ``flags`` are those of UserHeader, ``wanted`` of MessagePropertiesHeader, ``final`` is FA.
+
+    ``destination`` is the queue manager that it is for, None where that is not known.
+    """
+
+    frame: int | None
+    flags: int
+    wanted: int
+    final: bool
+    destination: GUID | None
+    several: bool
+    copies: int = 1
+    acks: list[_Ack] = []
+
+
+class _Sequence(msgspec.Struct, eq=False):
+    """A transactional sequence.
+
+    ``whole`` says that it was seen from its beginning. ``accepted`` is the highest number that its receiver
+    can have accepted, ``last`` the highest that was sent; ``pending`` are those after a gap, each with its
+    predecessor. ``again`` says that a number came which was not above all before. ``orders`` are the highest
+    OrderAck of each connection.
+    """
+
+    source: GUID
+    queue: bytes
+    destination: GUID | None
+    whole: bool
+    several: bool = False
+    again: bool = False
+    accepted: int = 0
+    last: int = 0
+    pending: list[tuple[int, int]] = []
+    orders: dict[int | None, tuple[int, int | None]] = {}
+
+
+class AcknowledgmentReplayer:
+    """Feed user packets, with what is known of their connection."""
+
+    def __init__(self) -> None:
+        self._messages: Table[_Message] = Table()
+        self._sequences: Table[_Sequence] = Table()
+        self._carried: Table[set[int]] = Table()
+
+    def lost(self, stream: int | None) -> None:
+        """Bytes of a connection are missing: of the sequences on it nobody knows what was sent."""
+        for identifier in self._carried.get(stream, ()):
+            sequence = self._sequences.get(identifier)
+            if sequence is not None:
+                sequence.whole = False
+
+    def feed(self, record: Record, *, whole: bool) -> Iterator[ReplayDeviation]:
+        """Take a user packet; ``whole`` says that nothing of its connection is missing so far."""
+        packet = record.packet
+        user, properties = reached(packet, "user_header"), reached(packet, "message_properties_header")
+        if record.error is not None or user is None or properties is None:
+            self.lost(record.stream)
+            return
+        if record.type == "order_ack":
+            yield from self._order_ack(record, user)
+        elif record.type == "final_ack":
+            yield from self._final_ack(record, user, properties.message_class)
+        else:
+            self._sent(record, user, properties, whole=whole)
+            if properties.message_class:
+                yield from self._administration_ack(record, user, properties)
+
+    def _sent(self, record: Record, user: Any, properties: Any, *, whole: bool) -> None:
+        packet = record.packet
+        transaction = reached(packet, "transaction_header")
+        destination = _named(user.queue_manager_address)
+        if transaction is not None:
+            self._placed(record, user, transaction, destination, whole=whole)
+        key = message_key(user.source_queue_manager, user.message_id)
+        several = reached(packet, "multi_queue_format_header") is not None
+        final = transaction is not None and bool(transaction.flags & _FA)
+        known = self._messages.get(key)
+        if known is None:
+            frame = record.frames[-1] if record.frames else None
+            one = _Message(frame, user.flags, properties.flags, final, destination, several)
+            self._messages.put(key, one)
+            return
+        known.copies += 1
+        known.flags |= user.flags
+        known.wanted |= properties.flags
+        known.final |= final
+        known.several |= several
+        if known.destination != destination:
+            known.destination = None
+
+    def _placed(
+        self, record: Record, user: Any, header: Any, destination: GUID | None, *, whole: bool
+    ) -> None:
+        """Take the place of a transactional message, as its receiver would. 3.1.5.8.6"""
+        identifier = header.tx_sequence_id.value
+        number, previous = header.tx_sequence_number, header.previous_tx_sequence_number
+        source, queue = user.source_queue_manager, user.destination_queue
+        sequence = self._sequences.get(identifier)
+        if sequence is None:
+            one = _Sequence(source, queue, destination, whole and previous == 0)
+            sequence = self._sequences.put(identifier, one)
+        sequence.several |= (sequence.source, sequence.queue) != (source, queue)
+        sequence.whole &= whole
+        if sequence.destination != destination:
+            sequence.destination = None
+        carried = self._carried.get(record.stream)
+        if carried is None:
+            carried = self._carried.put(record.stream, set())
+        if len(carried) < _MOST_CARRIED:
+            carried.add(identifier)
+        elif identifier not in carried:
+            sequence.whole = False
+        if number <= sequence.last:
+            sequence.again = True
+        sequence.last = max(sequence.last, number)
+        if previous > sequence.accepted:
+            insort(sequence.pending, (previous, number))
+            if len(sequence.pending) > _MOST_PENDING:
+                sequence.whole = False
+                del sequence.pending[0]
+            return
+        sequence.accepted = max(sequence.accepted, number)
+        while sequence.pending and sequence.pending[0][0] <= sequence.accepted:
+            sequence.accepted = max(sequence.accepted, sequence.pending.pop(0)[1])
+
+    def _order_ack(self, record: Record, user: Any) -> Iterator[ReplayDeviation]:
+        body = reached(record.packet, "order_ack_body")
+        sequence = None if body is None else self._sequences.get(body.tx_sequence_id.value)
+        if body is None or sequence is None or sequence.several:
+            return
+        number, named = body.tx_sequence_number, f"sequence {body.tx_sequence_id.value:#x}"
+        path = "order_ack_body.tx_sequence_number"
+        yield from _stranger(record, user, sequence.destination, named, mqqb("3.1.1.6.2"))
+        frame = record.frames[-1] if record.frames else None
+        before = sequence.orders.get(record.stream)
+        if before is None or number >= before[0]:
+            sequence.orders[record.stream] = number, frame
+            if len(sequence.orders) > _MOST_ACKS:
+                del sequence.orders[next(iter(sequence.orders))]
+        if not sequence.whole:
+            return
+        if before is not None and number < before[0] and not sequence.again:
+            yield packet_deviation(
+                ReplayKind.ORDER_ACK, record, mqqb("3.1.1.6.2"),
+                f"the OrderAck of {named} goes back, after one for {before[0]}{frame_text(before[1])}",
+                f"{before[0]} or a higher number", str(number), path=path,
+            )  # fmt: skip
+        elif sequence.accepted < number <= sequence.last:
+            yield packet_deviation(
+                ReplayKind.ORDER_ACK, record, mqqb("3.1.5.8.6"),
+                f"an OrderAck of {named} covers a message that comes after a gap",
+                f"at most number {sequence.accepted}", str(number),
+                path=path, certain=False,
+            )  # fmt: skip
+
+    def _final_ack(self, record: Record, user: Any, class_: int) -> Iterator[ReplayDeviation]:
+        body = reached(record.packet, "final_ack_body")
+        if body is None:
+            return
+        about = message_key(body.source_guid, body.message_id)
+        message = self._messages.get(about)
+        if message is None or message.several:
+            return
+        named = f"message {message_name(about)}{frame_text(message.frame)}"
+        if class_ in _REMOVED:
+            if class_ in _BY_DESTINATION:
+                yield from _stranger(record, user, _made_by(message, user), named, mqqb("3.1.7.2.2"))
+            if not message.flags & (_JN | _JP) and not message.final:
+                yield _unasked(
+                    record, mqqb("3.1.7.2.2"), f"a FinalAck of {named} comes, which asks for none",
+                    "no FinalAck (JN, JP and FA are not set)", class_,
+                )  # fmt: skip
+        elif class_ in _REFUSED and not message.flags & _TH:
+            yield _unasked(
+                record, mqqb("3.1.5.8.2"), f"a FinalAck refuses {named}, which is not transactional",
+                "no FinalAck (it has no TransactionHeader)", class_,
+            )  # fmt: skip
+        yield from self._outcome(record, user, message, class_, named)
+
+    def _administration_ack(self, record: Record, user: Any, properties: Any) -> Iterator[ReplayDeviation]:
+        class_, about = properties.message_class, bytes(properties.correlation_id)
+        message = self._messages.get(about)
+        # Anything else, as a report, has other reasons to come.
+        is_ack = class_ in (_REACHED, _RECEIVED) or class_ & _NEGATIVE
+        if message is None or message.several or not is_ack:
+            return
+        named = f"message {message_name(about)}{frame_text(message.frame)}"
+        if class_ == _REACHED:
+            yield from _stranger(record, user, _made_by(message, user), named, mqqb("3.1.5.8.10"))
+        elif class_ in _BY_DESTINATION:
+            yield from _stranger(record, user, _made_by(message, user), named, mqqb("3.1.7.2.1"))
+        unasked = _why_unasked(message, class_)
+        if unasked is not None:
+            section, due = unasked
+            text = f"an administration acknowledgment of {named} comes, which asks for none of this kind"
+            yield _unasked(record, mqqb(section), text, due, class_)
+        yield from self._outcome(record, user, message, class_, named)
+
+    def _outcome(
+        self, record: Record, user: Any, message: _Message, class_: int, named: str
+    ) -> Iterator[ReplayDeviation]:
+        """One queue manager says two things of a message that was sent once."""
+        frame = record.frames[-1] if record.frames else None
+        key = message_key(user.source_queue_manager, user.message_id)
+        ack = _Ack(class_, user.source_queue_manager, key, frame)
+        if message.copies == 1:
+            for other in message.acks:
+                if other.source == ack.source and other.key != key and _contradict(other, ack):
+                    yield packet_deviation(
+                        ReplayKind.OUTCOME, record, mqqb("3.1.7.2.1"),
+                        f"{named} is said to be {_words(class_)}, after it was said to be "
+                        f"{_words(other.message_class)}{frame_text(other.frame)}",
+                        "nothing that contradicts it", _words(class_),
+                        path="message_properties_header.message_class", certain=False,
+                    )  # fmt: skip
+                    break
+        if len(message.acks) < _MOST_ACKS:
+            message.acks.append(ack)
+
+
+def _named(guid: GUID) -> GUID | None:
+    return None if guid == NULL_GUID else guid
+
+
+def _made_by(message: _Message, user: Any) -> GUID | None:
+    """Who can say how a message ended; None where it is not known.
+
+    A connector server speaks for the foreign system that a message is for.
+    """
+    return None if (message.flags | user.flags) & _CQ else message.destination
+
+
+def _stranger(
+    record: Record, user: Any, destination: GUID | None, named: str, rule: ProcessingRule
+) -> Iterator[ReplayDeviation]:
+    """An acknowledgment that only the queue manager that a message is for can make."""
+    source = user.source_queue_manager
+    if destination is not None and source != destination:
+        yield packet_deviation(
+            ReplayKind.STRANGER, record, rule,
+            f"an acknowledgment of {named} comes from another queue manager than it was sent to",
+            f"queue manager {destination}", f"queue manager {source}",
+            path="user_header.source_queue_manager",
+        )  # fmt: skip
+
+
+def _unasked(record: Record, rule: ProcessingRule, message: str, due: str, class_: int) -> ReplayDeviation:
+    path = "message_properties_header.message_class"
+    return packet_deviation(ReplayKind.UNASKED, record, rule, message, due, _words(class_), path=path)
+
+
+def _why_unasked(message: _Message, class_: int) -> tuple[str, str] | None:
+    """Section and what is due where a message does not ask for an administration acknowledgment."""
+    if not message.flags & _AQ:
+        return "3.1.7.15", "none (it names no administration queue)"
+    if class_ == _REACHED and not message.wanted & _PA:
+        return "3.1.5.8.10", "none (PA is not set)"
+    if class_ == _RECEIVED and not message.wanted & _PR:
+        return "3.1.7.2.1", "none (PR is not set)"
+    if class_ & _NEGATIVE and not message.wanted & (_NA | _NR):
+        return "3.1.7.15", "none (neither NA nor NR is set)"
+    return None
+
+
+def _contradict(one: _Ack, other: _Ack) -> bool:
+    classes = {one.message_class, other.message_class}
+    ends = classes & (_REMOVED | _REFUSED)
+    return len(ends) == 2 or (_REACHED in classes and bool(classes & _REFUSED))
+
+
+def _words(class_: int) -> str:
+    """A class by its name, without what all of them begin with."""
+    try:
+        return MessageClass(class_).name.removeprefix("MQMSG_CLASS_")
+    except ValueError:
+        return f"class {class_:#06x}"

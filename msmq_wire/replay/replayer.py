@@ -1,0 +1,218 @@
+"""`Replayer`: holds the calls and sessions of a capture against the processing rules of the servers.
+
+The rule kept here: a reply is wrong only where no rule allows it in any world that fits what was captured.
+Sealed calls, lost bytes and the end of a connection take away what was known of a client; what was before the
+capture is not known. A deviation that a call still in flight may explain waits for it.
+
+Memory is bounded: 65,536 handles, cursors, receives and messages, 16 messages of a queue whose order is
+watched, 1,024 deviations that wait. Time is constant for a record.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator
+
+from msmq_wire.records.record import Record, is_read
+from msmq_wire.records.rpc_packets import RpcBind
+from msmq_wire.replay.call import ObservedCall, host, observe
+from msmq_wire.replay.com import ComReplayer
+from msmq_wire.replay.deviation import ReplayDeviation
+from msmq_wire.replay.read import ObservedRead, read_of
+from msmq_wire.replay.rules.actions import judge_access, judge_action, judge_send
+from msmq_wire.replay.rules.answers import judge_answer
+from msmq_wire.replay.rules.contents import judge_content, judge_packet, learn_content
+from msmq_wire.replay.rules.cursors import judge_cursor, learn_cursor
+from msmq_wire.replay.rules.ends import (
+    ended_read,
+    judge_cancel,
+    judge_end,
+    judge_request,
+    learn_end,
+    learn_read,
+)
+from msmq_wire.replay.rules.handles import (
+    judge_enlistment,
+    judge_handle,
+    judge_purge,
+    learn_handles,
+    used_handle,
+)
+from msmq_wire.replay.rules.messages import (
+    judge_lookup,
+    judge_message,
+    learn_message,
+    learn_move,
+    learn_purge,
+    learn_return,
+)
+from msmq_wire.replay.rules.openings import judge_opening, learn_shares
+from msmq_wire.replay.rules.requests import judge_parameters
+from msmq_wire.replay.rules.sections import judge_sections
+from msmq_wire.replay.rules.sent import judge_sent, learn_sent
+from msmq_wire.replay.rules.statuses import judge_status, judge_time
+from msmq_wire.replay.rules.uses import judge_look, judge_thrown, judge_use, judge_waiting, learn_uses
+from msmq_wire.replay.sessions import SessionReplayer
+from msmq_wire.replay.state import Doubt, Found, Known, KnownHandle
+
+__all__ = ["Replayer", "replay"]
+
+_IN_FLIGHT = 5 * 1_000_000_000
+"""Nanoseconds after which a call that was in flight is taken to have ended."""
+_MOST_DOUBTS = 1024
+_MOST_STREAMS = 1 << 16
+_BEGINS = ("syn", "syn_ack", "established")
+
+
+class Replayer:
+    """Feed records in the order of their ids, then call `finish`. Nothing is raised on any record.
+
+    Deviations come in the order in which they can be told, some seconds of the capture after their call.
+    With another capture everything begins anew.
+    """
+
+    def __init__(self) -> None:
+        self._begin("")
+
+    def _begin(self, capture: str) -> None:
+        self._capture = capture
+        self._known = Known()
+        self._sessions = SessionReplayer()
+        self._com = ComReplayer()
+        self._doubts: deque[Doubt] = deque()
+        self._held: tuple[Record, Record | None] | None = None
+        # The ends of connections that calls were seen on.
+        self._ends: OrderedDict[int | None, tuple[str, str]] = OrderedDict()
+
+    def feed(self, record: Record) -> list[ReplayDeviation]:
+        """Take a record; return what is wrong with it, or with replies before it."""
+        found: list[ReplayDeviation] = []
+        if record.capture != self._capture:
+            found += self.finish()
+            self._begin(record.capture)
+        held = self._held
+        if held is not None and record.parent == held[0].id:
+            if held[1] is None and (is_read(record) or record.type == "transfer_buffer"):
+                self._held = (held[0], record)
+            return found
+        found += self._release()
+        if record.type == "rpc_call":
+            self._held = (record, None)
+        elif record.type == "user_message":
+            found += judge_packet(self._known, record)
+        elif record.type == "com_call":
+            found += self._com.feed(record)
+        elif record.type == "rpc_bind":
+            self._bound(record)
+        elif record.type == "gap" or (record.type == "tcp_stream" and record.event not in _BEGINS):
+            self._lost(record)
+        found += self._sessions.feed(record)
+        if record.time is not None:
+            found += self._settle(record.time)
+        return found
+
+    def finish(self) -> list[ReplayDeviation]:
+        """Return what is wrong with the last replies."""
+        return [*self._release(), *self._settle(None)]
+
+    def _release(self) -> list[ReplayDeviation]:
+        """Judge the call that was held until its message came."""
+        if self._held is None:
+            return []
+        record, carried = self._held
+        self._held = None
+        self._ends[record.stream] = host(record.dst), host(record.src)
+        if len(self._ends) > _MOST_STREAMS:
+            self._ends.popitem(last=False)
+        call = observe(record, carried)
+        if call is None or (call.response is None and not call.call.fault):
+            ended = record.time or 0
+            latency = getattr(record.packet, "latency", None)
+            # How long one without an answer took is not known.
+            begun = ended - latency if isinstance(latency, int) else 0
+            self._known.miss(host(record.dst), host(record.src), begun, ended)
+        found: list[ReplayDeviation] = []
+        for one in () if call is None else self._judge(call):
+            if isinstance(one, Doubt):
+                self._doubts.append(one)
+                if len(self._doubts) > _MOST_DOUBTS:
+                    self._doubts.popleft()
+            else:
+                found.append(one)
+        return found
+
+    def _settle(self, now: int | None) -> Iterator[ReplayDeviation]:
+        """The doubts that no call can explain any more."""
+        while self._doubts and (now is None or self._doubts[0].until + _IN_FLIGHT < now):
+            doubt = self._doubts.popleft()
+            if doubt.stands():
+                yield doubt.deviation
+
+    def _bound(self, record: Record) -> None:
+        bind = record.packet
+        if isinstance(bind, RpcBind) and bind.answered and bind.nak_reason is None:
+            self._known.groups.put(record.stream, bind.association_group)
+
+    def _lost(self, record: Record) -> None:
+        ends = self._ends.get(record.stream)
+        if ends is not None:
+            self._known.miss(*ends, record.time or 0, record.time or 0)
+
+    def _judge(self, call: ObservedCall) -> Iterator[Found]:
+        known = self._known
+        read = read_of(call)
+        used = used_handle(known, call)
+        yield from self._judge_reply(call, read, used)
+        learn_cursor(known, call, read, used)
+        learn_end(known, call, used)
+        ended = ended_read(known, call, used)
+        if ended is not None:
+            learn_return(known, ended)
+        learn_purge(known, call, used)
+        learn_sent(known, call, used)
+        learn_move(known, call, used)
+        if read is not None:
+            learn_content(known, call, read, used)
+            learn_message(known, call, read, used, learn_read(known, call, read, used))
+        learn_handles(known, call, used)
+        learn_shares(known, call)
+        learn_uses(known, call)
+
+    def _judge_reply(
+        self, call: ObservedCall, read: ObservedRead | None, used: KnownHandle | None
+    ) -> Iterator[Found]:
+        known = self._known
+        yield from judge_parameters(call)
+        yield from judge_answer(call)
+        yield from judge_handle(known, call, used)
+        yield from judge_enlistment(known, call)
+        yield from judge_purge(call, used)
+        yield from judge_send(call, used)
+        yield from judge_sent(known, call, used)
+        yield from judge_thrown(call)
+        yield from judge_opening(known, call, used)
+        yield from judge_use(known, call, used)
+        yield from judge_cursor(known, call, read, used)
+        yield from judge_end(known, call, used)
+        yield from judge_cancel(known, call, read, used)
+        yield from judge_status(known, call, read, used, ended_read(known, call, used))
+        if read is None:
+            return
+        yield from judge_content(known, call, read, used)
+        yield from judge_waiting(known, call, read, used)
+        yield from judge_look(known, call, read, used)
+        yield from judge_access(call, read, used)
+        yield from judge_action(call, read)
+        yield from judge_request(known, call, read, used)
+        yield from judge_lookup(call, read)
+        yield from judge_message(known, call, read, used)
+        yield from judge_sections(call)
+        yield from judge_time(call, read)
+
+
+def replay(records: Iterable[Record]) -> Iterator[ReplayDeviation]:
+    """The deviations in records, which should come with the steps of connections."""
+    replayer = Replayer()
+    for record in records:
+        yield from replayer.feed(record)
+    yield from replayer.finish()

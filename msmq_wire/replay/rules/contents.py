@@ -1,0 +1,216 @@
+"""What a message is: the same wherever a capture shows it. [MS-MQRR] 2.2.5.1, 3.1.4.7, [MS-MQQP] 2.2.2.1
+
+The rule kept here: compared is what no queue manager changes, and only where both sides are whole: SentTime,
+the label, the size and the bytes of the body. A server may put an address over QueueManagerAddress, add
+headers behind the packet, decrypt the body, change the class of a message that failed and count its hops;
+none of that is looked at. TimeToReachQueue becomes a point in time, which is not before SentTime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import TransferBuffer
+from msmq_wire.replay.call import ObservedCall, host, number
+from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
+from msmq_wire.replay.packets import frame_text, packet_deviation
+from msmq_wire.replay.read import ObservedRead
+from msmq_wire.replay.state import Known, KnownHandle, ShownMessage
+from msmq_wire.rpc.types.queue_format import ObjectId
+from msmq_wire.sessions.message import message_key, message_name, reached
+from msmq_wire.wire.headers.base_header import INFINITE
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["judge_content", "judge_packet", "learn_content"]
+
+_AH = 1 << 25
+_EB = 0x20
+_MASK = 0xFFFFFFFF
+_WHOLE_ROWS = {"R_StartReceive": 120, "R_StartTransactionalReceive": 106}
+_TIME_ROWS = {"R_StartReceive": 131, "R_StartTransactionalReceive": 117}
+_BUFFER_ROWS = {"SentTime": 18, "label": 29, "body size": 28, "body": 25}
+_UNIQUE = ProcessingRule("MQMQ", "2.2.19.2")
+"""[MS-MQMQ] 2.2.19.2, MessageID: unique for each message that a queue manager sends."""
+_PACKET = ProcessingRule("MQQP", "2.2.2.1", 5)
+_COMPARED = {"SentTime": "sent_time", "label": "label", "body size": "size", "body": "body"}
+
+
+def judge_packet(known: Known, record: Record) -> Iterator[ReplayDeviation]:
+    """Take a message that was sent over the binary protocol; its number may be that of another one."""
+    frame = record.frames[-1] if record.frames else None
+    shown = _of_packet(record.packet, f"the packet{frame_text(frame)}", host(record.dst), host(record.src))
+    if shown is None:
+        return
+    before = known.shown.get(shown.key)
+    differing = [] if before is None else _differing(before, shown)
+    # With another SentTime it is another message, whose number came again.
+    if before is not None and differing and "SentTime" not in differing:
+        yield packet_deviation(
+            ReplayKind.CONTENT,
+            record,
+            _UNIQUE,
+            f"{message_name(shown.key)} has another {differing[0]} than in {before.where}",
+            "an identifier of its own for each message",
+            "the same identifier",
+            path="user_header.message_id",
+            certain=before.sender == shown.sender,
+        )
+    else:
+        known.shown.put(shown.key, shown)
+
+
+def learn_content(known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None) -> None:
+    """Take a message that a call brought; its lookup identifier tells it from others of its queue."""
+    shown, place = _carried(call), _place(known, read, used)
+    if call.ok and place is not None and shown is not None:
+        known.shown.put(place, shown)
+
+
+def judge_content(
+    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
+) -> Iterator[ReplayDeviation]:
+    """A message that comes otherwise than the capture shows it elsewhere, or with a time that cannot be."""
+    shown, place = _carried(call), _place(known, read, used)
+    if not call.ok or shown is None:
+        return
+    sent = known.shown.get(shown.key)
+    if call.method in _TIME_ROWS:
+        yield from _judge_time(call, sent)
+    seen = None if place is None else known.shown.get(place)
+    if sent is not None and (differing := _differing(sent, shown)):
+        yield _different(call, sent, shown, differing[0])
+    elif seen is not None and seen.key == shown.key and _differing(seen, shown) == ["body"]:
+        # What differs in more may be another message: queues that are made anew count from the beginning.
+        yield _different(call, seen, shown, "body")
+
+
+def _differing(one: ShownMessage, other: ShownMessage) -> list[str]:
+    pairs = ((what, getattr(one, name), getattr(other, name)) for what, name in _COMPARED.items())
+    return [what for what, before, now in pairs if None not in (before, now) and before != now]
+
+
+def _different(call: ObservedCall, before: ShownMessage, shown: ShownMessage, what: str) -> ReplayDeviation:
+    numbers = what in ("SentTime", "body size")
+    name = _COMPARED[what]
+    return call.deviation(
+        ReplayKind.CONTENT,
+        _rule(call, what),
+        f"{call.method} brings {message_name(shown.key)} with another {what} than {before.where} has",
+        f"{getattr(before, name)}" if numbers else "the same",
+        came=f"{getattr(shown, name)}" if numbers else "another",
+        # Where the time is another one, too, the number may have been given to another message.
+        certain=before.host == call.server and what != "SentTime",
+    )
+
+
+def _place(known: Known, read: ObservedRead, used: KnownHandle | None) -> Hashable | None:
+    return None if used is None or not read.sequence else (known.place(used), read.sequence)
+
+
+def _judge_time(call: ObservedCall, before: ShownMessage | None) -> Iterator[ReplayDeviation]:
+    """TimeToReachQueue of a section: SentTime and the seconds that the message had."""
+    packet = None if call.message is None else call.message.packet
+    sent, time = _field(packet, "user_header.sent_time"), _field(packet, "base_header.time_to_reach_queue")
+    # The text makes no exception for the infinite value: some add it to SentTime as it is.
+    if sent is None or time in (None, INFINITE, (sent + INFINITE) & _MASK):
+        return
+    seconds = None if before is None or before.sent_time != sent else before.time_to_reach_queue
+    due = None if seconds is None else sent + seconds
+    where = "" if before is None or seconds is None else f", and {before.where} has {seconds} s"
+    if time < sent:
+        what, expected = "which is before", "a time that is not before it"
+    elif due is not None and seconds != INFINITE and time not in (due & _MASK, min(due, INFINITE)):
+        what, expected = f"{time - sent} s after", f"{due}"
+    else:
+        return
+    yield call.deviation(
+        ReplayKind.CONTENT,
+        _TIME_ROWS[call.method],
+        f"{call.method} brings a message with TimeToReachQueue {time}, {what} SentTime {sent}{where}",
+        expected,
+        came=f"{time}",
+        certain=time < sent,
+    )
+
+
+def _rule(call: ObservedCall, what: str) -> ProcessingRule | int:
+    if call.method in _WHOLE_ROWS:
+        return _WHOLE_ROWS[call.method]
+    if call.method == "rpc_ACReceiveMessageEx":
+        return ProcessingRule("MQMP", "3.1.1.11", _BUFFER_ROWS[what])
+    return _PACKET
+
+
+def _carried(call: ObservedCall) -> ShownMessage | None:
+    packet = None if call.message is None else call.message.packet
+    if packet is None:
+        return None
+    frames = call.record.frames
+    where = f"{call.method}{frame_text(frames[-1] if frames else None)}"
+    if isinstance(packet, TransferBuffer):
+        return _of_buffer(packet, where, call.server)
+    return _of_packet(packet, where, call.server, absolute=True)
+
+
+def _of_packet(
+    packet: Any, where: str, at: str, sender: str = "", *, absolute: bool = False
+) -> ShownMessage | None:
+    source, sent = (
+        _field(packet, "user_header.source_queue_manager"),
+        _field(packet, "user_header.message_id"),
+    )
+    if not isinstance(source, GUID) or not isinstance(sent, int):
+        return None
+    properties = reached(packet, "message_properties_header")
+    size, body = number(properties, "message_size"), reached(properties, "message_body")
+    label = reached(properties, "label")
+    # Of a packet that is cut a part of the label may be there.
+    labelled = isinstance(label, WcharText) and len(label) == 2 * (number(properties, "label_length") or 0)
+    flags = _field(packet, "user_header.flags")
+    sealed = (_field(packet, "security_header.flags") or 0) & _EB
+    # The body of an encrypted message is decrypted, that of an SRMP message lies elsewhere.
+    elsewhere = flags is None or flags & _AH or sealed
+    return ShownMessage(
+        key=message_key(source, sent),
+        where=where,
+        host=at,
+        sender=sender,
+        sent_time=_field(packet, "user_header.sent_time"),
+        time_to_reach_queue=None if absolute else _field(packet, "base_header.time_to_reach_queue"),
+        label=hash(label.text) if labelled else None,
+        size=None if elsewhere else size,
+        body=None if elsewhere else _digest(body, size),
+    )
+
+
+def _of_buffer(buffer: TransferBuffer, where: str, at: str) -> ShownMessage | None:
+    told = buffer.properties
+    identifier = told.identifier
+    if not isinstance(identifier, ObjectId) or not isinstance(identifier.lineage, GUID):
+        return None
+    doubtful = {*told.truncated, *(one.partition(":")[0] for one in told.problems)}
+    size = None if "body_length" in doubtful else told.body_length
+    label = told.label
+    return ShownMessage(
+        key=message_key(identifier.lineage, identifier.uniquifier),
+        where=where,
+        host=at,
+        sent_time=None if "sent_time" in doubtful else told.sent_time,
+        time_to_reach_queue=None,
+        label=hash(label.text) if isinstance(label, WcharText) and "label" not in doubtful else None,
+        size=size,
+        body=None if "body" in doubtful else _digest(told.body, size),
+    )
+
+
+def _digest(body: Any, size: int | None) -> int | None:
+    """A number that stands for a body that is all there."""
+    return hash(bytes(body)) if isinstance(body, bytes) and len(body) == size else None
+
+
+def _field(packet: Any, path: str) -> Any:
+    part, _, name = path.partition(".")
+    return reached(reached(packet, part), name)

@@ -1,0 +1,165 @@
+"""Openings at qmcomm: who keeps a queue for himself, and handles that are given twice.
+
+[MS-MQMP] 3.1.1.3 to 3.1.1.10, 3.1.4.2 and 3.1.4.17, [MS-MQDMPR] 3.1.7.1.5. A queue that is opened for a
+remote reader stays open until both of its handles are closed, the one of qmcomm and the one of qm2qm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from functools import partial
+
+from msmq_wire.replay.call import ObservedCall, handle, number
+from msmq_wire.replay.deviation import ProcessingRule, ReplayKind
+from msmq_wire.replay.state import SURE, Doubt, Found, Known, KnownHandle, Opening
+from msmq_wire.rpc.constants import AccessMode, ShareMode
+
+__all__ = ["judge_opening", "learn_shares"]
+
+_RECEIVE = int(AccessMode.MQ_RECEIVE_ACCESS)
+_SHARE_ROWS = {"R_QMOpenRemoteQueue": (16, 17), "rpc_QMOpenQueueInternal": (19, 20)}
+"""The rows about who wants a queue for himself, and about who wants one that another keeps."""
+_HANDLES = {
+    "rpc_QMOpenQueueInternal": ("ph_queue", ProcessingRule("MQMP", "3.1.1.3", 1)),
+    "R_QMOpenRemoteQueue": ("pph_context", ProcessingRule("MQMP", "3.1.1.8", 1)),
+    "R_QMEnlistInternalTransaction": ("ph_int_xact", ProcessingRule("MQMP", "3.1.1.10", 1)),
+}
+_MOST_HANDLES = 8
+_PROXY = ProcessingRule("MQMP", "3.1.1.5", 1)
+_PROXY_CURSOR = ProcessingRule("MQMP", "3.1.1.6", 1)
+_PROXY_CONTEXT = ProcessingRule("MQMP", "3.1.1.5", 2)
+
+
+def judge_opening(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[Found]:
+    """A queue that is opened though it is kept by another, or with what stands for another one."""
+    if call.ok and call.method == "rpc_ACCreateCursorEx" and used is not None and used.proxy:
+        yield from _judge_cursor(known, call, used)
+    if not call.ok or call.method not in _HANDLES:
+        return
+    member, rule = _HANDLES[call.method]
+    given = handle(call.response, member)
+    if given is None or given.null:
+        return
+    proxy = bool(number(call.request, "h_remote_queue"))
+    before = known.handles.get((call.server, "handle", given.uuid))
+    if before is not None:
+        yield from _given_again(known, call, before, _PROXY if proxy else rule, "handle")
+    elif proxy:
+        context = number(call.response, "pdw_qm_context")
+        other = known.handles.get((call.server, "h_qm_context", context)) if context else None
+        if other is not None and other.proxy:
+            yield from _given_again(known, call, other, _PROXY_CONTEXT, "context")
+    if not proxy:
+        yield from _judge_share(known, call)
+
+
+def _judge_cursor(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
+    made = number(getattr(call.response, "pcc", None), "h_cursor")
+    before = known.cursors.get((call.server, "qmcomm2", used.number, made)) if made else None
+    if before is not None and before.closed is None and _stays(known, used, call.ended):
+        yield Doubt(
+            call.deviation(
+                ReplayKind.CURSOR,
+                _PROXY_CURSOR,
+                f"{call.method} gives the cursor {made}, which its handle has already",
+                "a number that no other cursor of the handle has",
+            ),
+            call.ended,
+            lambda: before.closed is None and _stays(known, used, call.ended),
+        )
+
+
+def _given_again(
+    known: Known, call: ObservedCall, before: KnownHandle, rule: ProcessingRule, what: str
+) -> Iterator[Found]:
+    until = call.ended
+    if before.opened is None or before.opened.ended >= call.begun or not _stays(known, before, until):
+        return
+    yield Doubt(
+        call.deviation(
+            ReplayKind.HANDLE,
+            rule,
+            f"{call.method} gives the {what} that {before.opened} gave, and nothing has closed it",
+            f"a {what} of its own",
+            certain=before.client == call.client,
+        ),
+        until,
+        lambda: _stays(known, before, until),
+    )
+
+
+def _stays(known: Known, one: KnownHandle, until: int) -> bool:
+    return known.whole(one, until) and (one.closing is None or one.closing > until)
+
+
+def _key(call: ObservedCall, kind: str) -> Hashable | None:
+    return None if call.queue is None else (call.server, kind, call.queue.lower())
+
+
+def _modes(call: ObservedCall) -> tuple[bool, bool]:
+    """Whether it is opened to receive, and whether others are kept from that."""
+    receives = number(call.request, "dw_desired_access") == _RECEIVE
+    return receives, number(call.request, "dw_share_mode") == ShareMode.MQ_DENY_RECEIVE_SHARE
+
+
+def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
+    if call.method not in _SHARE_ROWS:
+        return
+    receives, alone = _modes(call)
+    wants_row, kept_row = _SHARE_ROWS[call.method]
+    for kind in ("alone", "receives"):
+        key = _key(call, kind)
+        before = None if key is None else known.openings.get(key)
+        opened = None if before is None else before.handles[0].opened
+        if before is None or opened is None or opened.ended >= call.begun:
+            continue
+        kept = kind == "alone" and receives
+        if not kept and not (alone and before.receives):
+            continue
+        if _kept(known, before, call.ended):
+            what = "keeps for itself" if kind == "alone" else "receives from"
+            yield Doubt(
+                call.deviation(
+                    ReplayKind.STATUS,
+                    kept_row if kept else wants_row,
+                    f"{call.method} opens a queue {'' if kept else 'for itself '}that {opened} {what}",
+                    "MQ_ERROR_SHARING_VIOLATION",
+                    # A client that is gone without a word is given up at some time.
+                    certain=call.ended - opened.ended < SURE,
+                ),
+                call.ended,
+                partial(_kept, known, before, call.ended),
+            )
+            return
+
+
+def _kept(known: Known, opening: Opening, until: int) -> bool:
+    return all(_stays(known, one, until) for one in opening.handles)
+
+
+def learn_shares(known: Known, call: ObservedCall) -> None:
+    """Take how a queue was opened, after its handles are known."""
+    if not call.ok:
+        return
+    if call.method == "RemoteQMOpenQueue":
+        opening = known.openings.get((call.server, "number", number(call.request, "dwp_context")))
+        given = handle(call.response, "ph_context")
+        used = None if given is None else known.handles.get((call.server, "handle", given.uuid))
+        if opening is not None and used is not None:
+            opening.handles = [*opening.handles[:_MOST_HANDLES], used]
+        return
+    if call.method not in _SHARE_ROWS or number(call.request, "h_remote_queue"):
+        return
+    given = handle(call.response, _HANDLES[call.method][0])
+    used = None if given is None else known.handles.get((call.server, "handle", given.uuid))
+    if used is None:
+        return
+    receives, alone = _modes(call)
+    opening = Opening(handles=[used], receives=receives)
+    context = number(call.response, "pdw_context")
+    if context:
+        known.openings.put((call.server, "number", context), opening)
+    for kind, is_so in (("alone", alone), ("receives", receives)):
+        key = _key(call, kind)
+        if is_so and key is not None:
+            known.openings.put(key, opening)

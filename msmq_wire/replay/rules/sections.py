@@ -1,0 +1,142 @@
+"""The sections of a message against the limits of the request. [MS-MQRR] 3.1.4.7, 2.2.6
+
+What contradicts itself without the request is an anomaly of the message that came; here is only what the
+request tells. Where a body ends is left open by the text in three bytes of padding: the limit is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msmq_wire.engines.reference import layout
+from msmq_wire.records.open_queues import read_descriptor
+from msmq_wire.replay.call import LOW_56, ObservedCall, number
+from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.sessions.message import reached
+from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
+
+__all__ = ["judge_sections"]
+
+_RECEIVES = ("R_StartReceive", "R_StartTransactionalReceive")
+_ROWS = {"R_StartReceive": 0, "R_StartTransactionalReceive": -14}
+"""What a row of 3.1.4.7 about sections has to have added to be that of the method."""
+_PATH = "response.pp_packet_sections"
+_FIRST = (SectionType.stBinaryFirstSection, SectionType.stSrmpFirstSection)
+_EB = 0x20
+_HEADER = 16
+"""Bytes of CompoundMessageHeader before its data; they count for its limit."""
+
+
+def judge_sections(call: ObservedCall) -> Iterator[ReplayDeviation]:
+    """A message that is too large, cut wrongly, or not there."""
+    if call.method not in _RECEIVES:
+        yield from _judge_packet(call)
+        return
+    sections = getattr(call.response, "pp_packet_sections", None)
+    whole = (
+        tuple(one for one in sections if isinstance(one, SectionBuffer) and isinstance(one.data, bytes))
+        if isinstance(sections, tuple)
+        else ()
+    )
+    if call.ok and not whole:
+        yield _wrong(call, 132, "succeeds without a message", "one or two sections", "no section")
+    elif call.ok is False and whole and not call.call.fault:
+        yield _wrong(call, 136, f"brings a message with {call.came}", "no section", f"{len(whole)} sections")
+    elif call.ok and call.message is not None:
+        yield from _judge_limit(call, whole)
+    if call.ok and len(whole) == 2 and not whole[1].data:
+        yield _wrong(call, 126, "sends a second section of nothing", "one section", "two sections")
+    sequence = number(call.response, "p_sequence_id")
+    if call.ok and sequence is not None and sequence > LOW_56:
+        yield _wrong(
+            call, 134, "gives a pSequenceId of more than seven bytes", "a high byte of 0", hex(sequence)
+        )
+
+
+def _wrong(call: ObservedCall, row: int, what: str, expected: str, came: str) -> ReplayDeviation:
+    return call.deviation(
+        ReplayKind.SECTIONS,
+        row + _ROWS[call.method],
+        f"{call.method} {what}",
+        expected,
+        came=came,
+        path=_PATH,
+    )
+
+
+def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Iterator[ReplayDeviation]:
+    packet = None if call.message is None else call.message.packet
+    flags = number(reached(packet, "user_header"), "flags")
+    if flags is None or packet is None:
+        return
+    srmp = reached(packet, "compound_message_header") is not None
+    header = reached(packet, "compound_message_header" if srmp else "message_properties_header")
+    size = number(header, "http_body_size" if srmp else "message_size")
+    security = number(reached(packet, "security_header"), "flags")
+    allocated = number(header, "allocation_body_size")
+    if security is not None and security & _EB and size is not None and allocated is not None:
+        # What is cut is the cipher text, [MS-MQQB] 3.1.7.1.5.
+        size = max(size, allocated)
+    name = "dw_max_compound_message_size" if srmp else "dw_max_body_size"
+    limit = number(call.request, name)
+    if size is None or limit is None:
+        return
+    actual = size + _HEADER if srmp else size
+    what = "a CompoundMessageHeader" if srmp else "a body"
+    parameter = "dwMaxCompoundMessageSize" if srmp else "dwMaxBodySize"
+    kind = sections[0].section_buffer_type
+    first = SectionType.stSrmpFirstSection if srmp else SectionType.stBinaryFirstSection
+    if kind == SectionType.stFullPacket:
+        # A part that is never cut is larger than a limit below it.
+        if actual > limit and not (srmp and limit < _HEADER and size == 0):
+            yield _wrong(
+                call,
+                122 if srmp else 121,
+                f"sends {what} of {actual} bytes whole, and {parameter} is {limit}",
+                f"{first.name}",
+                SectionType.stFullPacket.name,
+            )
+    elif kind in _FIRST and kind != first:
+        yield _wrong(
+            call,
+            122 if srmp else 121,
+            f"sends {what} in a section of the other kind",
+            first.name,
+            SectionType(kind).name,
+        )
+    elif kind in _FIRST and limit >= actual:
+        yield _wrong(
+            call,
+            118,
+            f"cuts {what} of {actual} bytes, and {parameter} is {limit}",
+            SectionType.stFullPacket.name,
+            first.name,
+        )
+    elif kind in _FIRST:
+        path = "compound_message_header.data" if srmp else "message_properties_header.message_body"
+        span = layout(packet, wanted=(path,)).get(path)
+        sent = None if span is None else len(sections[0].data) - span.offset
+        due = {max(0, limit - _HEADER), limit} if srmp else {limit}
+        if sent is not None and sent not in due:
+            yield _wrong(
+                call,
+                123,
+                f"sends {sent} bytes of {what}, and {parameter} is {limit}",
+                f"{limit} bytes of it",
+                f"{sent} bytes",
+            )
+
+
+def _judge_packet(call: ObservedCall) -> Iterator[ReplayDeviation]:
+    """The packet of qm2qm, which is whole or not there."""
+    answered = read_descriptor(call.response)
+    if answered is None or call.call.fault:
+        return
+    rows = {"RemoteQMStartReceive": (41, 43), "RemoteQMStartReceive2": (43, 46)}.get(call.method, (40, 43))
+    if call.ok and not answered.lp_buffer:
+        row, what, expected, came = rows[0], "succeeds without a message", "the message", "no message"
+    elif call.ok is False and answered.lp_buffer:
+        row, what, expected, came = rows[1], f"brings a message with {call.came}", "no message", "a message"
+    else:
+        return
+    yield call.deviation(ReplayKind.SECTIONS, row, f"{call.method} {what}", expected, came=came)

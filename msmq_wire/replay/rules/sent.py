@@ -1,0 +1,187 @@
+"""Messages that are sent to a queue, and received from it otherwise. [MS-MQMP] 3.1.1.11, 3.1.5.2
+
+The rule kept here: a message is the one that was sent where its identifier and the name of the queue are the
+same at one server. What servers, keys and transactions may change is not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+from msmq_wire.records.rpc_packets import TransferBuffer
+from msmq_wire.replay.call import ObservedCall
+from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
+from msmq_wire.replay.rules.buffers import transfer_buffer
+from msmq_wire.replay.state import Happened, Known, KnownHandle, SentMessage
+from msmq_wire.rpc.transfer_properties import MessageProperties, message_properties
+from msmq_wire.rpc.types.queue_format import ObjectId
+from msmq_wire.wire.types.guid import NULL_GUID
+
+__all__ = ["judge_sent", "learn_sent"]
+
+_LABEL_LIMIT = 249
+_SENDS = ("rpc_ACSendMessageEx", "QMSendMessageInternalEx")
+
+
+class _Compared(msgspec.Struct, frozen=True):
+    """An attribute, its row in the table, the row about a member that is NULL, and what it is then."""
+
+    attribute: str
+    row: int
+    null_row: int = 0
+    default: Any = None
+    certain: bool = True
+
+
+_ATTRIBUTES = (
+    _Compared("message_class", 15, 22, 0),
+    _Compared("correlation_identifier", 17, 24, bytes(20)),
+    _Compared("priority", 20, 13, 3),
+    _Compared("delivery_guarantee", 21, 19, 0),
+    _Compared("acknowledgements_requested", 22, 25, 0, certain=False),
+    _Compared("positive_journaling_requested", 23, 21, False),
+    _Compared("negative_journaling_requested", 23, 21, False),
+    _Compared("application_tag", 24, 26, 0),
+    _Compared("body_length", 28),
+    _Compared("body", 25, 33, b""),
+    _Compared("label", 29, 27, ""),
+    _Compared("tracing_requested", 36, 15, False),
+    _Compared("privacy_level", 40, 37, 0, certain=False),
+    _Compared("sender_certificate", 44, 45, b""),
+    _Compared("signature", 55, 54, b"", certain=False),
+    _Compared("symmetric_key", 51, 51, b"", certain=False),
+    _Compared("extension", 59, 31, b""),
+    _Compared("connector_type_identifier", 62, 18, NULL_GUID),
+    _Compared("body_type", 63, 44, 0),
+)
+_BY_TRANSACTION = {"priority": ProcessingRule("MQMP", "2.2.3.2", 33), "delivery_guarantee": None}
+_IN_TRANSACTION = {"priority": 0, "delivery_guarantee": 1}
+_DELIVERY_ROW = 20
+_NAMES = (
+    ("response_queue_format_name", "pul_response_format_name_len_prop", 2, 9),
+    ("administration_queue_format_name", "pul_admin_format_name_len_prop", 1, 7),
+)
+"""The attribute, the member that has its length when it is received, and the rows of both."""
+
+
+def _digest(value: Any) -> Any:
+    """What a value is compared by: of long octets a number is kept, not themselves."""
+    return hash(bytes(value)) if isinstance(value, bytes) else value
+
+
+def _place(call: ObservedCall, name: Any) -> Hashable | None:
+    queue = call.queue
+    if queue is None or not isinstance(name, ObjectId):
+        return None
+    return (call.server, queue.lower(), name.lineage, name.uniquifier)
+
+
+def learn_sent(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
+    """Take a message that was sent; it is known by the identifier that its server gave it."""
+    buffer = transfer_buffer(call.request)
+    if not call.ok or call.method not in _SENDS or buffer is None or (used is not None and used.proxy):
+        return
+    given = getattr(call.response, "p_message_id", None)
+    if isinstance(given, ObjectId):
+        known.named.put((call.server, given.lineage, given.uniquifier), Happened.of(call))
+    key = _place(call, given)
+    if key is None:
+        return
+    sent = message_properties(call.request.ptb)
+    values = {one.attribute: _sent(sent, one.attribute) for one in _ATTRIBUTES}
+    values |= {name: getattr(sent, name) for name, *_ in _NAMES}
+    transaction = buffer.p_uow is not None and any(buffer.p_uow)
+    known.sent.put(key, SentMessage(Happened.of(call), values, transaction))
+
+
+def _trusted(properties: MessageProperties, attribute: str) -> bool:
+    told = (one.startswith(f"{attribute}:") for one in properties.problems)
+    return attribute not in properties.truncated and not any(told)
+
+
+def _sent(properties: MessageProperties, attribute: str) -> Any:
+    if not _trusted(properties, attribute) or (attribute == "body" and properties.body_encrypted):
+        return msgspec.UNSET
+    value = getattr(properties, attribute)
+    if attribute == "label" and value is not None:
+        # A longer one is cut.
+        return msgspec.UNSET if len(value.text) > _LABEL_LIMIT else value.text
+    if attribute == "body_length" and properties.body_encrypted:
+        return msgspec.UNSET
+    return _digest(value)
+
+
+def judge_sent(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
+    """A message that is named as another one, or comes otherwise than it was sent."""
+    if call.ok and call.method in _SENDS:
+        yield from _judge_name(known, call)
+    carried = None if call.message is None else call.message.packet
+    if not call.ok or call.method != "rpc_ACReceiveMessageEx" or not isinstance(carried, TransferBuffer):
+        return
+    received = carried.properties
+    key = _place(call, received.identifier)
+    before = None if key is None else known.sent.get(key)
+    answered = transfer_buffer(call.response)
+    far = used is not None and used.proxy
+    if answered is None or before is None or before.happened.ended >= call.begun or far:
+        return
+    for rule, what, expected, came, certain in _differences(before, received, answered.arm):
+        yield call.deviation(
+            ReplayKind.SECTIONS,
+            rule,
+            f"{call.method} brings another {what} than {before.happened} sent",
+            expected,
+            came=came,
+            certain=certain,
+        )
+        return
+
+
+def _judge_name(known: Known, call: ObservedCall) -> Iterator[ReplayDeviation]:
+    given = getattr(call.response, "p_message_id", None)
+    if not isinstance(given, ObjectId):
+        return
+    before = known.named.get((call.server, given.lineage, given.uniquifier))
+    if before is not None and before.ended < call.begun:
+        yield call.deviation(
+            ReplayKind.STATUS,
+            ProcessingRule("MQMP", "3.1.5.2", 94),
+            f"{call.method} gives a message the identifier that {before} gave to another",
+            "an identifier that no other message has",
+            came=f"{given.lineage}\\{given.uniquifier}",
+        )
+
+
+_Difference: TypeAlias = tuple[ProcessingRule, str, str, str, bool]
+
+
+def _differences(before: SentMessage, received: MessageProperties, arm: Any) -> Iterator[_Difference]:
+    for one in _ATTRIBUTES:
+        came, sent = getattr(received, one.attribute), before.values[one.attribute]
+        if came is None or sent is msgspec.UNSET or not _trusted(received, one.attribute):
+            continue
+        rule = ProcessingRule("MQMP", "3.1.1.11", one.row)
+        if before.transaction and one.attribute in _IN_TRANSACTION:
+            sent = _IN_TRANSACTION[one.attribute]
+            rule = _BY_TRANSACTION[one.attribute] or ProcessingRule("MQMP", "3.1.5.2", _DELIVERY_ROW)
+        elif sent is None:
+            if not one.null_row:
+                continue
+            sent, rule = _digest(one.default), ProcessingRule("MQMP", "3.1.5.2", one.null_row)
+        shown = came.text if one.attribute == "label" else _digest(came)
+        if shown != sent:
+            what = one.attribute.replace("_", " ")
+            octets = isinstance(came, bytes) and one.attribute != "label"
+            due, other = ("what was sent", "something else") if octets else (f"{sent}", f"{shown}")
+            yield rule, what, due, other, one.certain
+    for name, length, row, null_row in _NAMES:
+        # What has no length is not there; without one it was not asked for.
+        came = getattr(received, name) if getattr(arm, length, None) else getattr(arm, length, None)
+        sent = before.values[name]
+        if came is None or bool(came) is bool(sent):
+            continue
+        rule = ProcessingRule("MQMP", "3.1.1.11" if sent else "3.1.5.2", row if sent else null_row)
+        yield rule, name.replace("_", " "), f"{sent or 'none'}", f"{came or 'none'}", sent is None

@@ -1,0 +1,283 @@
+"""Messages for other queue managers, from an application to the queue there. [MS-MQQB] 3.1.7.12"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from msmq_wire.model.binary.sending import Sending
+from msmq_wire.model.data.elements import OpenQueueDescriptor, OutgoingQueue
+from msmq_wire.model.data.enumerations import QueueAccessType
+from msmq_wire.model.events.message import (
+    dequeue_message,
+    enqueue_message_to_an_open_queue,
+    purge_queue,
+)
+from msmq_wire.model.events.queue import open_queue
+from msmq_wire.model.events.stored_message import message_of
+from msmq_wire.model.events.transaction import create_transaction, transaction_abort, transaction_commit
+from msmq_wire.model.qmcomm.sent_message import sent_message
+from msmq_wire.rpc.statuses import Status
+from msmq_wire.rpc.transfer_properties import MessageProperties
+from msmq_wire.rpc.types.queue_format import ObjectId
+from msmq_wire.wire.types.enumerations import MessageClass
+from tests.model.binary.world import ADMIN, ORDERS, ORDERS_TX, SENDER, Kind, World, bodies, classes, message
+from tests.model.events.scene import Told
+
+BY_ADDRESS = "DIRECT=TCP:192.0.2.10\\private$\\orders"
+UOW = b"a unit of work.."
+SEND, ADMINISTER = QueueAccessType.SEND_ACCESS, QueueAccessType.RECEIVE_ADMIN_ACCESS
+
+
+class Scene(World):
+    """The sender's outgoing queues lead to the receiver; ``reasons`` has why messages left them."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.receiver.addresses = ("192.0.2.10",)
+        self.wanted: list[str] = []
+        self.sending = Sending(self.local, self._connect)
+        self.reasons: list[int] = []
+        self.sender.position_deleted.append(self._deleted)
+
+    def _connect(self, outgoing: Any) -> None:
+        self.wanted.append(outgoing.remote_address)
+        self.connect(outgoing)
+
+    def _deleted(self, queue: Any, position: Any, reason: int) -> None:
+        if isinstance(queue, OutgoingQueue):
+            self.reasons.append(reason)
+
+    def opened(self, name: str = ORDERS, access: QueueAccessType = SEND) -> OpenQueueDescriptor:
+        status, descriptor = open_queue(self.sender, name, access)
+        assert status == Status.MQ_OK
+        assert descriptor is not None
+        return descriptor
+
+    def send(self, body: bytes = b"body", name: str = ORDERS, kind: Kind = "express", **more: Any) -> None:
+        """What an application sends to a queue of another queue manager."""
+        made = message_of(message(kind, body, queue=name, **more))
+        assert enqueue_message_to_an_open_queue(self.opened(name), made) == 0
+        self.settle()
+
+    def waiting(self, name: str = ORDERS) -> list[bytes]:
+        """The bodies in the outgoing queue of a name."""
+        queue = self.opened(name).queue_reference
+        assert isinstance(queue, OutgoingQueue)
+        return bodies(queue)
+
+
+@pytest.mark.parametrize("kind", ["express", "recoverable", "transactional"])
+def test_a_message_for_another_queue_manager_arrives_there_and_leaves_its_outgoing_queue(kind: Kind) -> None:
+    scene = Scene()
+    name = ORDERS_TX if kind == "transactional" else ORDERS
+    scene.send(name=name, kind=kind)
+    assert bodies(scene.orders_tx if kind == "transactional" else scene.orders) == [b"body"]
+    assert (scene.waiting(name), scene.sender.total_bytes > 0) == ([b"body"], True)
+    scene.run(60_000)
+    assert scene.waiting(name) == []
+    assert scene.sender.total_bytes == 0
+    assert scene.reasons == [MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE]
+
+
+def test_what_is_sent_waits_until_the_other_queue_manager_can_be_reached() -> None:
+    scene = Scene()
+    scene.reachable = False
+    for number in range(3):
+        scene.send(b"%d" % number)
+    assert (scene.waiting(), bodies(scene.orders)) == ([b"0", b"1", b"2"], [])
+    scene.reachable = True
+    scene.run(60_000)
+    assert (scene.waiting(), bodies(scene.orders)) == ([], [b"0", b"1", b"2"])
+
+
+def test_one_session_leads_to_an_address_whatever_queues_are_named_there() -> None:
+    scene = Scene()
+    scene.send(b"1")
+    scene.send(b"2", "DIRECT=OS:RECEIVER\\private$\\Orders")
+    scene.send(b"3", "DIRECT=OS:receiver\\private$\\orders_tx", "transactional")
+    assert scene.wanted == ["receiver"]
+    scene.send(b"4", BY_ADDRESS)
+    assert scene.wanted == ["receiver", "192.0.2.10"]
+    assert bodies(scene.orders) == [b"1", b"2", b"4"]
+
+
+def test_addresses_to_which_nothing_leads_any_more_are_forgotten() -> None:
+    scene = Scene()
+    scene.send()
+    scene.run(600_000)
+    scene.send(name=BY_ADDRESS)
+    scene.send(b"again")
+    assert scene.wanted == ["receiver", "192.0.2.10", "receiver"]
+    assert bodies(scene.orders) == [b"body", b"body", b"again"]
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_what_is_sent_in_a_transaction_goes_when_it_commits(commits: bool) -> None:
+    scene = Scene()
+    transaction = create_transaction(scene.sender, UOW)
+    properties = MessageProperties(
+        body=b"body",
+        identifier=ObjectId(lineage=SENDER, uniquifier=scene.sender.new_message_id()),
+        transaction_identifier=ObjectId(lineage=SENDER, uniquifier=5),
+        first_in_transaction=True,
+        last_in_transaction=True,
+        delivery_guarantee=1,
+        priority=0,
+        destination_queue_format_name=ORDERS_TX,
+    )
+    made = sent_message(properties, scene.sender, transaction)
+    assert enqueue_message_to_an_open_queue(scene.opened(ORDERS_TX), made, transaction) == 0
+    scene.settle()
+    assert scene.wanted == []
+    (transaction_commit if commits else transaction_abort)(scene.sender, UOW)
+    scene.run(60_000)
+    assert bodies(scene.orders_tx) == [b"body"] * commits
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DIRECT=HTTP://receiver/msmq/private$/orders",
+        "MULTICAST=234.1.1.1:8001",
+        "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\00000001",
+    ],
+)
+def test_what_the_binary_protocol_does_not_carry_or_cannot_find_stays(name: str) -> None:
+    scene = Scene()
+    made = message_of(message())
+    assert enqueue_message_to_an_open_queue(scene.opened(name), made) == 0
+    scene.run()
+    assert (scene.wanted, scene.waiting(name)) == ([], [b"body"])
+
+
+def test_a_locked_queue_sends_nothing() -> None:
+    scene = Scene()
+    scene.sender.hardened_security = True
+    scene.send()
+    scene.run()
+    assert (scene.wanted, scene.waiting()) == ([], [b"body"])
+
+
+def test_a_packet_that_is_none_stays_where_it_is() -> None:
+    scene = Scene()
+    made = message_of(message())
+    made.packet = b"no packet"
+    assert enqueue_message_to_an_open_queue(scene.opened(), made) == 0
+    assert scene.wanted == []
+
+
+def test_who_takes_a_message_out_has_taken_it_back() -> None:
+    scene = Scene()
+    scene.reachable = False
+    scene.send(b"1")
+    scene.send(b"2")
+    scene.send(b"3", ORDERS_TX, "transactional")
+    scene.send(b"4", ORDERS_TX, "transactional")
+    for name in (ORDERS, ORDERS_TX):
+        told = Told()
+        dequeue_message(scene.opened(name, ADMINISTER), told, timeout=0)
+        assert told.status == Status.MQ_OK
+    scene.reachable = True
+    scene.run(60_000)
+    assert (bodies(scene.orders), bodies(scene.orders_tx)) == ([b"2"], [b"4"])
+
+
+def test_a_purged_outgoing_queue_sends_nothing_and_tells_nobody() -> None:
+    scene = Scene()
+    scene.reachable = False
+    scene.send(admin_queue=ADMIN, acknowledge=("pa", "na", "pr", "nr"))
+    queue = scene.opened().queue_reference
+    assert queue is not None
+    purge_queue(queue)
+    scene.reachable = True
+    scene.run(60_000)
+    assert (bodies(scene.orders), bodies(scene.admin)) == ([], [])
+
+
+def test_what_came_too_late_to_be_sent_is_told_once() -> None:
+    scene = Scene()
+    scene.reachable = False
+    scene.send(admin_queue=ADMIN, acknowledge=("na", "nr"), time_to_reach_queue=60, sent_time=1_795_166_047)
+    scene.run(120_000)
+    scene.reachable = True
+    scene.send(b"later")
+    scene.run(60_000)
+    assert (bodies(scene.orders), scene.waiting()) == ([b"later"], [])
+    assert classes(scene.admin) == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT]
+    assert MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT in scene.reasons
+
+
+@pytest.mark.parametrize("kind", ["express", "recoverable", "transactional"])
+def test_what_is_too_late_is_told_also_where_nobody_can_be_reached(kind: Kind) -> None:
+    scene = Scene()
+    scene.reachable = False
+    asked: dict[str, Any] = {"admin_queue": ADMIN, "acknowledge": ("na",), "jn": 1}
+    scene.send(kind=kind, time_to_reach_queue=60, **asked)
+    scene.send(b"in time", time_to_reach_queue=600)
+    scene.timers.advance(60_000)
+    assert classes(scene.admin) == []
+    scene.timers.advance(62_000)
+    assert classes(scene.admin) == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT]
+    assert (scene.waiting(), scene.reasons) == ([b"in time"], [0x8002])
+    dead = scene.sender.system_deadletter_queue
+    if kind == "transactional":
+        dead = scene.sender.system_transactional_deadletter_queue
+    assert dead is not None
+    assert bodies(dead) == [b"body"]
+    scene.reachable = True
+    scene.run(600_000)
+    assert bodies(scene.orders) == [b"in time"]
+    assert len(classes(scene.admin)) == 1
+
+
+def test_what_was_sent_in_time_is_not_too_late_before_its_session_is_lost() -> None:
+    scene = Scene()
+    scene.send(time_to_reach_queue=1, admin_queue=ADMIN, acknowledge=("na",), kind="recoverable")
+    scene.timers.advance(3_000)
+    assert scene.reasons == []
+    scene.reachable = False
+    scene.wire.drop()
+    scene.timers.advance(4_000)
+    assert scene.reasons == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT]
+    assert classes(scene.admin) == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT]
+
+
+def test_what_is_too_late_when_a_session_is_open_leaves_its_queue_at_once() -> None:
+    scene = Scene()
+    scene.send(b"first")
+    made = message_of(message(body=b"late", time_to_reach_queue=10, sent_time=1_795_166_000))
+    made.sent_time = 0
+    assert enqueue_message_to_an_open_queue(scene.opened(), made) == 0
+    assert scene.reasons == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT]
+    assert scene.waiting() == [b"first"]
+
+
+def test_a_refused_transactional_message_leaves_with_the_class_of_its_final_ack() -> None:
+    scene = Scene()
+    scene.send(name="DIRECT=OS:receiver\\private$\\nowhere", kind="transactional", jn=1)
+    scene.run(60_000)
+    assert scene.reasons == [MessageClass.MQMSG_CLASS_NACK_BAD_DST_Q]
+
+
+def test_a_message_that_is_put_back_is_not_sent_twice() -> None:
+    scene = Scene()
+    scene.reachable = False
+    scene.send()
+    transaction = create_transaction(scene.sender, UOW)
+    descriptor = scene.opened(ORDERS, ADMINISTER)
+    dequeue_message(descriptor, lambda *_: None, timeout=0, transaction=transaction)
+    transaction_abort(scene.sender, UOW)
+    scene.reachable = True
+    scene.run(60_000)
+    assert bodies(scene.orders) == [b"body"]
+
+
+def test_what_applications_send_and_what_the_queue_manager_sends_have_numbers_of_one_row() -> None:
+    scene = Scene()
+    numbers = [scene.sender.new_message_id()]
+    sent = scene.outgoing.send(message())
+    assert sent is not None
+    numbers += [sent.message_id, scene.sender.new_message_id()]
+    assert numbers == [1, 2, 3]

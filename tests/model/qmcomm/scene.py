@@ -1,0 +1,183 @@
+"""A qmcomm server with a client, a neighbour that answers as it is told, and requests by their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from msmq_wire.model.data.elements import OpenQueueDescriptor, Queue, QueueManager
+from msmq_wire.model.qmcomm.environment import Deed, QmcommEnvironment
+from msmq_wire.model.qmcomm.local_queue_context import LocalQueueContextHandle, RemoteQueueProxyHandle
+from msmq_wire.model.qmcomm.server import QmcommServer
+from msmq_wire.model.server import Answer, Association
+from msmq_wire.names import FormatName
+from msmq_wire.rpc.interfaces.qm2qm import HandleResponse, RemoteQMOpenQueueResponse
+from msmq_wire.rpc.interfaces.qmcomm_queues import CreateRemoteCursorRequest, OpenQueueInternalRequest
+from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
+from msmq_wire.rpc.ndr import NULL_POINTEE
+from msmq_wire.rpc.statuses import Status
+from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferSend
+from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
+from msmq_wire.wire.types.guid import GUID
+from tests.model.scene import Client, Waiting, make_manager, make_queue
+
+ORDERS = "DIRECT=OS:host\\private$\\orders"
+ELSEWHERE = "DIRECT=OS:elsewhere\\private$\\far"
+REMOTE_HANDLE = ContextHandle(uuid=GUID(b"a remote handle!"))
+UNKNOWN = ContextHandle(uuid=GUID(b"an unknown one!!"))
+
+
+class OtherQueueManager:
+    """What is called at another queue manager; methods without an answer wait."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Any]] = []
+        self.waiting: list[Callable[[Answer], None]] = []
+        self.answers: dict[str, Answer] = {
+            "RemoteQMOpenQueue": Answer(RemoteQMOpenQueueResponse(ph_context=REMOTE_HANDLE)),
+            "RemoteQMCloseQueue": Answer(HandleResponse()),
+            "RemoteQMCloseCursor": Answer(StatusResponse()),
+            "RemoteQMPurgeQueue": Answer(StatusResponse()),
+        }
+
+    def __call__(self, name: str, request: Any, done: Callable[[Answer], None]) -> None:
+        self.calls.append((name, request))
+        answer = self.answers.get(name)
+        if answer is None:
+            self.waiting.append(done)
+        else:
+            done(answer)
+
+    @property
+    def names(self) -> list[str]:
+        """The methods that were called."""
+        return [name for name, _ in self.calls]
+
+
+class Refusing:
+    """Permits nothing, and notes what was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Deed, Queue | None]] = []
+
+    def __call__(self, _: Association, deed: Deed, queue: Queue | None) -> bool:
+        self.asked.append((deed, queue))
+        return False
+
+
+class Scene:
+    """A server of a queue manager with the private queue ``orders``, and one client."""
+
+    def __init__(self, **environment: Any) -> None:
+        self.manager: QueueManager = make_manager()
+        self.queue: Queue = make_queue(self.manager)
+        self.other = OtherQueueManager()
+        self.bound: list[str] = []
+        environment.setdefault("bind", self._bind)
+        self.server = QmcommServer(self.manager, QmcommEnvironment(**environment))
+        self.client = Client(self.server)
+
+    def _bind(self, computer: str) -> OtherQueueManager | None:
+        self.bound.append(computer)
+        return self.other if computer in ("elsewhere", "host") else None
+
+    def call(self, stem: str, request: Any) -> Any:
+        """What a call of the client gives: the response; a fault fails the test."""
+        answer = self.client.call(stem, request)
+        assert answer.fault is None, f"fault 0x{answer.fault:08X}"
+        return answer.response
+
+    def status(self, stem: str, request: Any) -> int | None:
+        """The status of a call of the client, of a response or of a fault."""
+        return self.client.call(stem, request).status
+
+    def fault(self, stem: str, request: Any) -> int | None:
+        """The status of the fault that a call of the client gives; None where it gives a response."""
+        return self.client.call(stem, request).fault
+
+    def start(self, stem: str, request: Any) -> Waiting:
+        """A call of the client that may wait."""
+        return self.client.start(stem, request)
+
+    def another_client(self) -> Client:
+        """One more client."""
+        return Client(self.server, number=2)
+
+    def open(self, name: str = ORDERS, access: int = 1, share: int = 0, **more: Any) -> Any:
+        """Open a queue for the application: the response, which is MQ_OK."""
+        response = self.call("rpc_qm_open_queue_internal", opening(name, access, share, **more))
+        assert response.status == Status.MQ_OK
+        return response
+
+    def open_far(self) -> RemoteQueueProxyHandle:
+        """Open a queue of the other queue manager."""
+        response = self.open(ELSEWHERE, h_remote_queue=7, dwp_queue=8, dwp_remote_context=9)
+        proxy = self.thing(response.ph_queue)
+        assert isinstance(proxy, RemoteQueueProxyHandle)
+        return proxy
+
+    def thing(self, handle: ContextHandle) -> Any:
+        """What a handle of the client stands for."""
+        return self.client.association.handles.get(handle.uuid)
+
+    def descriptor(self, handle: ContextHandle) -> OpenQueueDescriptor:
+        """The descriptor of an open queue of the client."""
+        thing = self.thing(handle)
+        assert isinstance(thing, LocalQueueContextHandle)
+        return thing.open_queue_descriptor_reference
+
+    def state(self) -> tuple[Any, ...]:
+        """What a call that is refused leaves as it was."""
+        manager = self.manager
+        return (
+            {
+                key: (
+                    queue.label,
+                    queue.security,
+                    queue.quota,
+                    queue.journaling,
+                    queue.modify_time,
+                    queue.type,
+                    len(queue.message_position_list),
+                    len(queue.open_queue_descriptor_collection),
+                )
+                for key, queue in manager.queue_collection.items()
+            },
+            sorted(manager.descriptors),
+            sorted(manager.cursors),
+            sorted(manager.transaction_collection),
+            dict(self.client.association.handles),
+            list(self.other.calls),
+        )
+
+    @contextmanager
+    def nothing_changes(self) -> Iterator[None]:
+        """What is done inside leaves everything as it was."""
+        before = self.state()
+        yield
+        assert self.state() == before
+
+
+def queue_format(name: str) -> QueueFormat:
+    """The QUEUE_FORMAT of a format name."""
+    return QueueFormat.of(FormatName.parse(name))
+
+
+def object_format(name: str = ORDERS) -> ObjectFormat:
+    """The OBJECT_FORMAT of a format name."""
+    return ObjectFormat(arm=queue_format(name))
+
+
+def opening(name: str = ORDERS, access: int = 1, share: int = 0, **more: Any) -> OpenQueueInternalRequest:
+    """A request of rpc_QMOpenQueueInternal, with room for the name of a remote queue."""
+    more.setdefault("lplp_remote_queue_name", NULL_POINTEE)
+    return OpenQueueInternalRequest(
+        p_queue_format=queue_format(name), dw_desired_access=access, dw_share_mode=share, **more
+    )
+
+
+def remote_cursor(h_queue: int, **more: Any) -> CreateRemoteCursorRequest:
+    """A request of R_QMCreateRemoteCursor, with the zeroed buffer that Windows sends."""
+    return CreateRemoteCursorRequest(ptb1=CACTransferBufferV1(arm=TransferSend(), **more), h_queue=h_queue)

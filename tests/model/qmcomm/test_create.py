@@ -1,0 +1,504 @@
+"""R_QMCreateObjectInternal, R_QMDeleteObject and R_QMObjectPathToObjectFormat, and Get Queue Path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from msmq_wire.model.data.elements import Queue
+from msmq_wire.model.data.enumerations import QueueType
+from msmq_wire.model.data.position_list import MessagePositionList
+from msmq_wire.model.events.queue import create_queue
+from msmq_wire.model.qmcomm.queue_path import QueuePath, get_queue_path
+from msmq_wire.names import FormatName
+from msmq_wire.rpc.interfaces.qmcomm_objects import (
+    CreateObjectInternalRequest,
+    ObjectPathToObjectFormatRequest,
+    ObjectRequest,
+)
+from msmq_wire.rpc.statuses import Status
+from msmq_wire.rpc.types.propvariant import PropVariant
+from msmq_wire.rpc.types.queue_format import ObjectFormat, ObjectId, QueueFormat
+from msmq_wire.rpc.types.security_descriptor import SecurityDescriptor, default_security
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.wchar_text import WcharText
+from tests.model.qmcomm.scene import ORDERS, Refusing, Scene, object_format
+from tests.model.scene import QUEUE_MANAGER, START, make_manager, make_queue, pass_time, put
+
+INVALID_BOUND = 0x1C000007
+ILLEGAL_SECURITY_DESCRIPTOR = 0xC00E0021
+CREATE = "r_qm_create_object_internal"
+DELETE = "r_qm_delete_object"
+TO_FORMAT = "r_qm_object_path_to_object_format"
+LABEL = PropVariant(vt=31, arm=WcharText.of("a label"))
+PUBLIC = GUID(b"a public queue!!")
+OTHER_MANAGER = GUID(b"another manager!")
+
+
+def creating(name: str = ".\\private$\\new", **more: Any) -> CreateObjectInternalRequest:
+    more.setdefault("cp", 1)
+    more.setdefault("a_prop", (108,))
+    more.setdefault("ap_var", (LABEL,))
+    return CreateObjectInternalRequest(lpwcs_path_name=WcharText.of(name), **more)
+
+
+def with_property(propid: int, vt: int, arm: Any) -> CreateObjectInternalRequest:
+    return creating(a_prop=(propid,), ap_var=(PropVariant(vt=vt, arm=arm),))
+
+
+@pytest.mark.rule("MQMP-3.1.4.5-2")
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        pytest.param(
+            creating(dw_object_type=0),
+            Status.MQ_ERROR_INVALID_PARAMETER,
+            marks=pytest.mark.rule("MQMP-3.1.4.5-3"),
+        ),
+        pytest.param(
+            creating(".\\private$\\orders", dw_object_type=2),
+            Status.MQ_ERROR_INVALID_PARAMETER,
+            marks=pytest.mark.rule("MQMP-3.1.4.5-3"),
+        ),
+        *(
+            pytest.param(
+                creating(name),
+                Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
+                marks=pytest.mark.rule("MQMP-3.1.4.5-4"),
+            )
+            for name in ("", "new", ".\\", ".\\private$\\", ".\\private$\\a;b;c", ".\\private$\\a\nb")
+        ),
+        pytest.param(
+            creating("\ud800\\private$\\new"),
+            Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
+            marks=pytest.mark.rule("MQMP-3.1.4.5-4"),
+        ),
+        *(
+            pytest.param(
+                creating(name),
+                Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
+                marks=pytest.mark.rule("MQMP-3.1.4.5-5"),
+            )
+            for name in (".\\new", ".\\private$\\new;journal", ".\\private$\\new;sub", ".\\system$;journal")
+        ),
+        pytest.param(
+            creating("elsewhere\\private$\\new"),
+            Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
+            marks=pytest.mark.rule("MQMP-3.1.4.5-6"),
+        ),
+        pytest.param(
+            creating(sd_size=5),
+            Status.MQ_ERROR_INVALID_PARAMETER,
+            marks=pytest.mark.rule("MQMP-3.1.4.5-9"),
+        ),
+        *(
+            pytest.param(
+                creating(sd_size=len(data), p_security_descriptor=data),
+                ILLEGAL_SECURITY_DESCRIPTOR,
+                marks=pytest.mark.rule("MQMP-3.1.4.5-10"),
+            )
+            for data in (b"", bytes(20), b"\x01", default_security()[:-1])
+        ),
+        *(
+            pytest.param(
+                with_property(propid, 1, None),
+                Status.MQ_ERROR_PROPERTY,
+                marks=pytest.mark.rule("MQMP-3.1.4.5-13"),
+            )
+            for propid in (1, 114, 201, 1101)
+        ),
+        *(
+            pytest.param(
+                with_property(propid, 1, None),
+                Status.MQ_ERROR_PROPERTY,
+                marks=pytest.mark.rule("MQMP-3.1.4.5-14"),
+            )
+            for propid in (101, 109, 110, 124, 126)
+        ),
+        *(
+            pytest.param(
+                request,
+                Status.MQ_ERROR_ILLEGAL_PROPERTY_VT,
+                marks=pytest.mark.rule("MQMP-3.1.4.5-15"),
+            )
+            for request in (with_property(108, 1, None), with_property(104, 19, 1))
+        ),
+        pytest.param(
+            with_property(104, 17, 2),
+            Status.MQ_ERROR_ILLEGAL_PROPERTY_VALUE,
+            marks=pytest.mark.rule("MQMP-3.1.4.5-16"),
+        ),
+    ],
+)
+def test_a_queue_that_cannot_be_made(request_: CreateObjectInternalRequest, status: int) -> None:
+    scene = Scene()
+    with scene.nothing_changes():
+        assert scene.status(CREATE, request_) == status
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param(creating(sd_size=524289), marks=pytest.mark.rule("MQMP-3.1.4.5-8")),
+        pytest.param(creating(cp=0, a_prop=(), ap_var=()), marks=pytest.mark.rule("MQMP-3.1.4.5-11")),
+        pytest.param(
+            creating(cp=129, a_prop=(108,) * 129, ap_var=(LABEL,) * 129),
+            marks=pytest.mark.rule("MQMP-3.1.4.5-11"),
+        ),
+        pytest.param(creating(cp=2), marks=pytest.mark.rule("MQMP-3.1.4.5-12")),
+        pytest.param(creating(a_prop=(108, 108)), marks=pytest.mark.rule("MQMP-3.1.4.5-12")),
+        pytest.param(creating(ap_var=()), marks=pytest.mark.rule("MQMP-3.1.4.5-12")),
+        pytest.param(
+            creating(sd_size=4, p_security_descriptor=b"12345"), marks=pytest.mark.rule("MQMP-3.1.4.5-10")
+        ),
+    ],
+)
+def test_a_request_out_of_its_bounds_is_not_dispatched(request_: CreateObjectInternalRequest) -> None:
+    scene = Scene()
+    with scene.nothing_changes():
+        assert scene.fault(CREATE, request_) == INVALID_BOUND
+
+
+@pytest.mark.rule("MQMP-3.1.4.5-17", "MQMP-3.1.4.5-18", "MQMP-3.1.4.5-7")
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".\\private$\\orders",
+        "host\\private$\\orders",
+        "HOST\\PRIVATE$\\Orders",
+        "localhost\\private$\\orders",
+    ],
+)
+def test_a_queue_that_is_there_is_not_altered(name: str) -> None:
+    scene = Scene()
+    data = SecurityDescriptor().to_bytes()
+    with scene.nothing_changes():
+        request = creating(name, sd_size=len(data), p_security_descriptor=data)
+        assert scene.status(CREATE, request) == Status.MQ_ERROR_QUEUE_EXISTS
+
+
+@pytest.mark.rule(
+    "MQMP-3.1.4.5-19",
+    "MQMP-3.1.4.5-20",
+    "MQMP-3.1.4.5-22",
+    "MQMP-3.1.4.5-23",
+    "MQMP-3.1.4.5-24",
+    "MQMP-3.1.4.5-26",
+    "MQMP-3.1.4.5-7",
+)
+def test_a_queue_is_made_with_defaults_where_nothing_is_said() -> None:
+    scene = Scene()
+    pass_time(scene.manager, 5000)
+    assert scene.status(CREATE, creating()) == Status.MQ_OK
+    queue = scene.manager.queue_collection["private$\\new"]
+    assert (queue.pathname, queue.label) == ("host\\private$\\new", "a label")
+    assert (queue.queue_type, queue.private_queue_number) == (QueueType.PRIVATE, 2)
+    assert (queue.create_time, queue.modify_time) == (START + 5, START + 5)
+    assert queue.security == default_security()
+    assert (queue.quota, queue.privacy_level, queue.journaling) == (0xFFFF_FFFF, 1, False)
+    assert queue.journal_queue_reference is not None
+    assert scene.open("DIRECT=OS:host\\private$\\new").status == Status.MQ_OK
+
+
+@pytest.mark.rule("MQMP-3.1.4.5-21", "MQMP-3.1.4.5-23", "MQMP-3.1.1.12-24")
+def test_a_queue_is_made_with_what_is_said() -> None:
+    scene = Scene()
+    data = SecurityDescriptor(owner=bytes.fromhex("010100000000000512000000")).to_bytes()
+    request = creating(
+        "HOST\\private$\\New",
+        sd_size=len(data),
+        p_security_descriptor=data,
+        cp=5,
+        a_prop=(103, 105, 107, 113, 125),
+        ap_var=(
+            PropVariant(vt=31, arm=WcharText.of("host\\private$\\another")),
+            PropVariant(vt=19, arm=10),
+            PropVariant(vt=19, arm=20),
+            PropVariant(vt=17, arm=1),
+            PropVariant(vt=31, arm=WcharText.of("224.0.0.9:1")),
+        ),
+    )
+    assert scene.status(CREATE, request) == Status.MQ_OK
+    assert sorted(scene.manager.queue_collection) == ["private$\\new", "private$\\orders"]
+    queue = scene.manager.queue_collection["private$\\new"]
+    assert (queue.pathname, queue.security) == ("HOST\\private$\\New", data)
+    assert (queue.quota, queue.journal_quota, queue.transactional) == (10, 20, True)
+    assert queue.multicast_address == "224.0.0.9:1"
+
+
+@pytest.mark.rule("MQMP-3.1.4.5-25")
+def test_who_may_not_make_queues_does_not() -> None:
+    refusing = Refusing()
+    scene = Scene(permits=refusing)
+    with scene.nothing_changes():
+        assert scene.status(CREATE, creating()) == Status.MQ_ERROR_ACCESS_DENIED
+    assert refusing.asked == [("create", None)]
+
+
+def public_queue(scene: Scene) -> Queue:
+    queue = Queue(
+        queue_manager=scene.manager,
+        pathname="host\\shared",
+        queue_type=QueueType.PUBLIC,
+        identifier=PUBLIC,
+        message_position_list=MessagePositionList(),
+    )
+    assert create_queue(scene.manager, queue) == Status.MQ_OK
+    return queue
+
+
+@pytest.mark.parametrize(
+    ("named", "status"),
+    [
+        pytest.param(
+            ObjectFormat(obj_type=2),
+            Status.MQ_ERROR_INVALID_PARAMETER,
+            marks=pytest.mark.rule("MQMP-3.1.4.8-2", "MQMP-3.1.4.8-4"),
+        ),
+        pytest.param(
+            ObjectFormat(), Status.MQ_ERROR_INVALID_PARAMETER, marks=pytest.mark.rule("MQMP-3.1.4.8-5")
+        ),
+        *(
+            pytest.param(
+                ObjectFormat(arm=queue_format),
+                Status.MQ_ERROR_ILLEGAL_FORMATNAME,
+                marks=pytest.mark.rule("MQMP-3.1.4.8-6"),
+            )
+            for queue_format in (
+                QueueFormat(),
+                QueueFormat(m_qft=3, arm=WcharText.of("OS:host\\private$\\" + "q" * 125)),
+                QueueFormat(m_qft=3, arm=WcharText.of("SMOKE:host\\q")),
+                QueueFormat(m_qft=2, m_suffix_and_flags=5, arm=ObjectId()),
+            )
+        ),
+        *(
+            pytest.param(
+                object_format(name),
+                Status.MQ_ERROR_QUEUE_NOT_FOUND,
+                marks=pytest.mark.rule("MQMP-3.1.4.8-7"),
+            )
+            for name in (
+                "DIRECT=OS:host\\private$\\nothing",
+                "DIRECT=OS:host\\private$\\nothing;sub",
+                "DIRECT=OS:elsewhere\\private$\\orders",
+                f"PRIVATE={QUEUE_MANAGER}\\00000099",
+                f"PRIVATE={OTHER_MANAGER}\\00000001",
+            )
+        ),
+        *(
+            pytest.param(
+                object_format(name),
+                Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
+                marks=pytest.mark.rule("MQMP-3.1.4.8-8"),
+            )
+            for name in (f"PUBLIC={PUBLIC}", "DIRECT=OS:host\\shared", ORDERS + ";journal", ORDERS + ";sub")
+        ),
+    ],
+)
+def test_what_is_no_private_queue_is_not_deleted(named: ObjectFormat, status: int) -> None:
+    scene = Scene()
+    public_queue(scene)
+    with scene.nothing_changes():
+        assert scene.status(DELETE, ObjectRequest(p_object_format=named)) == status
+    assert scene.queue.subqueue_collection == []
+
+
+@pytest.mark.rule("MQMP-3.1.4.8-9", "MQMP-3.1.4.8-10", "MQMP-3.1.4.8-12")
+@pytest.mark.parametrize(
+    "name", [ORDERS, f"PRIVATE={QUEUE_MANAGER}\\00000001", "DIRECT=OS:.\\private$\\ORDERS"]
+)
+def test_a_private_queue_is_deleted_also_while_it_is_open(name: str) -> None:
+    scene = Scene()
+    put(scene.queue, b"one")
+    handle = scene.open().ph_queue
+    assert scene.status(DELETE, ObjectRequest(p_object_format=object_format(name))) == Status.MQ_OK
+    assert scene.manager.queue_collection == {}
+    assert scene.descriptor(handle).queue_reference is None
+    again = ObjectRequest(p_object_format=object_format(name))
+    assert scene.status(DELETE, again) == Status.MQ_ERROR_QUEUE_NOT_FOUND
+
+
+@pytest.mark.rule("MQMP-3.1.4.8-11")
+def test_who_may_not_delete_a_queue_does_not() -> None:
+    refusing = Refusing()
+    scene = Scene(permits=refusing)
+    with scene.nothing_changes():
+        request = ObjectRequest(p_object_format=object_format())
+        assert scene.status(DELETE, request) == Status.MQ_ERROR_ACCESS_DENIED
+    assert refusing.asked == [("delete", scene.queue)]
+
+
+def resolving(name: str, named: ObjectFormat | None = None) -> ObjectPathToObjectFormatRequest:
+    room = ObjectFormat(arm=QueueFormat()) if named is None else named
+    return ObjectPathToObjectFormatRequest(lpwcs_path_name=WcharText.of(name), p_object_format=room)
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        *(
+            pytest.param(
+                resolving(name),
+                Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
+                marks=pytest.mark.rule("MQMP-3.1.4.11-3"),
+            )
+            for name in ("", "orders", ".\\private$\\")
+        ),
+        *(
+            pytest.param(
+                resolving(name),
+                Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
+                marks=pytest.mark.rule("MQMP-3.1.4.11-4"),
+            )
+            for name in (".\\shared", ".\\private$\\orders;journal", ".\\private$\\orders;sub")
+        ),
+        pytest.param(
+            resolving(".\\private$\\orders", ObjectFormat(obj_type=2)),
+            Status.MQ_ERROR_INVALID_PARAMETER,
+            marks=pytest.mark.rule("MQMP-3.1.4.11-2", "MQMP-3.1.4.11-6"),
+        ),
+        pytest.param(
+            resolving(".\\private$\\orders", ObjectFormat()),
+            Status.MQ_ERROR_INVALID_PARAMETER,
+            marks=pytest.mark.rule("MQMP-3.1.4.11-7"),
+        ),
+        pytest.param(
+            resolving(".\\private$\\orders", object_format()),
+            Status.MQ_ERROR_INVALID_PARAMETER,
+            marks=pytest.mark.rule("MQMP-3.1.4.11-8"),
+        ),
+        *(
+            pytest.param(
+                resolving(name),
+                Status.MQ_ERROR_QUEUE_NOT_FOUND,
+                marks=pytest.mark.rule("MQMP-3.1.4.11-9"),
+            )
+            for name in (".\\private$\\nothing", "elsewhere\\private$\\orders")
+        ),
+    ],
+)
+def test_a_path_without_a_format_name(request_: ObjectPathToObjectFormatRequest, status: int) -> None:
+    scene = Scene()
+    public_queue(scene)
+    with scene.nothing_changes():
+        assert scene.status(TO_FORMAT, request_) == status
+
+
+@pytest.mark.rule("MQMP-3.1.4.11-10", "MQMP-3.1.4.11-11", "MQMP-3.1.4.11-13")
+@pytest.mark.parametrize("computer", [".", "host", "HOST"])
+def test_a_path_gives_the_private_format_name_of_its_queue(computer: str) -> None:
+    scene = Scene()
+    with scene.nothing_changes():
+        response = scene.call(TO_FORMAT, resolving(f"{computer}\\private$\\Orders"))
+    assert response.status == Status.MQ_OK
+    assert response.p_object_format == ObjectFormat(
+        arm=QueueFormat(m_qft=2, arm=ObjectId(lineage=QUEUE_MANAGER, uniquifier=1))
+    )
+    assert scene.open(str(response.p_object_format.arm.format_name)).status == Status.MQ_OK
+
+
+class KnownNames:
+    """A directory with one public queue and one other queue manager."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, GUID]] = []
+
+    def queue(self, identifier: GUID) -> tuple[str, str] | None:
+        self.asked.append(("Queue", identifier))
+        return ("far\\queue", "far") if identifier == PUBLIC else None
+
+    def queue_manager(self, identifier: GUID) -> str | None:
+        self.asked.append(("QueueManager", identifier))
+        return "far" if identifier == OTHER_MANAGER else None
+
+
+ILLEGAL = QueuePath(status=Status.MQ_ERROR_ILLEGAL_FORMATNAME)
+
+
+@pytest.mark.rule("MQDMPR-3.1.7.1.26-1", "MQDMPR-3.1.7.1.26-14")
+@pytest.mark.parametrize(
+    ("name", "path", "asked"),
+    [
+        pytest.param(
+            "DIRECT=OS:far\\private$\\q",
+            QueuePath(path_name="far\\private$\\q", machine_name="far"),
+            None,
+            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-2", "MQDMPR-3.1.7.1.26-4"),
+        ),
+        pytest.param(
+            "DIRECT=TCP:192.0.2.1\\q;sub",
+            QueuePath(path_name="192.0.2.1\\q;sub", machine_name="192.0.2.1"),
+            None,
+            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-2", "MQDMPR-3.1.7.1.26-4"),
+        ),
+        pytest.param(
+            "DIRECT=HTTP://far:81/msmq/private$/q",
+            QueuePath(path_name="far/private$/q", machine_name="far"),
+            None,
+            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-3", "MQDMPR-3.1.7.1.26-4"),
+        ),
+        pytest.param(
+            "DIRECT=HTTPS://far/msmq\\q",
+            QueuePath(path_name="far\\q", machine_name="far"),
+            None,
+            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-3"),
+        ),
+        pytest.param(
+            f"PUBLIC={PUBLIC}",
+            QueuePath(path_name="far\\queue", machine_name="far"),
+            ("Queue", PUBLIC),
+            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-5", "MQDMPR-3.1.7.1.26-7"),
+        ),
+        pytest.param(
+            f"PUBLIC={OTHER_MANAGER}",
+            ILLEGAL,
+            ("Queue", OTHER_MANAGER),
+            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-6"),
+        ),
+        pytest.param(
+            f"PRIVATE={OTHER_MANAGER}\\00000001",
+            QueuePath(machine_name="far"),
+            ("QueueManager", OTHER_MANAGER),
+            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-8", "MQDMPR-3.1.7.1.26-10", "MQDMPR-3.1.7.1.26-12"),
+        ),
+        pytest.param(
+            f"PRIVATE={PUBLIC}\\00000001",
+            ILLEGAL,
+            ("QueueManager", PUBLIC),
+            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-9"),
+        ),
+        pytest.param(
+            f"PRIVATE={QUEUE_MANAGER}\\00000001",
+            QueuePath(path_name="host\\private$\\orders", machine_name="host"),
+            None,
+            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-8", "MQDMPR-3.1.7.1.26-11"),
+        ),
+        pytest.param(
+            f"PRIVATE={QUEUE_MANAGER}\\00000002",
+            QueuePath(machine_name="host"),
+            None,
+            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-10", "MQDMPR-3.1.7.1.26-12"),
+        ),
+        *(
+            pytest.param(name, QueuePath(), None, marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-13"))
+            for name in (
+                f"MACHINE={QUEUE_MANAGER};journal",
+                f"CONNECTOR={QUEUE_MANAGER}",
+                f"DL={QUEUE_MANAGER}",
+                "MULTICAST=224.0.0.1:1",
+            )
+        ),
+    ],
+)
+def test_the_path_of_a_format_name(name: str, path: QueuePath, asked: tuple[str, GUID] | None) -> None:
+    manager, directory = make_manager(), KnownNames()
+    make_queue(manager)
+    assert get_queue_path(manager, directory, FormatName.parse(name)) == path
+    assert directory.asked == ([] if asked is None else [asked])
+
+
+@pytest.mark.rule("MQDMPR-3.1.7.1.26-6", "MQDMPR-3.1.7.1.26-9")
+@pytest.mark.parametrize("name", [f"PUBLIC={PUBLIC}", f"PRIVATE={OTHER_MANAGER}\\00000001"])
+def test_without_a_directory_only_the_own_names_have_a_path(name: str) -> None:
+    assert get_queue_path(make_manager(), None, FormatName.parse(name)) == ILLEGAL
