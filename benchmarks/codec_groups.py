@@ -14,8 +14,7 @@ import msmq_wire as mw
 from benchmarks import cstruct_packet, idiomatic_construct, lean_construct, scapy_packet
 from benchmarks.agreement import Facts, differences, facts_of_arrow, facts_of_value
 from benchmarks.measure import Contestant, Result, measure
-from msmq_wire.engines import arrow
-from msmq_wire.engines.columns import engine as columns
+from msmq_wire.engines import arrow, columns
 
 __all__ = [
     "ARROW",

@@ -19,7 +19,7 @@ import pytest
 import msmq_wire
 from msmq_wire.buffers import as_bytes
 from msmq_wire.capture.reader import CaptureReader, read_capture
-from msmq_wire.engines.columns import engine as columns
+from msmq_wire.engines import columns
 
 ROOT = Path(__file__).resolve().parents[1]
 WRONG = (5, 2_000_000_000, None, "text", [1, 2], 1.5)

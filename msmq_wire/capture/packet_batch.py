@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from msmq_wire.capture.index import Array
+from msmq_wire.engines import columns
 from msmq_wire.engines.codec import default_engine
-from msmq_wire.engines.columns import engine as columns
 from msmq_wire.engines.rows import engine as rows
 from msmq_wire.records.record import FoundPacket, Record
 

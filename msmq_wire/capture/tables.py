@@ -16,9 +16,8 @@ from msmq_wire.capture.batches import PacketBatch, read_batches
 from msmq_wire.capture.composed_tables import composed_arrays, composed_fields
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.source import CaptureSource
-from msmq_wire.engines import arrow
+from msmq_wire.engines import arrow, columns
 from msmq_wire.engines.arrow_cells import cells, interleaved
-from msmq_wire.engines.columns import engine as columns
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.view import anomaly_view, error_view

@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire import build_message, encode, strategies
-from msmq_wire.engines import arrow
+from msmq_wire.engines import arrow, columns
 from msmq_wire.engines.codec import inspect
-from msmq_wire.engines.columns import engine as columns
 from msmq_wire.engines.fit import fit
 from msmq_wire.records.view import inspect_view
 from msmq_wire.wire.fields import WireStruct

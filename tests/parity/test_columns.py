@@ -12,8 +12,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from msmq_wire import strategies
+from msmq_wire.engines import columns
 from msmq_wire.engines.codec import Engine, InspectResult, encode, inspect
-from msmq_wire.engines.columns import engine as columns
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.registry import PACKETS, STRUCTURES

@@ -15,9 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from msmq_wire import build_message, encode
-from msmq_wire.engines import codec
+from msmq_wire.engines import codec, columns
 from msmq_wire.engines.codec import inspect
-from msmq_wire.engines.columns import engine as columns
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.ping import Ping
