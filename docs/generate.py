@@ -73,6 +73,8 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "engines.md", "Engines", engines.blocks())
     fill(DOCS / "replay.md", "Replay", {"rules": replay_rules.block()})
     fill(DOCS / "spec-coverage.md", "Coverage of the rules", spec_coverage.blocks())
+    for part, text in spec_coverage.pages().items():
+        files[DOCS / "spec-coverage" / f"{part}.md"] = text
     fill(DOCS / "command-line.md", "Command line", commands.blocks())
     fill(DOCS / "spark.md", "Spark", {"options": spark_tables.options_block()})
     fill(DOCS / "spark-tables.md", "Tables on Spark", {"tables": spark_tables.tables_block()})
@@ -87,7 +89,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python docs/generate.py [--check]", file=sys.stderr)
         return 2
     files = generated()
-    folders = (DOCS / "structures", DOCS / "findings", DOCS / "schema")
+    folders = tuple(DOCS / name for name in ("structures", "findings", "schema", "spec-coverage"))
     stray = [path for folder in folders for path in sorted(folder.glob("*.*")) if path not in files]
     stale = [
         path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text

@@ -12,7 +12,7 @@ __all__ = ["ProcessingRule", "ReplayDeviation", "ReplayKind"]
 
 _DOCUMENTS = {
     "MQRR": "MS-MQRR", "MQQP": "MS-MQQP", "MQMP": "MS-MQMP", "MQQB": "MS-MQQB", "MQMQ": "MS-MQMQ",
-    "MQAC": "MC-MQAC", "RPCE": "MS-RPCE",
+    "MQDMPR": "MS-MQDMPR", "MQBR": "MS-MQBR", "MQAC": "MC-MQAC", "RPCE": "MS-RPCE",
 }  # fmt: skip
 
 

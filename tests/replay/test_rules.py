@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -259,64 +258,6 @@ def test_a_receive_in_a_transaction_has_an_end_of_its_own() -> None:
     story.call("R_StartTransactionalReceive", values)
     story.call("R_EndReceive", {"ph_context": _A, "dw_request_id": 4, "dw_ack": 2})
     assert ("end", "MQRR-3.1.4.9-7", True) in story.found()
-
-
-def test_every_rule_that_is_named_stands_in_the_table_of_rules() -> None:
-    parts = sorted((_ROOT / "docs" / "spec-coverage").glob("*.md"))
-    rows = {
-        row
-        for path in parts
-        if path.exists()
-        for row in re.findall(
-            r"^\| (M[A-Z]+-[0-9.]+-[0-9]+) \|", path.read_text(encoding="utf-8"), re.MULTILINE
-        )
-    }
-    named = {
-        f"MQRR-{section}-{row + at}"
-        for section in ("3.1.4.7", "3.1.4.13")
-        for at in range(6)
-        for row in (2, 8, 14)
-    }
-    source = "".join(
-        path.read_text(encoding="utf-8") for path in (_ROOT / "msmq_wire" / "model" / "replay").rglob("*.py")
-    )
-    named |= {
-        f"{prefix}-{section}-{row}"
-        for prefix, section, row in re.findall(r'\("(MQ[A-Z]{2})", "([0-9.]+)", ([0-9]+)\)', source)
-    }
-    assert named - rows == set()
-
-
-def test_every_row_of_a_method_stands_in_the_table_of_rules() -> None:
-    from msmq_wire.replay.rules import actions, cursors, handles, rows, statuses, uses
-
-    tables: list[dict[str, Any]] = [
-        actions._ACCESS_ROWS,
-        {method: use.unknown for method, use in cursors._USES.items()},
-        {method: use.closed for method, use in cursors._USES.items()},
-        {method: use.other for method, use in cursors._USES.items()},
-        handles._NULL_ROWS,
-        handles._CLOSED_ROWS,
-        {method: row for method, (row, _) in handles._PURGES.items()},
-        rows.FIRST_ROWS,
-        statuses._OK,
-        statuses._LIVE_ROWS,
-        statuses._TIME_ROWS,
-        uses._DELETED_ROWS,
-        uses._ENDED_ROWS,
-        uses._RETURNED,
-        {method: row for method, (_, row) in uses._PORTS.items()},
-    ]
-    text = "".join(
-        path.read_text(encoding="utf-8") for path in (_ROOT / "docs").rglob("*.md") if "coverage" in str(path)
-    )
-    prefixes = {"MS-MQRR": "MQRR", "MS-MQQP": "MQQP", "MS-MQMP": "MQMP"}
-    named = [
-        f"| {prefixes[_METHODS[method].spec.document]}-{_METHODS[method].spec.section}-{row} |"
-        for table in tables
-        for method, row in table.items()
-    ]
-    assert [row for row in named if row not in text] == []
 
 
 def test_the_kinds_are_those_that_findings_knows() -> None:

@@ -1,0 +1,172 @@
+"""The rows of the processing rules: what the documents ask for, and by which check a replay sees to it.
+
+The rule kept here: a row stands in the table of its interface, ``rules/<interface>.md``, and nobody types its
+number: code asks by the name of a check. The cell "Check" holds the names of checks in code spans, or the
+name of the reason why a breach is not told (`REASONS`). ``null-handle`` is the check of the method that the
+section is about, ``R_StartTransactionalReceive next`` that of another method, too. A row of a section that is
+about no method is that of all. "Untested" says why no test of the model is marked with the row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from msmq_wire.replay.deviation import ProcessingRule
+from msmq_wire.rpc.interfaces import METHODS
+from msmq_wire.rpc.interfaces.method import Method
+from msmq_wire.spec import SpecRef
+
+__all__ = ["JUDGED", "PARTS", "REASONS", "Row", "all_rows", "parse", "rows", "rule", "table_text"]
+
+PARTS = {
+    "remote_read": "RemoteRead, [MS-MQRR]",
+    "qm2qm": "qm2qm, [MS-MQQP]",
+    "qmcomm": "qmcomm, [MS-MQMP]",
+    "qmcomm2": "qmcomm2, [MS-MQMP]",
+    "receive_current": "ReceiveCurrent_v1, [MC-MQAC]",
+    "shared_events": "Shared events, [MS-MQDMPR]",
+}
+JUDGED = ("remote_read", "qm2qm", "qmcomm", "qmcomm2", "receive_current")
+"""The parts whose rows a replay checks, or says why not."""
+REASONS = {
+    "elsewhere": "it is told as the breach of another rule, which says the same of the same answer",
+    "findings": "a finding tells it of the message alone, RPC-SEC-SEQ or RPC-SEC-SIZE",
+    "unjudged": "it could be told by the answers, and is not yet",
+    "server": "the answer is a failure, or rests on what only the server knows; which failure it is, the "
+    "documents leave open",
+    "state": "only what the server keeps changes; what comes of it is seen in later calls, by their own "
+    "rules",
+    "values": "what the value should be is known only to who knows the message, the queue or the setting",
+    "allowed": "the server may, should, or is free not to look: either is right",
+    "ignored": "what is to be ignored shows only where the server fails for it, and why it fails is not told",
+    "onward": "it is what the server asks of another server, whose client it is then; the answer does not "
+    "show it",
+    "runtime": "the RPC runtime refuses the call before the method, and some runtimes do not",
+    "wire": "what the rule is about cannot be sent: a reference pointer is never NULL",
+    "process": "it is about the process: how it listens, keeps its tables, keeps time, and what it does when "
+    "a client is gone",
+}
+"""Why a breach is not told, by the name that stands in the cell."""
+
+_NOTHING = "-"
+_ID = re.compile(r"C?M[SQ][A-Z]*-[0-9.]+-[0-9]+")
+_CHECK = re.compile(r"`([^`]+)`")
+_CELLS = 6
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule: ``when`` it applies, what who is bound ``does``, and the ``reply`` ("-" for none).
+
+    ``id`` is document, section and number, as ``MQRR-3.1.4.7-33``; it never becomes another's. ``heading`` is
+    the title of its table. ``checks`` are the names of the checks that tell a breach, ``reason`` one of
+    `REASONS` where none does, else empty. ``untested`` is empty where tests of the model are marked with it.
+    """
+
+    id: str
+    part: str
+    heading: str
+    when: str
+    does: str
+    reply: str
+    checks: tuple[str, ...]
+    reason: str
+    untested: str
+
+    @property
+    def rule(self) -> ProcessingRule:
+        """Its number, as deviations name it."""
+        prefix, section, number = self.id.removeprefix("C").split("-")
+        return ProcessingRule(prefix, section, int(number))
+
+    @property
+    def spec(self) -> SpecRef:
+        """The section that it was read from."""
+        return self.rule.spec
+
+    @property
+    def binds(self) -> str:
+        """Whom: the server or the client."""
+        return "client" if self.id.startswith("C") else "server"
+
+    @property
+    def method(self) -> Method | None:
+        """The method that its section is about; its role says what that does."""
+        return _methods().get(self.spec)
+
+
+@cache
+def _methods() -> Mapping[SpecRef, Method]:
+    return {method.spec: method for method in METHODS.values()}
+
+
+def table_text(part: str) -> str:
+    """The tables of a part as they stand in their file, Markdown."""
+    return (resources.files("msmq_wire.replay.rules") / f"{part}.md").read_text(encoding="utf-8")
+
+
+def parse(part: str, text: str) -> Iterator[Row]:
+    """The rows in tables of Markdown. Raises ValueError at a row that is none."""
+    heading = ""
+    for line in text.splitlines():
+        if line.startswith("#"):
+            heading = line.lstrip("# ")
+        elif _ID.match(line, 2) and line.startswith("| "):
+            cells = line[2:].removesuffix(" |").split(" | ")
+            if len(cells) != _CELLS:
+                raise ValueError(f"a row has {_CELLS} cells: {line}")
+            id_, when, does, reply, check, untested = cells
+            checks = tuple(_CHECK.findall(check))
+            reason = "" if checks or check == _NOTHING else check
+            if reason and reason not in REASONS:
+                raise ValueError(f"{id_}: {reason!r} is neither a check in a code span nor a reason")
+            yield Row(
+                id=id_,
+                part=part,
+                heading=heading,
+                when=when,
+                does=does,
+                reply=reply,
+                checks=checks,
+                reason=reason,
+                untested="" if untested == _NOTHING else untested,
+            )
+
+
+@cache
+def rows(part: str) -> tuple[Row, ...]:
+    """The rows of a part, in the order of its tables."""
+    return tuple(parse(part, table_text(part)))
+
+
+@cache
+def all_rows() -> Mapping[str, Row]:
+    """Every row by its id."""
+    return {row.id: row for part in PARTS for row in rows(part)}
+
+
+@cache
+def _checked() -> Mapping[tuple[str, str], ProcessingRule]:
+    """Rules by method ("" for all) and name of the check. Raises ValueError where two rows have one check."""
+    found: dict[tuple[str, str], ProcessingRule] = {}
+    for row in (row for part in JUDGED for row in rows(part)):
+        own = "" if row.method is None else row.method.name
+        for check in row.checks:
+            other, _, name = check.rpartition(" ")
+            key = (other or own, name)
+            if name == "?":
+                continue
+            if key in found:
+                raise ValueError(f"{row.id} and {found[key]} have one check, {' '.join(key)}")
+            found[key] = row.rule
+    return found
+
+
+def rule(check: str, method: str = "") -> ProcessingRule | None:
+    """The rule that a check is about, for a method or for all; None where there is none."""
+    found = _checked()
+    return found.get((method, check)) or found.get(("", check))
