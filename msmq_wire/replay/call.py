@@ -13,8 +13,10 @@ import msgspec
 from msmq_wire.records.record import Record, place_of
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
+from msmq_wire.replay.rows import Row, find
 from msmq_wire.rpc.hresults import name
 from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.interfaces.role import Members, Role
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import ObjectId
@@ -122,18 +124,35 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
         """A rule of the section of its method."""
         return ProcessingRule(*_SECTIONS[self.method], row)
 
+    @property
+    def role(self) -> Role | None:
+        """What its method does."""
+        return self.call.role
+
+    @property
+    def members(self) -> Members:
+        """Which of its parameters are what."""
+        return self.call.members
+
+    def row(self, check: str) -> Row | None:
+        """The row of its method that a check is about, or that of all methods."""
+        return find(check, self.method)
+
     def deviation(
         self,
         kind: ReplayKind,
-        rule: ProcessingRule | int,
+        rule: Row | ProcessingRule | int,
         message: str,
-        expected: str,
+        expected: str = "",
         *,
         came: str = "",
         path: str = "opnum",
         certain: bool = True,
     ) -> ReplayDeviation:
-        """What is wrong with its reply, by a rule or a row of its method; a guess is likely at most."""
+        """What is wrong with its reply, by a row; a guess is likely at most.
+
+        ``expected`` is what the row says of the reply where nothing else is said.
+        """
         record = self.record
         return ReplayDeviation(
             kind=kind,
@@ -145,9 +164,9 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
             method=self.method,
             queue=self.queue,
             message=message,
-            expected=expected,
+            expected=expected or (rule.due if isinstance(rule, Row) else ""),
             came=came or self.came,
-            rule=self.rule(rule) if isinstance(rule, int) else rule,
+            rule=rule.rule if isinstance(rule, Row) else self.rule(rule) if isinstance(rule, int) else rule,
             certain=certain and not self.call.guessed,
         )
 

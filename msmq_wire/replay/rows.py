@@ -21,7 +21,7 @@ from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.method import Method
 from msmq_wire.spec import SpecRef
 
-__all__ = ["JUDGED", "PARTS", "REASONS", "Row", "all_rows", "parse", "rows", "rule", "table_text"]
+__all__ = ["JUDGED", "PARTS", "REASONS", "Row", "all_rows", "find", "parse", "row_of", "rows", "table_text"]
 
 PARTS = {
     "remote_read": "RemoteRead, [MS-MQRR]",
@@ -56,6 +56,7 @@ REASONS = {
 _NOTHING = "-"
 _ID = re.compile(r"C?M[SQ][A-Z]*-[0-9.]+-[0-9]+")
 _CHECK = re.compile(r"`([^`]+)`")
+_SYMBOL = re.compile(r"\b(?:(?:MQ|STATUS|RPC|E|S)_[A-Z_]+|nca_\w+)\b")
 _CELLS = 6
 
 
@@ -82,6 +83,16 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         """Its number, as deviations name it."""
         prefix, section, number = self.id.removeprefix("C").split("-")
         return ProcessingRule(prefix, section, int(number))
+
+    @property
+    def due(self) -> str:
+        """The reply in short: the first status that it names, or "a failure", or "a fault, ..."."""
+        symbol = _SYMBOL.search(self.reply)
+        if self.reply.startswith(("failure HRESULT", "a failure HRESULT", "any failure HRESULT")):
+            return "a failure"
+        if symbol is None:
+            return self.reply
+        return f"a fault, {symbol[0]}" if "RPC fault" in self.reply else symbol[0]
 
     @property
     def spec(self) -> SpecRef:
@@ -150,9 +161,9 @@ def all_rows() -> Mapping[str, Row]:
 
 
 @cache
-def _checked() -> Mapping[tuple[str, str], ProcessingRule]:
-    """Rules by method ("" for all) and name of the check. Raises ValueError where two rows have one check."""
-    found: dict[tuple[str, str], ProcessingRule] = {}
+def _checked() -> Mapping[tuple[str, str], Row]:
+    """Rows by method ("" for all) and name of the check. Raises ValueError where two rows have one check."""
+    found: dict[tuple[str, str], Row] = {}
     for row in (row for part in JUDGED for row in rows(part)):
         own = "" if row.method is None else row.method.name
         for check in row.checks:
@@ -161,12 +172,20 @@ def _checked() -> Mapping[tuple[str, str], ProcessingRule]:
             if name == "?":
                 continue
             if key in found:
-                raise ValueError(f"{row.id} and {found[key]} have one check, {' '.join(key)}")
-            found[key] = row.rule
+                raise ValueError(f"{row.id} and {found[key].id} have one check, {' '.join(key)}")
+            found[key] = row
     return found
 
 
-def rule(check: str, method: str = "") -> ProcessingRule | None:
-    """The rule that a check is about, for a method or for all; None where there is none."""
+def find(check: str, method: str = "") -> Row | None:
+    """The row that a check is about: that of the method, or that of all; None where there is none."""
     found = _checked()
     return found.get((method, check)) or found.get(("", check))
+
+
+def row_of(check: str, method: str = "") -> Row:
+    """The same, of a check that has a row. Raises LookupError where there is none."""
+    found = find(check, method)
+    if found is None:
+        raise LookupError(f"no row has the check {check!r} of {method or 'all'}")
+    return found

@@ -188,6 +188,7 @@ _AFTER_CLOSE: list[tuple[str, str, dict[str, Any]]] = [
     ("MQQP-3.1.4.11-13", LOOKUP, {"ul_action": 0x40000011}),
     ("MQQP-3.1.4.4-2", "RemoteQMCloseQueue", {"pph_context": "session"}),
     ("MQQP-3.1.4.5-3", "RemoteQMCloseCursor", {"h_queue": "number", "h_cursor": 5}),
+    ("MQQP-3.1.4.6-4", "RemoteQMCancelReceive", {"h_queue": "number", "p_queue": 1, "dw_request_id": 3}),
     ("MQQP-3.1.4.7-1", "RemoteQMPurgeQueue", {"h_queue": "number"}),
     (
         "MQMP-3.1.4.4-4",

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from docs.generators.spec_coverage import rules_with_tests
-from msmq_wire.replay.rows import JUDGED, PARTS, REASONS, all_rows, parse, rows, rule
+from msmq_wire.replay.rows import JUDGED, PARTS, REASONS, all_rows, find, parse, rows
 from tests.replay.broken import broken_rules
 
 _ROW = "| MQRR-3.1.4.1-{} | always | answers | - | {} | {} |"
@@ -80,7 +80,7 @@ def test_a_check_is_that_of_its_method_of_another_one_or_of_all() -> None:
     first, second = parse("remote_read", text)
     assert (first.checks, first.reason, first.untested) == (("port", "R_OpenQueue port"), "", "")
     assert (second.checks, second.reason, second.untested) == ((), "process", "no")
-    assert rule("no such check", "R_OpenQueue") is None
+    assert find("no such check", "R_OpenQueue") is None
 
 
 @pytest.mark.parametrize(

@@ -235,6 +235,7 @@ INTERFACE = interface(
             StartReceiveResponse,
             Role.START,
             handle="ph_context",
+            request_id="dw_request_id",
             cursor="h_cursor",
             lookup_id="lookup_id",
             action="ul_action",
@@ -249,9 +250,16 @@ INTERFACE = interface(
             StatusResponse,
             Role.CANCEL,
             handle="ph_context",
+            request_id="dw_request_id",
         ),
         9: method(
-            "R_EndReceive", "3.1.4.9", EndReceiveRequest, StatusResponse, Role.END, handle="ph_context"
+            "R_EndReceive",
+            "3.1.4.9",
+            EndReceiveRequest,
+            StatusResponse,
+            Role.END,
+            handle="ph_context",
+            request_id="dw_request_id",
         ),
         10: method(
             "R_MoveMessage",
@@ -289,6 +297,7 @@ INTERFACE = interface(
             StartReceiveResponse,
             Role.START,
             handle="ph_context",
+            request_id="dw_request_id",
             cursor="h_cursor",
             lookup_id="lookup_id",
             action="ul_action",
@@ -313,6 +322,7 @@ INTERFACE = interface(
             StatusResponse,
             Role.END,
             handle="ph_context",
+            request_id="dw_request_id",
         ),
     },
     # RPC Call Timeout Timer, 3.1.2.1

@@ -77,6 +77,10 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     handle: str = ""
     gives: str = ""
+    request_id: str = ""
+    """The number that the client gives a receive, to cancel it or to end it."""
+    receive: str = ""
+    """The handle of a receive: in the response of what starts it, and in the request of what ends it."""
     numbers: Mapping[str, str] = {}
     queue: str = ""
     access: str = ""

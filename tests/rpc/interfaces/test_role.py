@@ -55,6 +55,8 @@ def test_every_role_is_that_of_a_method() -> None:
 def test_what_members_name_is_in_the_parameter_lists(method: Method) -> None:
     for kind, path in _members(method):
         sides = [method.response] if kind in _OF_RESPONSE else [method.request]
+        if kind == "receive":
+            sides = [method.request if method.role is Role.END else method.response]
         if kind == "message":
             sides = [method.request if method.role is Role.SEND else method.response]
         assert all(_has(side.cls, path) for side in sides), (kind, path)
