@@ -134,6 +134,10 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
         """Which of its parameters are what."""
         return self.call.members
 
+    def path(self, member: str) -> str:
+        """Where a deviation points at; the members of RemoteRead stand in its requests themselves."""
+        return f"request.{member}" if self.call.interface == "RemoteRead" else "opnum"
+
     def row(self, check: str) -> Row | None:
         """The row of its method that a check is about, or that of all methods."""
         return find(check, self.method)

@@ -88,7 +88,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def due(self) -> str:
         """The reply in short: the first status that it names, or "a failure", or "a fault, ..."."""
         symbol = _SYMBOL.search(self.reply)
-        if self.reply.startswith(("failure HRESULT", "a failure HRESULT", "any failure HRESULT")):
+        # After "here" stands the choice of the model.
+        if "failure HRESULT" in self.reply and (symbol is None or "here " in self.reply):
             return "a failure"
         if symbol is None:
             return self.reply

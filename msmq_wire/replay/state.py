@@ -16,6 +16,9 @@ import msgspec
 
 from msmq_wire.replay.call import MessageIdentity, ObservedCall
 from msmq_wire.replay.deviation import ReplayDeviation
+from msmq_wire.replay.rows import Row, find
+from msmq_wire.rpc.interfaces import METHODS
+from msmq_wire.rpc.interfaces.method import Method
 
 __all__ = [
     "CLEAN_UP",
@@ -70,6 +73,15 @@ class Happened(msgspec.Struct, frozen=True, gc=False):
         """What a call did."""
         frames = call.record.frames
         return cls(call.begun, call.ended, call.method, frames[-1] if frames else None)
+
+    @property
+    def known(self) -> Method | None:
+        """Its method; None for one of COM."""
+        return METHODS.get(self.method)
+
+    def row(self, check: str) -> Row | None:
+        """The row of its method that a check is about."""
+        return find(check, self.method)
 
     def __str__(self) -> str:
         return self.method if self.frame is None else f"{self.method} (frame {self.frame})"

@@ -51,6 +51,18 @@ def test_a_message_that_comes_after_it_was_received_is_found(
     assert [one for one in found if one[0] == "gone"] == [("gone", "MQMP-3.1.5.3-167", certain)]
 
 
+def test_a_message_that_comes_after_its_queue_was_purged_is_found() -> None:
+    servers = Servers()
+    handle, context = servers.open()
+    servers.put()
+    first = receive(servers, context, _PEEK, **_ALL)
+    servers.call("rpc_ACPurgeQueue", None, h_queue=handle)
+    servers.put()
+    servers.wait(10)
+    last = receive(servers, context, _PEEK, **_ALL)
+    assert ("gone", "MQMP-3.1.4.22-5", False) in told(servers, last, first)
+
+
 def test_a_message_without_its_identifier_is_not_told_from_others() -> None:
     servers = Servers()
     _, context = servers.open()

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-import msgspec
-
-from msmq_wire.replay.call import ObservedCall, number
-from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
+from msmq_wire.replay.call import ObservedCall
+from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.read import ObservedRead
+from msmq_wire.replay.rows import Row
 from msmq_wire.replay.state import (
     Doubt,
     Found,
@@ -24,72 +23,38 @@ from msmq_wire.replay.state import (
     KnownMessage,
 )
 from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.rpc.interfaces.role import Role
 
-__all__ = ["judge_cursor", "learn_cursor", "learn_step", "starts", "used_cursor"]
-
-
-class _Rows(msgspec.Struct, frozen=True):
-    """The rows of a method about a cursor that is unknown, closed or another handle's."""
-
-    unknown: int
-    closed: int
-    other: int
-    expected: str
+__all__ = ["judge_cursor", "learn_cursor", "learn_step", "starts", "takes_any_handle", "used_cursor"]
 
 
-_USES = {
-    "R_StartReceive": _Rows(39, 40, 41, "STATUS_INVALID_HANDLE"),
-    "R_StartTransactionalReceive": _Rows(40, 41, 42, "STATUS_INVALID_HANDLE"),
-    "R_CloseCursor": _Rows(4, 5, 6, "STATUS_INVALID_HANDLE"),
-    "RemoteQMStartReceive": _Rows(15, 15, 15, "STATUS_INVALID_PARAMETER"),
-    "RemoteQMStartReceive2": _Rows(17, 17, 17, "STATUS_INVALID_PARAMETER"),
-    "RemoteQMCloseCursor": _Rows(4, 4, 4, "MQ_ERROR_INVALID_HANDLE"),
-    "rpc_ACCloseCursor": _Rows(4, 4, 6, "a failure"),
-    "rpc_ACReceiveMessageEx": _Rows(9, 11, 10, "a failure"),
-}
-_STEPS = {
-    ("R_StartReceive", ReceiveAction.MQ_ACTION_RECEIVE): 98,
-    ("R_StartReceive", ReceiveAction.MQ_ACTION_PEEK_CURRENT): 102,
-    ("R_StartTransactionalReceive", ReceiveAction.MQ_ACTION_RECEIVE): 93,
-    ("RemoteQMStartReceive", ReceiveAction.MQ_ACTION_RECEIVE): 25,
-    ("RemoteQMStartReceive", ReceiveAction.MQ_ACTION_PEEK_CURRENT): 27,
-    ("RemoteQMStartReceive2", ReceiveAction.MQ_ACTION_RECEIVE): 27,
-    ("RemoteQMStartReceive2", ReceiveAction.MQ_ACTION_PEEK_CURRENT): 29,
-}
-"""The rows about a cursor that stands on a message, which has to come."""
 _PLAIN = frozenset(int(action) for action in ReceiveAction if not action.lookup)
-_NEXT_ROWS: dict[str, tuple[ProcessingRule | int, ProcessingRule | int]] = {
-    "R_StartReceive": (104, 105),
-    "R_StartTransactionalReceive": (
-        ProcessingRule("MQRR", "3.1.4.7", 104),
-        ProcessingRule("MQRR", "3.1.4.7", 105),
-    ),
-    "RemoteQMStartReceive": (29, 28),
-    "RemoteQMStartReceive2": (31, 30),
-}
-"""The rows about the next message of a cursor that has shown none, and of another one."""
-_NEW = 7
-_WAITED_ON = {"R_": ProcessingRule("MQRR", "3.1.4.5", 8), "Re": ProcessingRule("MQQP", "3.1.4.5", 6)}
 _SECOND = 1_000_000_000
-_CLOSES = ("R_CloseCursor", "RemoteQMCloseCursor", "rpc_ACCloseCursor")
 _SPACES = {"RemoteRead": "RemoteRead", "qm2qm": "qm2qm", "qmcomm": "qmcomm2", "qmcomm2": "qmcomm2"}
-"""Interfaces whose cursors are numbered together; R_QMCreateRemoteCursor makes those of qm2qm."""
+"""Interfaces whose cursors are numbered together; what is created for another is of qm2qm."""
 _ANY = 0x0B
-"""rpc_ACCloseCursor takes it with any handle. [MS-MQMP] 3.1.4.19"""
+"""qmcomm closes it with any handle. [MS-MQMP] 3.1.4.19"""
+
+
+def takes_any_handle(call: ObservedCall) -> bool:
+    """Whether a cursor is closed that needs no handle."""
+    closes = call.role is Role.CLOSE_CURSOR and call.call.interface == "qmcomm"
+    return closes and call.call.asked(call.members.cursor) == _ANY
 
 
 def _asked(call: ObservedCall, read: ObservedRead | None) -> int | None:
-    found = number(call.request, "h_cursor") if read is None else read.cursor
-    return None if call.method == "rpc_ACCloseCursor" and found == _ANY else found
+    if takes_any_handle(call):
+        return None
+    return call.call.asked(call.members.cursor) if read is None else read.cursor
 
 
 def _space(call: ObservedCall) -> str:
-    return "qm2qm" if call.method == "R_QMCreateRemoteCursor" else _SPACES[call.call.interface]
+    return "qm2qm" if call.role is Role.CREATE_CURSOR_FOR_ANOTHER else _SPACES[call.call.interface]
 
 
 def used_cursor(known: Known, call: ObservedCall, used: KnownHandle) -> KnownCursor | None:
     """The cursor of a request, if it is known to be one of its handle."""
-    cursor = number(call.request, "h_cursor")
+    cursor = call.call.asked(call.members.cursor)
     return None if not cursor else known.cursors.get((call.server, _space(call), used.number, cursor))
 
 
@@ -99,11 +64,9 @@ def judge_cursor(
     """A cursor that the server had to refuse, or that gives what it does not stand on."""
     if not call.ok or used is None:
         return
-    if call.method == "R_CreateCursor":
-        yield from _judge_new(known, call, used)
-        return
-    cursor, rows = _asked(call, read), _USES.get(call.method)
-    if rows is None or not cursor:
+    yield from _judge_new(known, call, used)
+    cursor, unknown = _asked(call, read), call.row("unknown-cursor")
+    if unknown is None or not cursor:
         return
     own = known.cursors.get((call.server, _space(call), used.number, cursor))
     closed = None if own is None else own.closed
@@ -116,28 +79,27 @@ def judge_cursor(
     whole = known.whole(used, call.ended)
     other = known.cursors.get((call.server, _space(call), cursor))
     if closed is not None:
-        row, what, certain = rows.closed, f"that {closed} has closed", True
+        row, what, certain = call.row("closed-cursor"), f"that {closed} has closed", True
     elif other is not None and other.closed is None and other.handle is not used:
-        row, what, certain = rows.other, "of another handle", whole
+        row, what, certain = call.row("other-cursor"), "of another handle", whole
     elif whole:
-        row, what, certain = rows.unknown, "that its handle does not have", False
+        row, what, certain = unknown, "that its handle does not have", False
     else:
         return
     yield call.deviation(
         ReplayKind.CURSOR,
-        row,
+        row or unknown,
         f"{call.method} accepts the cursor {cursor} {what}",
-        rows.expected,
-        path="request.h_cursor" if call.method.startswith("R_") else "opnum",
+        path=call.path(call.members.cursor),
         certain=certain,
     )
 
 
 def _judge_new(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
-    made = number(call.response, "ph_cursor")
-    other = known.cursors.get((call.server, _space(call), made)) if made else None
+    row, made = call.row("new-cursor"), call.call.told(call.members.creates)
+    other = known.cursors.get((call.server, _space(call), made)) if row and made else None
     opened = None if other is None else other.handle.opened
-    if other is None or opened is None or not _stays(known, other, call.ended):
+    if row is None or other is None or opened is None or not _stays(known, other, call.ended):
         return
     cursor, until = other, call.ended
     # A close under way is taken for one of the new cursor.
@@ -145,7 +107,7 @@ def _judge_new(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[
     yield Doubt(
         call.deviation(
             ReplayKind.CURSOR,
-            _NEW,
+            row,
             f"{call.method} gives the cursor {made}, which there is already",
             "a number that no other cursor has",
             certain=other.handle is used,
@@ -162,10 +124,11 @@ def _stays(known: Known, cursor: KnownCursor, until: int) -> bool:
 
 
 def _judge_waited(call: ObservedCall, closed: Happened) -> Iterator[ReplayDeviation]:
-    if call.method in _NEXT_ROWS:
+    row = closed.row("waited-on")
+    if row is not None and call.row("next-again") is not None:
         yield call.deviation(
             ReplayKind.CANCEL,
-            _WAITED_ON[call.method[:2]],
+            row,
             f"{call.method} brings a message by a cursor that {closed} has closed meanwhile",
             "MQ_ERROR_OPERATION_CANCELLED",
             certain=False,
@@ -188,13 +151,13 @@ def _judge_step(known: Known, call: ObservedCall, read: ObservedRead, used: Know
     unread, shown = known.answered.get(("unread", key)), known.messages.get(key)
     following = read.action == ReceiveAction.MQ_ACTION_PEEK_NEXT
     found: ReplayDeviation | None = None
-    if following and unread is not None and unread.ended < call.begun:
+    row = call.row("next-of-none")
+    if row is not None and following and unread is not None and unread.ended < call.begun:
         found = call.deviation(
             ReplayKind.CURSOR,
-            _NEXT_ROWS[call.method][0],
+            row,
             f"{call.method} shows the message after that of a cursor which has shown none",
-            "MQ_ERROR_ILLEGAL_CURSOR_ACTION",
-            path="request.h_cursor" if call.method.startswith("R_") else "opnum",
+            path=call.path(call.members.cursor),
         )
     elif shown is not None and shown.seen.ended < call.begun and bool(shown.sequence) is bool(read.sequence):
         found = _misses(call, read, shown)
@@ -204,7 +167,7 @@ def _judge_step(known: Known, call: ObservedCall, read: ObservedRead, used: Know
 
 def _misses(call: ObservedCall, read: ObservedRead, shown: KnownMessage) -> ReplayDeviation | None:
     """Another message than the one that a cursor stands on, or one that is not after it."""
-    row: ProcessingRule | int | None = None
+    row: Row | None = None
     identity = None if call.message is None else call.message.identity
     if identity is None or shown.identity is None:
         return None
@@ -213,7 +176,7 @@ def _misses(call: ObservedCall, read: ObservedRead, shown: KnownMessage) -> Repl
     same = read.sequence == shown.sequence if read.sequence else again
     wrong, certain, expected = not same and not again, True, "the message that it stands on, or none"
     if read.action == ReceiveAction.MQ_ACTION_PEEK_NEXT:
-        row, wrong, expected = _NEXT_ROWS[call.method][1], same and again, "a message after it"
+        row, wrong, expected = call.row("next-again"), same and again, "a message after it"
         priority = None if call.message is None else call.message.priority
         # Who waits gets what comes, wherever that stands.
         ordered = not same and not again and read.timeout == 0
@@ -221,7 +184,7 @@ def _misses(call: ObservedCall, read: ObservedRead, shown: KnownMessage) -> Repl
             wrong = (-priority, read.sequence) < (-shown.priority, shown.sequence)
             certain = False
     elif read.action in _PLAIN:
-        row = _STEPS.get((call.method, ReceiveAction(read.action)))
+        row = call.row(f"step:{ReceiveAction(read.action).name}")
     if row is None or not wrong:
         return None
     return call.deviation(
@@ -231,14 +194,14 @@ def _misses(call: ObservedCall, read: ObservedRead, shown: KnownMessage) -> Repl
         f"{shown.sequence or shown.identity}",
         expected,
         came=f"message {read.sequence or identity}",
-        path="request.h_cursor" if call.method.startswith("R_") else "opnum",
+        path=call.path(call.members.cursor),
         certain=certain,
     )
 
 
 def learn_step(known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None) -> None:
     """Take where a read leaves its cursor."""
-    if used is None or not read.cursor or call.method not in _NEXT_ROWS:
+    if used is None or not read.cursor or call.row("next-again") is None:
         return
     key = _step_key(call, read, used)
     step = known.answered.get(("step", key))
@@ -273,27 +236,23 @@ def learn_cursor(
     """Take a cursor that was made, used or closed."""
     if not call.ok or used is None:
         return
-    made = None
-    if call.method in ("R_CreateCursor", "R_QMCreateRemoteCursor"):
-        made = number(call.response, "ph_cursor")
-    elif call.method == "rpc_ACCreateCursorEx":
-        made = number(getattr(call.response, "pcc", None), "h_cursor")
+    made = call.call.told(call.members.creates)
     if made:
         cursor = KnownCursor(used)
         known.cursors.put((call.server, _space(call), used.number, made), cursor)
         known.cursors.put((call.server, _space(call), made), cursor)
-        if call.method in ("R_CreateCursor", "R_QMCreateRemoteCursor"):
+        if _space(call) != "qmcomm2":
             step = ("cursor", call.server, _space(call), used.number, made)
             known.answered.put(("new", step), Happened.of(call))
             known.answered.put(("unread", step), Happened.of(call))
         return
     asked = _asked(call, read)
-    if call.method not in _USES or not asked:
+    if call.row("unknown-cursor") is None or not asked:
         return
     key = (call.server, _space(call), used.number, asked)
     own = known.cursors.get(key)
     if own is None:
         # It was made before the capture, or was told to be wrong: once is enough.
         own = known.cursors.put(key, KnownCursor(used))
-    if call.method in _CLOSES:
+    if call.role is Role.CLOSE_CURSOR:
         own.closed = Happened.of(call)

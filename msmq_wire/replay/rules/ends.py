@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from msmq_wire.replay.call import ObservedCall, handle, number
-from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
+from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.read import ObservedRead
+from msmq_wire.replay.rows import row_of
 from msmq_wire.replay.state import (
     SURE,
     Doubt,
@@ -21,107 +22,91 @@ from msmq_wire.replay.state import (
     KnownRead,
 )
 from msmq_wire.rpc.constants import AccessMode, RemoteReadAck
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
 
 __all__ = ["ended_read", "judge_cancel", "judge_end", "judge_request", "learn_end", "learn_read"]
 
-_ENDS = ("R_EndReceive", "R_EndTransactionalReceive", "RemoteQMEndReceive")
-_CANCELS = ("R_CancelReceive", "RemoteQMCancelReceive")
-_REQUEST_ROWS = {
-    "R_StartReceive": (27, True),
-    "R_StartTransactionalReceive": (27, True),
-    "RemoteQMStartReceive": (6, False),
-    "RemoteQMStartReceive2": (8, False),
-}
-"""The row, and whether a receive that was answered and not yet ended counts, too."""
-_NO_ENTRY, _WRONG_ENTRY, _AGAIN, _OTHER_END = 4, 5, 6, 7
-_REMOTE_READS = ("R_StartReceive", "R_StartTransactionalReceive")
-_CLOSED = ProcessingRule("MQRR", "3.1.4.3", 6)
-_CANCELLED = ProcessingRule("MQRR", "3.1.4.8", 13)
-_PEEK_WAITS = ProcessingRule("MQRR", "3.1.4.7", 62)
-_ENTRY_ROWS = {"R_StartReceive": 47, "R_StartTransactionalReceive": 56}
-_OF_MOVES = 4
+_MISMATCH = "a fault, nca_s_fault_context_mismatch"
 _SECOND = 1_000_000_000
 _REFUSED = "MQ_ERROR_INVALID_HANDLE or MQ_ERROR_INVALID_PARAMETER"
 
 
+def _request_id(call: ObservedCall) -> int | None:
+    return call.call.asked(call.members.request_id)
+
+
 def _key(call: ObservedCall, used: KnownHandle | None, request_id: int | None) -> Hashable | None:
     """What a receive is found by when it is to be ended."""
-    if call.method == "RemoteQMEndReceive":
-        given = handle(call.request, "pph_context")
+    if call.members.receive:
+        given = handle(call.request, call.members.receive)
         return None if given is None or given.null else (call.server, given.uuid)
     return None if used is None or request_id is None else (used.number, request_id)
 
 
 def ended_read(known: Known, call: ObservedCall, used: KnownHandle | None) -> KnownRead | None:
     """The receive that a call ends; None for other calls, and where it is not known."""
-    if call.method not in _ENDS:
+    if call.role is not Role.END:
         return None
-    key = _key(call, used, number(call.request, "dw_request_id"))
+    key = _key(call, used, _request_id(call))
     return None if key is None else known.reads.get(key)
 
 
 def judge_end(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
     """An end of what was not begun, or had ended."""
-    if call.method not in _ENDS or not call.ok:
+    again, nothing, other = (call.row(check) for check in ("ended-again", "no-receive", "other-end"))
+    if again is None or not call.ok:
         return
     read = ended_read(known, call, used)
     before = None if read is None else read.ending
     if before is not None and before.ok and before.happened.ended < call.begun:
-        of_qm2qm = call.method == "RemoteQMEndReceive"
         yield call.deviation(
             ReplayKind.END,
-            2 if of_qm2qm else _AGAIN,
+            again,
             f"{call.method} ends a receive that {before.happened} has ended",
-            "a fault, nca_s_fault_context_mismatch" if of_qm2qm else _REFUSED,
+            _MISMATCH if call.members.receive else _REFUSED,
         )
-    elif read is None and used is not None and known.whole(used, call.ended):
+    elif nothing is not None and read is None and used is not None and known.whole(used, call.ended):
         yield call.deviation(
             ReplayKind.END,
-            _NO_ENTRY,
-            f"{call.method} ends the request {number(call.request, 'dw_request_id')}, which began no receive",
+            nothing,
+            f"{call.method} ends the request {_request_id(call)}, which began no receive",
             _REFUSED,
         )
-    elif read is not None and read.transactional and call.method == "R_EndReceive":
+    elif other is not None and read is not None and _other_end(call, read):
         yield call.deviation(
             ReplayKind.END,
-            _OTHER_END,
-            f"{call.method} ends a receive in a transaction, begun by {read.happened}",
-            "MQ_ERROR_INVALID_PARAMETER",
+            other,
+            f"{call.method} ends a receive {'without' if call.members.in_transaction else 'in'} a "
+            f"transaction, begun by {read.happened}",
         )
-    elif (
-        read is not None
-        and read.happened.method == "R_StartReceive"
-        and call.method == "R_EndTransactionalReceive"
-    ):
-        yield call.deviation(
-            ReplayKind.END,
-            _OTHER_END,
-            f"{call.method} ends a receive without a transaction, begun by {read.happened}",
-            "MQ_ERROR_INVALID_PARAMETER",
-        )
+
+
+def _other_end(call: ObservedCall, read: KnownRead) -> bool:
+    begun = read.happened.known
+    if call.members.in_transaction:
+        return begun is not None and not begun.members.transaction
+    return read.transactional
 
 
 def judge_request(
     known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
 ) -> Iterator[Found]:
     """A request identifier that is in use on its handle."""
-    if not call.ok or used is None or read.request_id is None or call.method not in _REQUEST_ROWS:
+    row, waits = call.row("request-in-use"), call.row("request-waits")
+    if row is None or not call.ok or used is None or read.request_id is None:
         return
-    row, answered_counts = _REQUEST_ROWS[call.method]
-    key = (used.number, read.request_id)
-    path = "request.dw_request_id" if answered_counts else "opnum"
+    key, path = (used.number, read.request_id), call.path(call.members.request_id)
     before = known.reads.get(key)
     answered = known.answered.get(key)
     text = f"{call.method} accepts the request identifier {read.request_id}, "
-    if answered_counts and before is not None and known.pending(before, call.ended):
+    if waits is not None and before is not None and known.pending(before, call.ended):
         pending, until = before, call.ended
         yield Doubt(
             call.deviation(
                 ReplayKind.REQUEST,
                 row,
                 f"{text}which {before.happened} uses on this handle and nothing has ended",
-                "MQ_ERROR_INVALID_PARAMETER",
                 path=path,
                 certain=call.ended - before.happened.ended < SURE,
             ),
@@ -131,11 +116,11 @@ def judge_request(
     elif answered is not None and _overlap(answered, call) > _SECOND:
         yield call.deviation(
             ReplayKind.REQUEST,
-            row + 1 if answered_counts else row,
+            waits or row,
             f"{text}under which {answered.method} waits on this handle",
             "MQ_ERROR_INVALID_PARAMETER",
             path=path,
-            certain=answered_counts,
+            certain=waits is not None,
         )
 
 
@@ -150,24 +135,17 @@ def judge_cancel(
     known: Known, call: ObservedCall, read: ObservedRead | None, used: KnownHandle | None
 ) -> Iterator[Found]:
     """A cancel that succeeded, of a read that brought a message, and a wait that goes on after its end."""
-    if read is not None and used is not None and call.method in _REMOTE_READS:
+    if read is not None and used is not None and call.row("entry-waits") is not None:
         yield from _judge_wait(known, call, read, used)
     if not call.ok or used is None:
         return
     if read is not None:
         cancel = known.cancelled.get((used.number, read.request_id))
-        if cancel is not None and 0 < call.begun < cancel.begun < call.ended:
-            yield call.deviation(
-                ReplayKind.CANCEL,
-                {"R_StartReceive": 113, "R_StartTransactionalReceive": 99, "RemoteQMStartReceive": 36}.get(
-                    call.method, 38
-                ),
-                f"{call.method} brings a message, though {cancel} has cancelled it",
-                "MQ_ERROR_OPERATION_CANCELLED"
-                if call.method.startswith("R_Start")
-                else "MQ_INFORMATION_REMOTE_CANCELED_BY_CLIENT",
-            )
-    elif call.method in _CANCELS:
+        row = call.row("cancelled")
+        if row is not None and cancel is not None and 0 < call.begun < cancel.begun < call.ended:
+            what = f"{call.method} brings a message, though {cancel} has cancelled it"
+            yield call.deviation(ReplayKind.CANCEL, row, what)
+    elif call.role is Role.CANCEL:
         yield from _judge_late(known, call, used)
 
 
@@ -181,19 +159,19 @@ def _judge_wait(
     closed, cancelled = used.closed, known.cancelled.get(key)
     refused = known.cancelled.get(("refused", *key))
     timed_out = call.call.status == Status.MQ_ERROR_IO_TIMEOUT
-    rule: ProcessingRule | int
+    row, what = None, ""
     if (call.ok or timed_out) and closed is not None and _amid(closed, call):
-        rule, what = _CLOSED, f"though {closed} has closed its handle"
+        row, what = closed.row("wait-goes-on"), f"though {closed} has closed its handle"
     elif timed_out and cancelled is not None and _amid(cancelled, call):
-        rule, what = _CANCELLED, f"though {cancelled} has cancelled it"
+        row, what = cancelled.row("wait-goes-on"), f"though {cancelled} has cancelled it"
     elif (call.ok or timed_out) and refused is not None and _amid(refused, call):
-        rule = _ENTRY_ROWS[call.method] if read.removes else _PEEK_WAITS
+        row = call.row("entry-waits" if read.removes else "peek-waits")
         what = f"though {refused} was told that nothing waits"
-    else:
+    if row is None:
         return
     yield call.deviation(
         ReplayKind.CANCEL,
-        rule,
+        row,
         f"{call.method} waits on, {what}",
         "MQ_ERROR_OPERATION_CANCELLED",
         certain=False,
@@ -206,11 +184,12 @@ def _amid(one: Happened, call: ObservedCall) -> bool:
 
 
 def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
-    request_id = number(call.request, "dw_request_id")
+    request_id, remote_read = _request_id(call), call.call.interface == "RemoteRead"
     key = (used.number, request_id)
     answered, before = known.answered.get(key), known.reads.get(key)
-    remote_read = call.method == "R_CancelReceive"
-    row, expected = (9, "STATUS_NOT_FOUND") if remote_read else (7, "MQ_ERROR or MQ_ERROR_INVALID_HANDLE")
+    row, expected = row_of("cancel-late", call.method), "MQ_ERROR or MQ_ERROR_INVALID_HANDLE"
+    if remote_read:
+        expected = "STATUS_NOT_FOUND"
     if answered is not None and 0 < answered.begun < call.begun < answered.ended:
         yield call.deviation(
             ReplayKind.CANCEL,
@@ -238,15 +217,15 @@ def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator
         )
     elif call.begun and known.whole(used, call.ended):
         begun, until = call.begun, call.ended
-        nothing = 8 if remote_read else 5 if answered is None else row
-        if remote_read and used.access == AccessMode.MQ_MOVE_ACCESS:
-            nothing = _OF_MOVES
+        nothing = row if answered is not None and not remote_read else call.row("cancel-nothing")
+        if used.access == AccessMode.MQ_MOVE_ACCESS:
+            nothing = call.row("cancel-of-move") or nothing
         yield Doubt(
             call.deviation(
                 ReplayKind.CANCEL,
-                nothing,
+                nothing or row,
                 f"{call.method} cancels request {request_id}, under which nothing waits",
-                "STATUS_NOT_FOUND" if remote_read else "MQ_ERROR or MQ_ERROR_INVALID_HANDLE",
+                expected,
                 certain=False,
             ),
             until,
@@ -270,7 +249,7 @@ def learn_read(
         return None
     if read.request_id is not None:
         known.answered.put((used.number, read.request_id), Happened.of(call))
-    if not read.removes or call.method == "rpc_ACReceiveMessageEx":
+    if not read.removes or call.role is Role.RECEIVE:
         return None
     found = KnownRead(
         handle=used,
@@ -278,10 +257,10 @@ def learn_read(
         happened=Happened.of(call),
         transactional=read.transaction is not None,
     )
-    if call.method.startswith("R_Start"):
+    if not call.members.receive:
         known.reads.put((used.number, read.request_id), found)
     else:
-        given = handle(call.response, "pph_context")
+        given = handle(call.response, call.members.receive)
         if given is not None and not given.null:
             known.reads.put((call.server, given.uuid), found)
     return found
@@ -289,16 +268,16 @@ def learn_read(
 
 def learn_end(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
     """Take an end or a cancel."""
-    if call.method in _CANCELS and used is not None:
-        key = (used.number, number(call.request, "dw_request_id"))
+    if call.role is Role.CANCEL and used is not None:
+        key = (used.number, _request_id(call))
         if call.ok:
             known.cancelled.put(key, Happened.of(call))
-        elif call.method == "R_CancelReceive" and call.call.status == Status.STATUS_NOT_FOUND:
+        elif call.call.interface == "RemoteRead" and call.call.status == Status.STATUS_NOT_FOUND:
             known.cancelled.put(("refused", *key), Happened.of(call))
     read = ended_read(known, call, used)
     if read is None or (read.ending is not None and read.ending.ok):
         return
     removes = number(call.request, "dw_ack") == RemoteReadAck.RR_ACK
     read.ending = Ending(Happened.of(call), removes, call.ok)
-    if removes and call.ok and read.message is not None and call.method != "R_EndTransactionalReceive":
+    if removes and call.ok and read.message is not None and not call.members.in_transaction:
         read.message.removed = read.ending.happened

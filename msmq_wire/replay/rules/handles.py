@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator
 from msmq_wire.replay.call import ObservedCall, handle, number
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.replay.rows import Row, row_of
+from msmq_wire.replay.rules.cursors import takes_any_handle
 from msmq_wire.replay.rules.remote_read import judge_remote_read, learn_opening
 from msmq_wire.replay.state import Found, Happened, Known, KnownHandle
 from msmq_wire.rpc.constants import AccessMode
@@ -33,8 +34,6 @@ _ENDS = CLOSES | {Role.COMMIT, Role.ABORT}
 _MISMATCH = "a fault, nca_s_fault_context_mismatch"
 _NUMBERS = {"h_queue": "h_queue", "h_remote_queue": "h_queue", "h_qm_context": "h_qm_context"}
 """Members of requests that are numbers of open queues, and which numbers those are."""
-_NO_ACTION_CURSOR = 0x0B
-"""Taken with any handle where it is no context handle. [MS-MQMP] 3.1.4.19"""
 
 
 def used_handle(known: Known, call: ObservedCall) -> KnownHandle | None:
@@ -82,9 +81,7 @@ def judge_handle(known: Known, call: ObservedCall, used: KnownHandle | None) -> 
             f"{call.method} succeeds without a handle",
             "a fault or a failure: the handle is NULL",
         )
-    if used is None or closed is None:
-        return
-    if asked is None and number(call.request, "h_cursor") == _NO_ACTION_CURSOR:
+    if used is None or closed is None or takes_any_handle(call):
         return
     if used.closed is not None and used.closed.ended < call.begun:
         yield call.deviation(

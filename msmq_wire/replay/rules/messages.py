@@ -9,21 +9,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 
-from msmq_wire.replay.call import LOW_56, ObservedCall, ObservedMessage, number
-from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
+from msmq_wire.replay.call import LOW_56, ObservedCall, ObservedMessage
+from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.read import ObservedRead
+from msmq_wire.replay.rows import Row, row_of
 from msmq_wire.replay.rules.cursors import learn_step, starts
-from msmq_wire.replay.rules.rows import (
-    FIRST_BY_CURSOR_ROWS,
-    FIRST_ROWS,
-    LOCK_ROWS,
-    PUT_BACK_ROWS,
-    REMOVE_ROWS,
-    SEEK_FIRST_ROWS,
-    SEEK_LAST_ROWS,
-    SEEK_ROWS,
-    WAIT_ROWS,
-)
 from msmq_wire.replay.state import (
     SURE,
     Doubt,
@@ -35,12 +25,12 @@ from msmq_wire.replay.state import (
     KnownRead,
 )
 from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["judge_lookup", "judge_message", "learn_message", "learn_move", "learn_purge", "learn_return"]
 
-_PURGES = ("R_PurgeQueue", "RemoteQMPurgeQueue", "rpc_ACPurgeQueue")
 _FIRSTS = (ReceiveAction.MQ_ACTION_RECEIVE, ReceiveAction.MQ_ACTION_PEEK_CURRENT)
 _CURRENT = (ReceiveAction.MQ_LOOKUP_PEEK_CURRENT, ReceiveAction.MQ_LOOKUP_RECEIVE_CURRENT)
 _SEEK_FIRST = (ReceiveAction.MQ_LOOKUP_PEEK_NEXT, ReceiveAction.MQ_LOOKUP_RECEIVE_NEXT)
@@ -73,16 +63,16 @@ def judge_lookup(call: ObservedCall, read: ObservedRead) -> Iterator[ReplayDevia
     current = read.action in _CURRENT
     if (asked == read.sequence) is current:
         return
-    of_remote_read = call.method.startswith("R_")
-    rows = {"R_StartReceive": 106, "R_StartTransactionalReceive": 94}
-    row = rows.get(call.method, 27 if current else 28)
+    row = call.row("lookup-current" if current else "lookup-beside")
+    if row is None:
+        return
     yield call.deviation(
         ReplayKind.LOOKUP,
         row,
         f"{ReceiveAction(read.action or 0).name} of message {asked} brings message {read.sequence}",
         f"{f'message {asked}' if current else 'a message beside it'}, or MQ_ERROR_MESSAGE_NOT_FOUND",
         came=f"message {read.sequence}",
-        path="response.p_sequence_id" if of_remote_read else "opnum",
+        path=_path(call),
     )
 
 
@@ -110,7 +100,7 @@ def judge_message(
         removed, certain = purged, False
     text = _text(before, read.sequence)
     row = None if removed is None else _removal(before, removed)
-    if removed is not None and removed.method == "R_MoveMessage":
+    if removed is not None and _moved(removed):
         certain = False
         if known.waited.get(("moved", call.server, read.sequence)) is not removed:
             # It was moved again, and may be back by another name.
@@ -118,7 +108,7 @@ def judge_message(
     if removed is not None and row is not None and removed.ended < call.begun:
         yield call.deviation(
             ReplayKind.REMOVED,
-            ProcessingRule(*row),
+            row,
             f"{call.method} brings {text}, though {removed} has removed it",
             "another message, or none",
             came="the same message",
@@ -129,7 +119,7 @@ def judge_message(
         yield Doubt(
             call.deviation(
                 ReplayKind.TWICE,
-                ProcessingRule(*LOCK_ROWS[holder.happened.method]),
+                row_of("locked", holder.happened.method),
                 f"{call.method} brings {text}, though {holder.happened} has it and did not put it back",
                 "another message, or none",
                 came="the same message",
@@ -144,11 +134,19 @@ def judge_message(
         yield passed[0]
 
 
-def _removal(message: KnownMessage, removed: Happened) -> tuple[str, str, int]:
+def _removal(message: KnownMessage, removed: Happened) -> Row | None:
     ending = None if message.holder is None else message.holder.ending
     if ending is not None and ending.happened is removed and not ending.removes:
-        return PUT_BACK_ROWS[removed.method]
-    return REMOVE_ROWS[removed.method]
+        return removed.row("put-back")
+    return removed.row("removed")
+
+
+def _moved(removed: Happened) -> bool:
+    return removed.known is not None and removed.known.role is Role.MOVE
+
+
+def _path(call: ObservedCall) -> str:
+    return f"response.{call.members.found}" if call.call.interface == "RemoteRead" else "opnum"
 
 
 def _judge_missed(
@@ -158,7 +156,7 @@ def _judge_missed(
     taken = known.waited.get(("taken", known.place(used)))
     if taken is None or read.cursor != 0 or read.action not in _FIRSTS:
         return
-    row = WAIT_ROWS.get((call.method, ReceiveAction(read.action)))
+    row = call.row(f"wait:{ReceiveAction(read.action).name}")
     if row is not None and 0 < call.begun + _SECOND < taken.begun and taken.ended + _SECOND < call.ended:
         yield call.deviation(
             ReplayKind.ORDER,
@@ -176,7 +174,7 @@ def _judge_seek(
     if not read.lookup or not read.lookup_id or not read.sequence or call.message is None:
         return
     action = ReceiveAction(read.action or 0)
-    row = SEEK_ROWS.get((call.method, action))
+    row = call.row(f"seek:{action.name}")
     asked = known.messages.get((known.place(used), read.lookup_id & LOW_56))
     if row is None or asked is None:
         return
@@ -192,7 +190,7 @@ def _judge_seek(
             "other side",
             f"a message {'after' if after else 'before'} it, or MQ_ERROR_MESSAGE_NOT_FOUND",
             came=f"message {read.sequence}",
-            path="response.p_sequence_id" if call.method.startswith("R_") else "opnum",
+            path=_path(call),
             certain=False,
         )
 
@@ -251,19 +249,19 @@ def _learn(
     if available is None:
         available = known.available.put(place, OrderedDict())
     if read.action in _SEEK_FIRST and read.lookup_id == 0:
-        _pass_over(call, message, available, SEEK_FIRST_ROWS.get(call.method))
+        _pass_over(call, message, available, call.row("seek-first"))
     elif read.action in _SEEK_LAST and read.lookup_id == _AT_THE_END:
-        _pass_over(call, message, available, SEEK_LAST_ROWS.get(call.method), behind=True)
+        _pass_over(call, message, available, call.row("seek-last"), behind=True)
     elif read.action in _FIRSTS:
         if read.cursor == 0:
-            _pass_over(call, message, available, FIRST_ROWS.get(call.method))
+            _pass_over(call, message, available, call.row("first"))
         elif starts(known, call, read, used):
-            row = FIRST_BY_CURSOR_ROWS.get((call.method, ReceiveAction(read.action)))
+            row = call.row(f"first-by-cursor:{ReceiveAction(read.action).name}")
             _pass_over(call, message, available, row)
     if receive is not None:
         receive.message = message
         message.holder = receive
-    elif read.removes and call.method == "rpc_ACReceiveMessageEx" and read.transaction is None:
+    elif read.removes and call.role is Role.RECEIVE and read.transaction is None:
         # It has no end of its own. What a transaction receives comes again when it is aborted.
         message.removed = Happened.of(call)
     ending = None if message.holder is None else message.holder.ending
@@ -293,7 +291,7 @@ def _pass_over(
     call: ObservedCall,
     message: KnownMessage,
     available: OrderedDict[Hashable, KnownMessage],
-    row: int | None,
+    row: Row | None,
     *,
     behind: bool = False,
 ) -> None:
@@ -352,7 +350,7 @@ def learn_return(known: Known, read: KnownRead) -> None:
 
 def learn_purge(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
     """Take a purge: what was seen before is gone."""
-    if call.method in _PURGES and call.ok and used is not None:
+    if call.role is Role.PURGE and call.ok and used is not None:
         place = known.place(used)
         known.purged.put(place, Happened.of(call))
         known.available.pop(place, None)
@@ -360,8 +358,8 @@ def learn_purge(known: Known, call: ObservedCall, used: KnownHandle | None) -> N
 
 def learn_move(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
     """Take a move to a subqueue: the message is there no more, or whether it is is not known."""
-    lookup_id = number(call.request, "lookup_id")
-    if call.method != "R_MoveMessage" or call.ok is False or used is None or lookup_id is None:
+    lookup_id = call.call.asked(call.members.lookup_id)
+    if call.role is not Role.MOVE or call.ok is False or used is None or lookup_id is None:
         return
     place, sequence = known.place(used), lookup_id & LOW_56
     available = known.available.get(place)
@@ -369,6 +367,6 @@ def learn_move(known: Known, call: ObservedCall, used: KnownHandle | None) -> No
         available.pop(sequence, None)
     moved = known.waited.put(("moved", call.server, sequence), Happened.of(call))
     message = known.messages.get((place, sequence))
-    alone = getattr(call.request, "p_transaction_id", None) == NULL_GUID
+    alone = getattr(call.request, call.members.transaction, None) == NULL_GUID
     if call.ok and alone and message is not None and message.removed is None:
         message.removed = moved

@@ -323,6 +323,7 @@ INTERFACE = interface(
             Role.END,
             handle="ph_context",
             request_id="dw_request_id",
+            in_transaction=True,
         ),
     },
     # RPC Call Timeout Timer, 3.1.2.1

@@ -93,3 +93,5 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The lookup identifier of the message in the response."""
     message: str = ""
     transaction: str = ""
+    in_transaction: bool = False
+    """Whether it ends what was begun in a transaction."""
