@@ -11,6 +11,7 @@ import pytest
 from msmq_wire import findings
 from msmq_wire.cli.app import main
 from msmq_wire.findings import RULES
+from msmq_wire.replay.rows import REASONS, all_rows
 from tests.cli.conftest import Outcome
 from tests.effort import share
 
@@ -19,6 +20,11 @@ Run = Callable[..., Outcome]
 
 def _words(text: str) -> str:
     return " ".join(text.split())
+
+
+def _letters(text: str) -> str:
+    """A long name may be folded anywhere."""
+    return "".join(text.split())
 
 
 @pytest.mark.parametrize("id_", share(list(RULES)))
@@ -40,6 +46,29 @@ def test_several_rules_come_in_the_order_asked_for(run: Run) -> None:
     heads = [line.split()[0] for line in out.splitlines() if line and not line.startswith(" ")]
     assert heads == ["FRM-SIZE-MAX", "FLG-AH-WIRE"]
     assert "\n\nFLG-AH-WIRE" in out
+
+
+def test_everything_a_row_says_is_printed_in_eighty_columns(run: Run) -> None:
+    for row in share(list(all_rows().values())):
+        outcome = run("explain", row.id)
+        assert (outcome.status, outcome.err) == (0, "")
+        assert max(map(len, outcome.out.splitlines())) <= 80
+        shown = _letters(outcome.out)
+        assert shown.startswith(_letters(f"{row.id} binds the {row.binds} {row.heading}."))
+        texts = [f"When: {row.when}", f"The {row.binds}: {row.does}", f"Section: {row.spec}"]
+        assert [text for text in texts if _letters(text) not in shown] == []
+        assert (_letters(f"The reply: {row.reply}") in shown) is (row.reply != "-")
+        assert (_letters("A breach: msmq-wire replay tells it.") in shown) is bool(row.checks)
+        assert (_letters(f"A breach is not told: {REASONS.get(row.reason)}.") in shown) is bool(row.reason)
+
+
+def test_rows_and_rules_come_in_the_order_asked_for(run: Run) -> None:
+    out = run("explain", "mqrr-3.1.4.2-8", "FRM-SIG", "MQQB-3.1.4-1").err
+    assert "no rule has the number MQQB-3.1.4-1; did you mean MQ" in out
+    out = run("explain", "mqrr-3.1.4.2-8", "FRM-SIG").out
+    heads = [line.split()[0] for line in out.splitlines() if line and not line.startswith(" ")]
+    assert heads == ["MQRR-3.1.4.2-8", "FRM-SIG"]
+    assert "Method: R_OpenQueue (open)" in out
 
 
 def _named_in_source() -> list[tuple[str, str]]:

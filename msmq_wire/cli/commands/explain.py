@@ -1,8 +1,10 @@
-"""``msmq-wire explain``: what a rule looks for, what it means and what to do."""
+"""``msmq-wire explain``: what a rule looks for, what it means and what to do; what a document asks for."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Annotated
 
 import typer
@@ -14,6 +16,7 @@ from msmq_wire.cli.render.table import Column, Table
 from msmq_wire.cli.rule_names import rules_named, rules_that_name
 from msmq_wire.findings import RULES
 from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.rows import REASONS, Row, all_rows
 
 __all__ = ["explain"]
 
@@ -21,6 +24,8 @@ _INDENT = 2
 _WIDEST = 100
 """Columns of running text: longer lines are hard to read."""
 _PIPE = 80
+_NUMBER = re.compile(r"[cC]?[mM][sSqQ][a-zA-Z]*-[0-9.]+-[0-9]+")
+"""How rows of the documents are numbered: hardly anybody asks for one, and they are read only then."""
 
 Lines = Iterator[list[Segment]]
 
@@ -30,7 +35,7 @@ def explain(
         list[str] | None,
         typer.Argument(
             metavar="ID...",
-            help="Ids of rules, as FRM-SIG, or what rules name: a CVE, MS05-017.",
+            help="Ids of rules, as FRM-SIG or MQRR-3.1.4.2-8, or what rules name: a CVE, MS05-017.",
             show_default=False,
         ),
     ] = None,
@@ -41,7 +46,8 @@ def explain(
 ) -> None:
     """Explain rules of msmq-wire findings: what they look for, what it means, what to do.
 
-    For a CVE, or a bulletin of Microsoft, come all rules that name it.
+    For a CVE, or a bulletin of Microsoft, come all rules that name it. For the number of a
+    rule that a replay names comes what the document asks for.
 
     Exit status: 0 done; 2 no rule has that id or names that, or bad usage.
 
@@ -52,6 +58,8 @@ def explain(
         msmq-wire explain FLG-AH-WIRE
 
         msmq-wire explain CVE-2023-21554
+
+        msmq-wire explain MQRR-3.1.4.2-8
     """
     if list_ == bool(ids):
         raise typer.BadParameter("either ids of rules or --list")
@@ -60,9 +68,13 @@ def explain(
         _list(screen)
         return
     width = min(screen.width or _PIPE, _WIDEST)
-    rules: dict[str, Rule] = {}
+    rules: dict[str, Rule | Row] = {}
     references = []
     for text in ids or ():
+        if _NUMBER.fullmatch(text.strip()):
+            row = _row_numbered(text.strip().upper())
+            rules[row.id] = row
+            continue
         naming = rules_that_name(text)
         if naming:
             references.append(f"{text.strip().upper()}: {', '.join(rule.id for rule in naming)}")
@@ -73,8 +85,18 @@ def explain(
     for number, rule in enumerate(rules.values()):
         if number or references:
             screen.line([])
-        for segments in _explained(rule, width):
+        for segments in _row(rule, width) if isinstance(rule, Row) else _explained(rule, width):
             screen.line(segments)
+
+
+def _row_numbered(number: str) -> Row:
+    """Raises typer.BadParameter, which names the numbers that come close."""
+    row = all_rows().get(number)
+    if row is None:
+        close = get_close_matches(number[:40], all_rows(), n=3, cutoff=0.5)
+        near = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise typer.BadParameter(f"no rule has the number {number}{near}", param_hint="ID")
+    return row
 
 
 def _list(screen: Screen) -> None:
@@ -106,6 +128,24 @@ def _explained(rule: Rule, width: int) -> Lines:
     if rule.cves:
         yield from _paragraph("Published condition of: ", ", ".join(rule.cves), width, blank=False)
     yield from _paragraph("More: ", f"docs/findings/{rule.stem}.md", width, blank=False)
+
+
+def _row(row: Row, width: int) -> Lines:
+    yield [(row.id, "title"), ("  ", ""), (f"binds the {row.binds}", "dim")]
+    yield from _paragraph("", f"{row.heading}.", width, "strong")
+    yield from _paragraph("When: ", row.when, width)
+    yield from _paragraph(f"The {row.binds}: ", row.does, width, blank=False)
+    if row.reply != "-":
+        yield from _paragraph("The reply: ", row.reply, width, blank=False)
+    if row.checks:
+        yield from _paragraph("A breach: ", "msmq-wire replay tells it.", width)
+    elif row.reason:
+        yield from _paragraph("A breach is not told: ", f"{REASONS[row.reason]}.", width)
+    yield []
+    yield from _paragraph("Section: ", str(row.spec), width, blank=False)
+    if row.method is not None and row.method.role is not None:
+        yield from _paragraph("Method: ", f"{row.method.name} ({row.method.role})", width, blank=False)
+    yield from _paragraph("More: ", f"docs/spec-coverage/{row.part}.md", width, blank=False)
 
 
 def _paragraph(label: str, text: str, width: int, style: str = "", *, blank: bool = True) -> Lines:
