@@ -35,7 +35,7 @@ JUDGED = ("remote_read", "qm2qm", "qmcomm", "qmcomm2", "receive_current")
 """The parts whose rows a replay checks, or says why not."""
 REASONS = {
     "elsewhere": "it is told as the breach of another rule, which says the same of the same answer",
-    "findings": "a finding tells it of the message alone, RPC-SEC-SEQ or RPC-SEC-SIZE",
+    "findings": "a finding or an anomaly tells it of the message alone",
     "unjudged": "it could be told by the answers, and is not yet",
     "server": "the answer is a failure, or rests on what only the server knows; which failure it is, the "
     "documents leave open",

@@ -15,17 +15,31 @@ from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.engines.fit import fit
 from msmq_wire.model.data.elements import Message
 from msmq_wire.model.data.message_packet import message_packet, packet_sections
+from msmq_wire.model.events.stored_message import message_of
+from msmq_wire.model.remote_read.values import received_of
+from msmq_wire.model.server import Answer
 from msmq_wire.reassembly.sections import join_sections
 from msmq_wire.records.view import view
+from msmq_wire.rpc.interfaces.remote_read import StartReceiveResponse
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
+from msmq_wire.wire.headers.debug_header import DebugHeader
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.extension_header import ExtensionHeader
+from msmq_wire.wire.headers.mqf_address_header import MQFAddressHeader
+from msmq_wire.wire.headers.multi_queue_format_header import MultiQueueFormatHeader
+from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
+from msmq_wire.wire.headers.soap_header import SoapHeader
 from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
+from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.headers.user_header import AddressOverlay
+from msmq_wire.wire.types.enumerations import MQFFormatType
 from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
+from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.section_buffer import SectionBuffer
+from msmq_wire.wire.types.wchar_text import WcharText
 from tests.model.remote_read.scene import PEEK_CURRENT, TRANSACTION, Scene
 from tests.model.scene import make_packet, put
 
@@ -112,6 +126,7 @@ def _numbers(section: SectionBuffer) -> tuple[int, int, int]:
     "MQRR-3.1.4.13-105",
     "MQRR-3.1.4.13-106",
     "MQRR-3.1.4.13-118",
+    "MQRR-2.2.7-1",
 )
 @reads
 @pytest.mark.parametrize("limit", [10, 11, 0xFFFFFFFF])
@@ -142,6 +157,8 @@ def test_a_body_that_the_reader_wants_comes_whole(limit: int, action: int, trans
     "MQRR-3.1.4.13-113",
     "MQRR-3.1.4.13-115",
     "MQRR-3.1.4.13-116",
+    "MQRR-2.2.7-2",
+    "MQRR-2.2.7-3",
 )
 @reads
 @pytest.mark.parametrize("limit", [0, 1, 9])
@@ -170,7 +187,12 @@ def test_a_cut_packet_without_trailers_is_one_section() -> None:
 
 
 @pytest.mark.rule(
-    "MQRR-3.1.4.7-31", "MQRR-3.1.4.7-116", "MQRR-3.1.4.13-31", "MQRR-3.1.4.13-102", "MQRR-3.1.1.4-1"
+    "MQRR-3.1.4.7-31",
+    "MQRR-3.1.4.7-116",
+    "MQRR-3.1.4.13-31",
+    "MQRR-3.1.4.13-102",
+    "MQRR-3.1.1.4-1",
+    "MQRR-2.2.7-1",
 )
 @reads
 def test_the_limit_of_bodies_does_not_cut_an_srmp_message(action: int, transaction: GUID | None) -> None:
@@ -188,6 +210,8 @@ def test_the_limit_of_bodies_does_not_cut_an_srmp_message(action: int, transacti
     "MQRR-3.1.4.13-102",
     "MQRR-3.1.4.13-108",
     "MQRR-3.1.4.13-114",
+    "MQRR-2.2.7-4",
+    "MQRR-2.2.7-5",
 )
 @reads
 def test_an_srmp_message_is_cut_in_its_compound_message(action: int, transaction: GUID | None) -> None:
@@ -202,7 +226,11 @@ def test_an_srmp_message_is_cut_in_its_compound_message(action: int, transaction
     assert second.data == trailers
 
 
-@pytest.mark.rule("MQRR-3.1.4.7-131", "MQRR-3.1.4.13-117")
+@pytest.mark.rule(
+    "MQRR-3.1.4.7-131",
+    "MQRR-3.1.4.13-117",
+    "MQRR-2.2.5.1-3",
+)
 @reads
 @pytest.mark.parametrize(
     ("sent", "lasts", "expected"),
@@ -228,6 +256,34 @@ def test_the_time_to_reach_the_queue_becomes_a_time(
 _V4, _V6 = "04000100 00000000", "10000600 00000000"
 
 
+@pytest.mark.rule(
+    "MQRR-2.2.5.1-5",
+    "MQRR-2.2.5.1-7",
+    "MQRR-2.2.5.1-8",
+    "MQRR-2.2.5.1-9",
+    "MQRR-2.2.5.1-10",
+    "MQRR-2.2.5.1-11",
+    "MQRR-2.2.5.1-12",
+    "MQRR-2.2.5.1-13",
+    "MQRR-2.2.5.2-1",
+    "MQRR-2.2.5.2-2",
+    "MQRR-2.2.5.2-4",
+    "MQRR-2.2.5.2-5",
+    "MQRR-2.2.5.2-7",
+    "MQRR-2.2.5.2-8",
+    "MQRR-2.2.5.3-1",
+    "MQRR-2.2.5.3-2",
+    "MQRR-2.2.5.3-8",
+    "MQRR-2.2.5.3-11",
+    "MQRR-2.2.5.3-14",
+    "MQRR-2.2.5.5-1",
+    "MQRR-2.2.5.5-2",
+    "MQRR-2.2.5.5-3",
+    "MQRR-2.2.5.5-4",
+    "MQRR-2.2.5.5-6",
+    "MQRR-2.2.5.5-7",
+    "MQRR-2.2.5.5-8",
+)
 @reads
 @pytest.mark.parametrize(
     ("source", "host", "kind", "whole"),
@@ -263,6 +319,148 @@ def test_a_packet_tells_the_host_that_a_message_came_from_in_both_its_places(
     assert message.packet == make_packet(BODY)
 
 
+_TRAILERS = (
+    bytes.fromhex("0c000000 b0000000 12 000000")
+    + struct.pack("<I144x", 148)
+    + bytes.fromhex("1c000000 04000100 00000000 c0000207")
+    + bytes(12)
+)
+_OVERLAY = bytes.fromhex("04000100 00000000 c0000207 00000000")
+_COUNTED_TRAILERS = 188
+_SOURCE = b"queue manager 16"
+# One piece of each header, in the order of the document.
+_PIECES = {
+    "transaction_header": b"to the connector",
+    "security_header": b"who has sent it!",
+    "message_properties_header": BODY,
+    "debug_header": b"reports go there",
+    "srmp_envelope_header": "envelope\0".encode("utf-16-le"),
+    "compound_message_header": b"POST /msmq",
+    "soap_header": "soap\0".encode("utf-16-le"),
+    "multi_queue_format_header": b"one of many left",
+}
+_OF_SRMP = ("srmp_envelope_header", "compound_message_header")
+
+
+def _stored(srmp: bool) -> bytes:
+    """A stored message with all headers that a binary or an SRMP message may have."""
+    element = MQFFormatNameElement(
+        format_type=MQFFormatType.PUBLIC,
+        format_name=PublicQueueFormatName(public_queue_identifier=GUID(_PIECES["multi_queue_format_header"])),
+    )
+    headers: dict[str, WireStruct] = {
+        "transaction_header": TransactionHeader(connector_qm_guid=GUID(_PIECES["transaction_header"])),
+        "security_header": SecurityHeader(security_data=SecurityData(security_id=_PIECES["security_header"])),
+        "debug_header": DebugHeader(queue_identifier=GUID(_PIECES["debug_header"])),
+        "srmp_envelope_header": SRMPEnvelopeHeader(data=WcharText(_PIECES["srmp_envelope_header"])),
+        "compound_message_header": CompoundMessageHeader(data=_PIECES["compound_message_header"]),
+        "soap_header": SoapHeader(header=WcharText(_PIECES["soap_header"])),
+        "multi_queue_format_header": MultiQueueFormatHeader(
+            destination=MQFAddressHeader(format_name_list=(element,))
+        ),
+    }
+    sent = decode(make_packet(BODY, priority=0, delivery="recoverable", source_queue_manager=GUID(_SOURCE)))
+    kept = {name: header for name, header in headers.items() if srmp or name not in _OF_SRMP}
+    return encode(fit(msgspec.structs.replace(sent, **kept)))
+
+
+@pytest.mark.rule(
+    "MQRR-2.2.5-1",
+    "MQRR-2.2.5-2",
+    "MQRR-2.2.5-3",
+    "MQRR-2.2.5.1-1",
+    "MQRR-2.2.5.1-2",
+    "MQRR-2.2.5.1-4",
+    "MQRR-2.2.5.1-14",
+    "MQRR-2.2.5.1-15",
+    "MQRR-2.2.5.1.1-1",
+    "MQRR-2.2.5.1.1-2",
+    "MQRR-2.2.5.1.2-1",
+    "MQRR-2.2.5.1.2-2",
+    "MQRR-2.2.5.1.2.1-1",
+    "MQRR-2.2.5.1.2.2-1",
+)
+@pytest.mark.parametrize("srmp", [False, True])
+def test_what_a_message_has_goes_on_in_its_order_before_what_the_server_adds(srmp: bool) -> None:
+    stored = _stored(srmp)
+    data = message_packet(Message(packet=stored, source_address="192.0.2.7"))
+    size = struct.pack("<I", len(stored) + _COUNTED_TRAILERS)
+    assert data == stored[:8] + size + stored[12:32] + _OVERLAY + stored[48:] + _TRAILERS
+    assert data[16:32] == _SOURCE
+    # AH is bit 25 of Flags, the 44 bytes before it begin UserHeader.
+    assert bool(data[63] & 0x02) is srmp
+    pieces = [piece for name, piece in _PIECES.items() if srmp or name not in _OF_SRMP]
+    places = [data.index(piece) for piece in pieces]
+    assert places == sorted(places)
+    assert all((_PIECES[name] in data) is srmp for name in _OF_SRMP)
+
+
+@pytest.mark.rule("MQRR-2.2.5.1-16", "MQRR-2.2.5.1-17")
+def test_a_session_header_is_there_where_sh_says_so_and_is_not_counted() -> None:
+    sent = make_packet(BODY)
+    (flags,) = struct.unpack_from("<H", sent, 2)
+    session = bytes.fromhex("0100 0000 00000000 0100 0000 4000 0000")
+    carried = sent[:2] + struct.pack("<H", flags | 0x10) + sent[4:] + session
+    size = struct.pack("<I", len(sent) + _COUNTED_TRAILERS)
+    expected = carried[:8] + size + carried[12:32] + _OVERLAY + carried[48:] + _TRAILERS
+    assert message_packet(Message(packet=carried, source_address="192.0.2.7")) == expected
+    # What comes over a session is stored without: it speaks of the session.
+    message = message_of(decode(carried))
+    message.source_address = "192.0.2.7"
+    expected = sent[:8] + size + sent[12:32] + _OVERLAY + sent[48:] + _TRAILERS
+    assert message_packet(message) == expected
+
+
+_IGNORED = {
+    "CMQRR-2.2.5.1.2.1-1: Reserved": ("srmp_envelope_header", {"reserved": 0xFFFF}),
+    "CMQRR-2.2.5.1.2.2-1: Reserved": ("compound_message_header", {"reserved": 0xFFFF}),
+    "CMQRR-2.2.5.2-1: X2, X5, X6, X7": ("extension_header", {"flags": 0xF6}),
+    "CMQRR-2.2.5.2-1: Reserved": ("extension_header", {"reserved": b"\xff" * 3}),
+    "CMQRR-2.2.5.2-2: DI without DeadLetterHeader": ("extension_header", {"flags": 0x1A}),
+    "CMQRR-2.2.5.3-1: a header without SubqueueName": (
+        "subqueue_header",
+        {"abort_counter": 7, "move_counter": 8, "last_move_time": 9},
+    ),
+    "CMQRR-2.2.5.3-2: Reserved": ("subqueue_header", {"flags": 0xFFFE0000}),
+    "CMQRR-2.2.5.5-1: a header with AddressType 0": (
+        "extended_address_header",
+        {"address_type": 0, "address_length": 99, "address_scope": 99, "address": b"\xff" * 16},
+    ),
+}
+
+
+@pytest.mark.rule(
+    "CMQRR-2.2.5.1.2.1-1",
+    "CMQRR-2.2.5.1.2.2-1",
+    "CMQRR-2.2.5.2-1",
+    "CMQRR-2.2.5.2-2",
+    "CMQRR-2.2.5.3-1",
+    "CMQRR-2.2.5.3-2",
+    "CMQRR-2.2.5.5-1",
+)
+@pytest.mark.parametrize("case", _IGNORED.values(), ids=_IGNORED)
+def test_a_client_takes_a_packet_whatever_is_in_what_it_ignores(case: tuple[str, dict[str, Any]]) -> None:
+    name, changes = case
+    packet = decode(message_packet(Message(packet=_stored(srmp=True))), as_="message_packet")
+    header = msgspec.structs.replace(getattr(packet, name), **changes)
+    data = encode(msgspec.structs.replace(packet, **{name: header}))
+    found = inspect(data, "message_packet")
+    assert (found.error, found.anomalies) == (None, ())
+    received = received_of(Answer(response=_answer(data)))
+    assert received is not None
+    assert (received.status, received.packet, received.missing) == (0, data, ())
+
+
+def _answer(data: bytes) -> StartReceiveResponse:
+    section = SectionBuffer(
+        section_buffer_type=FULL, section_size_alloc=len(data), section_size=len(data), data=data
+    )
+    return StartReceiveResponse(pdw_number_of_sections=1, pp_packet_sections=(section,), status=0)
+
+
+@pytest.mark.rule(
+    "MQRR-2.2.5.1-6",
+)
 def test_a_packet_for_a_queue_of_another_name_keeps_its_guid() -> None:
     packet = encode(
         build_message(f"PUBLIC={GUID(bytes(range(16)))}", BODY, queue_manager_address=GUID(bytes(range(16))))
@@ -272,10 +470,15 @@ def test_a_packet_for_a_queue_of_another_name_keeps_its_guid() -> None:
     assert found.extended_address_header.address[:4] == bytes((192, 0, 2, 7))
 
 
+@pytest.mark.rule(
+    "MQRR-2.2.5.3-3",
+)
 def test_a_packet_tells_the_class_that_an_application_gave_a_message() -> None:
     message = Message(packet=make_packet(BODY), user_acknowledgement_class=0xC004)
-    header = decode(message_packet(message), "message_packet").subqueue_header
-    assert header.bit("acknowledgement_class") == 0xC004
+    data = message_packet(message)
+    assert decode(data, "message_packet").subqueue_header.bit("acknowledgement_class") == 0xC004
+    # TM is the lowest bit, the class the next 16.
+    assert data[-176:-168] == struct.pack("<II", 148, 0xC004 << 1)
 
 
 @given(st.binary(max_size=200))

@@ -232,7 +232,14 @@ def _header(scene: Scene, message: Message) -> SubqueueHeader | None:
     return header
 
 
-@pytest.mark.rule("MQRR-3.1.4.10-25")
+@pytest.mark.rule(
+    "MQRR-3.1.4.10-25",
+    "MQRR-2.2.5.3-6",
+    "MQRR-2.2.5.3-7",
+    "MQRR-2.2.5.3-8",
+    "MQRR-2.2.5.3-9",
+    "MQRR-2.2.5.3-11",
+)
 def test_a_moved_message_says_how_often_and_when_and_where(scene: Scene) -> None:
     handle, done = scene.client.open(scene.orders), scene.client.open(ORDERS + ";done")
     _, to_done = scene.client.open_for_move(ORDERS + ";done")
@@ -253,7 +260,15 @@ def test_a_moved_message_says_how_often_and_when_and_where(scene: Scene) -> None
     assert header.subqueue_name.text == ""
 
 
-@pytest.mark.rule("MQRR-3.1.4.10-26", "MQRR-3.1.4.10-27", "MQRR-3.1.4.10-25")
+@pytest.mark.rule(
+    "MQRR-3.1.4.10-26",
+    "MQRR-3.1.4.10-27",
+    "MQRR-3.1.4.10-25",
+    "MQRR-2.2.5.3-4",
+    "MQRR-2.2.5.3-5",
+    "MQRR-2.2.5.3-12",
+    "MQRR-2.2.5.3-14",
+)
 def test_a_moving_message_says_where_to_and_how_often_that_failed(scene: Scene) -> None:
     handle = scene.client.open(scene.orders)
     _, number = scene.client.open_for_move(ORDERS + ";done")
@@ -277,7 +292,7 @@ def test_a_moving_message_says_where_to_and_how_often_that_failed(scene: Scene) 
     assert (header.move_counter, header.abort_counter, header.subqueue_name.text) == (1, 0, "done")
 
 
-@pytest.mark.rule("MQRR-3.1.4.13-124")
+@pytest.mark.rule("MQRR-3.1.4.13-124", "MQRR-2.2.5.3-4")
 def test_a_transaction_that_read_a_moved_message_and_failed_is_counted(scene: Scene) -> None:
     _, message, _, target = _moves(scene, ORDERS, ORDERS + ";done")
     reader = scene.client.open(target)
@@ -326,7 +341,32 @@ def _handed_out(scene: Scene, message: Message) -> bytes:
 
 @pytest.mark.parametrize("commits", [None, True, False], ids=["no transaction", "commit", "abort"])
 @pytest.mark.parametrize("dead_letter", [False, True])
-@pytest.mark.rule("MQRR-3.1.4.10-25", "MQRR-3.1.4.10-26", "MQRR-3.1.4.10-27")
+@pytest.mark.rule(
+    "MQRR-3.1.4.10-25",
+    "MQRR-3.1.4.10-26",
+    "MQRR-3.1.4.10-27",
+    "MQRR-2.2.5-1",
+    "MQRR-2.2.5-2",
+    "MQRR-2.2.5-3",
+    "MQRR-2.2.5.2-2",
+    "MQRR-2.2.5.2-3",
+    "MQRR-2.2.5.2-4",
+    "MQRR-2.2.5.2-7",
+    "MQRR-2.2.5.3-4",
+    "MQRR-2.2.5.3-5",
+    "MQRR-2.2.5.3-6",
+    "MQRR-2.2.5.3-7",
+    "MQRR-2.2.5.3-8",
+    "MQRR-2.2.5.3-9",
+    "MQRR-2.2.5.3-10",
+    "MQRR-2.2.5.3-11",
+    "MQRR-2.2.5.3-12",
+    "MQRR-2.2.5.3-13",
+    "MQRR-2.2.5.3-14",
+    "MQRR-2.2.5.4-2",
+    "MQRR-2.2.5.4-3",
+    "MQRR-2.2.5.4-4",
+)
 def test_the_trailing_headers_of_a_moved_message_are_counted_in_its_packet_size(
     scene: Scene, commits: bool | None, dead_letter: bool
 ) -> None:
