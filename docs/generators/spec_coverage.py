@@ -16,8 +16,8 @@ __all__ = ["blocks", "pages", "rules_with_tests"]
 
 # A copy of the documentation has no tests beside it.
 _TESTS = Path(msmq_wire.__file__).resolve().parents[1] / "tests"
-_FOLDERS = ("model", "lab")
-"""Where tests of servers are; those of the lab are about transport."""
+_FOLDERS = ("model", "lab", "routing")
+"""Where tests of servers and of routing are."""
 _OWN_CELLS = 2
 """Cells at the end of a row that are for the code, not for the page."""
 

@@ -30,6 +30,7 @@ PARTS = {
     "qmcomm2": "qmcomm2, [MS-MQMP]",
     "receive_current": "ReceiveCurrent_v1, [MC-MQAC]",
     "shared_events": "Shared events, [MS-MQDMPR]",
+    "routing": "Routing, [MS-MQBR]",
 }
 JUDGED = ("remote_read", "qm2qm", "qmcomm", "qmcomm2", "receive_current")
 """The parts whose rows a replay checks, or says why not."""

@@ -132,6 +132,23 @@ _ROUTED = {
 }  # fmt: skip
 
 
+@pytest.mark.rule(
+    "MQBR-3.1.5.1-3",
+    "MQBR-3.1.5.1-4",
+    "MQBR-3.1.5.1-5",
+    "MQBR-3.1.5.1-6",
+    "MQBR-3.1.5.1-7",
+    "MQBR-3.1.5.2-1",
+    "MQBR-3.1.5.2-2",
+    "MQBR-3.1.5.2-3",
+    "MQBR-3.1.5.2-4",
+    "MQBR-3.1.5.2-5",
+    "MQBR-3.1.5.3-1",
+    "MQBR-3.1.5.3-2",
+    "MQBR-3.1.5.3-3",
+    "MQBR-3.1.5.3-4",
+    "MQBR-3.1.5.3-5",
+)
 @pytest.mark.parametrize("case", _ROUTED.values(), ids=_ROUTED)
 def test_each_way_to_be_routed(case: tuple[str, str, tuple[str, ...], HopRule, str]) -> None:
     source, destination, expected, rule, section = case
@@ -166,6 +183,7 @@ _FAILS = {
 }
 
 
+@pytest.mark.rule("MQBR-3.1.5.1-1", "MQBR-3.1.5.1-2", "MQBR-3.1.5.1-8")
 @pytest.mark.parametrize(("source", "destination"), _FAILS.values(), ids=_FAILS)
 def test_each_way_to_fail_raises(source: str, destination: str) -> None:
     with pytest.raises(RoutingError):
@@ -174,6 +192,7 @@ def test_each_way_to_fail_raises(source: str, destination: str) -> None:
         LiteralAlgorithm(_ENTERPRISE.directory()).get_next_hops(qm_id(source), qm_id(destination))
 
 
+@pytest.mark.rule("MQBR-3.1.5.2-5", "MQBR-3.1.5.2-6")
 @pytest.mark.parametrize(("source", "destination"), [("rE", "cA"), ("rNone", "cA"), ("cA", "cB")])
 def test_3_1_5_2_returns_nothing_on_failure_or_the_gate(source: str, destination: str) -> None:
     machines = {one.computer_name: one for one in _ENTERPRISE.queue_managers}
@@ -181,6 +200,7 @@ def test_3_1_5_2_returns_nothing_on_failure_or_the_gate(source: str, destination
     assert found.identifiers == (_ids("gA") if source == "cA" else ())
 
 
+@pytest.mark.rule("MQBR-3.1.5.3-6")
 @pytest.mark.parametrize(
     ("source", "destination"), [("gA", "cD"), ("gA", "none"), ("gB", "cE"), ("r1", "cB")]
 )
@@ -191,6 +211,7 @@ def test_3_1_5_3_returns_nothing_on_failure(source: str, destination: str) -> No
     assert found.identifiers == ()
 
 
+@pytest.mark.rule("MQBR-3.1.5.3-4")
 @pytest.mark.parametrize(("order", "next_gate"), [("ABCD", "gC"), ("ACBD", "gB")])
 def test_3_1_5_3_of_a_destination_in_two_sites_the_last_row_wins(order: str, next_gate: str) -> None:
     # B is nearer than C; whichever the directory gives last is taken.
@@ -229,17 +250,20 @@ def test_lists_and_direct_hops_leave_no_alternatives(source: str, destination: s
     assert _algorithm().get_next_hops(qm_id(source), qm_id(destination)).alternatives == ()
 
 
+@pytest.mark.rule("MQBR-3.1.5.4-2")
 def test_3_1_5_4_returns_the_queue_manager_of_an_identifier() -> None:
     found = _algorithm().get_queue_manager(qm_id("r2"))
     assert found is not None
     assert found.computer_name == "r2"
 
 
+@pytest.mark.rule("MQBR-3.1.5.4-3")
 def test_3_1_5_4_returns_nothing_for_an_identifier_that_no_queue_manager_has() -> None:
     assert _algorithm().get_queue_manager(qm_id("nobody")) is None
     assert _algorithm().get_queue_manager(site_id("A")) is None
 
 
+@pytest.mark.rule("MQBR-3.1.5.4-2")
 @pytest.mark.parametrize("read_all_before", [False, True])
 def test_3_1_5_4_returns_the_first_of_two_with_the_same_identifier(read_all_before: bool) -> None:
     directory = PlainDirectory(
@@ -253,12 +277,14 @@ def test_3_1_5_4_returns_the_first_of_two_with_the_same_identifier(read_all_befo
     assert found.site_identifier_list == (site_id("A"),)
 
 
+@pytest.mark.rule("MQBR-3.1.5.4-1")
 def test_3_1_5_4_asks_for_one_identifier() -> None:
     directory = _ENTERPRISE.directory()
     RoutingAlgorithm(directory).get_queue_manager(qm_id("r2"))
     assert directory.begun[-1] == ("QueueManager", (AttributeFilter("identifier", "EQUALS", qm_id("r2")),))
 
 
+@pytest.mark.rule("MQBR-3.1.5.5-1", "MQBR-3.1.5.5-4", "MQBR-3.1.5.5-5")
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -278,6 +304,7 @@ def test_3_1_5_5_returns_the_first_routing_server_that_shares_a_site(name: str, 
     assert found == (None if expected is None else qm_id(expected))
 
 
+@pytest.mark.rule("MQBR-3.1.5.6-1", "MQBR-3.1.5.6-4", "MQBR-3.1.5.6-6")
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -296,6 +323,7 @@ def test_3_1_5_6_returns_a_gate_of_the_first_site(name: str, expected: str | Non
     assert found == (None if expected is None else qm_id(expected))
 
 
+@pytest.mark.rule("MQBR-3.1.5.6-5")
 @pytest.mark.parametrize(("order", "expected"), [("AB", None), ("BA", "gB")])
 def test_3_1_5_6_looks_at_no_second_site_where_the_first_has_no_gate(
     order: str, expected: str | None
@@ -309,12 +337,21 @@ def test_3_1_5_6_looks_at_no_second_site_where_the_first_has_no_gate(
     assert found == (None if expected is None else qm_id(expected))
 
 
+@pytest.mark.rule("MQBR-3.1.5.7-2", "MQBR-3.1.5.7-3", "MQBR-3.1.5.7-4")
 @pytest.mark.parametrize(("name", "expected"), [("A", "gA"), ("C", "g2C"), ("E", None), ("H", None)])
 def test_3_1_5_7_returns_the_first_gate_of_a_site(name: str, expected: str | None) -> None:
     found = _algorithm().get_site_gate_for_site(site_id(name))
     assert found == (None if expected is None else qm_id(expected))
 
 
+@pytest.mark.rule("MQBR-3.1.5.7-1")
+def test_3_1_5_7_asks_for_one_identifier() -> None:
+    directory = _ENTERPRISE.directory()
+    RoutingAlgorithm(directory).get_site_gate_for_site(site_id("C"))
+    assert directory.begun[-1] == ("Site", (AttributeFilter("identifier", "EQUALS", site_id("C")),))
+
+
+@pytest.mark.rule("MQBR-3.1.5.7-3")
 def test_3_1_5_7_takes_the_first_of_two_sites_with_the_same_identifier() -> None:
     directory = PlainDirectory(Site=[site("A", "one"), site("A", "two")])
     algorithm = RoutingAlgorithm(directory)
@@ -322,6 +359,7 @@ def test_3_1_5_7_takes_the_first_of_two_sites_with_the_same_identifier() -> None
     assert algorithm.get_site_gate_for_site(site_id("A")) == qm_id("one")
 
 
+@pytest.mark.rule("MQBR-3.1.5.8-1", "MQBR-3.1.5.8-2", "MQBR-3.1.5.8-5", "MQBR-3.1.5.8-6")
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -338,21 +376,25 @@ def test_3_1_5_8_tells_gates_from_others(name: str, expected: bool) -> None:
     assert _algorithm().is_site_gate(qm_id(name)) is expected
 
 
+@pytest.mark.rule("MQBR-3.1.5.8-2")
 def test_3_1_5_8_a_gate_that_is_no_routing_server_is_none() -> None:
     enterprise = Enterprise((machine("g", "A"),), (site("A", "g"),))
     assert _algorithm(enterprise).is_site_gate(qm_id("g")) is False
 
 
+@pytest.mark.rule("MQBR-3.1.5.8-6")
 def test_3_1_5_8_a_gate_of_a_site_that_it_is_not_in_is_none() -> None:
     enterprise = Enterprise((machine("g", "B", router=True),), (site("A", "g"), site("B")))
     assert _algorithm(enterprise).is_site_gate(qm_id("g")) is False
 
 
+@pytest.mark.rule("MQBR-3.1.5.8-5")
 def test_3_1_5_8_the_second_gate_of_the_second_site_is_one() -> None:
     enterprise = Enterprise((machine("g", "AB", router=True),), (site("A", "x"), site("B", "x", "g")))
     assert _algorithm(enterprise).is_site_gate(qm_id("g")) is True
 
 
+@pytest.mark.rule("MQBR-3.1.5.5-3", "MQBR-3.1.5.6-3", "MQBR-3.1.5.8-4")
 @pytest.mark.parametrize("procedure", ["get_site_gate", "is_site_gate", "get_routing_server"])
 def test_3_1_5_5_to_3_1_5_8_find_nothing_where_no_site_or_queue_manager_can_be_read(procedure: str) -> None:
     directory = PlainDirectory(QueueManager=[machine("g", "A", router=True)])
@@ -360,11 +402,13 @@ def test_3_1_5_5_to_3_1_5_8_find_nothing_where_no_site_or_queue_manager_can_be_r
     assert not getattr(RoutingAlgorithm(scripted), procedure)(qm_id("g"))
 
 
+@pytest.mark.rule("MQBR-3.1.5.7-2")
 def test_3_1_5_7_finds_nothing_where_no_site_can_be_read() -> None:
     directory = _Failing(_ENTERPRISE.directory(), "Site")
     assert RoutingAlgorithm(directory).get_site_gate_for_site(site_id("A")) is None
 
 
+@pytest.mark.rule("MQBR-3.1.3.1-1")
 @pytest.mark.parametrize("name", ["r1", "cA", "nobody", "rNone"])
 def test_3_1_3_1_whoever_is_no_gate_has_an_empty_table(name: str) -> None:
     table = _algorithm().routing_table(qm_id(name))
@@ -373,23 +417,40 @@ def test_3_1_3_1_whoever_is_no_gate_has_an_empty_table(name: str) -> None:
     assert table.entry(site_id("A")) is None
 
 
+@pytest.mark.rule("MQBR-3.1.3.1-2", "MQBR-3.1.3.1-3", "MQBR-3.1.5.5-2", "MQBR-3.1.5.6-2", "MQBR-3.1.5.8-3")
+def test_3_1_3_1_the_directory_is_read_whole_at_initialization_and_then_by_identifiers() -> None:
+    directory = _ENTERPRISE.directory()
+    algorithm = RoutingAlgorithm(directory)
+    assert directory.begun == [("Site", None), ("RoutingLink", None), ("QueueManager", None)]
+    directory.begun.clear()
+    algorithm.get_routing_server(qm_id("r1"))
+    algorithm.get_site_gate(qm_id("r1"))
+    assert algorithm.is_site_gate(qm_id("r1")) is False
+    assert len(algorithm.routing_table(qm_id("gA"))) == 4
+    assert all(kind == "QueueManager" and filters for kind, filters in directory.begun)
+
+
+@pytest.mark.rule("MQBR-3.1.3.1-5")
 def test_3_1_3_1_without_routing_links_the_table_is_empty() -> None:
     enterprise = Enterprise(_ENTERPRISE.queue_managers, _ENTERPRISE.sites)
     assert len(_algorithm(enterprise).routing_table(qm_id("gA"))) == 0
 
 
+@pytest.mark.rule("MQBR-3.1.3.1-4", "MQBR-3.1.3.1-5")
 @pytest.mark.parametrize("kind", ["Site", "RoutingLink"])
 def test_3_1_3_1_where_sites_or_links_cannot_be_read_the_table_is_empty(kind: DirectoryType) -> None:
     directory = _Failing(_ENTERPRISE.directory(), kind)
     assert len(RoutingAlgorithm(directory).routing_table(qm_id("gA"))) == 0
 
 
+@pytest.mark.rule("MQBR-3.1.3.1-6", "MQBR-3.1.3.1-8", "MQBR-3.1.3.1-12")
 def test_3_1_3_1_a_gate_has_a_row_for_every_site_that_it_can_reach() -> None:
     rows = list(_algorithm().routing_table(qm_id("gA")))
     assert [row.destination_site_id for row in rows] == [site_id(one) for one in "ABCE"]
     assert [row.cost for row in rows] == [0, 1, 2, 2]
 
 
+@pytest.mark.rule("MQBR-3.1.2.1-2")
 def test_3_1_6_1_the_table_stays_until_the_timer_fires() -> None:
     directory = _ENTERPRISE.directory()
     algorithm = RoutingAlgorithm(directory)
@@ -400,6 +461,7 @@ def test_3_1_6_1_the_table_stays_until_the_timer_fires() -> None:
     assert algorithm.get_next_hops(qm_id("gA"), qm_id("cC")).identifiers == _ids("g2C")
 
 
+@pytest.mark.rule("MQBR-3.1.6.1-1")
 def test_3_1_6_1_who_is_a_gate_is_found_out_again() -> None:
     directory = _ENTERPRISE.directory()
     algorithm = RoutingAlgorithm(directory)
@@ -412,6 +474,15 @@ def test_3_1_6_1_who_is_a_gate_is_found_out_again() -> None:
     assert len(algorithm.routing_table(qm_id("gA"))) == 0
 
 
+@pytest.mark.rule(
+    "MQBR-3.1.2-1",
+    "MQBR-3.1.2.1-1",
+    "MQBR-3.1.2.1-2",
+    "MQBR-3.1.3-1",
+    "MQBR-3.1.3-2",
+    "MQBR-3.1.6.1-1",
+    "MQBR-3.1.6.1-2",
+)
 def test_3_1_6_1_the_timer_reads_the_directory_again_every_hour() -> None:
     directory, timers = _ENTERPRISE.directory(), Timers()
     algorithm = RoutingAlgorithm(directory, timers.start)
@@ -425,6 +496,7 @@ def test_3_1_6_1_the_timer_reads_the_directory_again_every_hour() -> None:
     assert algorithm.get_next_hops(qm_id("gA"), qm_id("cC")).identifiers == _ids("gB")
 
 
+@pytest.mark.rule("MQBR-3.1.6.1-1", "MQBR-3.1.6.1-2")
 def test_3_1_6_1_a_graph_that_cannot_be_made_leaves_what_was_known_until_one_can() -> None:
     directory, timers = _ENTERPRISE.directory(), Timers()
     algorithm = RoutingAlgorithm(directory, timers.start)
@@ -518,6 +590,7 @@ _FILTERS: tuple[list[AttributeFilter] | None, ...] = (
 )
 
 
+@pytest.mark.rule("MQBR-3.1.5.9-3")
 @pytest.mark.parametrize("filters", _FILTERS, ids=["Nothing", "no elements", "one element"])
 @pytest.mark.parametrize("result", [one for one in DirectoryOperationResult if one != _SUCCESS])
 def test_3_1_5_9_a_query_that_cannot_begin_gives_nothing_and_is_not_gone_on_with(
@@ -528,6 +601,7 @@ def test_3_1_5_9_a_query_that_cannot_begin_gives_nothing_and_is_not_gone_on_with
     assert len(directory.asked) == 1
 
 
+@pytest.mark.rule("MQBR-3.1.5.9-4", "MQBR-3.1.5.9-7", "MQBR-3.1.5.9-8")
 @pytest.mark.parametrize("filters", _FILTERS, ids=["Nothing", "no elements", "one element"])
 @pytest.mark.parametrize("after", [0, 1, 2])
 @pytest.mark.parametrize(
@@ -541,6 +615,7 @@ def test_3_1_5_9_a_query_that_breaks_gives_nothing_of_what_was_read_and_is_ended
     assert directory.asked[1:] == [("next", 77)] * (after + 1) + [("end", 77)]
 
 
+@pytest.mark.rule("MQBR-3.1.5.9-4", "MQBR-3.1.5.9-5", "MQBR-3.1.5.9-6", "MQBR-3.1.5.9-8")
 @pytest.mark.parametrize("filters", _FILTERS, ids=["Nothing", "no elements", "one element"])
 @pytest.mark.parametrize("end", DirectoryOperationResult)
 def test_3_1_5_9_whatever_comes_of_the_end_the_objects_are_returned_in_their_order(
@@ -551,6 +626,7 @@ def test_3_1_5_9_whatever_comes_of_the_end_the_objects_are_returned_in_their_ord
     assert directory.asked[1:] == [("next", 77)] * 3 + [("end", 77)]
 
 
+@pytest.mark.rule("MQBR-3.1.5.9-6")
 @pytest.mark.parametrize("filters", _FILTERS, ids=["Nothing", "no elements", "one element"])
 @pytest.mark.parametrize("kind", _KINDS)
 def test_3_1_5_9_end_of_data_at_once_is_nothing(
@@ -562,6 +638,7 @@ def test_3_1_5_9_end_of_data_at_once_is_nothing(
     assert directory.asked[1:] == [("next", 77), ("end", 77)]
 
 
+@pytest.mark.rule("MQBR-3.1.5.9-1")
 def test_3_1_5_9_type_and_filters_are_handed_on() -> None:
     filters = [
         AttributeFilter("actual_cost", "LESS-THAN", 5),

@@ -83,6 +83,7 @@ def test_an_operator_and_its_opposite_never_agree(cost: int, value: int) -> None
     assert holds("EQUALS") is (cost == value)
 
 
+@pytest.mark.rule("MQBR-3.1.5.9-2")
 def test_all_expressions_have_to_be_satisfied() -> None:
     low = AttributeFilter("actual_cost", "GREATER-THAN", 2)
     high = AttributeFilter("actual_cost", "LESS-THAN", 5)
@@ -129,6 +130,7 @@ def test_a_truth_value_is_a_value() -> None:
     assert satisfies(machine("c", "A"), [AttributeFilter("routing_server", "EQUALS", False)])
 
 
+@pytest.mark.rule("MQBR-3.1.1.1-1")
 @given(enterprises())
 def test_a_topology_is_read_in_its_order(enterprise: Enterprise) -> None:
     directory = TopologyDirectory(enterprise.topology())
@@ -139,6 +141,7 @@ def test_a_topology_is_read_in_its_order(enterprise: Enterprise) -> None:
         assert _read(directory, "RoutingLink", filters) == list(enterprise.routing_links)
 
 
+@pytest.mark.rule("MQBR-3.1.5.9-2")
 def test_a_topology_is_read_by_filters() -> None:
     directory = TopologyDirectory(_EXAMPLE.topology())
     routers = _read(directory, "QueueManager", [AttributeFilter("routing_server", "EQUALS", True)])

@@ -42,6 +42,16 @@ def _names(table: RoutingTable) -> str:
     )
 
 
+@pytest.mark.rule(
+    "MQBR-3.1.1.2-1",
+    "MQBR-3.1.3.1-6",
+    "MQBR-3.1.3.1-7",
+    "MQBR-3.1.3.1-9",
+    "MQBR-3.1.3.1-10",
+    "MQBR-3.1.3.1-11",
+    "MQBR-3.1.3.1-12",
+    "MQBR-3.1.3.1-13",
+)
 @pytest.mark.parametrize(
     ("gate", "rows"),
     [
@@ -55,6 +65,15 @@ def test_section_4_with_a_dear_link_from_a_to_b(gate: str, rows: str) -> None:
     assert _names(_table(figure_4(ab=3, bc=1, bd=1, cd=1), gate)) == rows
 
 
+@pytest.mark.rule(
+    "MQBR-3.1.1.2-1",
+    "MQBR-3.1.3.1-7",
+    "MQBR-3.1.3.1-9",
+    "MQBR-3.1.3.1-10",
+    "MQBR-3.1.3.1-11",
+    "MQBR-3.1.3.1-12",
+    "MQBR-3.1.3.1-13",
+)
 @pytest.mark.parametrize(
     ("gate", "rows"),
     [
@@ -82,6 +101,7 @@ def test_rows_have_the_order_of_the_sites_in_the_directory() -> None:
     assert _names(_table(enterprise, "gA")) == "C:B:2 A:A:0 B:B:1"
 
 
+@pytest.mark.rule("MQBR-3.1.3.1-15")
 def test_of_two_equal_costs_the_site_with_the_lowest_identifier_is_next() -> None:
     square = gated(link("A", "C", 1), link("C", "D", 1), link("A", "B", 1), link("B", "D", 1), names="DCBA")
     assert _names(_table(square, "gA")) == "D:B:2 C:C:1 B:B:1 A:A:0"
@@ -120,6 +140,7 @@ def test_a_link_and_a_detour_of_the_same_cost_are_a_tie() -> None:
     assert set(table.next_hops(ways)) == {site_id("B"), site_id("C")}
 
 
+@pytest.mark.rule("MQBR-3.1.3.1-8", "MQBR-3.1.3.1-12")
 def test_a_site_that_cannot_be_reached_has_no_row() -> None:
     enterprise = gated(link("A", "B", 1), link("C", "D", 1))
     table = _table(enterprise, "gA")
@@ -139,6 +160,7 @@ def test_a_site_without_links_is_in_its_own_table_only() -> None:
     assert _names(_table(enterprise, "gA")) == "A:A:0 B:B:1"
 
 
+@pytest.mark.rule("MQBR-3.1.3.1-9")
 @pytest.mark.parametrize("costs", [(5, 2), (2, 5), (2, 2)])
 def test_of_parallel_links_the_lowest_cost_counts(costs: tuple[int, int]) -> None:
     first, second = costs
@@ -147,6 +169,7 @@ def test_of_parallel_links_the_lowest_cost_counts(costs: tuple[int, int]) -> Non
     assert _names(_table(enterprise, "gC")) == "A:B:3 B:B:1 C:C:0"
 
 
+@pytest.mark.rule("MQBR-3.1.3.1-14")
 def test_a_gate_of_two_sites_starts_from_both() -> None:
     enterprise = Enterprise(
         (machine("gX", "AB", router=True), *(machine(f"g{one}", one, router=True) for one in "CDE")),
@@ -211,6 +234,7 @@ def _ways_of(paths: list[Path]) -> dict[GUID, set[GUID]]:
     return ways
 
 
+@pytest.mark.rule("MQBR-3.1.3.1-10", "MQBR-3.1.3.1-11")
 @given(enterprises())
 def test_every_table_is_what_all_paths_give(enterprise: Enterprise) -> None:
     algorithm = RoutingAlgorithm(enterprise.directory())

@@ -226,11 +226,7 @@ def test_an_srmp_message_is_cut_in_its_compound_message(action: int, transaction
     assert second.data == trailers
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.7-131",
-    "MQRR-3.1.4.13-117",
-    "MQRR-2.2.5.1-3",
-)
+@pytest.mark.rule("MQRR-3.1.4.7-131", "MQRR-3.1.4.13-117", "MQRR-2.2.5.1-3")
 @reads
 @pytest.mark.parametrize(
     ("sent", "lasts", "expected"),
@@ -458,9 +454,7 @@ def _answer(data: bytes) -> StartReceiveResponse:
     return StartReceiveResponse(pdw_number_of_sections=1, pp_packet_sections=(section,), status=0)
 
 
-@pytest.mark.rule(
-    "MQRR-2.2.5.1-6",
-)
+@pytest.mark.rule("MQRR-2.2.5.1-6")
 def test_a_packet_for_a_queue_of_another_name_keeps_its_guid() -> None:
     packet = encode(
         build_message(f"PUBLIC={GUID(bytes(range(16)))}", BODY, queue_manager_address=GUID(bytes(range(16))))
@@ -470,9 +464,7 @@ def test_a_packet_for_a_queue_of_another_name_keeps_its_guid() -> None:
     assert found.extended_address_header.address[:4] == bytes((192, 0, 2, 7))
 
 
-@pytest.mark.rule(
-    "MQRR-2.2.5.3-3",
-)
+@pytest.mark.rule("MQRR-2.2.5.3-3")
 def test_a_packet_tells_the_class_that_an_application_gave_a_message() -> None:
     message = Message(packet=make_packet(BODY), user_acknowledgement_class=0xC004)
     data = message_packet(message)
