@@ -103,7 +103,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def binds(self) -> str:
-        """Whom: the server or the client."""
+        """Whom: the server, the client, or the queue manager that routes."""
+        if self.part == "routing":
+            return "queue manager"
         return "client" if self.id.startswith("C") else "server"
 
     @property

@@ -67,6 +67,7 @@ def test_a_row_knows_its_section_its_method_and_whom_it_binds() -> None:
     assert row.method.name == "R_StartReceive"
     assert row.binds == "server"
     assert all_rows()["CMQRR-3.1.4.7-1"].binds == "client"
+    assert all_rows()["MQBR-3.1.5.1-4"].binds == "queue manager"
 
 
 def test_a_check_is_that_of_its_method_of_another_one_or_of_all() -> None:
