@@ -140,7 +140,7 @@ def _row(row: Row, width: int) -> Lines:
     if row.checks:
         yield from _paragraph("A breach: ", "msmq-wire replay tells it.", width)
     elif row.reason:
-        yield from _paragraph("A breach is not told: ", f"{REASONS[row.reason]}.", width)
+        yield from _paragraph("A replay tells no breach: ", f"{REASONS[row.reason]}.", width)
     yield []
     yield from _paragraph("Section: ", str(row.spec), width, blank=False)
     if row.method is not None and row.method.role is not None:
