@@ -5,12 +5,7 @@ The rule kept here: no packet says why, so this is a conclusion; where no rule f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msmq_wire.sessions.session import CloseReason, Moment, NoteKind, SessionDirection
-
-if TYPE_CHECKING:
-    from msmq_wire.sessions.conversation import Conversation
+from msmq_wire.sessions.session import CloseReason, Moment, NoteKind, Session
 
 __all__ = ["close_reason"]
 
@@ -27,34 +22,29 @@ _BROKEN: tuple[tuple[CloseReason, tuple[NoteKind, ...]], ...] = (
 )
 
 
-def close_reason(
-    session: Conversation, directions: tuple[SessionDirection, SessionDirection]
-) -> CloseReason | None:
+def close_reason(session: Session) -> CloseReason | None:
     """The rule that demands the closing, None where none fits or the session was not closed in order."""
     close = session.close
-    if close is None or session.closer is None or session.refused_tcp:
+    if close is None or session.closer is None or session.state == "refused_tcp":
         return None
     if session.refused_by is not None:
         return "refused"
     closer = 0 if session.closer == "client" else 1
+    # Whoever receives what is wrong closes.
+    noted = {note.kind for note in session.notes if note.direction == 1 - closer}
     for reason, kinds in _BROKEN if session.certain else ():
-        # Whoever receives what is wrong closes.
         fits = (reason == "not_open") == (session.opened is None) or reason == "second_establish"
-        if fits and any((kind, 1 - closer) in session.noted for kind in kinds):
+        if fits and noted.intersection(kinds):
             return reason
     if session.opened is None:
-        since = session.establish[1] or session.establish[0]
+        since = session.establish_response or session.establish_request
         waited = _seconds(since, close)
         return "initialization_timeout" if since and waited >= _INITIALIZATION else None
-    return _timed_out(session, directions, closer, close)
+    return _timed_out(session, closer, close)
 
 
-def _timed_out(
-    session: Conversation,
-    directions: tuple[SessionDirection, SessionDirection],
-    closer: int,
-    close: Moment,
-) -> CloseReason | None:
+def _timed_out(session: Session, closer: int, close: Moment) -> CloseReason | None:
+    directions = session.directions
     parameters = session.parameters[0] or session.parameters[1]
     waiting = directions[closer].waiting_since
     if waiting is not None:

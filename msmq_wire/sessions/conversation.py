@@ -344,7 +344,7 @@ class Conversation:
         certain = self.certain
         notes = self.noted.values()
         flags = self.operating_system
-        return Session(
+        session = Session(
             number=self.number,
             capture=self.capture,
             stream=self.stream,
@@ -369,7 +369,6 @@ class Conversation:
             close=self.close,
             closed_by=closed_by or "capture_end",
             closer=self.closer,
-            reason=close_reason(self, directions),
             refused_by=self.refused_by,
             parameters=self.parameters,
             directions=directions,
@@ -381,3 +380,5 @@ class Conversation:
             notes=tuple(note if certain else msgspec.structs.replace(note, certain=False) for note in notes),
             certain=certain,
         )
+        reason = close_reason(session)
+        return session if reason is None else msgspec.structs.replace(session, reason=reason)
