@@ -35,7 +35,7 @@ _SWEEP = 5_000
 _COLLECTED = 8 << 20
 
 
-class _ObservedPositions(MessagePositionList):
+class _ObservedPositions(MessagePositionList[MessagePosition]):
     """The slots of a queue; ``arrived`` is told of new ones."""
 
     def __init__(self, arrived: Callable[[MessagePosition], None]) -> None:
@@ -94,7 +94,6 @@ class LabQueueManager(QueueManager, eq=False, kw_only=True):
             pathname=f"{self.computer_name}\\{name}",
             transactional=transactional,
             journal_quota=_JOURNAL_QUOTA,
-            message_position_list=MessagePositionList(),
         )
         status = create_queue(self, queue)
         if status == Status.MQ_ERROR_QUEUE_EXISTS:
@@ -210,7 +209,6 @@ def _system_queue(manager: QueueManager, name: str) -> Queue:
         pathname=f"{manager.computer_name}\\system$;{name}",
         queue_type=QueueType.SYSTEM,
         quota=_JOURNAL_QUOTA,
-        message_position_list=MessagePositionList(),
     )
 
 

@@ -16,7 +16,6 @@ from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.rpc_server import RpcServer
 from msmq_wire.model.data.elements import Queue, QueueManager
-from msmq_wire.model.data.position_list import MessagePositionList
 from msmq_wire.model.data.timers import Timers
 from msmq_wire.model.events.queue import create_queue
 from msmq_wire.model.remote_read.server import RemoteReadServer
@@ -37,9 +36,7 @@ async def talk(path: Path) -> dict[str, str]:
     manager = QueueManager(
         identifier=GUID(b"q" * 16), computer_name="lab01", timers=Timers(), randomness=random.Random(1)
     )
-    queue = Queue(
-        queue_manager=manager, pathname="lab01\\private$\\orders", message_position_list=MessagePositionList()
-    )
+    queue = Queue(queue_manager=manager, pathname="lab01\\private$\\orders")
     assert create_queue(manager, queue) == 0
     clock = LoopClock(manager.timers)
     with CaptureWriter(path) as capture:

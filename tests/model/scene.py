@@ -10,7 +10,6 @@ from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.errors import DecodeError
 from msmq_wire.model.data.elements import Message, MessagePosition, Queue, QueueManager
-from msmq_wire.model.data.position_list import MessagePositionList
 from msmq_wire.model.data.timers import INFINITE, Timers
 from msmq_wire.model.events.message import enqueue_message
 from msmq_wire.model.events.queue import create_queue
@@ -41,7 +40,6 @@ def system_queue(manager: QueueManager, name: str) -> Queue:
     return Queue(
         queue_manager=manager,
         pathname=f"{manager.computer_name}\\{name}",
-        message_position_list=MessagePositionList(),
     )
 
 
@@ -51,7 +49,6 @@ def make_queue(manager: QueueManager, name: str = "orders", *, transactional: bo
         queue_manager=manager,
         pathname=f"{manager.computer_name}\\private$\\{name}",
         transactional=transactional,
-        message_position_list=MessagePositionList(),
     )
     assert create_queue(manager, queue) == Status.MQ_OK
     return queue

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -22,12 +22,10 @@ from msmq_wire.model.data.enumerations import (
     QueueType,
     RemoteReadState,
 )
+from msmq_wire.model.data.position_list import End, MessagePositionList
 from msmq_wire.model.data.timers import INFINITE, Timer, Timers
+from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
-
-if TYPE_CHECKING:
-    from msmq_wire.model.data.position_list import MessagePositionList, Place
-    from msmq_wire.model.qmcomm.local_queue_context import LocalQueueContextHandle, RemoteQueueProxyHandle
 
 __all__ = [
     "Cursor",
@@ -35,7 +33,9 @@ __all__ = [
     "MessagePosition",
     "OpenQueueDescriptor",
     "OutgoingQueue",
+    "Place",
     "Queue",
+    "QueueHandle",
     "QueueManager",
     "Transaction",
     "TransactionalOperation",
@@ -101,8 +101,17 @@ class MessagePosition(msgspec.Struct, eq=False, kw_only=True):
         """That of its message."""
         return self.message_reference.priority
 
+    @property
+    def lookup_identifier(self) -> int:
+        """That of its message."""
+        return self.message_reference.lookup_identifier
+
     def __repr__(self) -> str:
-        return f"MessagePosition({self.message_reference.lookup_identifier}, {self.state.value})"
+        return f"MessagePosition({self.lookup_identifier}, {self.state.value})"
+
+
+Place: TypeAlias = MessagePosition | End
+"""Where a cursor stands: at a slot, before the first one or behind the last one."""
 
 
 class Queue(msgspec.Struct, eq=False, kw_only=True):
@@ -131,7 +140,9 @@ class Queue(msgspec.Struct, eq=False, kw_only=True):
     base_priority: int = 0
     security: bytes = b""
     total_bytes: int = 0
-    message_position_list: MessagePositionList
+    message_position_list: MessagePositionList[MessagePosition] = msgspec.field(
+        default_factory=MessagePositionList
+    )
     journal_queue_reference: Queue | None = None
     parent: Queue | None = None
     subqueue_collection: list[Queue] = []
@@ -227,12 +238,18 @@ class Transaction(msgspec.Struct, eq=False, kw_only=True):
     single_phase: bool = False
 
 
+class QueueHandle(msgspec.Struct, eq=False, kw_only=True):
+    """An RPC_QUEUE_HANDLE; what it stands for is said by who gives it. [MS-MQMP] 3.1.1.3, 3.1.1.5"""
+
+    handle: ContextHandle = ContextHandle()
+
+
 class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     """The local queue manager. [MS-MQDMPR] 3.1.1.1
 
     Time comes from ``timers`` (milliseconds) and ``time_offset``, which makes seconds since 1970 of it;
     identifiers that are made up come from ``randomness``. ``quota`` is in kilobytes. The two tables of open
-    queues are those of [MS-MQMP] 3.1.1.2 and 3.1.1.4, by the number that rpc_ACReceiveMessageEx knows.
+    queues of [MS-MQMP] 3.1.1.2 and 3.1.1.4 are one, by the number that rpc_ACReceiveMessageEx knows.
     Outgoing queues are in a collection of their own, by their destination, since that names no queue here.
     ``message_id_ordinal`` is MessageIdOrdinal of [MS-MQQB] 3.1.1.3: the number of the last message sent.
     """
@@ -259,8 +276,7 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     system_transactional_deadletter_queue: Queue | None = None
     descriptors: dict[int, OpenQueueDescriptor] = {}
     cursors: dict[int, Cursor] = {}
-    local_queue_context_handle_table: dict[int, LocalQueueContextHandle] = {}
-    remote_queue_proxy_handle_table: dict[int, RemoteQueueProxyHandle] = {}
+    queue_handle_table: dict[int, QueueHandle] = {}
     position_available: list[Callable[[Queue, MessagePosition], None]] = []
     position_deleted: list[Callable[[Queue, MessagePosition, int], None]] = []
     last_number: int = 0x0B

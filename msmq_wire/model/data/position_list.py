@@ -9,53 +9,68 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from operator import attrgetter
-from typing import Literal, TypeAlias
+from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from msmq_wire.model.data.elements import MessagePosition
-
-__all__ = ["End", "MessagePositionList", "Place"]
+__all__ = ["End", "MessagePositionList"]
 
 End: TypeAlias = Literal["start", "end"]
 """The places before the first slot and behind the last one."""
-Place: TypeAlias = MessagePosition | End
 
 _PRIORITIES = range(7, -1, -1)
 _FEW = 64
 _order = attrgetter("order")
 
 
-class MessagePositionList:
+class Slot(Protocol):
+    """What the list asks of a slot: ``order`` and ``listed`` are written by the list."""
+
+    order: int
+    listed: bool
+
+    @property
+    def priority(self) -> int:
+        """0 to 7."""
+
+    @property
+    def lookup_identifier(self) -> int:
+        """The number of its message."""
+
+
+T = TypeVar("T", bound=Slot)
+
+
+class MessagePositionList(Generic[T]):
     """Slots in order; iterating gives those that are not removed."""
 
     def __init__(self) -> None:
-        self._of_priority: dict[int, list[MessagePosition]] = {priority: [] for priority in _PRIORITIES}
+        self._of_priority: dict[int, list[T]] = {priority: [] for priority in _PRIORITIES}
         self._gone: dict[int, int] = dict.fromkeys(_PRIORITIES, 0)
-        self._by_lookup_identifier: dict[int, MessagePosition] = {}
+        self._by_lookup_identifier: dict[int, T] = {}
         self._arrivals = 0
 
     def __len__(self) -> int:
         return len(self._by_lookup_identifier)
 
-    def __iter__(self) -> Iterator[MessagePosition]:
+    def __iter__(self) -> Iterator[T]:
         for priority in _PRIORITIES:
             for position in list(self._of_priority[priority]):
                 if position.listed:
                     yield position
 
-    def insert(self, position: MessagePosition) -> None:
+    def insert(self, position: T) -> None:
         """Put a new slot behind all of its message's priority."""
         position.order = self._arrivals
         position.listed = True
         self._arrivals += 1
         self._of_priority[position.priority].append(position)
-        self._by_lookup_identifier[position.message_reference.lookup_identifier] = position
+        self._by_lookup_identifier[position.lookup_identifier] = position
 
-    def remove(self, position: MessagePosition) -> None:
+    def remove(self, position: T) -> None:
         """Take a slot out; nothing happens if it was taken out before."""
         if not position.listed:
             return
         position.listed = False
-        self._by_lookup_identifier.pop(position.message_reference.lookup_identifier, None)
+        self._by_lookup_identifier.pop(position.lookup_identifier, None)
         priority = position.priority
         self._gone[priority] += 1
         slots = self._of_priority[priority]
@@ -63,11 +78,11 @@ class MessagePositionList:
             self._of_priority[priority] = [one for one in slots if one.listed]
             self._gone[priority] = 0
 
-    def find(self, lookup_identifier: int) -> MessagePosition | None:
+    def find(self, lookup_identifier: int) -> T | None:
         """The slot of a message."""
         return self._by_lookup_identifier.get(lookup_identifier)
 
-    def next(self, place: Place) -> Place:
+    def next(self, place: T | End) -> T | End:
         """The slot behind ``place``; ``end`` behind the last one."""
         if place == "end":
             return "end"
@@ -82,7 +97,7 @@ class MessagePositionList:
                     return slots[index]
         return "end"
 
-    def previous(self, place: Place) -> Place:
+    def previous(self, place: T | End) -> T | End:
         """The slot before ``place``; ``start`` before the first one."""
         if place == "start":
             return "start"

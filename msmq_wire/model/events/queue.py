@@ -89,7 +89,6 @@ def _subqueue(queue: Queue, name: str) -> Queue:
         identifier=queue.identifier,
         queue_type=queue.queue_type,
         transactional=queue.transactional,
-        message_position_list=MessagePositionList(),
         parent=queue,
     )
     queue.subqueue_collection.append(made)
@@ -123,7 +122,6 @@ def create_queue(manager: QueueManager, queue: Queue) -> int:
             pathname=f"{queue.pathname};JOURNAL",
             queue_type=QueueType.SYSTEM,
             quota=queue.journal_quota,
-            message_position_list=MessagePositionList(),
             parent=queue,
         )
     manager.queue_collection[key] = queue
@@ -205,7 +203,6 @@ def _outgoing_queue(manager: QueueManager, name: FormatName, *, made: bool) -> O
             destination_format_name=str(name),
             multicast=name.kind is QueueFormatType.MULTICAST,
             state=OutgoingQueueState.LOCKED if locked else OutgoingQueueState.INACTIVE,
-            message_position_list=MessagePositionList(),
         )
         manager.outgoing_queue_collection[name.compare_key] = queue
     return queue

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from msmq_wire.model.data.elements import MessagePosition, Queue
+from msmq_wire.model.data.elements import MessagePosition, Place, Queue
 from msmq_wire.model.data.enumerations import MessageSeekAction, PositionState
-from msmq_wire.model.data.position_list import Place
 from msmq_wire.rpc.statuses import Status
 
 __all__ = ["seek_available_message_position", "seek_available_message_position_with_id"]

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from msmq_wire.model.data.elements import OpenQueueDescriptor, QueueManager
+from msmq_wire.model.data.elements import OpenQueueDescriptor, QueueHandle, QueueManager
 from msmq_wire.model.events.queue import close_queue
 from msmq_wire.model.server import Answer, Association
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMCloseQueueRequest
@@ -39,14 +39,18 @@ The name is as in the interface (``RemoteQMStartReceive`` of qm2qm, ``R_QMCreate
 """
 
 
-class LocalQueueContextHandle(msgspec.Struct, eq=False, kw_only=True):
+class LocalQueueContextHandle(QueueHandle, eq=False, kw_only=True):
     """An RPC_QUEUE_HANDLE of a local queue. [MS-MQMP] 3.1.1.3
 
-    Applications know it by ``handle``, and for rpc_ACReceiveMessageEx by the ``handle`` of its descriptor.
+    Applications know it by ``handle``, and for rpc_ACReceiveMessageEx by ``context``.
     """
 
-    handle: ContextHandle = ContextHandle()
     open_queue_descriptor_reference: OpenQueueDescriptor
+
+    @property
+    def context(self) -> int:
+        """The number of its descriptor."""
+        return self.open_queue_descriptor_reference.handle
 
 
 class CursorProxy(msgspec.Struct, eq=False, kw_only=True):
@@ -57,17 +61,16 @@ class CursorProxy(msgspec.Struct, eq=False, kw_only=True):
     is_remote_cursor_handle_initialized: bool = False
 
 
-class RemoteQueueProxyHandle(msgspec.Struct, eq=False, kw_only=True):
+class RemoteQueueProxyHandle(QueueHandle, eq=False, kw_only=True):
     """An RPC_QUEUE_HANDLE of a queue of another queue manager. [MS-MQMP] 3.1.1.5"""
 
-    handle: ContextHandle = ContextHandle()
     context: int
     remote_handle: ContextHandle
     remote_binding_handle: RemoteBinding
     remote_context: int
     path_name: str
     format_name: str
-    cursor_proxy_collection: list[CursorProxy] = []
+    cursor_proxy_collection: list[CursorProxy] = msgspec.field(default_factory=list)
 
 
 def add_local_queue(
@@ -76,7 +79,7 @@ def add_local_queue(
     """An open queue of this queue manager gets a context handle of the client."""
     opened = LocalQueueContextHandle(open_queue_descriptor_reference=descriptor)
     opened.handle = association.handle(manager, opened)
-    manager.local_queue_context_handle_table[descriptor.handle] = opened
+    manager.queue_handle_table[opened.context] = opened
     return opened
 
 
@@ -100,7 +103,7 @@ def add_remote_queue(
         format_name=format_name,
     )
     proxy.handle = association.handle(manager, proxy)
-    manager.remote_queue_proxy_handle_table[proxy.context] = proxy
+    manager.queue_handle_table[proxy.context] = proxy
     return proxy
 
 
@@ -109,11 +112,7 @@ def forget_queue(
 ) -> None:
     """The handle and the number of an open queue stand for nothing any more."""
     association.forget(opened.handle)
-    if isinstance(opened, LocalQueueContextHandle):
-        context = opened.open_queue_descriptor_reference.handle
-        manager.local_queue_context_handle_table.pop(context, None)
-    else:
-        manager.remote_queue_proxy_handle_table.pop(opened.context, None)
+    manager.queue_handle_table.pop(opened.context, None)
 
 
 def add_cursor_proxy(
@@ -131,12 +130,14 @@ def add_cursor_proxy(
 
 def local_queue_of_context(manager: QueueManager, context: int) -> LocalQueueContextHandle | None:
     """The local queue of a pdwQMContext, whichever client opened it. [MS-MQMP] 3.1.1.2, 3.1.5.3"""
-    return manager.local_queue_context_handle_table.get(context)
+    opened = manager.queue_handle_table.get(context)
+    return opened if isinstance(opened, LocalQueueContextHandle) else None
 
 
 def remote_queue_of_context(manager: QueueManager, context: int) -> RemoteQueueProxyHandle | None:
     """The remote queue of a pdwQMContext, whichever client opened it. [MS-MQMP] 3.1.1.4, 3.1.5.3"""
-    return manager.remote_queue_proxy_handle_table.get(context)
+    opened = manager.queue_handle_table.get(context)
+    return opened if isinstance(opened, RemoteQueueProxyHandle) else None
 
 
 def rundown_queue_handles(manager: QueueManager, association: Association) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from msmq_wire.errors import DecodeError, FormatNameError
 from msmq_wire.model.data.elements import Queue
-from msmq_wire.model.data.position_list import MessagePositionList
 from msmq_wire.model.data.queue_properties import get_property, set_properties, set_queue_defaults
 from msmq_wire.model.events.queue import create_queue, delete_queue
 from msmq_wire.model.qmcomm.methods import QmcommMethods, fail
@@ -81,7 +80,6 @@ class ObjectMethods(QmcommMethods):
         queue = Queue(
             queue_manager=self.manager,
             pathname=computer + path.path,
-            message_position_list=MessagePositionList(),
         )
         set_queue_defaults(queue)
         if descriptor is not None:

@@ -15,7 +15,6 @@ from msmq_wire.model.binary.session_opening import SessionState
 from msmq_wire.model.data.elements import Message, Queue, QueueManager
 from msmq_wire.model.data.enumerations import QueueAccessType
 from msmq_wire.model.data.enumerations import QueueType as KindOfQueue
-from msmq_wire.model.data.position_list import MessagePositionList
 from msmq_wire.model.data.timers import Timers
 from msmq_wire.model.events.message import dequeue_message
 from msmq_wire.model.events.queue import create_queue, open_queue
@@ -41,7 +40,6 @@ def system_queue(manager: QueueManager, name: str) -> Queue:
         queue_manager=manager,
         pathname=f"{manager.computer_name}\\system$;{name}",
         queue_type=KindOfQueue.SYSTEM,
-        message_position_list=MessagePositionList(),
     )
 
 
@@ -63,7 +61,6 @@ def add_queue(manager: QueueManager, name: str, **more: Any) -> Queue:
     queue = Queue(
         queue_manager=manager,
         pathname=f"{manager.computer_name}\\private$\\{name}",
-        message_position_list=MessagePositionList(),
         **more,
     )
     assert create_queue(manager, queue) == 0

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from msmq_wire.model.data.elements import Message, MessagePosition, Queue, QueueManager
-from msmq_wire.model.data.position_list import MessagePositionList
 from msmq_wire.model.data.timers import Timers
 from msmq_wire.wire.types.guid import GUID
 
@@ -18,9 +17,7 @@ def _queue() -> Queue:
     manager = QueueManager(
         identifier=GUID(b"q" * 16), computer_name="host", timers=Timers(), randomness=random.Random(1)
     )
-    return Queue(
-        queue_manager=manager, pathname="host\\private$\\q", message_position_list=MessagePositionList()
-    )
+    return Queue(queue_manager=manager, pathname="host\\private$\\q")
 
 
 class _Walks(RuleBasedStateMachine):

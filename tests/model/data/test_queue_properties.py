@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from msmq_wire.model.data.elements import Queue
 from msmq_wire.model.data.enumerations import QueueType
-from msmq_wire.model.data.position_list import MessagePositionList
 from msmq_wire.model.data.queue_properties import get_property, set_properties, set_queue_defaults
 from msmq_wire.rpc.queue_properties import Purpose, check_properties
 from msmq_wire.rpc.statuses import Status
@@ -347,7 +346,7 @@ def test_a_queue_that_is_prepared_has_the_defaults() -> None:
 
 def test_the_defaults_are_those_of_a_new_queue() -> None:
     manager = make_manager()
-    new = Queue(queue_manager=manager, pathname="host\\q", message_position_list=MessagePositionList())
+    new = Queue(queue_manager=manager, pathname="host\\q")
     assert (get_property(new, 108), get_property(new, 125)) == (text(""), value(VT_LPWSTR))
 
 

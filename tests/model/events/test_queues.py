@@ -15,7 +15,6 @@ from msmq_wire.model.data.enumerations import (
     QueueType,
     RemoteReadState,
 )
-from msmq_wire.model.data.position_list import MessagePositionList
 from msmq_wire.model.events.cursor import open_cursor
 from msmq_wire.model.events.message import dequeue_message, peek_message, purge_queue
 from msmq_wire.model.events.queue import (
@@ -43,7 +42,7 @@ GUID_TEXT = "7b1f3c52-9a0e-4d61-8f27-c4e8d1a05b93"
 
 
 def new(manager: QueueManager, pathname: str) -> Queue:
-    return Queue(queue_manager=manager, pathname=pathname, message_position_list=MessagePositionList())
+    return Queue(queue_manager=manager, pathname=pathname)
 
 
 def reasons(manager: QueueManager) -> list[int]:

@@ -8,7 +8,6 @@ import pytest
 
 from msmq_wire.model.data.elements import Queue
 from msmq_wire.model.data.enumerations import QueueType
-from msmq_wire.model.data.position_list import MessagePositionList
 from msmq_wire.model.events.queue import create_queue
 from msmq_wire.model.qmcomm.queue_path import QueuePath, get_queue_path
 from msmq_wire.names import FormatName
@@ -242,7 +241,6 @@ def public_queue(scene: Scene) -> Queue:
         pathname="host\\shared",
         queue_type=QueueType.PUBLIC,
         identifier=PUBLIC,
-        message_position_list=MessagePositionList(),
     )
     assert create_queue(scene.manager, queue) == Status.MQ_OK
     return queue

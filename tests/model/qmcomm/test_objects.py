@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from msmq_wire.errors import DecodeError
 from msmq_wire.model.data.elements import Queue
 from msmq_wire.model.data.enumerations import QueueType
-from msmq_wire.model.data.position_list import MessagePositionList
 from msmq_wire.model.events.queue import create_queue
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
     GetObjectPropertiesRequest,
@@ -65,7 +64,6 @@ def scene_with_public_queue(**environment: Any) -> Scene:
         pathname="host\\shared",
         queue_type=QueueType.PUBLIC,
         identifier=PUBLIC,
-        message_position_list=MessagePositionList(),
     )
     assert create_queue(scene.manager, queue) == Status.MQ_OK
     return scene
