@@ -8,36 +8,24 @@ in its queue, or was refused for good, so that what found no room can come again
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING
 
 from msmq_wire.engines.codec import decode
-from msmq_wire.errors import DecodeError, FormatNameError
-from msmq_wire.model.binary.acknowledgments import (
-    INSECURE_NACKS,
-    administration_ack,
-    final_ack,
-    order_ack,
-    order_queue,
-)
+from msmq_wire.errors import DecodeError
+from msmq_wire.model.binary.acknowledgments import final_ack, order_ack, order_queue
+from msmq_wire.model.binary.incoming_sequence import IncomingSequence
+from msmq_wire.model.binary.ledger import Ledger
 from msmq_wire.model.binary.outgoing import OutgoingQueue
-from msmq_wire.model.binary.transactional_sequences import IncomingSequence
 from msmq_wire.model.data.elements import Message, MessagePosition, Queue
 from msmq_wire.model.data.elements import OutgoingQueue as Elsewhere
 from msmq_wire.model.data.enumerations import QueueType
 from msmq_wire.model.data.timers import Timer
 from msmq_wire.model.events.journaling import keep_journals
 from msmq_wire.model.events.message import enqueue_message
-from msmq_wire.model.events.queue import find_queue
 from msmq_wire.model.events.stored_message import message_of
-from msmq_wire.names import FormatName
-from msmq_wire.names.queue_format import QueueSuffixType
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
-
-if TYPE_CHECKING:
-    from msmq_wire.model.binary.protocol import BinaryProtocol
 
 __all__ = ["Delivery"]
 
@@ -59,9 +47,9 @@ class Delivery:
     It subscribes to the messages that leave queues, so that applications that receive are acknowledged.
     """
 
-    def __init__(self, protocol: BinaryProtocol) -> None:
-        self._protocol = protocol
-        self._manager = protocol.manager
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._manager = ledger.manager
         self._history: OrderedDict[tuple[GUID, int], int] = OrderedDict()
         self._history_timer: Timer | None = None
         self._sequences: OrderedDict[tuple[GUID, str], IncomingSequence] = OrderedDict()
@@ -119,17 +107,7 @@ class Delivery:
         user = packet.user_header
         if user.queue_manager_address not in (NULL_GUID, self._manager.identifier):
             return None
-        return self._local_queue(user.format_name("destination_queue"))
-
-    def _local_queue(self, text: str | None) -> Queue | None:
-        try:
-            name = None if text is None else FormatName.parse(text)
-        except FormatNameError:
-            return None
-        # Journals, dead-letter queues and subqueues are no destinations.
-        if name is None or name.suffix != QueueSuffixType.NONE:
-            return None
-        return find_queue(self._manager, name)
+        return self._ledger.local_queue(user.format_name("destination_queue"))
 
     def _refusal(self, packet: UserMessage, queue: Queue | None) -> int | None:
         """The class with which a message is refused. [MS-MQQB] 3.1.5.8.2, 3.1.5.8.3, 3.1.7.1.2
@@ -151,7 +129,7 @@ class Delivery:
             return MessageClass.MQMSG_CLASS_NACK_BAD_ENCRYPTION
         if queue.authentication:
             return MessageClass.MQMSG_CLASS_NACK_BAD_SIGNATURE
-        if self._protocol.expired(packet):
+        if self._ledger.expired(packet):
             return MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT
         return None
 
@@ -166,7 +144,7 @@ class Delivery:
             self._held_reasons = before
         properties = packet.message_properties_header
         if not status and properties is not None and properties.bit("pa"):
-            self.acknowledge(packet, MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE, way)
+            self._ledger.acknowledge(packet, MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE, way)
         for position, reason in held:
             self._tell(position, reason)
         return status
@@ -174,28 +152,14 @@ class Delivery:
     def _refuse(self, packet: UserMessage, message_class: int, way: OutgoingQueue) -> None:
         properties, transaction = packet.message_properties_header, packet.transaction_header
         if properties is not None and properties.bit("na"):
-            self.acknowledge(packet, message_class, way)
+            self._ledger.acknowledge(packet, message_class, way)
         if transaction is not None:
             self._acknowledge_finally(packet, message_class, way)
         elif packet.user_header.bit("jn") and message_class in (
             MessageClass.MQMSG_CLASS_NACK_Q_EXCEED_QUOTA,
             MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT,
         ):
-            self._protocol.keep_copy(packet, self._manager.system_deadletter_queue)
-
-    def acknowledge(self, packet: UserMessage, message_class: int, way: OutgoingQueue | None) -> None:
-        """Send Administration Acknowledgment: into a local queue, or back the way. [MS-MQQB] 3.1.7.15"""
-        if message_class in INSECURE_NACKS and not self._protocol.settings.send_insecure_nacks:
-            return
-        made = administration_ack(self._manager.identifier, packet, message_class)
-        if made is None:
-            return
-        queue = self._local_queue(packet.user_header.format_name("admin_queue"))
-        if queue is None:
-            if way is not None:
-                way.send(made)
-        elif not queue.transactional:
-            enqueue_message(queue, message_of(self._protocol.identified(made)))
+            self._ledger.keep_copy(packet, self._manager.system_deadletter_queue)
 
     def _acknowledge_finally(self, packet: UserMessage, message_class: int, way: OutgoingQueue) -> None:
         """Send Transactional Acknowledgment of one message. [MS-MQQB] 3.1.7.17"""
@@ -233,7 +197,7 @@ class Delivery:
             received = reason == MessageClass.MQMSG_CLASS_ACK_RECEIVE
         properties = packet.message_properties_header
         if properties is not None and properties.bit("pr" if received else "nr"):
-            self.acknowledge(packet, reason, way)
+            self._ledger.acknowledge(packet, reason, way)
         if way is None or transaction is None:
             return
         if user.bit("jn") or user.bit("jp") or transaction.bit("fa"):
@@ -241,18 +205,18 @@ class Delivery:
 
     def _remember(self, key: tuple[GUID, int]) -> None:
         self._history[key] = self._manager.current_time
-        if len(self._history) > self._protocol.settings.history_size:
+        if len(self._history) > self._ledger.settings.history_size:
             self._history.popitem(last=False)
         if self._history_timer is None or not self._history_timer.running:
             self._start_history_timer()
 
     def _start_history_timer(self) -> None:
-        lifetime = self._protocol.settings.history_lifetime
+        lifetime = self._ledger.settings.history_lifetime
         self._history_timer = self._manager.timers.start(lifetime, self._clean_history)
 
     def _clean_history(self) -> None:
         """MessageIDHistory Cleanup Timer Event. [MS-MQQB] 3.1.6.7"""
-        oldest = self._manager.current_time - self._protocol.settings.history_lifetime // 1000
+        oldest = self._manager.current_time - self._ledger.settings.history_lifetime // 1000
         for key in [key for key, time in self._history.items() if time < oldest]:
             del self._history[key]
         if self._history:
@@ -276,7 +240,7 @@ class Delivery:
 
     def _schedule_order_ack(self, sequence: IncomingSequence, way: OutgoingQueue) -> None:
         """Transactional Message Processing: when to send an OrderAck. [MS-MQQB] 3.1.5.8.6"""
-        timers, settings = self._manager.timers, self._protocol.settings
+        timers, settings = self._manager.timers, self._ledger.settings
         timer = sequence.order_ack_timer
         if timer is not None and timer.running:
             if timers.now - sequence.last_order_ack >= settings.maximum_order_ack_delay:
@@ -317,5 +281,5 @@ class Delivery:
         sequence.last_order_ack = self._manager.timers.now
         if sequence.order_ack is not None:
             # The one before says less than this one, which is sent again in its place.
-            sequence.order_ack.queue.supersede(sequence.order_ack)
+            sequence.order_ack.queue.withdraw(sequence.order_ack)
         sequence.order_ack = way.send(made)

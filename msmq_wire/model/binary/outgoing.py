@@ -9,27 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Protocol
 
 import msgspec
 
 from msmq_wire.engines.codec import encode
-from msmq_wire.model.binary.transactional_sequences import OutgoingSequence
+from msmq_wire.model.binary.ledger import Ledger
+from msmq_wire.model.binary.outgoing_message import Outcome, OutgoingMessage, OutgoingSequence
 from msmq_wire.model.data.timers import Timer
 from msmq_wire.model.events.stored_message import without_session_header
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-if TYPE_CHECKING:
-    from msmq_wire.model.binary.protocol import BinaryProtocol
-    from msmq_wire.model.binary.session import BinarySession
-
 __all__ = ["Budget", "Outcome", "OutgoingMessage", "OutgoingQueue"]
-
-Outcome: TypeAlias = Literal["acknowledged", "stored", "ordered", "received", "refused", "expired"]
-"""Why a message needs not be sent any more: acknowledged by a session (express), acknowledged as stored
-(recoverable), by an OrderAck or a FinalAck that is positive or negative (transactional), or too late."""
-
 
 _MOST_BYTES = 1 << 28
 _OVERHEAD = 2048
@@ -43,47 +35,19 @@ class Budget(msgspec.Struct, eq=False, kw_only=True):
     used: int = 0
 
 
-class OutgoingMessage(msgspec.Struct, eq=False, kw_only=True):
-    """A message on its way, an OutgoingMessagePosition. [MS-MQQB] 3.1.1.3.1.2
+class OpenSession(Protocol):
+    """A session as the queue sees it that sends in it: see `BinarySession`."""
 
-    ``number`` counts the messages of its queue. ``sequence`` is that of a transactional message of this queue
-    manager, ``tx_sequence_number`` its place there, 0 before it was sent. ``waiting`` is True while it is to
-    be sent in this session. ``outcome`` is None while it is kept, ``final_class`` the class of its FinalAck.
-    """
-
-    packet: UserMessage
-    number: int
-    size: int
-    queue: OutgoingQueue
-    sequence: OutgoingSequence | None = None
-    tx_sequence_number: int = 0
-    transmissions: int = 0
-    waiting: bool = True
-    outcome: Outcome | None = None
-    final_class: int | None = None
-    lateness: Timer | None = None
+    begun: int
+    remote_address: str
+    remote_queue_manager: GUID
 
     @property
-    def message_id(self) -> int:
-        """Its number at the queue manager that sent it first."""
-        return self.packet.user_header.message_id
+    def can_send(self) -> bool:
+        """Whether its window lets a user packet through."""
 
-    @property
-    def recoverable(self) -> bool:
-        """Whether it is kept until it is known to be stored."""
-        return self.packet.user_header.bit("dm") == 1
-
-    @property
-    def wants_final_ack(self) -> bool:
-        """Whether a copy is kept until a FinalAck comes: JN, JP, or FA. [MS-MQQB] 3.1.1.6.2"""
-        user, transaction = self.packet.user_header, self.packet.transaction_header
-        wanted = bool(user.bit("jn") or user.bit("jp"))
-        return wanted or (transaction is not None and bool(transaction.bit("fa")))
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """What orders the messages of a queue."""
-        return (0 if self.sequence else -self.packet.base_header.bit("pr")), self.number
+    def transmit(self, message: OutgoingMessage) -> None:
+        """Send a user packet."""
 
 
 class OutgoingQueue:
@@ -98,7 +62,7 @@ class OutgoingQueue:
 
     def __init__(
         self,
-        protocol: BinaryProtocol,
+        ledger: Ledger,
         *,
         remote_queue_manager: GUID = NULL_GUID,
         remote_address: str = "",
@@ -106,11 +70,12 @@ class OutgoingQueue:
         settled: Callable[[OutgoingMessage, Outcome], None] | None = None,
         budget: Budget | None = None,
     ) -> None:
-        self.protocol = protocol
+        self._ledger = ledger
+        self._timers = ledger.manager.timers
         self.requested_queue_manager = self.remote_queue_manager = remote_queue_manager
         self.remote_address = remote_address
         self.direct = remote_queue_manager == NULL_GUID
-        self.session: BinarySession | None = None
+        self.session: OpenSession | None = None
         self._connect = connect
         self._settled = settled
         self._budget = Budget(most=_MOST_BYTES) if budget is None else budget
@@ -131,16 +96,16 @@ class OutgoingQueue:
         Source, number and time are given to a packet that has none; the numbers in its TransactionHeader are
         those of the sequence to its destination. [MS-MQQB] 3.1.7.1.1, 3.1.7.1.3
         """
-        packet = self.protocol.identified(without_session_header(packet))
+        packet = self._ledger.identified(without_session_header(packet))
         size = len(encode(packet)) + _OVERHEAD
         if self._budget.used + size > self._budget.most:
             return None
         self._count += 1
         message = OutgoingMessage(packet=packet, number=self._count, size=size, queue=self)
-        own = packet.user_header.source_queue_manager == self.protocol.manager.identifier
+        own = packet.user_header.source_queue_manager == self._ledger.manager.identifier
         if packet.transaction_header is not None and own:
             message.sequence = self._sequence_to(packet)
-            self.protocol.await_final_ack(message)
+            self._ledger.await_final_ack(message)
         self._kept[message.number] = message
         self._budget.used += size
         heappush(self._heap, (message.place, message))
@@ -150,12 +115,10 @@ class OutgoingQueue:
             self._wish()
         return message
 
-    def supersede(self, message: OutgoingMessage) -> None:
-        """Keep a message no longer, since a newer one says more; where it was sent it may have arrived."""
-        self._forget(message)
-
     def withdraw(self, message: OutgoingMessage) -> None:
-        """Send a message no more, since it was taken away; where it was sent it may have arrived."""
+        """Send a message no more: it was taken away, or a newer one says more. Where it was sent it may have
+        arrived.
+        """
         if message.sequence is not None:
             message.sequence.leave_out(message)
         self._forget(message)
@@ -170,10 +133,10 @@ class OutgoingQueue:
         name = (packet.user_header.format_name("destination_queue") or "").casefold()
         sequence = self._sequences.get(name)
         if sequence is None:
-            sequence = self._sequences[name] = OutgoingSequence(self.protocol, self._resend)
+            sequence = self._sequences[name] = self._ledger.new_sequence(self._resend)
         return sequence
 
-    def attach(self, session: BinarySession) -> None:
+    def attach(self, session: OpenSession) -> None:
         """A session is open: all that is kept is sent in it."""
         self.session = session
         self._connecting = False
@@ -182,7 +145,7 @@ class OutgoingQueue:
         self._begin_again()
         self.dispatch()
 
-    def lost(self, session: BinarySession) -> None:
+    def lost(self, session: OpenSession) -> None:
         """A session was closed, perhaps before it was open. [MS-MQQB] 3.1.5.9"""
         if self.session is not None and self.session is not session:
             return
@@ -197,8 +160,8 @@ class OutgoingQueue:
             self._retry.cancel()
             self._retry = None
         if self._kept and self._connect is not None:
-            interval = self.protocol.settings.retry_interval
-            self._retry = self.protocol.manager.timers.start(interval, self._retried)
+            interval = self._ledger.settings.retry_interval
+            self._retry = self._timers.start(interval, self._retried)
 
     def _retried(self) -> None:
         # [MS-MQQB] 3.1.6.1
@@ -243,8 +206,8 @@ class OutgoingQueue:
         finally:
             self._dispatching = False
 
-    def _transmit(self, message: OutgoingMessage, session: BinarySession) -> None:
-        if self.protocol.expired(message.packet):
+    def _transmit(self, message: OutgoingMessage, session: OpenSession) -> None:
+        if self._ledger.expired(message.packet):
             self._expire(message)
             return
         if message.sequence is not None:
@@ -260,32 +223,20 @@ class OutgoingQueue:
         """
         if message.lateness is not None:
             message.lateness.cancel()
-        left = self.protocol.seconds_left(message.packet)
+        left = self._ledger.seconds_left(message.packet)
         if left is not None:
-            message.lateness = self.protocol.manager.timers.start(
-                left * 1000, lambda: self._look_whether_late(message)
-            )
+            message.lateness = self._timers.start(left * 1000, lambda: self._look_whether_late(message))
 
     def _look_whether_late(self, message: OutgoingMessage) -> None:
         # One that was sent may have arrived: it is looked at again when its session is lost.
-        if message.outcome is None and message.waiting and self.protocol.expired(message.packet):
+        if message.outcome is None and message.waiting and self._ledger.expired(message.packet):
             self._expire(message)
 
     def _expire(self, message: OutgoingMessage) -> None:
         if message.sequence is not None:
             message.sequence.leave_out(message)
-        self.protocol.expire(message)
+        self._ledger.expire(message)
         self.settle(message, "expired")
-
-    def acknowledged(self, message: OutgoingMessage) -> None:
-        """A session acknowledged a message as received. [MS-MQQB] 3.1.5.5.2"""
-        if not message.recoverable:
-            self.settle(message, "acknowledged")
-
-    def stored(self, message: OutgoingMessage) -> None:
-        """A session acknowledged a message as stored. [MS-MQQB] 3.1.5.5.3"""
-        if message.sequence is None:
-            self.settle(message, "stored")
 
     def settle(self, message: OutgoingMessage, outcome: Outcome) -> None:
         """The message is kept no longer."""
@@ -294,7 +245,7 @@ class OutgoingQueue:
         message.outcome = outcome
         self._forget(message)
         if outcome in ("acknowledged", "stored"):
-            self.protocol.journal(message)
+            self._ledger.journal(message)
         if self._settled is not None:
             self._settled(message, outcome)
 

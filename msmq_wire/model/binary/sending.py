@@ -12,7 +12,8 @@ import msgspec
 
 from msmq_wire.engines.codec import decode
 from msmq_wire.errors import DecodeError
-from msmq_wire.model.binary.outgoing import Budget, Outcome, OutgoingMessage, OutgoingQueue
+from msmq_wire.model.binary.outgoing import Budget, OutgoingQueue
+from msmq_wire.model.binary.outgoing_message import Outcome, OutgoingMessage
 from msmq_wire.model.binary.protocol import BinaryProtocol
 from msmq_wire.model.data.elements import MessagePosition, Queue
 from msmq_wire.model.data.elements import OutgoingQueue as Elsewhere
@@ -40,7 +41,7 @@ class Sending:
     """
 
     def __init__(self, protocol: BinaryProtocol, connect: Callable[[OutgoingQueue], None]) -> None:
-        self._protocol = protocol
+        self._ledger = protocol.ledger
         self._connect = connect
         self._ways: dict[str, OutgoingQueue] = {}
         self._by_position: dict[int, _OnItsWay] = {}
@@ -76,7 +77,7 @@ class Sending:
         if key not in self._ways:
             self._ways = {one: way for one, way in self._ways.items() if len(way) or way.session is not None}
             self._ways[key] = OutgoingQueue(
-                self._protocol,
+                self._ledger,
                 remote_address=address,
                 connect=self._connect,
                 settled=self._settled,

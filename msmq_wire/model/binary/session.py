@@ -7,13 +7,16 @@ sent, says when it is gone, and ends it when ``closed``. Time passes in the time
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 import msgspec
 
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.errors import DecodeError
-from msmq_wire.model.binary.outgoing import OutgoingMessage, OutgoingQueue
+from msmq_wire.model.binary.delivery import Delivery
+from msmq_wire.model.binary.ledger import Ledger
+from msmq_wire.model.binary.outgoing import OutgoingQueue
+from msmq_wire.model.binary.outgoing_message import OutgoingMessage
 from msmq_wire.model.binary.session_counts import ReceivedCounts, SentCounts
 from msmq_wire.model.binary.session_opening import (
     ClosedFor,
@@ -40,10 +43,7 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import NULL_GUID
 
-if TYPE_CHECKING:
-    from msmq_wire.model.binary.protocol import BinaryProtocol
-
-__all__ = ["BinarySession"]
+__all__ = ["BinarySession", "Host"]
 
 _SH = 0x10
 _INTERNAL_SIZE = 1024
@@ -52,6 +52,20 @@ _PIGGYBACK = 0.75
 """How much of the Session Ack Send Timer has elapsed when a user packet takes the acknowledgment with it."""
 _MOST_OUTPUT = 1 << 20
 """Bytes that wait to be taken before no more user packets are sent."""
+
+
+class Host(Protocol):
+    """Who makes sessions, as they see it: see `BinaryProtocol`."""
+
+    accepting: bool
+    delivery: Delivery
+    ledger: Ledger
+
+    def opened(self, session: BinarySession) -> OutgoingQueue:
+        """The queue that a session sends from."""
+
+    def ended(self, session: BinarySession) -> None:
+        """A session was closed."""
 
 
 class BinarySession:
@@ -65,7 +79,7 @@ class BinarySession:
 
     def __init__(
         self,
-        protocol: BinaryProtocol,
+        host: Host,
         role: Literal["initiator", "acceptor"],
         *,
         outgoing: OutgoingQueue | None = None,
@@ -73,7 +87,9 @@ class BinarySession:
         ping_sent: bool = False,
         changed: Callable[[BinarySession], None] | None = None,
     ) -> None:
-        self.protocol = protocol
+        self.host = host
+        self._manager = host.ledger.manager
+        self._settings = settings = host.ledger.settings
         self.role = role
         self.outgoing = outgoing
         self.remote_address = remote_address
@@ -82,13 +98,13 @@ class BinarySession:
         self.close_reason: ClosedFor | None = None
         self.sent: SentCounts[OutgoingMessage] = SentCounts()
         self.received = ReceivedCounts()
-        self.received_window_size = self.window_size = protocol.settings.window_size
-        self.ack_wait_timeout = ack_timeout_of(protocol.settings.ack_wait_timeout)
+        self.received_window_size = self.window_size = settings.window_size
+        self.ack_wait_timeout = ack_timeout_of(settings.ack_wait_timeout)
         self.recoverable_ack_send_timeout = INFINITE
         self._direct = self.remote_queue_manager == NULL_GUID
-        self._timers = protocol.manager.timers
+        self._timers = self._manager.timers
         self.begun = self._timers.now
-        self._framer = PacketFramer(max_pending=protocol.settings.most_packet_bytes)
+        self._framer = PacketFramer(max_pending=settings.most_packet_bytes)
         self._output: list[bytes] = []
         self._output_size = 0
         self._changed = changed
@@ -98,8 +114,8 @@ class BinarySession:
         self._ack_send_time = 0
         self._ack_wait: Timer | None = None
         self._ack_wait_due = 0
-        self._initialization = self._start(protocol.settings.initialization_timeout, "initialization_timeout")
-        self._cleanup = self._timers.start(protocol.settings.cleanup_interval, self._clean_up)
+        self._initialization = self._start(settings.initialization_timeout, "initialization_timeout")
+        self._cleanup = self._timers.start(settings.cleanup_interval, self._clean_up)
         if role == "initiator":
             self._establish(ping_sent)
 
@@ -172,7 +188,7 @@ class BinarySession:
             if timer is not None:
                 timer.cancel()
         self._tell()
-        self.protocol.ended(self)
+        self.host.ended(self)
 
     def _start(self, milliseconds: int, reason: ClosedFor) -> Timer:
         return self._timers.start(milliseconds, lambda: self.close(reason))
@@ -205,7 +221,7 @@ class BinarySession:
 
     def _establish(self, ping_sent: bool) -> None:
         self.state = SessionState.WAITING_ECR_MSG
-        own, stamp = self.protocol.manager.identifier, self._time_stamp
+        own, stamp = self._manager.identifier, self._time_stamp
         self._emit(establish_request(own, self.remote_queue_manager, stamp, ping_sent=ping_sent))
 
     @property
@@ -227,11 +243,11 @@ class BinarySession:
         The text goes on to wait for parameters also where it refuses; read as: they cannot come, and the
         session is closed.
         """
-        header, own = packet.establish_connection_header, self.protocol.manager.identifier
+        header, own = packet.establish_connection_header, self._manager.identifier
         self.remote_queue_manager = header.client_guid
         self._direct = header.server_guid == NULL_GUID
         wrong = header.server_guid not in (NULL_GUID, own)
-        refused = wrong or not self.protocol.accepting
+        refused = wrong or not self.host.accepting
         self._emit(establish_response(header, own, refused=refused))
         if refused:
             self.close("wrong_queue_manager" if wrong else "refused")
@@ -241,7 +257,7 @@ class BinarySession:
     def _propose(self, packet: EstablishConnection) -> None:
         """Take a response. [MS-MQQB] 3.1.5.3.2"""
         header = packet.establish_connection_header
-        own = header.client_guid == self.protocol.manager.identifier
+        own = header.client_guid == self._manager.identifier
         if is_refused(packet):
             self.close("refused")
         elif not own or self.remote_queue_manager not in (NULL_GUID, header.server_guid):
@@ -274,7 +290,7 @@ class BinarySession:
             self._emit(parameters_response(header, self.window_size))
         self._initialization.cancel()
         self.state = SessionState.OPEN
-        self.outgoing = self.protocol.opened(self)
+        self.outgoing = self.host.opened(self)
         self.outgoing.attach(self)
 
     def _headed(self, header: SessionHeader) -> None:
@@ -282,9 +298,9 @@ class BinarySession:
         self.received_window_size = header.window_size
         received, stored = self.sent.acknowledge(header)
         for message in received:
-            message.queue.acknowledged(message)
+            message.acknowledged()
         for message in stored:
-            message.queue.stored(message)
+            message.stored()
         if not self.received.agrees(header):
             self.close("message_counts")
         elif self.sent.waiting:
@@ -313,10 +329,10 @@ class BinarySession:
         if packet.session_header is not None:
             self._headed(packet.session_header)
         if isinstance(packet, OrderAck):
-            self.protocol.order_acknowledged(packet)
+            self.host.ledger.order_acknowledged(packet)
         elif isinstance(packet, FinalAck):
-            self.protocol.finally_acknowledged(packet)
-        elif not self.protocol.delivery.deliver(packet, data, queue):
+            self.host.ledger.finally_acknowledged(packet)
+        elif not self.host.delivery.deliver(packet, data, queue):
             self.close("quota")
         if self.closed:
             return
@@ -365,7 +381,7 @@ class BinarySession:
 
     def _wait_for_ack(self) -> None:
         # [MS-MQQB] 3.1.2.4, note 46
-        multiple = self.protocol.settings.direct_ack_wait_multiple if self._direct else 1
+        multiple = self._settings.direct_ack_wait_multiple if self._direct else 1
         self._ack_wait_due = self._timers.now + self.ack_wait_timeout * multiple
         # A flood of acknowledgments is no flood of timers: the one that runs looks again when it goes off.
         if self._ack_wait is None or not self._ack_wait.running:
@@ -388,6 +404,6 @@ class BinarySession:
         """Session Cleanup Timer Event. [MS-MQQB] 3.1.6.2"""
         if self._active:
             self._active = False
-            self._cleanup = self._timers.start(self.protocol.settings.cleanup_interval, self._clean_up)
+            self._cleanup = self._timers.start(self._settings.cleanup_interval, self._clean_up)
         else:
             self.close("idle")

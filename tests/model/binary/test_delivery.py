@@ -9,7 +9,7 @@ import pytest
 
 from msmq_wire import GUID, decode, encode
 from msmq_wire.model.binary.acknowledgments import administration_ack, final_ack, order_ack, order_queue
-from msmq_wire.model.binary.protocol import BinarySettings
+from msmq_wire.model.binary.settings import BinarySettings
 from msmq_wire.model.data.enumerations import QueueAccessType
 from msmq_wire.model.events.message import dequeue_message, purge_queue
 from msmq_wire.model.events.queue import delete_queue, open_queue

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from msmq_wire.model.binary.protocol import BinarySettings
+from msmq_wire.model.binary.settings import BinarySettings
 from tests.effort import examples
 from tests.model.binary.world import Kind, World, bodies, message, receive
 

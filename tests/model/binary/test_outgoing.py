@@ -9,8 +9,10 @@ import pytest
 
 from msmq_wire import GUID
 from msmq_wire.model.binary.acknowledgments import final_ack, order_ack, order_queue
+from msmq_wire.model.binary.ledger import Ledger
 from msmq_wire.model.binary.outgoing import Budget, OutgoingQueue
-from msmq_wire.model.binary.protocol import BinaryProtocol, BinarySettings
+from msmq_wire.model.binary.protocol import BinaryProtocol
+from msmq_wire.model.binary.settings import BinarySettings
 from msmq_wire.model.data.timers import Timers
 from msmq_wire.wire.packets.final_ack import FinalAck
 from msmq_wire.wire.packets.order_ack import OrderAck
@@ -55,7 +57,7 @@ def as_order_ack(packet: UserMessage | None) -> OrderAck:
 def acknowledge(world: World, number: int, identifier: TxSequenceID) -> None:
     """Bring the sender an OrderAck."""
     queue = order_queue(SENDER, "", direct=False)
-    world.local.order_acknowledged(as_order_ack(order_ack(queue, RECEIVER, identifier, number)))
+    world.local.ledger.order_acknowledged(as_order_ack(order_ack(queue, RECEIVER, identifier, number)))
 
 
 def test_messages_are_sent_by_priority_and_then_as_they_came() -> None:
@@ -301,7 +303,7 @@ def test_a_final_ack_decides_also_before_the_order_ack(
     assert packet is not None
     made = FinalAck(**{name: getattr(packet, name) for name in packet.__struct_fields__})
     for _ in range(2):
-        world.local.finally_acknowledged(made)
+        world.local.ledger.finally_acknowledged(made)
     assert (world.outcomes, sent.final_class) == ([outcome], class_)
     manager = world.sender
     assert manager.system_journal_queue is not None
@@ -324,24 +326,24 @@ def test_a_final_ack_about_another_queue_manager_says_nothing() -> None:
     queue = order_queue(SENDER, "", direct=False)
     packet = final_ack(queue, RECEIVER, other, header, MessageClass.MQMSG_CLASS_ACK_RECEIVE)
     assert packet is not None
-    world.local.finally_acknowledged(
+    world.local.ledger.finally_acknowledged(
         FinalAck(**{name: getattr(packet, name) for name in packet.__struct_fields__})
     )
     assert world.outcomes == []
 
 
 def test_a_full_queue_takes_nothing_more_until_something_left() -> None:
-    protocol = BinaryProtocol(queue_manager("sender", SENDER, Timers()))
+    ledger = Ledger(queue_manager("sender", SENDER, Timers()), BinarySettings())
     budget = Budget(most=10_000)
-    queue = OutgoingQueue(protocol, budget=budget)
-    other = OutgoingQueue(protocol, budget=budget)
+    queue = OutgoingQueue(ledger, budget=budget)
+    other = OutgoingQueue(ledger, budget=budget)
     first = queue.send(message())
     while other.send(message()):
         pass
     assert first is not None
     assert len(queue) + len(other) == 4
     for _ in range(2):
-        queue.supersede(first)
+        queue.withdraw(first)
         assert len(queue) + len(other) == 3
     assert other.send(message()) is not None
     other.clear()

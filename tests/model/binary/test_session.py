@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from msmq_wire import GUID, decode, encode
 from msmq_wire.model.binary.acknowledgments import order_ack, order_queue
-from msmq_wire.model.binary.protocol import BinaryProtocol, BinarySettings
+from msmq_wire.model.binary.protocol import BinaryProtocol
 from msmq_wire.model.binary.session import BinarySession
 from msmq_wire.model.binary.session_opening import SessionState
+from msmq_wire.model.binary.settings import BinarySettings
 from msmq_wire.model.data.timers import Timers
 from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
 from msmq_wire.wire.headers.session_header import SessionHeader
@@ -74,7 +75,7 @@ def opened(role: str = "acceptor") -> BinarySession:
 
 
 def advance(session: BinarySession, milliseconds: int) -> None:
-    timers = session.protocol.manager.timers
+    timers = session.host.ledger.manager.timers
     timers.advance(timers.now + milliseconds)
 
 
@@ -535,7 +536,8 @@ def test_a_closed_session_leaves_no_timer() -> None:
     for reason in ("disconnected", "stopped"):
         session = opened()
         session.feed(user_packet(1) + user_packet(2, "recoverable"))
-        one = session.protocol
+        one = session.host
+        assert isinstance(one, BinaryProtocol)
         session.disconnected() if reason == "disconnected" else one.stop()
         session.disconnected()
         assert session.close_reason == reason

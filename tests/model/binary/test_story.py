@@ -9,7 +9,7 @@ import pytest
 
 from msmq_wire import encode
 from msmq_wire.findings import judge
-from msmq_wire.model.binary.protocol import BinarySettings
+from msmq_wire.model.binary.settings import BinarySettings
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.packets.session_ack import SessionAck
 from tests.model.binary.world import ADMIN, RECEIVER, SENDER, Kind, World, bodies, message, receive

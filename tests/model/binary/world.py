@@ -8,10 +8,12 @@ from typing import Any, Literal
 import msgspec
 
 from msmq_wire import GUID, build_message, decode
-from msmq_wire.model.binary.outgoing import Outcome, OutgoingMessage, OutgoingQueue
-from msmq_wire.model.binary.protocol import BinaryProtocol, BinarySettings
+from msmq_wire.model.binary.outgoing import OutgoingQueue
+from msmq_wire.model.binary.outgoing_message import Outcome, OutgoingMessage
+from msmq_wire.model.binary.protocol import BinaryProtocol
 from msmq_wire.model.binary.session import BinarySession
 from msmq_wire.model.binary.session_opening import SessionState
+from msmq_wire.model.binary.settings import BinarySettings
 from msmq_wire.model.data.elements import Message, Queue, QueueManager
 from msmq_wire.model.data.enumerations import QueueAccessType
 from msmq_wire.model.data.enumerations import QueueType as KindOfQueue

@@ -1,4 +1,4 @@
-"""Sequences of transactional messages: `OutgoingSequence` of a sender, `IncomingSequence` of a receiver.
+"""`OutgoingMessage`: a message on its way, and `OutgoingSequence`, the order of transactional ones.
 
 The rule kept here: a message names as its predecessor the one before it that is still kept, or the last one
 that an OrderAck covered; so what expired or was refused leaves no gap. The text keeps one sequence for a
@@ -9,20 +9,85 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from msmq_wire.model.data.timers import Timer
-from msmq_wire.wire.headers.transaction_header import TransactionHeader
+from msmq_wire.model.data.timers import Timer, Timers
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
-if TYPE_CHECKING:
-    from msmq_wire.model.binary.outgoing import OutgoingMessage
-    from msmq_wire.model.binary.protocol import BinaryProtocol
+__all__ = ["Outcome", "OutgoingMessage", "OutgoingSequence", "Way"]
 
-__all__ = ["IncomingSequence", "OutgoingSequence"]
+Outcome: TypeAlias = Literal["acknowledged", "stored", "ordered", "received", "refused", "expired"]
+"""Why a message needs not be sent any more: acknowledged by a session (express), acknowledged as stored
+(recoverable), by an OrderAck or a FinalAck that is positive or negative (transactional), or too late."""
+
+
+class Way(Protocol):
+    """What leads to another queue manager, as it is used from below: see `OutgoingQueue`."""
+
+    def send(self, packet: UserMessage) -> OutgoingMessage | None:
+        """Take a message; None where there is no room."""
+
+    def withdraw(self, message: OutgoingMessage) -> None:
+        """Send a message no more."""
+
+    def settle(self, message: OutgoingMessage, outcome: Outcome) -> None:
+        """The message is kept no longer."""
+
+
+class OutgoingMessage(msgspec.Struct, eq=False, kw_only=True):
+    """A message on its way, an OutgoingMessagePosition. [MS-MQQB] 3.1.1.3.1.2
+
+    ``number`` counts the messages of its queue. ``sequence`` is that of a transactional message of this queue
+    manager, ``tx_sequence_number`` its place there, 0 before it was sent. ``waiting`` is True while it is to
+    be sent in this session. ``outcome`` is None while it is kept, ``final_class`` the class of its FinalAck.
+    """
+
+    packet: UserMessage
+    number: int
+    size: int
+    queue: Way
+    sequence: OutgoingSequence | None = None
+    tx_sequence_number: int = 0
+    transmissions: int = 0
+    waiting: bool = True
+    outcome: Outcome | None = None
+    final_class: int | None = None
+    lateness: Timer | None = None
+
+    @property
+    def message_id(self) -> int:
+        """Its number at the queue manager that sent it first."""
+        return self.packet.user_header.message_id
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether it is kept until it is known to be stored."""
+        return self.packet.user_header.bit("dm") == 1
+
+    @property
+    def wants_final_ack(self) -> bool:
+        """Whether a copy is kept until a FinalAck comes: JN, JP, or FA. [MS-MQQB] 3.1.1.6.2"""
+        user, transaction = self.packet.user_header, self.packet.transaction_header
+        wanted = bool(user.bit("jn") or user.bit("jp"))
+        return wanted or (transaction is not None and bool(transaction.bit("fa")))
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What orders the messages of a queue."""
+        return (0 if self.sequence else -self.packet.base_header.bit("pr")), self.number
+
+    def acknowledged(self) -> None:
+        """A session acknowledged it as received. [MS-MQQB] 3.1.5.5.2"""
+        if not self.recoverable:
+            self.queue.settle(self, "acknowledged")
+
+    def stored(self) -> None:
+        """A session acknowledged it as stored. [MS-MQQB] 3.1.5.5.3"""
+        if self.sequence is None:
+            self.queue.settle(self, "stored")
 
 
 class OutgoingSequence:
@@ -32,13 +97,20 @@ class OutgoingSequence:
     TxOutgoingSequence.LastAck.SeqNo, ``interval`` TxOutgoingSequence.ResendIntervalIndex.
     """
 
-    def __init__(self, protocol: BinaryProtocol, resend: Callable[[list[OutgoingMessage]], None]) -> None:
-        self.identifier: TxSequenceID = protocol.new_sequence(self)
+    def __init__(
+        self,
+        identifier: TxSequenceID,
+        timers: Timers,
+        resend_intervals: tuple[int, ...],
+        resend: Callable[[list[OutgoingMessage]], None],
+    ) -> None:
+        self.identifier = identifier
         self.next_number = 1
         self.last_ack = 0
         self.interval = 0
         self.unacknowledged: dict[int, OutgoingMessage] = {}
-        self._protocol = protocol
+        self._timers = timers
+        self._resend_intervals = resend_intervals
         self._resend = resend
         self._last_sent = 0
         self._timer: Timer | None = None
@@ -64,8 +136,7 @@ class OutgoingSequence:
 
     def _start(self) -> None:
         self._stop()
-        seconds = self._protocol.settings.resend_intervals[self.interval]
-        self._timer = self._protocol.manager.timers.start(seconds * 1000, self._unanswered)
+        self._timer = self._timers.start(self._resend_intervals[self.interval] * 1000, self._unanswered)
 
     def _stop(self) -> None:
         if self._timer is not None:
@@ -77,7 +148,7 @@ class OutgoingSequence:
         The text lets the interval grow with each OrderAck; read as its note 24: with each one that is
         missed.
         """
-        self.interval = min(self.interval + 1, len(self._protocol.settings.resend_intervals) - 1)
+        self.interval = min(self.interval + 1, len(self._resend_intervals) - 1)
         self._last_sent = self.last_ack
         self._resend(list(self.unacknowledged.values()))
 
@@ -110,34 +181,8 @@ class OutgoingSequence:
                 self._start()
         elif self.next_number > 1:
             self._stop()
-            self.identifier = self._protocol.next_sequence(self)
+            ordinal = self.identifier.ordinal + 1 & 0xFFFF_FFFF
+            self.identifier = TxSequenceID(ordinal=ordinal, time_stamp=self.identifier.time_stamp)
             self.next_number = 1
             self.last_ack = self._last_sent = 0
         return covered
-
-
-class IncomingSequence(msgspec.Struct, eq=False, kw_only=True):
-    """IncomingTxSequenceID, IncomingTxSequenceNumber and what an OrderAck needs. [MS-MQQB] 3.1.1.3.1
-
-    ``number`` is 0 before anything was accepted; ``last_order_ack`` is in the milliseconds of the timers;
-    ``order_ack`` is the last OrderAck, which may wait to be sent.
-    """
-
-    identifier: TxSequenceID = TxSequenceID()
-    number: int = 0
-    reject_count: int = 0
-    last_order_ack: int
-    order_ack_timer: Timer | None = None
-    order_ack: OutgoingMessage | None = None
-
-    def accepts(self, header: TransactionHeader) -> bool:
-        """Whether a message is the next one: in order, and not seen before. [MS-MQQB] 3.1.5.8.6"""
-        stated, previous = header.tx_sequence_number, header.previous_tx_sequence_number
-        if header.tx_sequence_id == self.identifier:
-            return stated > self.number >= previous
-        return header.tx_sequence_id.value > self.identifier.value and previous == 0 and stated > 0
-
-    def advance(self, header: TransactionHeader) -> None:
-        """The message was accepted."""
-        self.identifier, self.number = header.tx_sequence_id, header.tx_sequence_number
-        self.reject_count = 0
