@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import OrderedDict
+import tomllib
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,6 +64,49 @@ def test_every_import_contract_is_kept() -> None:
     )
     assert result.returncode == 0, result.stdout + result.stderr
     assert " 0 broken" in result.stdout
+
+
+LINTER = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+CONTRACTS = {contract["id"]: contract for contract in LINTER["contracts"]}
+MANY = 10
+"""Modules of a package from which on it says their order, or that they are equals."""
+WITHOUT_AN_ORDER = {
+    "msmq_wire.replay.rules": "rules beside the rows of their interface, with what they share",
+    "msmq_wire.spark": "its tables are to be laid anew, and its one circle with them",
+}
+
+
+def test_every_package_has_a_contract_for_its_inside() -> None:
+    # What is imported for its types only counts, too.
+    assert "exclude_type_checking_imports" not in LINTER
+    circles = CONTRACTS["no-circles"]
+    assert circles["ancestors"] == ["msmq_wire"]
+    assert circles.keys() == {"id", "name", "type", "ancestors", "ignore_imports"}
+    assert [one for one in circles["ignore_imports"] if not one.startswith("msmq_wire.spark.")] == []
+
+    modules = Counter(
+        ".".join(path.relative_to(ROOT).parent.parts)
+        for path in (ROOT / "msmq_wire").rglob("*")
+        if (path.suffix == ".py" and path.stem != "__init__") or (path / "__init__.py").exists()
+    )
+    ordered = {one for contract in CONTRACTS.values() for one in contract.get("containers", ())}
+    ordered |= {
+        one.removesuffix(".*") for contract in CONTRACTS.values() for one in contract.get("modules", ())
+    }
+    assert ordered <= modules.keys()
+    assert {one for one, count in modules.items() if count >= MANY} - ordered == WITHOUT_AN_ORDER.keys()
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_a_page_that_shows_the_layers_shows_those_of_the_contract(page: str) -> None:
+    blocks = (ROOT / page).read_text(encoding="utf-8").split("```")[1::2]
+    pictures = [block.partition("\n")[2] for block in blocks]
+    shown = next(picture for picture in pictures if picture.startswith("cli")).splitlines()
+    layers = [line.split("  ")[0] for line in shown if not line.startswith(" ")]
+    there = [
+        [name for name in layer.split(" | ") if "(" not in name] for layer in CONTRACTS["layers"]["layers"]
+    ]
+    assert layers == [" | ".join(names) for names in there if names]
 
 
 def modules_asked_for(statement: str) -> set[str]:

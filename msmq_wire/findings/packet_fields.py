@@ -15,8 +15,10 @@ import msgspec
 from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import evidence_of
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
+from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, VERSION_NUMBER
 
 __all__ = [
+    "MAYBE_NO_PACKET",
     "MESSAGES",
     "PACKETS",
     "USER_PACKETS",
@@ -26,6 +28,7 @@ __all__ = [
     "queue_type",
     "reached",
     "size_place",
+    "starts_like_a_packet",
 ]
 
 USER_PACKETS = ("user_message", "order_ack", "final_ack")
@@ -35,6 +38,9 @@ MESSAGES = (*USER_PACKETS, "message_packet")
 PACKETS = (*MESSAGES, "establish_connection", "connection_parameters", "session_ack", UNKNOWN_PACKET)
 """Packets that begin with a BaseHeader."""
 
+MAYBE_NO_PACKET = "the beginning of the connection was not captured: what looks like a packet may be none"
+
+_BASE_HEADER = 16
 _LEAST = dict.fromkeys(MESSAGES, 120) | {
     "establish_connection": 572,
     "connection_parameters": 32,
@@ -105,3 +111,9 @@ def size_place(record: Record) -> Evidence:
 def queue_type(word: int, queue: Literal["destination_queue", "admin_queue"]) -> int:
     """DQ or AQ in UserHeader.Flags."""
     return word >> (10 if queue == "destination_queue" else 13) & 7
+
+
+def starts_like_a_packet(data: bytes) -> bool:
+    """Whether bytes without the signature are a BaseHeader otherwise: version and a possible PacketSize."""
+    size = int.from_bytes(data[8:12], "little")
+    return data[:1] == bytes([VERSION_NUMBER]) and len(data) >= _BASE_HEADER <= size <= MAX_PACKET_SIZE

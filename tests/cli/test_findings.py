@@ -12,7 +12,7 @@ import jsonschema  # type: ignore[import-untyped]  # it comes without types
 import pytest
 
 from msmq_wire.cli.app import main
-from msmq_wire.cli.commands.findings import Level
+from msmq_wire.cli.severity import Level
 from msmq_wire.findings import SEVERITIES
 from tests.cli.conftest import Outcome, pcap_bytes, tcp_frame
 

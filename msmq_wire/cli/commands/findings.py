@@ -37,6 +37,7 @@ from msmq_wire.cli.render.sarif import sarif_log
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.rule_names import rules_named
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.cli.severity import Level
 from msmq_wire.cli.topology_input import read_topology
 from msmq_wire.findings import RULES, SEVERITIES, Finding
 from msmq_wire.findings.judge import HopAuditor
@@ -44,7 +45,7 @@ from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
 
-__all__ = ["FindingsFormat", "Level", "findings"]
+__all__ = ["FindingsFormat", "findings"]
 
 TopologyOfFindings = Annotated[
     str | None,
@@ -65,20 +66,6 @@ class FindingsFormat(StrEnum):
     TABLE = "table"
     JSONL = "jsonl"
     SARIF = "sarif"
-
-
-class Level(StrEnum):
-    """The severities, from the least to the most."""
-
-    INFO = "info"
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-    @property
-    def rank(self) -> int:
-        """As that of a `Finding`."""
-        return SEVERITIES.index(self.value)
 
 
 def findings(

@@ -11,7 +11,6 @@ from typing import Annotated, TypeAlias
 import msgspec
 import typer
 
-from msmq_wire.cli.commands.findings import Level
 from msmq_wire.cli.finding_redaction import RedactingJudge
 from msmq_wire.cli.options import (
     CaptureFiles,
@@ -36,6 +35,7 @@ from msmq_wire.cli.render.deviation_table import DeviationTable
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.cli.severity import Level
 from msmq_wire.findings import RULES, SEVERITIES, Finding, Severity
 from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.findings.rule import Rule

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.packet_fields import PACKETS
+from msmq_wire.findings.packet_fields import MAYBE_NO_PACKET, PACKETS, starts_like_a_packet
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, VERSION_NUMBER
 from msmq_wire.wire.stream import counted
 
 __all__ = ["RULE"]
 
 _VERSION, _SIGNATURE = "base_header.version-number", "base_header.signature"
-_BASE_HEADER = 16
-LATE = "the beginning of the connection was not captured: what looks like a packet may be none"
-
-
-def starts_like_a_packet(data: bytes) -> bool:
-    """Whether bytes without the signature are a BaseHeader otherwise: version and a possible PacketSize."""
-    size = int.from_bytes(data[8:12], "little")
-    return data[:1] == bytes([VERSION_NUMBER]) and len(data) >= _BASE_HEADER <= size <= MAX_PACKET_SIZE
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -43,7 +34,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
                 message=f"behind a packet stands a BaseHeader whose signature is {signature}",
                 evidence=(shown,),
                 severity=None if started else "low",
-                caveats=() if started else (LATE,),
+                caveats=() if started else (MAYBE_NO_PACKET,),
             )
         elif started and not record.offset:
             yield Seen(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.findings.packet_fields import MAYBE_NO_PACKET, starts_like_a_packet
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
-from msmq_wire.findings.rules.frm_sig import LATE, starts_like_a_packet
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.stream import counted
@@ -21,7 +21,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             message=f"{counted(record.length)} behind the end that PacketSize sets start no packet",
             evidence=(evidence_of(record, data=record.remainder),),
             severity=None if started else "low",
-            caveats=() if started else (LATE,),
+            caveats=() if started else (MAYBE_NO_PACKET,),
         )
 
 
