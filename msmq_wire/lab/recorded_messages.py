@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from msmq_wire.engines.codec import inspect
-from msmq_wire.model.events.stored_message import properties_of
+from msmq_wire.model.data.stored_message import properties_of
 from msmq_wire.model.remote_read.values import Received
 from msmq_wire.recordings.recording import RecordedMessage
 from msmq_wire.recordings.scenario import Acknowledge, Step

@@ -27,8 +27,8 @@ from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.server import LabServer, raise_file_limit
 from msmq_wire.model.data.elements import QueueManager
 from msmq_wire.model.data.enumerations import PositionState, QueueAccessType
+from msmq_wire.model.data.stored_message import message_of
 from msmq_wire.model.events.message import enqueue_message
-from msmq_wire.model.events.stored_message import message_of
 from msmq_wire.model.remote_read.pending import QueueContext
 from msmq_wire.model.remote_read.server import RemoteReadServer
 from msmq_wire.model.server import Call

@@ -13,7 +13,7 @@ import msgspec
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
 from msmq_wire.errors import EncodeError, FormatNameError
-from msmq_wire.model.events.stored_message import message_name
+from msmq_wire.model.data.stored_message import message_name
 from msmq_wire.names import FormatName, private
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import INFINITE

@@ -18,10 +18,10 @@ from msmq_wire.model.binary.outgoing import OutgoingQueue
 from msmq_wire.model.data.elements import Message, MessagePosition, Queue
 from msmq_wire.model.data.elements import OutgoingQueue as Elsewhere
 from msmq_wire.model.data.enumerations import QueueType
+from msmq_wire.model.data.stored_message import message_of
 from msmq_wire.model.data.timers import Timer
 from msmq_wire.model.events.journaling import keep_journals
 from msmq_wire.model.events.message import enqueue_message
-from msmq_wire.model.events.stored_message import message_of
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass

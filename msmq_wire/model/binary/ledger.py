@@ -16,10 +16,11 @@ from msmq_wire.model.binary.acknowledgments import INSECURE_NACKS, administratio
 from msmq_wire.model.binary.outgoing_message import OutgoingMessage, OutgoingSequence, Way
 from msmq_wire.model.binary.settings import BinarySettings
 from msmq_wire.model.data.elements import Queue, QueueManager
+from msmq_wire.model.data.stored_message import message_of
 from msmq_wire.model.data.timers import INFINITE
+from msmq_wire.model.events.journaling import keep_message
 from msmq_wire.model.events.message import enqueue_message
 from msmq_wire.model.events.queue import find_queue
-from msmq_wire.model.events.stored_message import keep_message, message_of
 from msmq_wire.names import FormatName
 from msmq_wire.names.queue_format import QueueSuffixType
 from msmq_wire.wire.packets.final_ack import FinalAck

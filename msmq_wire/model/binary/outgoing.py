@@ -16,8 +16,8 @@ import msgspec
 from msmq_wire.engines.codec import encode
 from msmq_wire.model.binary.ledger import Ledger
 from msmq_wire.model.binary.outgoing_message import Outcome, OutgoingMessage, OutgoingSequence
+from msmq_wire.model.data.stored_message import without_session_header
 from msmq_wire.model.data.timers import Timer
-from msmq_wire.model.events.stored_message import without_session_header
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 

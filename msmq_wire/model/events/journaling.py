@@ -1,18 +1,19 @@
-"""The journal of a queue: a copy of each message that was received from it. [MC-MQAC] 3.11.4.1.11
+"""Journals and dead-letter queues; the journal of a queue has what was received. [MC-MQAC] 3.11.4.1.11
 
-The rule kept here: it is kept once, whatever asks for it and however the message was received.
+The rule kept here: a copy is kept once, whatever asks for it and however the message was received.
 """
 
 from __future__ import annotations
 
 from copy import copy
 
-from msmq_wire.model.data.elements import MessagePosition, Queue, QueueManager
+from msmq_wire.model.data.elements import Message, MessagePosition, Queue, QueueManager
 from msmq_wire.model.data.enumerations import QueueType
-from msmq_wire.model.events.stored_message import keep_message
+from msmq_wire.model.data.timers import INFINITE
+from msmq_wire.model.events.message import enqueue_message
 from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = ["keep_journals"]
+__all__ = ["keep_journals", "keep_message"]
 
 
 def keep_journals(manager: QueueManager) -> None:
@@ -28,3 +29,13 @@ def _received(queue: Queue, position: MessagePosition, reason: int) -> None:
         kept = copy(position.message_reference)
         kept.message_position_reference = None
         keep_message(kept, journal)
+
+
+def keep_message(message: Message, queue: Queue) -> None:
+    """Put a message into a journal or a dead-letter queue, if there is room; its times do not run there."""
+    sent_time = message.sent_time
+    message.time_to_be_received, message.time_to_be_received_timer = INFINITE, None
+    # Without a time of sending it cannot be too late.
+    message.sent_time = 0
+    enqueue_message(queue, message)
+    message.sent_time = sent_time

@@ -16,7 +16,7 @@ import msgspec
 from msmq_wire.engines.codec import decode
 from msmq_wire.errors import DecodeError
 from msmq_wire.model.data.elements import Message
-from msmq_wire.model.events.stored_message import message_of
+from msmq_wire.model.data.stored_message import message_of
 from msmq_wire.model.server import Answer
 from msmq_wire.rpc.constants import PortProtocol, ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm

@@ -13,7 +13,7 @@ import msgspec
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import EncodeError
 from msmq_wire.model.data.elements import QueueManager
-from msmq_wire.model.events.stored_message import message_of
+from msmq_wire.model.data.stored_message import message_of
 from msmq_wire.model.qmcomm.local_queue_context import RemoteQueueProxyHandle, remote_queue_of_context
 from msmq_wire.model.qmcomm.transfer_buffers import filled_buffer, properties_to_receive
 from msmq_wire.model.server import Answer

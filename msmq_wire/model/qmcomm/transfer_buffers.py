@@ -13,8 +13,8 @@ import msgspec
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.model.data.elements import Message
+from msmq_wire.model.data.stored_message import properties_of
 from msmq_wire.model.data.timers import INFINITE
-from msmq_wire.model.events.stored_message import properties_of
 from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import TRANSLATIONS, MessageProperties, Translation, member_at

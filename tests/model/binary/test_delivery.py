@@ -11,9 +11,9 @@ from msmq_wire import GUID, decode, encode
 from msmq_wire.model.binary.acknowledgments import administration_ack, final_ack, order_ack, order_queue
 from msmq_wire.model.binary.settings import BinarySettings
 from msmq_wire.model.data.enumerations import QueueAccessType
+from msmq_wire.model.data.stored_message import message_name
 from msmq_wire.model.events.message import dequeue_message, purge_queue
 from msmq_wire.model.events.queue import delete_queue, open_queue
-from msmq_wire.model.events.stored_message import message_name
 from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.packets.final_ack import FinalAck
 from msmq_wire.wire.packets.order_ack import OrderAck

@@ -28,6 +28,7 @@ from msmq_wire.model.data.enumerations import (
     QueueAccessType,
     QueueType,
 )
+from msmq_wire.model.data.stored_message import message_of
 from msmq_wire.model.data.timers import INFINITE
 from msmq_wire.model.events.message import (
     dequeue_message,
@@ -38,7 +39,6 @@ from msmq_wire.model.events.message import (
     purge_queue,
 )
 from msmq_wire.model.events.queue import close_queue, delete_queue, open_queue
-from msmq_wire.model.events.stored_message import message_of
 from msmq_wire.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES, RECEIVE_CURRENT, ReceiveCurrentRequest
 from msmq_wire.rpc.com.variant import DISP_E_PARAMNOTFOUND, VariantType

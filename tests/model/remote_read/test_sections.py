@@ -15,7 +15,7 @@ from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.engines.fit import fit
 from msmq_wire.model.data.elements import Message
 from msmq_wire.model.data.message_packet import message_packet, packet_sections
-from msmq_wire.model.events.stored_message import message_of
+from msmq_wire.model.data.stored_message import message_of
 from msmq_wire.model.remote_read.values import received_of
 from msmq_wire.model.server import Answer
 from msmq_wire.reassembly.sections import join_sections

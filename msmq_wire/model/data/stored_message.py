@@ -9,9 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from msmq_wire.engines.codec import encode
-from msmq_wire.model.data.elements import Message, Queue
-from msmq_wire.model.data.timers import INFINITE
-from msmq_wire.model.events.message import enqueue_message
+from msmq_wire.model.data.elements import Message
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
@@ -19,7 +17,7 @@ from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.packets.user_message import MessageHeaders, UserMessage
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = ["keep_message", "message_name", "message_of", "properties_of", "without_session_header"]
+__all__ = ["message_name", "message_of", "properties_of", "without_session_header"]
 
 _SH = 0x10
 _ENCRYPTED = 0x20
@@ -63,16 +61,6 @@ def message_of(packet: UserMessage, data: bytes | None = None) -> Message:
         time_to_be_received=user.time_to_be_received,
         acknowledgements_requested=properties.acknowledgements_requested or 0,
     )
-
-
-def keep_message(message: Message, queue: Queue) -> None:
-    """Put a message into a journal or a dead-letter queue, if there is room; its times do not run there."""
-    sent_time = message.sent_time
-    message.time_to_be_received, message.time_to_be_received_timer = INFINITE, None
-    # Without a time of sending it cannot be too late.
-    message.sent_time = 0
-    enqueue_message(queue, message)
-    message.sent_time = sent_time
 
 
 def properties_of(packet: MessageHeaders) -> MessageProperties:

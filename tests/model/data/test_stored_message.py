@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from msmq_wire import GUID, decode, encode, fit
 from msmq_wire.errors import EncodeError
-from msmq_wire.model.events.stored_message import message_of, properties_of, without_session_header
+from msmq_wire.model.data.stored_message import message_of, properties_of, without_session_header
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.strategies import structure
