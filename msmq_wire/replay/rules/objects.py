@@ -5,7 +5,6 @@ The rule kept here: all that is needed stands in the request, and a value that w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +12,7 @@ import msgspec
 from msmq_wire.errors import DecodeError, FormatNameError
 from msmq_wire.names import PathName
 from msmq_wire.replay.call import number
-from msmq_wire.replay.rules.buffers import BOUND, Broken, Refusal, above, missing, outside
+from msmq_wire.replay.rules.buffers import Broken, Refusal, above, missing, outside
 from msmq_wire.rpc.properties import QUEUE_ATTRIBUTES, PropertyKind, find_property
 from msmq_wire.rpc.queue_properties import Purpose, check_properties
 from msmq_wire.rpc.statuses import Status
@@ -99,16 +98,12 @@ def _not_for(purpose: Purpose) -> Broken:
     )
 
 
-def _other_type(purpose: Purpose) -> Broken:
-    def broken(request: Any) -> bool:
-        for name, value in _properties(request):
-            known = find_property(name, PropertyKind.QUEUE)
-            anything = purpose == "get" and value.vt == BodyType.VT_NULL
-            if known is not None and value.vt != known.vt and not anything:
-                return True
-        return False
-
-    return broken
+def _other_type(request: Any, *also: int) -> bool:
+    for name, value in _properties(request):
+        known = find_property(name, PropertyKind.QUEUE)
+        if known is not None and value.vt != known.vt and value.vt not in also:
+            return True
+    return False
 
 
 def _no_type(request: Any) -> bool:
@@ -143,14 +138,6 @@ def _descriptor_without_bytes(request: Any) -> bool:
     return missing("p_security_descriptor")(request) and bool(number(request, "sd_size"))
 
 
-def _object_rules(first: int) -> tuple[Refusal, ...]:
-    """The rows about pObjectFormat, which follow each other."""
-    return (
-        Refusal(first, "an OBJECT_FORMAT that names no queue", _no_queue_object),
-        Refusal(first + 1, "an OBJECT_FORMAT without a QUEUE_FORMAT", _no_queue_format),
-    )
-
-
 def _no_descriptor(request: Any) -> bool:
     given, size = getattr(request, "p_security_descriptor", None), number(request, "sd_size")
     if not isinstance(given, bytes) or size != len(given):
@@ -162,60 +149,43 @@ def _no_descriptor(request: Any) -> bool:
     return False
 
 
-OBJECT_REFUSALS: Mapping[str, tuple[Refusal, ...]] = {
-    "R_QMCreateObjectInternal": (
-        Refusal(3, "an object that is no queue", outside("dw_object_type", frozenset({1}))),
-        Refusal(5, "a path name of no private queue", _no_private_path),
-        Refusal(4, "what is no path name", _no_path, certain=False),
-        Refusal(8, "an SDSize above 524288", above("sd_size", _LARGEST_DESCRIPTOR), BOUND),
-        Refusal(9, "an SDSize without a descriptor", _descriptor_without_bytes),
-        Refusal(10, "what is no security descriptor", _no_descriptor, certain=False),
-        Refusal(11, "a cp that is 0 or above 128", _count, BOUND),
-        Refusal(12, "arrays that do not hold cp elements", _counted, BOUND),
-        Refusal(13, "a number that is no property of a queue", _unknown_property),
-        Refusal(14, "a property that cannot be given", _not_for("create")),
-        Refusal(15, "a value of another type than its property", _other_type("create")),
-        Refusal(16, "a value that its property does not have", _bad_value("create")),
+OBJECT_REFUSALS = (
+    Refusal("object-type", "an object that is no queue", outside("dw_object_type", frozenset({1}))),
+    Refusal("path-of-no-private-queue", "a path name of no private queue", _no_private_path),
+    Refusal("no-path", "what is no path name", _no_path, certain=False),
+    Refusal("object-of-no-queue", "an OBJECT_FORMAT that names no queue", _no_queue_object),
+    Refusal("object-without-format", "an OBJECT_FORMAT without a QUEUE_FORMAT", _no_queue_format),
+    Refusal("format-given", "a format name where it is to come", _named_already),
+    Refusal("object-without-name", "a name that is no format name", _nameless, certain=False),
+    Refusal("parts-to-set", "a SecurityInformation that there is not", above("security_information", _PARTS)),
+    Refusal(
+        "parts-to-get", "a RequestedInformation that there is not", above("requested_information", _PARTS)
     ),
-    "R_QMSetObjectSecurityInternal": (
-        *_object_rules(4),
-        Refusal(6, "a SecurityInformation that there is not", above("security_information", _PARTS)),
-        Refusal(7, "an SDSize above 524288", above("sd_size", _LARGEST_DESCRIPTOR), BOUND),
-        Refusal(8, "no security descriptor", missing("p_security_descriptor")),
-        Refusal(9, "what is no security descriptor", _no_descriptor, certain=False),
+    Refusal("large-descriptor", "an SDSize above 524288", above("sd_size", _LARGEST_DESCRIPTOR)),
+    Refusal("large-descriptor-room", "an nLength above 524288", above("n_length", _LARGEST_DESCRIPTOR)),
+    Refusal("no-security-descriptor", "no security descriptor", missing("p_security_descriptor")),
+    Refusal("size-without-descriptor", "an SDSize without a descriptor", _descriptor_without_bytes),
+    Refusal("broken-descriptor", "what is no security descriptor", _no_descriptor, certain=False),
+    Refusal("property-count", "a cp that is 0 or above 128", _count),
+    Refusal(
+        "no-properties",
+        "no properties",
+        lambda request: missing("a_prop")(request) or missing("ap_var")(request),
     ),
-    "R_QMGetObjectSecurityInternal": (
-        *_object_rules(4),
-        Refusal(6, "a RequestedInformation that there is not", above("requested_information", _PARTS)),
-        Refusal(7, "an nLength above 524288", above("n_length", _LARGEST_DESCRIPTOR), BOUND),
+    Refusal("property-arrays", "arrays that do not hold cp elements", _counted),
+    Refusal("unknown-property", "a number that is no property of a queue", _unknown_property),
+    Refusal("property-not-to-create", "a property that cannot be given", _not_for("create")),
+    Refusal("property-not-to-set", "a property that cannot be set", _not_for("set")),
+    Refusal("value-without-type", "a value of no type", _no_type, "a failure", certain=False),
+    Refusal("type-to-create", "a value of another type than its property", _other_type),
+    Refusal(
+        "type",
+        "a value of another type than its property",
+        lambda request: _other_type(request, BodyType.VT_NULL),
+        "a failure",
+        certain=False,
     ),
-    "R_QMDeleteObject": (
-        *_object_rules(4),
-        Refusal(6, "a name that is no format name", _nameless, certain=False),
-    ),
-    "R_QMGetObjectProperties": (
-        *_object_rules(4),
-        Refusal(6, "a cp that is 0 or above 128", _count, BOUND),
-        Refusal(7, "arrays that do not hold cp elements", _counted, BOUND),
-        Refusal(8, "a number that is no property of a queue", _unknown_property),
-        Refusal(9, "a value of another type than its property", _other_type("get"), certain=False),
-    ),
-    "R_QMSetObjectProperties": (
-        *_object_rules(4),
-        Refusal(6, "a cp that is 0 or above 128", _count, BOUND),
-        Refusal(7, "no properties", lambda request: missing("a_prop")(request) or missing("ap_var")(request)),
-        Refusal(8, "arrays that do not hold cp elements", _counted, BOUND),
-        Refusal(9, "a number that is no property of a queue", _unknown_property),
-        Refusal(10, "a property that cannot be set", _not_for("set")),
-        Refusal(12, "a value of no type", _no_type, certain=False),
-        Refusal(11, "a value of another type than its property", _other_type("set"), certain=False),
-        Refusal(13, "a value that its property does not have", _bad_value("set")),
-    ),
-    "R_QMObjectPathToObjectFormat": (
-        Refusal(4, "a path name of no private queue", _no_private_path),
-        Refusal(3, "what is no path name", _no_path, certain=False),
-        *_object_rules(6),
-        Refusal(8, "a format name where it is to come", _named_already),
-    ),
-}
-"""What forbids to work on a queue object, by the method."""
+    Refusal("value-to-create", "a value that its property does not have", _bad_value("create")),
+    Refusal("value-to-set", "a value that its property does not have", _bad_value("set")),
+)
+"""What forbids to work on a queue object, in the order in which it is told."""

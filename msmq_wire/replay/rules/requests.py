@@ -1,4 +1,4 @@
-"""Requests that no server may grant, whatever it knows. [MS-MQQP] 3.1.4, [MS-MQMP] 3.1.4
+"""Requests that no server may grant, whatever it knows. [MS-MQRR] 3.1.4, [MS-MQQP] 3.1.4, [MS-MQMP] 3.1.4
 
 The rule kept here: all that is needed stands in the request, and a value that was not decoded breaks nothing.
 A rule that says SHOULD, or that some version of Windows does not follow, gives a likely deviation only.
@@ -6,7 +6,8 @@ A rule that says SHOULD, or that some version of Windows does not follow, gives 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -15,25 +16,27 @@ from msmq_wire.names import FormatName, QueueFormatType, QueueSuffixType
 from msmq_wire.names.queue_format import suffix_problems
 from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.replay.call import ObservedCall, number
-from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation
+from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.rows import Row, find
 from msmq_wire.replay.rules.buffers import (
-    BOUND,
     RECEIVE_REFUSALS,
     SEND_REFUSALS,
     Broken,
     Refusal,
     above,
-    granted,
     missing,
     outside,
 )
 from msmq_wire.replay.rules.objects import OBJECT_REFUSALS
-from msmq_wire.rpc.constants import AccessMode
+from msmq_wire.rpc.constants import AccessMode, ShareMode
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc2
+from msmq_wire.wire.types.enumerations import MessageClass
+from msmq_wire.wire.types.guid import NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["judge_parameters"]
+__all__ = ["granted", "judge_parameters"]
 
 _RECEIVE, _SEND, _PEEK, _ADMIN = (
     int(AccessMode.MQ_RECEIVE_ACCESS),
@@ -41,9 +44,11 @@ _RECEIVE, _SEND, _PEEK, _ADMIN = (
     int(AccessMode.MQ_PEEK_ACCESS),
     int(AccessMode.MQ_ADMIN_ACCESS),
 )
-_TO_READ = frozenset({_RECEIVE, _PEEK})
+_TO_MOVE = frozenset({int(AccessMode.MQ_MOVE_ACCESS)})
 _TO_OPEN = frozenset({_RECEIVE, _SEND, _PEEK, _RECEIVE | _ADMIN, _PEEK | _ADMIN})
-_LARGEST_PACKET, _LARGEST_DESCRIPTOR, _LARGEST_COOKIE = 0x0042_0000, 524_288, 131_072
+_LARGEST_PACKET, _LARGEST_NAME, _LARGEST_COOKIE = 0x0042_0000, 524_288, 131_072
+_CLASSES = frozenset({0, int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED)})
+_BOUND = {"a fault, nca_s_fault_invalid_bound": "a fault: the number is out of its bounds"}
 
 
 def _zero(name: str) -> Broken:
@@ -88,6 +93,11 @@ def _http(request: Any) -> bool:
     return name is not None and name.protocol in ("HTTP", "HTTPS")
 
 
+def _other_protocol(request: Any) -> bool:
+    name = _name(request)
+    return name is not None and name.kind is QueueFormatType.DIRECT and name.protocol not in ("TCP", "OS")
+
+
 def _access(request: Any) -> int | None:
     return number(request, "dw_desired_access")
 
@@ -119,141 +129,159 @@ def _cookie(request: Any) -> bool:
     return isinstance(cookie, bytes) and size is not None and len(cookie) != size
 
 
-def _descriptor_size(row: int) -> Refusal:
-    section = ProcessingRule("MQQP", "2.2.2.1", row)
-    return Refusal(
-        section,
-        "a dwSize above 0x00420000",
-        lambda request: above("dw_size", _LARGEST_PACKET)(read_descriptor(request)),
-        BOUND,
-    )
-
-
 def _no_descriptor(request: Any) -> bool:
     second = getattr(request, "lp_remote_read_desc2", None)
     return isinstance(second, RemoteReadDesc2) and second.p_remote_read_desc is None
 
 
-_REFUSALS: Mapping[str, tuple[Refusal, ...]] = {
-    "RemoteQMStartReceive": (_descriptor_size(1),),
-    "RemoteQMStartReceive2": (_descriptor_size(1), Refusal(5, "no REMOTEREADDESC", _no_descriptor)),
-    "RemoteQMStartReceiveByLookupId": (
-        _descriptor_size(1),
-        Refusal(3, "no REMOTEREADDESC", _no_descriptor),
+_QUEUE_REFUSALS = (
+    Refusal("no-queue-format", "no QUEUE_FORMAT", missing("p_queue_format")),
+    Refusal("queue-of-unknown-type", "QUEUE_FORMAT_TYPE_UNKNOWN", _kind(QueueFormatType.UNKNOWN)),
+    Refusal("connector", "QUEUE_FORMAT_TYPE_CONNECTOR", _kind(QueueFormatType.CONNECTOR)),
+    Refusal("distribution-list-to-read", "QUEUE_FORMAT_TYPE_DL", _kind(QueueFormatType.DL)),
+    Refusal("multicast-to-read", "QUEUE_FORMAT_TYPE_MULTICAST", _kind(QueueFormatType.MULTICAST)),
+    Refusal("other-protocol", "a direct name of another protocol than TCP and OS", _other_protocol),
+    Refusal("queue-suffix", "a suffix that its type does not have", _suffix, certain=False),
+    Refusal("queue-without-name", "a name that is no format name", _nameless, certain=False),
+    Refusal("distribution-list", "a distribution list", _kind(QueueFormatType.DL)),
+    Refusal("multicast", "a multicast address", _kind(QueueFormatType.MULTICAST)),
+    Refusal("http", "a format name with HTTP", _http),
+    Refusal(
+        "access-to-read",
+        "an access that is neither receive nor peek",
+        outside("dw_desired_access", frozenset({_RECEIVE, _PEEK})),
     ),
-    "RemoteQMEndReceive": (
-        Refusal(3, "a dwAck that is neither 1 nor 2", outside("dw_ack", frozenset({1, 2})), BOUND),
+    Refusal("access-to-open", "an access that there is not", outside("dw_desired_access", _TO_OPEN)),
+    Refusal("access-to-move", "another dwAccess than MQ_MOVE_ACCESS", outside("dw_access", _TO_MOVE)),
+    Refusal("read-of-address", "to read from an address that can only be sent to", _outward),
+    Refusal("send-to-subqueue", "to send to a subqueue", _subqueue),
+    Refusal("send-to-read-only", "to send to a queue that can only be read", _read_only),
+    Refusal(
+        "remote-not-to-read",
+        "a remote queue that is not opened to be read",
+        lambda request: _remote(request) and _access(request) not in (_RECEIVE, _PEEK, None),
     ),
-    "RemoteQMOpenQueue": (
-        Refusal(1, "a dwMQS above 16", above("dw_mqs", 16), BOUND),
-        Refusal(5, "pQueue 0", _zero("p_queue")),
-        Refusal(6, "dwpContext 0", _zero("dwp_context")),
-        Refusal(7, "a pQueue that is not dwpContext", _differ("p_queue", "dwp_context"), certain=False),
+    Refusal("share-mode", "a dwShareMode that there is not", above("dw_share_mode", max(ShareMode))),
+    Refusal(
+        "send-alone",
+        "to send, and to keep others from receiving",
+        lambda request: _access(request) == _SEND and number(request, "dw_share_mode") == 1,
     ),
-    "RemoteQMCancelReceive": (
-        Refusal(
-            3, "hQueue 0", lambda request: _zero("h_queue")(request) and bool(number(request, "p_queue"))
-        ),
-        Refusal(1, "pQueue 0", _zero("p_queue")),
-        Refusal(2, "a pQueue that is not hQueue", _differ("p_queue", "h_queue")),
+    Refusal(
+        "queue-without-remote",
+        "a dwpQueue without hRemoteQueue",
+        lambda request: _zero("h_remote_queue")(request) and bool(number(request, "dwp_queue")),
     ),
-    "R_QMOpenRemoteQueue": (
-        Refusal(3, "no QUEUE_FORMAT", missing("p_queue_format")),
-        Refusal(5, "QUEUE_FORMAT_TYPE_UNKNOWN", _kind(QueueFormatType.UNKNOWN)),
-        Refusal(6, "a suffix that its type does not have", _suffix, certain=False),
-        Refusal(4, "a name that is no format name", _nameless, certain=False),
-        Refusal(8, "a distribution list", _kind(QueueFormatType.DL)),
-        Refusal(9, "a multicast address", _kind(QueueFormatType.MULTICAST)),
-        Refusal(10, "a format name with HTTP", _http),
-        Refusal(14, "an access that is neither receive nor peek", outside("dw_desired_access", _TO_READ)),
-        Refusal(15, "a dwShareMode that there is not", above("dw_share_mode", 1)),
+    Refusal(
+        "context-without-remote",
+        "a dwpRemoteContext without hRemoteQueue",
+        lambda request: _zero("h_remote_queue")(request) and bool(number(request, "dwp_remote_context")),
     ),
-    **OBJECT_REFUSALS,
-    "R_QMGetRemoteQueueName": (
-        Refusal(
-            3,
-            "a name where it is to come",
-            lambda request: isinstance(getattr(request, "lplp_remote_queue_name", None), WcharText),
-        ),
-    ),
-    "R_QMGetTmWhereabouts": (
-        Refusal(2, "a cbBufSize above 131072", above("cb_buf_size", _LARGEST_COOKIE), BOUND),
-    ),
-    "R_QMEnlistTransaction": (
-        Refusal(2, "a cbCookie above 131072", above("cb_cookie", _LARGEST_COOKIE), BOUND),
-        Refusal(3, "a cookie that is not cbCookie bytes long", _cookie, BOUND),
-    ),
-    "rpc_QMOpenQueueInternal": (
-        Refusal(6, "QUEUE_FORMAT_TYPE_UNKNOWN", _kind(QueueFormatType.UNKNOWN)),
-        Refusal(12, "an access that there is not", outside("dw_desired_access", _TO_OPEN)),
-        Refusal(13, "to read from an address that can only be sent to", _outward),
-        Refusal(14, "to send to a subqueue", _subqueue),
-        Refusal(15, "to send to a queue that can only be read", _read_only),
-        Refusal(
-            16,
-            "a remote queue that is not opened to be read",
-            lambda request: _remote(request) and _access(request) not in (_RECEIVE, _PEEK, None),
-        ),
-        Refusal(17, "a dwShareMode that there is not", above("dw_share_mode", 1)),
-        Refusal(
-            18,
-            "to send, and to keep others from receiving",
-            lambda request: _access(request) == _SEND and number(request, "dw_share_mode") == 1,
-        ),
-        Refusal(
-            23,
-            "a dwpQueue without hRemoteQueue",
-            lambda request: _zero("h_remote_queue")(request) and bool(number(request, "dwp_queue")),
-        ),
-        Refusal(
-            24,
-            "a dwpRemoteContext without hRemoteQueue",
-            lambda request: _zero("h_remote_queue")(request) and bool(number(request, "dwp_remote_context")),
-        ),
-        Refusal(
-            25,
-            "hRemoteQueue without dwpQueue and dwpRemoteContext",
-            lambda request: (
-                _remote(request) and (_zero("dwp_queue")(request) or _zero("dwp_remote_context")(request))
-            ),
+    Refusal(
+        "remote-without-numbers",
+        "hRemoteQueue without dwpQueue and dwpRemoteContext",
+        lambda request: (
+            _remote(request) and (_zero("dwp_queue")(request) or _zero("dwp_remote_context")(request))
         ),
     ),
-    "rpc_ACHandleToFormatName": (
-        Refusal(
-            3,
-            "a dwFormatNameRPCBufferLen above 524288",
-            above("dw_format_name_rpc_buffer_len", _LARGEST_DESCRIPTOR),
-            BOUND,
-        ),
-        Refusal(
-            4,
-            "a dwFormatNameRPCBufferLen without a buffer",
-            lambda request: (
-                missing("lpwcs_format_name")(request)
-                and bool(number(request, "dw_format_name_rpc_buffer_len"))
-            ),
-        ),
-        Refusal(
-            6,
-            "a pdwLength that is not dwFormatNameRPCBufferLen",
-            _differ("pdw_length", "dw_format_name_rpc_buffer_len"),
+)
+_REFUSALS = (
+    Refusal(
+        "large-packet",
+        "a dwSize above 0x00420000",
+        lambda request: above("dw_size", _LARGEST_PACKET)(read_descriptor(request)),
+    ),
+    Refusal("no-descriptor", "no REMOTEREADDESC", _no_descriptor, "a failure"),
+    Refusal("acknowledgment", "a dwAck that is neither 1 nor 2", outside("dw_ack", frozenset({1, 2}))),
+    Refusal("mqs", "a dwMQS above 16", above("dw_mqs", 16)),
+    Refusal(
+        "no-h-queue",
+        "hQueue 0",
+        lambda request: _zero("h_queue")(request) and bool(number(request, "p_queue")),
+        "a failure",
+    ),
+    Refusal("no-p-queue", "pQueue 0", _zero("p_queue"), "a failure"),
+    Refusal("no-context", "dwpContext 0", _zero("dwp_context"), "a failure"),
+    Refusal(
+        "p-queue-is-not-context",
+        "a pQueue that is not dwpContext",
+        _differ("p_queue", "dwp_context"),
+        "a failure",
+        certain=False,
+    ),
+    Refusal(
+        "p-queue-is-not-h-queue", "a pQueue that is not hQueue", _differ("p_queue", "h_queue"), "a failure"
+    ),
+    *_QUEUE_REFUSALS,
+    *OBJECT_REFUSALS,
+    Refusal(
+        "name-given",
+        "a name where it is to come",
+        lambda request: isinstance(getattr(request, "lplp_remote_queue_name", None), WcharText),
+    ),
+    Refusal("whereabouts-room", "a cbBufSize above 131072", above("cb_buf_size", _LARGEST_COOKIE)),
+    Refusal("large-cookie", "a cbCookie above 131072", above("cb_cookie", _LARGEST_COOKIE)),
+    Refusal("cookie-length", "a cookie that is not cbCookie bytes long", _cookie),
+    Refusal(
+        "large-name-room",
+        "a dwFormatNameRPCBufferLen above 524288",
+        above("dw_format_name_rpc_buffer_len", _LARGEST_NAME),
+    ),
+    Refusal(
+        "name-room-without-buffer",
+        "a dwFormatNameRPCBufferLen without a buffer",
+        lambda request: (
+            missing("lpwcs_format_name")(request) and bool(number(request, "dw_format_name_rpc_buffer_len"))
         ),
     ),
-    "R_QMQueryQMRegistryInternal": (
-        Refusal(2, "a dwQueryType that there is not", above("dw_query_type", 4)),
+    Refusal(
+        "name-room-is-not-length",
+        "a pdwLength that is not dwFormatNameRPCBufferLen",
+        _differ("pdw_length", "dw_format_name_rpc_buffer_len"),
     ),
-    "QMSendMessageInternalEx": (
-        Refusal(3, "QUEUE_FORMAT_TYPE_UNKNOWN", _kind(QueueFormatType.UNKNOWN)),
-        Refusal(3, "a name that is no format name", _nameless, certain=False),
-        *(msgspec.structs.replace(one, row=6) for one in SEND_REFUSALS),
+    Refusal("query-type", "a dwQueryType that there is not", above("dw_query_type", 4)),
+    Refusal("no-target", "a move without ullContextTo", _zero("ull_context_to")),
+    Refusal(
+        "no-transaction",
+        "a transaction that is all zero",
+        lambda request: getattr(request, "p_transaction_id", None) == NULL_GUID,
+        certain=False,
     ),
-    "rpc_ACSendMessageEx": SEND_REFUSALS,
-    "rpc_ACReceiveMessageEx": RECEIVE_REFUSALS,
-}
+    Refusal("no-token", "a propagation token that is empty", _zero("cb_propagation_token"), certain=False),
+    Refusal("class", "a class that is no rejection", outside("us_class", _CLASSES), certain=False),
+    *SEND_REFUSALS,
+    *RECEIVE_REFUSALS,
+)
+"""What the parameters of a request alone forbid, in the order in which it is told."""
+
+
+@cache
+def _refusals(method: str) -> tuple[tuple[Row, Refusal], ...]:
+    """Those that rows of a method tell."""
+    buffer = find("unsendable", method)
+    found = [(find(one.check, method), one) for one in _REFUSALS] + [(buffer, one) for one in SEND_REFUSALS]
+    return tuple((row, one) for row, one in found if row is not None)
+
+
+def granted(call: ObservedCall) -> ReplayDeviation | None:
+    """The first of these that a call had to meet with, and did not."""
+    if not call.ok:
+        return None
+    for row, one in _refusals(call.method):
+        if one.broken(call.request):
+            return call.deviation(
+                ReplayKind.ACTION,
+                row,
+                f"{call.method} accepts {one.what}",
+                one.expected or _BOUND.get(row.due, row.due),
+                # There the text has no step for it: what is valid stands under the parameters.
+                certain=one.certain and call.role is not Role.OPEN_FOR_MOVE,
+            )
+    return None
 
 
 def judge_parameters(call: ObservedCall) -> Iterator[ReplayDeviation]:
     """A request that was granted though its parameters alone forbid it."""
-    deviation = granted(call, _REFUSALS.get(call.method, ()))
+    deviation = granted(call)
     if deviation is not None:
         yield deviation
