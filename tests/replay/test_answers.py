@@ -80,6 +80,7 @@ def conversation() -> tuple[Servers, dict[str, int]]:
     to_send, _ = servers.open(2)
     call("send", "rpc_ACSendMessageEx", h_queue=to_send, ptb=sending(**body(b"body")), p_message_id=ROOM)
     call("send unnamed", "rpc_ACSendMessageEx", h_queue=to_send, ptb=sending())
+    call("send closed", "QMSendMessageInternalEx", p_queue_format=servers.format(), ptb=sending())
     wanted = receiving(_PEEK, **body_room())
     call("receive", "rpc_ACReceiveMessageEx", h_qm_context=context, ptb=wanted)
     call("cursor", "rpc_ACCreateCursorEx", h_queue=handle, pcc=CACCreateRemoteCursor())
@@ -279,6 +280,7 @@ _BROKEN: list[tuple[str, str, Change]] = [
     ("MQMP-3.1.4.24-1", "port 9", put(return_value=2103)),
     ("MQMP-3.1.4.24-2", "port 0", put(return_value=0)),
     ("MQMP-3.1.4.24-3", "port 1", put(return_value=0)),
+    ("MQMP-3.1.5.1-7", "send closed", put(p_message_id=_ID, status=0)),
     ("MQMP-3.1.5.2-88", "send unnamed", put(p_message_id=_ID)),
     ("MQMP-3.1.5.2-104", "send", put(p_message_id=None)),
     ("MQMP-3.1.5.4-9", "cursor", put(pcc=CACCreateRemoteCursor())),

@@ -10,57 +10,48 @@ from collections.abc import Hashable, Iterator
 from functools import partial
 
 from msmq_wire.replay.call import ObservedCall, handle, number
-from msmq_wire.replay.deviation import ProcessingRule, ReplayKind
+from msmq_wire.replay.deviation import ReplayKind
+from msmq_wire.replay.rows import Row, row_of
 from msmq_wire.replay.state import SURE, Doubt, Found, Known, KnownHandle, Opening
 from msmq_wire.rpc.constants import AccessMode, ShareMode
+from msmq_wire.rpc.interfaces.role import Role
 
 __all__ = ["judge_opening", "learn_shares"]
 
-_RECEIVE = int(AccessMode.MQ_RECEIVE_ACCESS)
-_SHARE_ROWS = {"R_QMOpenRemoteQueue": (16, 17), "rpc_QMOpenQueueInternal": (19, 20)}
-"""The rows about who wants a queue for himself, and about who wants one that another keeps."""
-_HANDLES = {
-    "rpc_QMOpenQueueInternal": ("ph_queue", ProcessingRule("MQMP", "3.1.1.3", 1)),
-    "R_QMOpenRemoteQueue": ("pph_context", ProcessingRule("MQMP", "3.1.1.8", 1)),
-    "R_QMEnlistInternalTransaction": ("ph_int_xact", ProcessingRule("MQMP", "3.1.1.10", 1)),
-}
 _MOST_HANDLES = 8
-_PROXY = ProcessingRule("MQMP", "3.1.1.5", 1)
-_PROXY_CURSOR = ProcessingRule("MQMP", "3.1.1.6", 1)
-_PROXY_CONTEXT = ProcessingRule("MQMP", "3.1.1.5", 2)
 
 
 def judge_opening(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[Found]:
     """A queue that is opened though it is kept by another, or with what stands for another one."""
-    if call.ok and call.method == "rpc_ACCreateCursorEx" and used is not None and used.proxy:
-        yield from _judge_cursor(known, call, used)
-    if not call.ok or call.method not in _HANDLES:
+    if not call.ok:
         return
-    member, rule = _HANDLES[call.method]
-    given = handle(call.response, member)
-    if given is None or given.null:
+    if call.role is Role.CREATE_CURSOR and used is not None and used.proxy:
+        yield from _judge_cursor(known, call, used)
+    row = call.row("given-again")
+    given = handle(call.response, call.members.gives)
+    if row is None or given is None or given.null:
         return
     proxy = bool(number(call.request, "h_remote_queue"))
     before = known.handles.get((call.server, "handle", given.uuid))
     if before is not None:
-        yield from _given_again(known, call, before, _PROXY if proxy else rule, "handle")
+        yield from _given_again(known, call, before, row_of("proxy-given-again") if proxy else row, "handle")
     elif proxy:
         context = number(call.response, "pdw_qm_context")
         other = known.handles.get((call.server, "h_qm_context", context)) if context else None
         if other is not None and other.proxy:
-            yield from _given_again(known, call, other, _PROXY_CONTEXT, "context")
+            yield from _given_again(known, call, other, row_of("proxy-context-given-again"), "context")
     if not proxy:
         yield from _judge_share(known, call)
 
 
 def _judge_cursor(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
-    made = number(getattr(call.response, "pcc", None), "h_cursor")
+    made = call.call.told(call.members.creates)
     before = known.cursors.get((call.server, "qmcomm2", used.number, made)) if made else None
     if before is not None and before.closed is None and _stays(known, used, call.ended):
         yield Doubt(
             call.deviation(
                 ReplayKind.CURSOR,
-                _PROXY_CURSOR,
+                row_of("proxy-cursor-given-again"),
                 f"{call.method} gives the cursor {made}, which its handle has already",
                 "a number that no other cursor of the handle has",
             ),
@@ -70,7 +61,7 @@ def _judge_cursor(known: Known, call: ObservedCall, used: KnownHandle) -> Iterat
 
 
 def _given_again(
-    known: Known, call: ObservedCall, before: KnownHandle, rule: ProcessingRule, what: str
+    known: Known, call: ObservedCall, before: KnownHandle, row: Row, what: str
 ) -> Iterator[Found]:
     until = call.ended
     if before.opened is None or before.opened.ended >= call.begun or not _stays(known, before, until):
@@ -78,7 +69,7 @@ def _given_again(
     yield Doubt(
         call.deviation(
             ReplayKind.HANDLE,
-            rule,
+            row,
             f"{call.method} gives the {what} that {before.opened} gave, and nothing has closed it",
             f"a {what} of its own",
             certain=before.client == call.client,
@@ -98,15 +89,15 @@ def _key(call: ObservedCall, kind: str) -> Hashable | None:
 
 def _modes(call: ObservedCall) -> tuple[bool, bool]:
     """Whether it is opened to receive, and whether others are kept from that."""
-    receives = number(call.request, "dw_desired_access") == _RECEIVE
+    receives = call.call.asked(call.members.access) == AccessMode.MQ_RECEIVE_ACCESS
     return receives, number(call.request, "dw_share_mode") == ShareMode.MQ_DENY_RECEIVE_SHARE
 
 
 def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
-    if call.method not in _SHARE_ROWS:
+    wants_row, kept_row = call.row("opened-to-receive"), call.row("opened-alone")
+    if wants_row is None or kept_row is None:
         return
     receives, alone = _modes(call)
-    wants_row, kept_row = _SHARE_ROWS[call.method]
     for kind in ("alone", "receives"):
         key = _key(call, kind)
         before = None if key is None else known.openings.get(key)
@@ -141,18 +132,14 @@ def learn_shares(known: Known, call: ObservedCall) -> None:
     """Take how a queue was opened, after its handles are known."""
     if not call.ok:
         return
-    if call.method == "RemoteQMOpenQueue":
+    given = handle(call.response, call.members.gives)
+    used = None if given is None else known.handles.get((call.server, "handle", given.uuid))
+    if call.role is Role.BEGIN_READING:
         opening = known.openings.get((call.server, "number", number(call.request, "dwp_context")))
-        given = handle(call.response, "ph_context")
-        used = None if given is None else known.handles.get((call.server, "handle", given.uuid))
         if opening is not None and used is not None:
             opening.handles = [*opening.handles[:_MOST_HANDLES], used]
         return
-    if call.method not in _SHARE_ROWS or number(call.request, "h_remote_queue"):
-        return
-    given = handle(call.response, _HANDLES[call.method][0])
-    used = None if given is None else known.handles.get((call.server, "handle", given.uuid))
-    if used is None:
+    if used is None or call.row("opened-alone") is None or number(call.request, "h_remote_queue"):
         return
     receives, alone = _modes(call)
     opening = Opening(handles=[used], receives=receives)
