@@ -15,19 +15,18 @@ from msmq_wire.rpc.types.security_descriptor import SecurityDescriptor
 
 __all__ = ["judge_descriptor"]
 
-_Contradiction: TypeAlias = tuple[int, str, str, bool]
+_Contradiction: TypeAlias = tuple[str, str, str, bool]
 _HEADER = 20
-_LENGTH, _NOTHING = 21, 20
 _PARTS = (
-    ("owner", SecurityInformation.OWNER_SECURITY_INFORMATION, 16),
-    ("group", SecurityInformation.GROUP_SECURITY_INFORMATION, 17),
-    ("dacl", SecurityInformation.DACL_SECURITY_INFORMATION, 18),
-    ("sacl", SecurityInformation.SACL_SECURITY_INFORMATION, 19),
+    ("owner", SecurityInformation.OWNER_SECURITY_INFORMATION),
+    ("group", SecurityInformation.GROUP_SECURITY_INFORMATION),
+    ("dacl", SecurityInformation.DACL_SECURITY_INFORMATION),
+    ("sacl", SecurityInformation.SACL_SECURITY_INFORMATION),
 )
 
 
 def judge_descriptor(call: ObservedCall) -> Iterator[_Contradiction]:
-    """Row, what is wrong, what is due and whether that is certain, of an answer that succeeded."""
+    """The check, what is wrong, what is due and whether that is certain, of an answer that succeeded."""
     given = getattr(call.response, "p_security_descriptor", None)
     needed, asked = number(call.response, "lpn_length_needed"), number(call.request, "requested_information")
     room = number(call.request, "n_length")
@@ -41,12 +40,12 @@ def judge_descriptor(call: ObservedCall) -> Iterator[_Contradiction]:
         found = SecurityDescriptor.parse(given)
     except DecodeError:
         return
-    for name, bit, row in _PARTS:
+    for name, bit in _PARTS:
         part = getattr(found, name)
         if part is not None and not asked & bit:
-            row = row if asked else _NOTHING
-            yield row, f"with the {name} of the descriptor, which was not asked for", "without it", True
+            check = f"unwanted:{name}" if asked else "unwanted"
+            yield check, f"with the {name} of the descriptor, which was not asked for", "without it", True
     parts = sum(len(part) for name, *_ in _PARTS if (part := getattr(found, name)) is not None)
     # Parts may share bytes in theory, and do not in what servers make.
     if needed < _HEADER + parts:
-        yield _LENGTH, f"with a length of {needed}", f"{_HEADER + parts}", False
+        yield "length-needed", f"with a length of {needed}", f"{_HEADER + parts}", False

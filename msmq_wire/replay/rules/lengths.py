@@ -9,71 +9,50 @@ together is enough. Lengths of texts are read with and without their terminator.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from msmq_wire.replay.call import ObservedCall, number
-from msmq_wire.replay.deviation import ProcessingRule
 from msmq_wire.replay.rules.buffers import null
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferReceive
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
 __all__ = ["judge_cut_name", "judge_lengths"]
 
-_Contradiction: TypeAlias = tuple[int | ProcessingRule, str, str, bool]
-_VERSION = ProcessingRule("MQMP", "2.2.3.2", 89)
+_Contradiction: TypeAlias = tuple[str, str, str, bool]
 _THE_VERSION = 0x10
-_CUT, _NOT_COPIED = 13, 14
 
 
-class _Text(msgspec.Struct, frozen=True):
-    """A text, where it is, its room, its length, and the rows about them, in the order of the section."""
-
-    text: str
-    room: str
-    told: str
-    room_row: int
-    told_row: int
-    large_row: int
-    filled_row: int
-
-
-class _Octets(msgspec.Struct, frozen=True):
-    """Octets, their room, their length, and the rows about them."""
+class _Part(NamedTuple):
+    """The members of a buffer that are a text or octets, the room for them, and their length."""
 
     content: str
     room: str
     told: str
-    large_row: int
-    filled_row: int
-    told_row: int
 
 
-def _name(prefix: str, first: int) -> _Text:
-    name = f"{prefix}_format_name"
-    members = f"pp_{name}", f"ul_{name}_len", f"pul_{name}_len_prop"
-    return _Text(*members, first, first + 1, first + 3, first + 4)
-
-
-_NAMES = (_name("response", 16), _name("admin", 24), _name("dest", 32), _name("ordering", 40))
-_LABEL = _Text(
-    "pp_title", "ul_title_buffer_size_in_wchars", "pul_title_buffer_size_in_wchars", 56, 57, 59, 60
+_NAMES = tuple(
+    _Part(f"pp_{name}_format_name", f"ul_{name}_format_name_len", f"pul_{name}_format_name_len_prop")
+    for name in ("response", "admin", "dest", "ordering")
 )
+_LABEL = _Part("pp_title", "ul_title_buffer_size_in_wchars", "pul_title_buffer_size_in_wchars")
+_PROVIDER = _Part("ppwcs_prov_name", "ul_prov_name_len", "pul_auth_prov_name_len_prop")
 _OCTETS = (
-    _Octets("pp_body", "ul_body_buffer_size_in_bytes", "p_body_size", 46, 47, 52),
-    _Octets("pp_msg_extension", "ul_msg_extension_buffer_in_bytes", "p_msg_extension_size", 63, 64, 67),
-    _Octets("pp_sender_id", "u_sender_id_len", "pul_sender_id_len_prop", 72, 73, 74),
-    _Octets("ppwcs_prov_name", "ul_prov_name_len", "pul_auth_prov_name_len_prop", 76, 77, 79),
-    _Octets("pp_sender_cert", "ul_sender_cert_len", "pul_sender_cert_len_prop", 82, 83, 85),
-    _Octets("pp_symm_keys", "ul_symm_keys_size", "pul_symm_keys_size_prop", 88, 89, 91),
-    _Octets("pp_signature", "ul_signature_size", "pul_signature_size_prop", 94, 95, 97),
+    _Part("pp_body", "ul_body_buffer_size_in_bytes", "p_body_size"),
+    _Part("pp_msg_extension", "ul_msg_extension_buffer_in_bytes", "p_msg_extension_size"),
+    _Part("pp_sender_id", "u_sender_id_len", "pul_sender_id_len_prop"),
+    _PROVIDER,
+    _Part("pp_sender_cert", "ul_sender_cert_len", "pul_sender_cert_len_prop"),
+    _Part("pp_symm_keys", "ul_symm_keys_size", "pul_symm_keys_size_prop"),
+    _Part("pp_signature", "ul_signature_size", "pul_signature_size_prop"),
 )
 
 
 def judge_lengths(asked: CACTransferBufferV1, answered: CACTransferBufferV1) -> Iterator[_Contradiction]:
-    """Row, what is wrong, what is due and whether that is certain, of a buffer that holds a message."""
+    """The check, what is wrong, what is due and whether that is certain, of a buffer that holds a message."""
     if isinstance(asked.arm, TransferReceive) and isinstance(answered.arm, TransferReceive):
         for one in _NAMES:
             yield from _of_text(one, asked.arm, answered.arm)
@@ -81,15 +60,12 @@ def judge_lengths(asked: CACTransferBufferV1, answered: CACTransferBufferV1) -> 
     for part in _OCTETS:
         yield from _of_octets(part, asked, answered)
     if answered.pul_version not in (None, _THE_VERSION):
-        yield _VERSION, f"with the version {answered.pul_version}", f"{_THE_VERSION}", False
+        yield "version", f"with the version {answered.pul_version}", f"{_THE_VERSION}", False
 
 
 def judge_cut_name(call: ObservedCall) -> Iterator[_Contradiction]:
     """The same of a format name that did not fit: what there is room for comes, with its end."""
-    if (
-        call.method != "rpc_ACHandleToFormatName"
-        or call.status != Status.MQ_ERROR_FORMATNAME_BUFFER_TOO_SMALL
-    ):
+    if call.role is not Role.ASK_OPEN_NAME or call.status != Status.MQ_ERROR_FORMATNAME_BUFFER_TOO_SMALL:
         return
     room, given = (
         number(call.request, "pdw_length"),
@@ -100,52 +76,52 @@ def judge_cut_name(call: ObservedCall) -> Iterator[_Contradiction]:
         return
     if not room or given is None:
         if isinstance(text, WcharText) and FixedWcharText(text).used:
-            yield _NOT_COPIED, "with a part of the name, for which there is no room", "nothing of it", True
+            yield "no-room", "with a part of the name, for which there is no room", "nothing of it", True
     elif not isinstance(text, WcharText) or len(text) > 2 * room or text[-2:] != b"\0\0":
-        yield _CUT, "without the part of the name that fits", f"{room} characters, the last one null", True
+        yield "cut", "without the part of the name that fits", f"{room} characters, the last one null", True
 
 
 def _of_text(
-    one: _Text, asked: CACTransferBufferV1 | TransferReceive, answered: CACTransferBufferV1 | TransferReceive
+    one: _Part, asked: CACTransferBufferV1 | TransferReceive, answered: CACTransferBufferV1 | TransferReceive
 ) -> Iterator[_Contradiction]:
     room, before, told = getattr(asked, one.room), getattr(asked, one.told), getattr(answered, one.told)
-    text = getattr(answered, one.text)
-    wanted = not null(getattr(asked, one.text))
+    name, text = one.content, getattr(answered, one.content)
+    wanted = not null(getattr(asked, name))
     if before is None:
         return
     if told is None:
-        yield one.told_row, f"without {one.told}", "the length of the whole text", True
+        yield f"length:{name}", f"without {one.told}", "the length of the whole text", True
         return
     if wanted and told > before:
-        yield one.large_row, f"to {before} characters of room, and {told} are needed", "a failure", True
+        yield f"too-large:{name}", f"to {before} characters of room, and {told} are needed", "a failure", True
     elif wanted and told and null(text):
-        yield one.filled_row, f"without {one.text}, which was wanted", "the text", True
+        yield f"filled:{name}", f"without {name}, which was wanted", "the text", True
     elif getattr(answered, one.room) not in (min(room, told), min(room, before)):
         came, due = getattr(answered, one.room), min(room, told)
-        yield one.room_row, f"with {came} in {one.room}", f"{due}", True
+        yield f"room:{name}", f"with {came} in {one.room}", f"{due}", True
     elif wanted and told and isinstance(text, WcharText):
         used = FixedWcharText(text).used // 2
         if 2 * used == len(text):
-            yield one.filled_row, f"with a {one.text} that has no end", "a null character behind it", True
+            yield f"filled:{name}", f"with a {name} that has no end", "a null character behind it", True
         elif told not in (used, used + 1):
-            yield one.told_row, f"with {told} in {one.told}", f"{used + 1}", True
+            yield f"length:{name}", f"with {told} in {one.told}", f"{used + 1}", True
 
 
 def _of_octets(
-    one: _Octets, asked: CACTransferBufferV1, answered: CACTransferBufferV1
+    one: _Part, asked: CACTransferBufferV1, answered: CACTransferBufferV1
 ) -> Iterator[_Contradiction]:
     room, before, told = getattr(asked, one.room), getattr(asked, one.told), getattr(answered, one.told)
     wanted = not null(getattr(asked, one.content))
     if before is None:
         return
     if told is None:
-        yield one.told_row, f"without {one.told}", "the length of what there is", True
+        yield f"length:{one.content}", f"without {one.told}", "the length of what there is", True
     elif wanted and told > room:
-        yield one.large_row, f"with a room of {room}, and {told} are needed", "a failure", True
+        yield f"too-large:{one.content}", f"with a room of {room}, and {told} are needed", "a failure", True
     elif wanted and told and null(getattr(answered, one.content)):
-        yield one.filled_row, f"without {one.content}, which was wanted", f"{told} of it", True
-    elif one.content == "ppwcs_prov_name" and wanted and told:
+        yield f"filled:{one.content}", f"without {one.content}, which was wanted", f"{told} of it", True
+    elif one is _PROVIDER and wanted and told:
         content = getattr(answered, one.content)
         used = FixedWcharText(content).used // 2 if isinstance(content, WcharText) else told
         if told not in (used, used + 1):
-            yield one.told_row, f"with {told} in {one.told}", f"{used}", True
+            yield f"length:{one.content}", f"with {told} in {one.told}", f"{used}", True
