@@ -87,6 +87,8 @@ FULL_MESSAGE: dict[str, Any] = {
     "ul_msg_extension_buffer_in_bytes": 4,
     "pp_sender_cert": b"certificate",
     "ul_sender_cert_len": 11,
+    "pp_symm_keys": b"key",
+    "ul_symm_keys_size": 3,
 } | body(b"the body", "label")
 
 
@@ -132,6 +134,7 @@ _OF_FULL: list[tuple[str, Any]] = [
     ("MQMP-3.1.1.11-29", in_buffer(pp_title=WcharText.of("LABEL"), ul_title_buffer_size_in_wchars=6)),
     ("MQMP-3.1.1.11-36", in_buffer(p_trace=1)),
     ("MQMP-3.1.1.11-44", in_buffer(pp_sender_cert=b"certificatE" + bytes(9))),
+    ("MQMP-3.1.1.11-51", in_buffer(pp_symm_keys=b"Key" + bytes(17))),
     ("MQMP-3.1.1.11-59", in_buffer(pp_msg_extension=b"less" + bytes(16))),
     ("MQMP-3.1.1.11-62", in_buffer(pp_connector_type=GUID(bytes(16)))),
     ("MQMP-3.1.1.11-63", in_buffer(pul_body_type=0)),

@@ -13,9 +13,11 @@ import msgspec
 
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.replay.call import ObservedCall
-from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
+from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.rows import row_of
 from msmq_wire.replay.rules.buffers import transfer_buffer
 from msmq_wire.replay.state import Happened, Known, KnownHandle, SentMessage
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.transfer_properties import MessageProperties, message_properties
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.types.guid import NULL_GUID
@@ -23,48 +25,43 @@ from msmq_wire.wire.types.guid import NULL_GUID
 __all__ = ["judge_sent", "learn_sent"]
 
 _LABEL_LIMIT = 249
-_SENDS = ("rpc_ACSendMessageEx", "QMSendMessageInternalEx")
 
 
 class _Compared(msgspec.Struct, frozen=True):
-    """An attribute, its row in the table, the row about a member that is NULL, and what it is then."""
+    """An attribute, and what it is where the member is NULL and a row says so."""
 
     attribute: str
-    row: int
-    null_row: int = 0
     default: Any = None
     certain: bool = True
 
 
 _ATTRIBUTES = (
-    _Compared("message_class", 15, 22, 0),
-    _Compared("correlation_identifier", 17, 24, bytes(20)),
-    _Compared("priority", 20, 13, 3),
-    _Compared("delivery_guarantee", 21, 19, 0),
-    _Compared("acknowledgements_requested", 22, 25, 0, certain=False),
-    _Compared("positive_journaling_requested", 23, 21, False),
-    _Compared("negative_journaling_requested", 23, 21, False),
-    _Compared("application_tag", 24, 26, 0),
-    _Compared("body_length", 28),
-    _Compared("body", 25, 33, b""),
-    _Compared("label", 29, 27, ""),
-    _Compared("tracing_requested", 36, 15, False),
-    _Compared("privacy_level", 40, 37, 0, certain=False),
-    _Compared("sender_certificate", 44, 45, b""),
-    _Compared("signature", 55, 54, b"", certain=False),
-    _Compared("symmetric_key", 51, 51, b"", certain=False),
-    _Compared("extension", 59, 31, b""),
-    _Compared("connector_type_identifier", 62, 18, NULL_GUID),
-    _Compared("body_type", 63, 44, 0),
+    _Compared("message_class", 0),
+    _Compared("correlation_identifier", bytes(20)),
+    _Compared("priority", 3),
+    _Compared("delivery_guarantee", 0),
+    _Compared("acknowledgements_requested", 0, certain=False),
+    _Compared("positive_journaling_requested", False),
+    _Compared("negative_journaling_requested", False),
+    _Compared("application_tag", 0),
+    _Compared("body_length"),
+    _Compared("body", b""),
+    _Compared("label", ""),
+    _Compared("tracing_requested", False),
+    _Compared("privacy_level", 0, certain=False),
+    _Compared("sender_certificate", b""),
+    _Compared("signature", b"", certain=False),
+    _Compared("symmetric_key", b"", certain=False),
+    _Compared("extension", b""),
+    _Compared("connector_type_identifier", NULL_GUID),
+    _Compared("body_type", 0),
 )
-_BY_TRANSACTION = {"priority": ProcessingRule("MQMP", "2.2.3.2", 33), "delivery_guarantee": None}
 _IN_TRANSACTION = {"priority": 0, "delivery_guarantee": 1}
-_DELIVERY_ROW = 20
 _NAMES = (
-    ("response_queue_format_name", "pul_response_format_name_len_prop", 2, 9),
-    ("administration_queue_format_name", "pul_admin_format_name_len_prop", 1, 7),
+    ("response_queue_format_name", "pul_response_format_name_len_prop"),
+    ("administration_queue_format_name", "pul_admin_format_name_len_prop"),
 )
-"""The attribute, the member that has its length when it is received, and the rows of both."""
+"""The attribute, and the member that has its length when it is received."""
 
 
 def _digest(value: Any) -> Any:
@@ -82,7 +79,7 @@ def _place(call: ObservedCall, name: Any) -> Hashable | None:
 def learn_sent(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
     """Take a message that was sent; it is known by the identifier that its server gave it."""
     buffer = transfer_buffer(call.request)
-    if not call.ok or call.method not in _SENDS or buffer is None or (used is not None and used.proxy):
+    if not call.ok or call.role is not Role.SEND or buffer is None or (used is not None and used.proxy):
         return
     given = getattr(call.response, "p_message_id", None)
     if isinstance(given, ObjectId):
@@ -116,10 +113,10 @@ def _sent(properties: MessageProperties, attribute: str) -> Any:
 
 def judge_sent(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
     """A message that is named as another one, or comes otherwise than it was sent."""
-    if call.ok and call.method in _SENDS:
+    if call.ok and call.role is Role.SEND:
         yield from _judge_name(known, call)
     carried = None if call.message is None else call.message.packet
-    if not call.ok or call.method != "rpc_ACReceiveMessageEx" or not isinstance(carried, TransferBuffer):
+    if not call.ok or call.role is not Role.RECEIVE or not isinstance(carried, TransferBuffer):
         return
     received = carried.properties
     key = _place(call, received.identifier)
@@ -128,16 +125,18 @@ def judge_sent(known: Known, call: ObservedCall, used: KnownHandle | None) -> It
     far = used is not None and used.proxy
     if answered is None or before is None or before.happened.ended >= call.begun or far:
         return
-    for rule, what, expected, came, certain in _differences(before, received, answered.arm):
-        yield call.deviation(
-            ReplayKind.SECTIONS,
-            rule,
-            f"{call.method} brings another {what} than {before.happened} sent",
-            expected,
-            came=came,
-            certain=certain,
-        )
-        return
+    for check, what, expected, came, certain in _differences(before, received, answered.arm):
+        row = call.row(check)
+        if row is not None:
+            yield call.deviation(
+                ReplayKind.SECTIONS,
+                row,
+                f"{call.method} brings another {what} than {before.happened} sent",
+                expected,
+                came=came,
+                certain=certain,
+            )
+            return
 
 
 def _judge_name(known: Known, call: ObservedCall) -> Iterator[ReplayDeviation]:
@@ -148,14 +147,14 @@ def _judge_name(known: Known, call: ObservedCall) -> Iterator[ReplayDeviation]:
     if before is not None and before.ended < call.begun:
         yield call.deviation(
             ReplayKind.STATUS,
-            ProcessingRule("MQMP", "3.1.5.2", 94),
+            row_of("same-identifier", call.method),
             f"{call.method} gives a message the identifier that {before} gave to another",
             "an identifier that no other message has",
             came=f"{given.lineage}\\{given.uniquifier}",
         )
 
 
-_Difference: TypeAlias = tuple[ProcessingRule, str, str, str, bool]
+_Difference: TypeAlias = tuple[str, str, str, str, bool]
 
 
 def _differences(before: SentMessage, received: MessageProperties, arm: Any) -> Iterator[_Difference]:
@@ -163,25 +162,22 @@ def _differences(before: SentMessage, received: MessageProperties, arm: Any) -> 
         came, sent = getattr(received, one.attribute), before.values[one.attribute]
         if came is None or sent is msgspec.UNSET or not _trusted(received, one.attribute):
             continue
-        rule = ProcessingRule("MQMP", "3.1.1.11", one.row)
+        check = "changed"
         if before.transaction and one.attribute in _IN_TRANSACTION:
-            sent = _IN_TRANSACTION[one.attribute]
-            rule = _BY_TRANSACTION[one.attribute] or ProcessingRule("MQMP", "3.1.5.2", _DELIVERY_ROW)
+            sent, check = _IN_TRANSACTION[one.attribute], "in-transaction"
         elif sent is None:
-            if not one.null_row:
-                continue
-            sent, rule = _digest(one.default), ProcessingRule("MQMP", "3.1.5.2", one.null_row)
+            sent, check = _digest(one.default), "default"
         shown = came.text if one.attribute == "label" else _digest(came)
         if shown != sent:
             what = one.attribute.replace("_", " ")
             octets = isinstance(came, bytes) and one.attribute != "label"
             due, other = ("what was sent", "something else") if octets else (f"{sent}", f"{shown}")
-            yield rule, what, due, other, one.certain
-    for name, length, row, null_row in _NAMES:
+            yield f"{check}:{one.attribute}", what, due, other, one.certain
+    for name, length in _NAMES:
         # What has no length is not there; without one it was not asked for.
         came = getattr(received, name) if getattr(arm, length, None) else getattr(arm, length, None)
         sent = before.values[name]
         if came is None or bool(came) is bool(sent):
             continue
-        rule = ProcessingRule("MQMP", "3.1.1.11" if sent else "3.1.5.2", row if sent else null_row)
-        yield rule, name.replace("_", " "), f"{sent or 'none'}", f"{came or 'none'}", sent is None
+        check = f"{'changed' if sent else 'default'}:{name}"
+        yield check, name.replace("_", " "), f"{sent or 'none'}", f"{came or 'none'}", sent is None
