@@ -6,6 +6,7 @@ not there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from msmq_wire.records.record import Record, place_of
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
-from msmq_wire.replay.rows import Row, find
+from msmq_wire.replay.rows import Row, checks_of
 from msmq_wire.rpc.hresults import name
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.interfaces.role import Members, Role
@@ -88,7 +89,8 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
 
     ``server`` and ``client`` are addresses without ports. ``begun`` and ``ended`` are nanoseconds since 1970:
     the server decided in between; ``begun`` is 0 where it is not known. ``ok`` is None where it is not known
-    whether the method succeeded. ``message`` is the one that came with the reply.
+    whether the method succeeded. ``message`` is the one that came with the reply. ``role`` and ``members``
+    are those of its method, ``checks`` the rows that it is judged by.
     """
 
     record: Record
@@ -103,6 +105,9 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
     ended: int
     ok: bool | None
     message: ObservedMessage | None = None
+    role: Role | None
+    members: Members
+    checks: Mapping[str, Row]
 
     @property
     def status(self) -> int:
@@ -124,23 +129,13 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
         """A rule of the section of its method."""
         return ProcessingRule(*_SECTIONS[self.method], row)
 
-    @property
-    def role(self) -> Role | None:
-        """What its method does."""
-        return self.call.role
-
-    @property
-    def members(self) -> Members:
-        """Which of its parameters are what."""
-        return self.call.members
-
     def path(self, member: str) -> str:
         """Where a deviation points at; the members of RemoteRead stand in its requests themselves."""
         return f"request.{member}" if self.call.interface == "RemoteRead" else "opnum"
 
     def row(self, check: str) -> Row | None:
         """The row of its method that a check is about, or that of all methods."""
-        return find(check, self.method)
+        return self.checks.get(check)
 
     def deviation(
         self,
@@ -222,6 +217,9 @@ def observe(record: Record, carried: Record | None = None) -> ObservedCall | Non
         ended=record.time,
         ok=ok,
         message=None if carried is None else _message(carried),
+        role=call.role,
+        members=call.members,
+        checks=checks_of(call.method),
     )
 
 

@@ -21,7 +21,19 @@ from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.method import Method
 from msmq_wire.spec import SpecRef
 
-__all__ = ["JUDGED", "PARTS", "REASONS", "Row", "all_rows", "find", "parse", "row_of", "rows", "table_text"]
+__all__ = [
+    "JUDGED",
+    "PARTS",
+    "REASONS",
+    "Row",
+    "all_rows",
+    "checks_of",
+    "find",
+    "parse",
+    "row_of",
+    "rows",
+    "table_text",
+]
 
 PARTS = {
     "remote_read": "RemoteRead, [MS-MQRR]",
@@ -165,26 +177,31 @@ def all_rows() -> Mapping[str, Row]:
 
 
 @cache
-def _checked() -> Mapping[tuple[str, str], Row]:
-    """Rows by method ("" for all) and name of the check. Raises ValueError where two rows have one check."""
-    found: dict[tuple[str, str], Row] = {}
+def _checked() -> Mapping[str, Mapping[str, Row]]:
+    """Rows by name of the check, by method ("" for all). Raises ValueError where two rows have one check."""
+    found: dict[str, dict[str, Row]] = {"": {}}
     for row in (row for part in JUDGED for row in rows(part)):
         own = "" if row.method is None else row.method.name
         for check in row.checks:
             other, _, name = check.rpartition(" ")
-            key = (other or own, name)
+            of_method = found.setdefault(other or own, {})
             if name == "?":
                 continue
-            if key in found:
-                raise ValueError(f"{row.id} and {found[key].id} have one check, {' '.join(key)}")
-            found[key] = row
+            if name in of_method:
+                raise ValueError(f"{row.id} and {of_method[name].id} have one check, {check}")
+            of_method[name] = row
     return found
+
+
+@cache
+def checks_of(method: str) -> Mapping[str, Row]:
+    """The rows that a method is judged by, by name of the check: its own, and those of all methods."""
+    return {**_checked()[""], **_checked().get(method, {})}
 
 
 def find(check: str, method: str = "") -> Row | None:
     """The row that a check is about: that of the method, or that of all; None where there is none."""
-    found = _checked()
-    return found.get((method, check)) or found.get(("", check))
+    return checks_of(method).get(check)
 
 
 def row_of(check: str, method: str = "") -> Row:
