@@ -72,9 +72,9 @@ def judge_send(call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayD
 
 def judge_action(call: ObservedCall, read: ObservedRead) -> Iterator[ReplayDeviation]:
     """An action that its other parameters forbid: the first row that does."""
-    if not call.ok or read.action is None:
+    if not call.ok:
         return
-    broken = sorted(_broken(call, read, read.action), key=lambda one: one[0].rule.row)
+    broken = sorted(_broken(call, read), key=lambda one: one[0].rule.row)
     for row, wrong in broken[:1]:
         yield call.deviation(ReplayKind.ACTION, row, f"{call.method} accepts {wrong}", path=_path(call))
 
@@ -84,13 +84,13 @@ def _path(call: ObservedCall) -> str:
     return "opnum" if "." in call.members.action else f"request.{call.members.action}"
 
 
-def _broken(call: ObservedCall, read: ObservedRead, action: int) -> Iterator[tuple[Row, str]]:
-    symbol = _SYMBOLS.get(action, "")
+def _broken(call: ObservedCall, read: ObservedRead) -> Iterator[tuple[Row, str]]:
+    symbol = _SYMBOLS.get(read.action, "")
     for check, what, breaks in _FORBIDDEN:
         of_one, of_all = call.row(f"{check}:{symbol}"), call.row(check)
         row = of_one or of_all
         if row is not None and breaks(call, read):
-            yield row, f"{symbol} {what}" if of_one else what.removeprefix("with ").format(action)
+            yield row, f"{symbol} {what}" if of_one else what.removeprefix("with ").format(read.action)
 
 
 def _queue(call: ObservedCall) -> int | None:
