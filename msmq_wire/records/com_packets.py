@@ -7,6 +7,8 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.com.queue_interfaces import COM_METHODS
+from msmq_wire.rpc.interfaces import Role
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
@@ -66,3 +68,9 @@ class ComCall(RpcCall, frozen=True, kw_only=True, gc=False):
     answer_flags: Annotated[int | None, "Flags of ORPCTHAT."] = None
     arguments: Annotated[ReceiveArguments | None, "Arguments of ReceiveCurrent_v1."] = None
     returned: Annotated[ComObject | None, "The message that it received, as an object."] = None
+
+    @property
+    def role(self) -> Role | None:
+        """What its method does, where that is declared."""
+        known = COM_METHODS.get(self.method or "")
+        return None if known is None else known.role

@@ -109,7 +109,7 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def role(self) -> Role | None:
-        """What its method does; None where the method is not known, or is one of COM."""
+        """What its method does; None where the method is not known."""
         known = METHODS.get(self.method or "")
         return None if known is None else known.role
 

@@ -11,16 +11,23 @@ from collections.abc import Iterator
 from msmq_wire.records.com_packets import ComCall, ReceiveArguments
 from msmq_wire.records.record import Record, place_of
 from msmq_wire.replay.call import host
-from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
+from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.rows import row_of
 from msmq_wire.replay.state import Happened, Table
 from msmq_wire.rpc.hresults import name
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.headers.base_header import INFINITE
 
 __all__ = ["ComReplayer"]
 
-_SECTION = "3.11.4.1.11"
-_TRANSACTION = 25
+_TYPES = {
+    "transaction": "com-transaction-type",
+    "want_destination_queue": "com-wanted-type",
+    "want_body": "com-wanted-type",
+    "receive_timeout": "com-timeout-type",
+}
+"""Checks of the types of arguments, in the order in which the server looks at them."""
 _FAILED = 0x8000_0000
 _MILLISECOND, _SECOND = 1_000_000, 1_000_000_000
 _LATE = 10 * _SECOND
@@ -48,7 +55,7 @@ class ComReplayer:
             record.frames[-1] if record.frames else None,
         )
         found = list(self._judged(record, call, call.arguments, happened)) if call.arguments else []
-        if call.method == "Close" and call.status == 0 and call.object_uuid is not None:
+        if call.role is Role.CLOSE and call.status == 0 and call.object_uuid is not None:
             self._closed.put((host(record.dst), call.object_uuid), happened)
         return found
 
@@ -59,9 +66,8 @@ class ComReplayer:
         if status == 0:
             yield from self._of_success(record, call, asked, happened)
         elif status < _FAILED:
-            yield _wrong(
-                record, call, ReplayKind.STATUS, 62, "returns what is no failure", "S_OK or a failure"
-            )
+            what, expected = "returns what is no failure", "S_OK or a failure"
+            yield _wrong(record, call, ReplayKind.STATUS, "com-other-success", what, expected)
         else:
             yield from self._of_failure(record, call, asked)
 
@@ -70,74 +76,71 @@ class ComReplayer:
     ) -> Iterator[ReplayDeviation]:
         refused = _refused(asked)
         if refused is not None:
-            row, what = refused
+            what = f"accepts a {refused} of a type that it does not take"
             # What is no transaction can be converted, sometimes.
-            sure = row == _TRANSACTION
-            yield _wrong(record, call, ReplayKind.ACTION, row, f"accepts {what}", "a failure", certain=sure)
+            sure = refused == "transaction"
+            yield _wrong(record, call, ReplayKind.ACTION, _TYPES[refused], what, certain=sure)
         closed = self._closed.get((host(record.dst), call.object_uuid))
         if closed is not None and closed.ended < happened.begun:
             what = f"succeeds on an object that {closed} has closed"
-            yield _wrong(record, call, ReplayKind.HANDLE, 15, what, "MQ_ERROR_INVALID_HANDLE")
+            yield _wrong(record, call, ReplayKind.HANDLE, "com-closed-object", what)
         given = call.returned
         if given is None:
-            yield _wrong(record, call, ReplayKind.SECTIONS, 13, "succeeds without a message", "a message")
+            what = "succeeds without a message"
+            yield _wrong(record, call, ReplayKind.SECTIONS, "com-no-message", what, "a message")
         elif given.oxid is not None and given.oid is not None:
             key = (host(record.dst), given.oxid, given.oid)
             before = self._given.get(key)
             if before is not None and before.ended < happened.begun:
                 what = f"brings the message object that {before} brought"
-                yield _wrong(record, call, ReplayKind.TWICE, 48, what, "another message object")
+                expected = "another message object"
+                yield _wrong(record, call, ReplayKind.TWICE, "com-message-twice", what, expected)
             self._given.put(key, happened)
 
     def _of_failure(
         self, record: Record, call: ComCall, asked: ReceiveArguments
     ) -> Iterator[ReplayDeviation]:
         if call.returned is not None:
-            yield _wrong(record, call, ReplayKind.SECTIONS, 61, "brings a message with a failure", "none")
+            what = "brings a message with a failure"
+            yield _wrong(record, call, ReplayKind.SECTIONS, "com-message-of-failure", what, "none")
         timeout, latency = asked.receive_timeout, call.latency
         if call.status != Status.MQ_ERROR_IO_TIMEOUT or timeout is None:
             return
         if timeout == 0:
             what = "times out, and is not to wait"
-            yield _wrong(record, call, ReplayKind.STATUS, 43, what, "MQ_ERROR_MESSAGE_NOT_FOUND")
+            yield _wrong(record, call, ReplayKind.STATUS, "com-waited", what)
         elif timeout == INFINITE:
             what = "times out, though the wait was to have no end"
-            yield _wrong(record, call, ReplayKind.TIME, 45, what, "no end of the wait")
+            yield _wrong(record, call, ReplayKind.TIME, "com-gave-up", what, "no end of the wait")
         elif latency is not None:
             span = timeout * _MILLISECOND
             spare = span // 50
             if latency + _SECOND + spare < span or latency > span + _LATE + 5 * spare:
                 what = f"times out after {latency / _SECOND:.1f} s, and {timeout} ms were asked for"
                 due = f"an answer after {timeout} ms"
-                yield _wrong(record, call, ReplayKind.TIME, 44, what, due, certain=latency < span)
+                sure = latency < span
+                yield _wrong(record, call, ReplayKind.TIME, "com-other-wait", what, due, certain=sure)
 
 
-def _refused(asked: ReceiveArguments) -> tuple[int, str] | None:
-    """The row and the argument of a type that the method does not take; None where all are good."""
+def _refused(asked: ReceiveArguments) -> str | None:
+    """The first argument of a type that the method does not take; None where all are good."""
     if any(problem.endswith("was not read") for problem in asked.problems):
         return None
-    for members, row in (
-        (("transaction",), _TRANSACTION),
-        (("want_destination_queue", "want_body"), 9),
-        (("receive_timeout",), 12),
-    ):
-        for member in members:
-            if any(problem.startswith(f"{member} is ") for problem in asked.problems):
-                return row, f"a {member} of a type that it does not take"
-    return None
+    wrong = {problem.partition(" is ")[0] for problem in asked.problems}
+    return next((member for member in _TYPES if member in wrong), None)
 
 
 def _wrong(
     record: Record,
     call: ComCall,
     kind: ReplayKind,
-    row: int,
+    check: str,
     what: str,
-    expected: str,
+    expected: str = "",
     *,
     certain: bool = True,
 ) -> ReplayDeviation:
-    status = call.status or 0
+    status, row = call.status or 0, row_of(check)
     return ReplayDeviation(
         kind=kind,
         **place_of(record),
@@ -148,8 +151,8 @@ def _wrong(
         method=call.method or "",
         queue=call.queue,
         message=f"{call.method} {what}",
-        expected=expected,
+        expected=expected or row.due,
         came=name(status) if status else "S_OK",
-        rule=ProcessingRule("MQAC", _SECTION, row),
+        rule=row.rule,
         certain=certain and not call.guessed,
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.records.open_queues import read_descriptor
-from msmq_wire.replay.call import LOW_56, ObservedCall, number
+from msmq_wire.replay.call import LOW_56, ObservedCall
 from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.rpc.interfaces.role import READS
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = ["ObservedRead", "read_of"]
@@ -21,7 +21,7 @@ class ObservedRead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     the message, 0 where it says nothing. ``transaction`` is None for none.
     """
 
-    action: int | None
+    action: int
     cursor: int | None
     timeout: int | None
     request_id: int | None
@@ -41,39 +41,19 @@ class ObservedRead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def read_of(call: ObservedCall) -> ObservedRead | None:
-    """What a call reads; None for one that reads nothing."""
-    request = call.request
-    if call.method in ("R_StartReceive", "R_StartTransactionalReceive"):
-        transaction = getattr(request, "p_transaction_id", None)
-        return ObservedRead(
-            action=number(request, "ul_action"),
-            cursor=number(request, "h_cursor"),
-            timeout=number(request, "ul_timeout"),
-            request_id=number(request, "dw_request_id"),
-            lookup_id=number(request, "lookup_id"),
-            transaction=transaction if isinstance(transaction, GUID) and transaction != NULL_GUID else None,
-            sequence=(number(call.response, "p_sequence_id") or 0) & LOW_56,
-        )
-    if call.method == "rpc_ACReceiveMessageEx":
-        old = getattr(getattr(request, "ptb", None), "old", None)
-        arm, transaction = getattr(old, "arm", None), getattr(old, "p_uow", None)
-        return ObservedRead(
-            action=number(arm, "action"),
-            cursor=number(arm, "cursor"),
-            timeout=number(arm, "request_timeout"),
-            request_id=None,
-            transaction=transaction if isinstance(transaction, GUID) else None,
-        )
-    asked = read_descriptor(request)
-    if asked is None:
+    """What a call reads; None for one that reads nothing, or does not say how."""
+    members, asked = call.members, call.call.asked
+    action = asked(members.action)
+    if call.role not in READS or action is None:
         return None
-    second = getattr(call.response, "lp_remote_read_desc2", None)
-    by_lookup = call.method == "RemoteQMStartReceiveByLookupId"
+    buffer = getattr(getattr(call.request, "ptb", None), "old", None)
+    transaction = getattr(call.request, members.transaction, getattr(buffer, "p_uow", None))
     return ObservedRead(
-        action=number(asked, "ul_action"),
-        cursor=number(asked, "h_cursor"),
-        timeout=number(asked, "ul_timeout"),
-        request_id=number(asked, "dw_request_id"),
-        lookup_id=number(request, "lookup_id") if by_lookup else 0,
-        sequence=(number(second, "sequential_id") or 0) & LOW_56,
+        action=action,
+        cursor=asked(members.cursor),
+        timeout=asked(members.timeout),
+        request_id=asked(members.request_id),
+        lookup_id=asked(members.lookup_id) if members.lookup_id else 0,
+        transaction=transaction if isinstance(transaction, GUID) and transaction != NULL_GUID else None,
+        sequence=(call.call.told(members.found) or 0) & LOW_56,
     )

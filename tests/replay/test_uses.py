@@ -257,6 +257,16 @@ def test_who_encrypts_for_a_direct_format_name_is_found() -> None:
     assert told(servers, changed) == [("action", "MQMP-3.1.5.2-11")]
 
 
+def test_who_sends_through_a_handle_of_a_queue_elsewhere_is_found() -> None:
+    servers = Servers(bind=lambda _: OtherQueueManager())
+    servers.call(_LOCAL, None, dw_desired_access=1, **_FAR)
+    servers.call(
+        "rpc_ACSendMessageEx", None, h_queue=servers.calls[-1].answer.response.ph_queue, ptb=sending()
+    )
+    last = len(servers.calls) - 1
+    assert ("access", "MQMP-3.1.5.2-90") in told(servers, {last: granted(servers.calls[last])})
+
+
 def test_who_receives_in_a_transaction_from_afar_is_found() -> None:
     servers = Servers(bind=lambda _: OtherQueueManager())
     servers.call("R_QMEnlistInternalTransaction", None, p_uow=_UNIT)

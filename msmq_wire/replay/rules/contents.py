@@ -17,6 +17,7 @@ from msmq_wire.replay.call import ObservedCall, host, number
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.replay.packets import frame_text, packet_deviation
 from msmq_wire.replay.read import ObservedRead
+from msmq_wire.replay.rows import row_of
 from msmq_wire.replay.state import Known, KnownHandle, ShownMessage
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.sessions.message import message_key, message_name, reached
@@ -29,12 +30,8 @@ __all__ = ["judge_content", "judge_packet", "learn_content"]
 _AH = 1 << 25
 _EB = 0x20
 _MASK = 0xFFFFFFFF
-_WHOLE_ROWS = {"R_StartReceive": 120, "R_StartTransactionalReceive": 106}
-_TIME_ROWS = {"R_StartReceive": 131, "R_StartTransactionalReceive": 117}
-_BUFFER_ROWS = {"SentTime": 18, "label": 29, "body size": 28, "body": 25}
 _UNIQUE = ProcessingRule("MQMQ", "2.2.19.2")
 """[MS-MQMQ] 2.2.19.2, MessageID: unique for each message that a queue manager sends."""
-_PACKET = ProcessingRule("MQQP", "2.2.2.1", 5)
 _COMPARED = {"SentTime": "sent_time", "label": "label", "body size": "size", "body": "body"}
 
 
@@ -77,8 +74,7 @@ def judge_content(
     if not call.ok or shown is None:
         return
     sent = known.shown.get(shown.key)
-    if call.method in _TIME_ROWS:
-        yield from _judge_time(call, sent)
+    yield from _judge_time(call, sent)
     seen = None if place is None else known.shown.get(place)
     if sent is not None and (differing := _differing(sent, shown)):
         yield _different(call, sent, shown, differing[0])
@@ -97,7 +93,7 @@ def _different(call: ObservedCall, before: ShownMessage, shown: ShownMessage, wh
     name = _COMPARED[what]
     return call.deviation(
         ReplayKind.CONTENT,
-        _rule(call, what),
+        call.row(f"message-changed:{name}") or row_of("message-changed", call.method),
         f"{call.method} brings {message_name(shown.key)} with another {what} than {before.where} has",
         f"{getattr(before, name)}" if numbers else "the same",
         came=f"{getattr(shown, name)}" if numbers else "another",
@@ -112,10 +108,10 @@ def _place(known: Known, read: ObservedRead, used: KnownHandle | None) -> Hashab
 
 def _judge_time(call: ObservedCall, before: ShownMessage | None) -> Iterator[ReplayDeviation]:
     """TimeToReachQueue of a section: SentTime and the seconds that the message had."""
-    packet = None if call.message is None else call.message.packet
+    row, packet = call.row("time-to-reach-queue"), None if call.message is None else call.message.packet
     sent, time = _field(packet, "user_header.sent_time"), _field(packet, "base_header.time_to_reach_queue")
     # The text makes no exception for the infinite value: some add it to SentTime as it is.
-    if sent is None or time in (None, INFINITE, (sent + INFINITE) & _MASK):
+    if row is None or sent is None or time in (None, INFINITE, (sent + INFINITE) & _MASK):
         return
     seconds = None if before is None or before.sent_time != sent else before.time_to_reach_queue
     due = None if seconds is None else sent + seconds
@@ -128,20 +124,12 @@ def _judge_time(call: ObservedCall, before: ShownMessage | None) -> Iterator[Rep
         return
     yield call.deviation(
         ReplayKind.CONTENT,
-        _TIME_ROWS[call.method],
+        row,
         f"{call.method} brings a message with TimeToReachQueue {time}, {what} SentTime {sent}{where}",
         expected,
         came=f"{time}",
         certain=time < sent,
     )
-
-
-def _rule(call: ObservedCall, what: str) -> ProcessingRule | int:
-    if call.method in _WHOLE_ROWS:
-        return _WHOLE_ROWS[call.method]
-    if call.method == "rpc_ACReceiveMessageEx":
-        return ProcessingRule("MQMP", "3.1.1.11", _BUFFER_ROWS[what])
-    return _PACKET
 
 
 def _carried(call: ObservedCall) -> ShownMessage | None:

@@ -12,15 +12,13 @@ from msmq_wire.engines.reference import layout
 from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.replay.call import LOW_56, ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.rows import row_of
 from msmq_wire.sessions.message import reached
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 
 __all__ = ["judge_sections"]
 
-_RECEIVES = ("R_StartReceive", "R_StartTransactionalReceive")
-_ROWS = {"R_StartReceive": 0, "R_StartTransactionalReceive": -14}
-"""What a row of 3.1.4.7 about sections has to have added to be that of the method."""
-_PATH = "response.pp_packet_sections"
+_SECTIONS = "pp_packet_sections"
 _FIRST = (SectionType.stBinaryFirstSection, SectionType.stSrmpFirstSection)
 _EB = 0x20
 _HEADER = 16
@@ -29,38 +27,40 @@ _HEADER = 16
 
 def judge_sections(call: ObservedCall) -> Iterator[ReplayDeviation]:
     """A message that is too large, cut wrongly, or not there."""
-    if call.method not in _RECEIVES:
+    if call.members.message != _SECTIONS:
         yield from _judge_packet(call)
         return
-    sections = getattr(call.response, "pp_packet_sections", None)
+    sections = getattr(call.response, _SECTIONS, None)
     whole = (
         tuple(one for one in sections if isinstance(one, SectionBuffer) and isinstance(one.data, bytes))
         if isinstance(sections, tuple)
         else ()
     )
     if call.ok and not whole:
-        yield _wrong(call, 132, "succeeds without a message", "one or two sections", "no section")
+        what, expected = "succeeds without a message", "one or two sections"
+        yield _wrong(call, "no-message", what, expected, "no section")
     elif call.ok is False and whole and not call.call.fault:
-        yield _wrong(call, 136, f"brings a message with {call.came}", "no section", f"{len(whole)} sections")
+        what, came = f"brings a message with {call.came}", f"{len(whole)} sections"
+        yield _wrong(call, "message-of-failure", what, "no section", came)
     elif call.ok and call.message is not None:
         yield from _judge_limit(call, whole)
     if call.ok and len(whole) == 2 and not whole[1].data:
-        yield _wrong(call, 126, "sends a second section of nothing", "one section", "two sections")
-    sequence = number(call.response, "p_sequence_id")
+        what = "sends a second section of nothing"
+        yield _wrong(call, "empty-second-section", what, "one section", "two sections")
+    sequence = call.call.told(call.members.found)
     if call.ok and sequence is not None and sequence > LOW_56:
-        yield _wrong(
-            call, 134, "gives a pSequenceId of more than seven bytes", "a high byte of 0", hex(sequence)
-        )
+        what = "gives a pSequenceId of more than seven bytes"
+        yield _wrong(call, "long-sequence-id", what, "a high byte of 0", hex(sequence))
 
 
-def _wrong(call: ObservedCall, row: int, what: str, expected: str, came: str) -> ReplayDeviation:
+def _wrong(call: ObservedCall, check: str, what: str, expected: str, came: str) -> ReplayDeviation:
     return call.deviation(
         ReplayKind.SECTIONS,
-        row + _ROWS[call.method],
+        row_of(check, call.method),
         f"{call.method} {what}",
         expected,
         came=came,
-        path=_PATH,
+        path=f"response.{_SECTIONS}",
     )
 
 
@@ -91,7 +91,7 @@ def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Itera
         if actual > limit and not (srmp and limit < _HEADER and size == 0):
             yield _wrong(
                 call,
-                122 if srmp else 121,
+                f"first-section:{first.name}",
                 f"sends {what} of {actual} bytes whole, and {parameter} is {limit}",
                 f"{first.name}",
                 SectionType.stFullPacket.name,
@@ -99,7 +99,7 @@ def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Itera
     elif kind in _FIRST and kind != first:
         yield _wrong(
             call,
-            122 if srmp else 121,
+            f"first-section:{first.name}",
             f"sends {what} in a section of the other kind",
             first.name,
             SectionType(kind).name,
@@ -107,7 +107,7 @@ def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Itera
     elif kind in _FIRST and limit >= actual:
         yield _wrong(
             call,
-            118,
+            "cut-needlessly",
             f"cuts {what} of {actual} bytes, and {parameter} is {limit}",
             SectionType.stFullPacket.name,
             first.name,
@@ -120,7 +120,7 @@ def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Itera
         if sent is not None and sent not in due:
             yield _wrong(
                 call,
-                123,
+                "cut-elsewhere",
                 f"sends {sent} bytes of {what}, and {parameter} is {limit}",
                 f"{limit} bytes of it",
                 f"{sent} bytes",
@@ -132,11 +132,12 @@ def _judge_packet(call: ObservedCall) -> Iterator[ReplayDeviation]:
     answered = read_descriptor(call.response)
     if answered is None or call.call.fault:
         return
-    rows = {"RemoteQMStartReceive": (41, 43), "RemoteQMStartReceive2": (43, 46)}.get(call.method, (40, 43))
     if call.ok and not answered.lp_buffer:
-        row, what, expected, came = rows[0], "succeeds without a message", "the message", "no message"
+        check, what, expected, came = "no-message", "succeeds without a message", "the message", "no message"
     elif call.ok is False and answered.lp_buffer:
-        row, what, expected, came = rows[1], f"brings a message with {call.came}", "no message", "a message"
+        check, what = "message-of-failure", f"brings a message with {call.came}"
+        expected, came = "no message", "a message"
     else:
         return
+    row = row_of(check, call.method)
     yield call.deviation(ReplayKind.SECTIONS, row, f"{call.method} {what}", expected, came=came)

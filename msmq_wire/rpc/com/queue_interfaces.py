@@ -22,12 +22,14 @@ from msmq_wire.rpc.com.orpc import (
 )
 from msmq_wire.rpc.com.variant import VARIANT, Variant
 from msmq_wire.rpc.interfaces.method import HResult, Interface, Method
+from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.ndr import NdrStruct, Parameters
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = [
     "COM_INTERFACES",
+    "COM_METHODS",
     "OBJECT_INTERFACES",
     "RECEIVE_CURRENT",
     "MqTransaction",
@@ -95,6 +97,7 @@ _OPENED = {RECEIVE_CURRENT: (Parameters(ReceiveCurrentRequest), Parameters(Recei
 # [MS-OAUT] 3.1.4: what IDispatch has, behind the three methods of IUnknown, which no call names.
 _DISPATCH = ("GetTypeInfoCount", "GetTypeInfo", "GetIDsOfNames", "Invoke")
 _FIRST_DISPATCH, _FIRST_OWN = 3, 7
+_ROLES = {"Close": Role.CLOSE}
 _BEGIN = ("get_Access", "get_ShareMode", "get_QueueInfo", "get_Handle", "get_IsOpen", "Close")
 _READS = ("Receive", "Peek", "EnableNotification", "Reset", "ReceiveCurrent", "PeekNext", "PeekCurrent")
 _NOT_RENAMED = ("EnableNotification", "Reset")
@@ -129,7 +132,7 @@ def _interface(name: str, uuid: str, own: tuple[str, ...]) -> Interface:
             if opnum < _FIRST_OWN
             else SpecRef("MC-MQAC", f"3.11.4.1.{place}")
         )
-        methods[opnum] = Method(opnum, method, spec, *_OPENED.get(opnum, _ANY))
+        methods[opnum] = Method(opnum, method, spec, *_OPENED.get(opnum, _ANY), _ROLES.get(method))
     return Interface(name, GUID.parse(uuid), _QUEUE, methods, major=0)
 
 
@@ -143,6 +146,11 @@ COM_INTERFACES: Mapping[GUID, Interface] = {
     )
 }
 """The interfaces of a queue object by their IID, which is the UUID that a bind names."""
+
+COM_METHODS: Mapping[str, Method] = {
+    one.name: one for each in COM_INTERFACES.values() for one in each.methods.values()
+}
+"""The methods of all of them by name; its role is the same whatever opnum a revision gives it."""
 
 OBJECT_INTERFACES: Mapping[GUID, str] = {
     GUID.parse(uuid): name

@@ -22,7 +22,8 @@ class Method(msgspec.Struct, frozen=True):
     """One method: its opnum and the parameter lists of both directions, in wire order.
 
     ``returns_status`` says that the response ends with an HRESULT; the others return nothing, or a port.
-    ``role`` is what it does (None: a method of COM), ``members`` with which of its parameters.
+    ``role`` is what it does (None: a method of COM that nobody asks), ``members`` with which of its
+    parameters.
     ``call_timeout`` are the milliseconds after which a client gives up a call that is not answered, None
     where the document names none.
     """

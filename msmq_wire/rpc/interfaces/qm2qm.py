@@ -223,6 +223,7 @@ INTERFACE = interface(
             RemoteQMGetQMQMServerPortRequest,
             PortResponse,
             Role.ASK_PORT,
+            port="dw_port_type",
         ),
         8: method(
             "RemoteQmGetVersion", "3.1.4.9", NoParameters, RemoteQmGetVersionResponse, Role.ASK_VERSION

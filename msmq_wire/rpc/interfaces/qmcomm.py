@@ -203,7 +203,12 @@ INTERFACE = interface(
             Role.ASK_SETTING,
         ),
         31: method(
-            "R_QMGetRTQMServerPort", "3.1.4.24", queues.GetServerPortRequest, PortResponse, Role.ASK_PORT
+            "R_QMGetRTQMServerPort",
+            "3.1.4.24",
+            queues.GetServerPortRequest,
+            PortResponse,
+            Role.ASK_PORT,
+            port="f_ip",
         ),
     },
 )

@@ -95,3 +95,5 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     transaction: str = ""
     in_transaction: bool = False
     """Whether it ends what was begun in a transaction."""
+    port: str = ""
+    """Which port is asked for."""

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from msmq_wire.rpc.com.orpc import MInterfacePointer
 from msmq_wire.rpc.com.queue_interfaces import (
     COM_INTERFACES,
+    COM_METHODS,
     RECEIVE_CURRENT,
     ReceiveCurrentRequest,
     ReceiveCurrentResponse,
     object_interface_name,
 )
 from msmq_wire.rpc.com.variant import Variant, VariantType
-from msmq_wire.rpc.interfaces import Interface, interface_name
+from msmq_wire.rpc.interfaces import METHODS, Interface, Role, interface_name
 from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, Syntax, decode_stub, encode_stub, inspect_stub
 from msmq_wire.wire.types.guid import GUID
 
@@ -118,6 +119,13 @@ def test_an_interface_is_found_by_its_iid_as_binds_name_it() -> None:
     assert [interface_name(iid) for iid in found] == [object_interface_name(iid) for iid in found]
     assert object_interface_name(GUID.parse("d7d6e074-dccd-11d0-aa4b-0060970debae")) == "IMSMQMessage"
     assert object_interface_name(GUID(bytes(16))) is None
+
+
+def test_a_method_has_one_role_in_all_revisions_and_no_name_of_an_rpc_method() -> None:
+    methods = [one for each in COM_INTERFACES.values() for one in each.methods.values()]
+    assert all(COM_METHODS[one.name].role is one.role for one in methods)
+    assert [one.name for one in COM_METHODS.values() if one.role is Role.CLOSE] == ["Close"]
+    assert not COM_METHODS.keys() & METHODS.keys()
 
 
 def test_a_request_has_four_arguments_each_aligned_to_eight() -> None:
