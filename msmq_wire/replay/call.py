@@ -16,7 +16,7 @@ from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.replay.rows import Row, checks_of
 from msmq_wire.rpc.hresults import name
-from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.role import Members, Role
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
@@ -38,12 +38,6 @@ __all__ = [
 LOW_56 = (1 << 56) - 1
 """What a reply tells of a lookup identifier."""
 _FAILED = 0x8000_0000
-_PREFIXES = {"MS-MQRR": "MQRR", "MS-MQQP": "MQQP", "MS-MQMP": "MQMP"}
-_SECTIONS = {
-    method.name: (_PREFIXES[method.spec.document], method.spec.section)
-    for one in INTERFACES.values()
-    for method in one.methods.values()
-}
 
 
 class MessageIdentity(msgspec.Struct, frozen=True, gc=False):
@@ -125,10 +119,6 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
         symbol = name(self.status) if self.status else Status.MQ_OK.name
         return f"a fault, {symbol}" if self.call.fault else symbol
 
-    def rule(self, row: int) -> ProcessingRule:
-        """A rule of the section of its method."""
-        return ProcessingRule(*_SECTIONS[self.method], row)
-
     def path(self, member: str) -> str:
         """Where a deviation points at; the members of RemoteRead stand in its requests themselves."""
         return f"request.{member}" if self.call.interface == "RemoteRead" else "opnum"
@@ -140,7 +130,7 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
     def deviation(
         self,
         kind: ReplayKind,
-        rule: Row | ProcessingRule | int,
+        rule: Row | ProcessingRule,
         message: str,
         expected: str = "",
         *,
@@ -165,7 +155,7 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
             message=message,
             expected=expected or (rule.due if isinstance(rule, Row) else ""),
             came=came or self.came,
-            rule=rule.rule if isinstance(rule, Row) else self.rule(rule) if isinstance(rule, int) else rule,
+            rule=rule.rule if isinstance(rule, Row) else rule,
             certain=certain and not self.call.guessed,
         )
 
@@ -193,7 +183,7 @@ def observe(record: Record, carried: Record | None = None) -> ObservedCall | Non
     None where what was asked, or when, is not known.
     """
     call = record.packet
-    if record.type != "rpc_call" or not isinstance(call, RpcCall) or call.method not in _SECTIONS:
+    if record.type != "rpc_call" or not isinstance(call, RpcCall) or call.method not in METHODS:
         return None
     if call.request is None or record.error is not None or record.time is None:
         return None

@@ -185,8 +185,6 @@ def _checked() -> Mapping[str, Mapping[str, Row]]:
         for check in row.checks:
             other, _, name = check.rpartition(" ")
             of_method = found.setdefault(other or own, {})
-            if name == "?":
-                continue
             if name in of_method:
                 raise ValueError(f"{row.id} and {of_method[name].id} have one check, {check}")
             of_method[name] = row
