@@ -292,60 +292,63 @@ _BROKEN: list[tuple[str, str, Change]] = [
     ("MQMP-3.1.5.3-70", "receive", in_buffer(p_uow=GUID(b"one transaction."))),
 ]
 _BROKEN += [
-    (f"MQQP-2.2.2.1-{10}", call, in_descriptor(**{member: 77}))
+    ("MQQP-2.2.2.1-10", call, in_descriptor(**{member: 77}))
     for call in ("peek", "peek 2", "peek by lookup")
     for member in ("h_remote_queue", "h_cursor", "ul_action", "ul_timeout", "dw_queue", "dw_request_id")
 ]
-_UNWANTED: dict[str, tuple[int, Any]] = {
-    "pp_title": (58, WcharText.of("label")),
-    "pp_msg_extension": (61, b"x"),
-    "p_msg_extension_size": (66, 1),
-    "pp_sender_id": (71, b"x"),
-    "ppwcs_prov_name": (75, WcharText.of("provider")),
-    "pul_auth_prov_name_len_prop": (78, 1),
-    "pp_sender_cert": (81, b"x"),
-    "pul_sender_cert_len_prop": (84, 1),
-    "pp_symm_keys": (87, b"x"),
-    "pul_symm_keys_size_prop": (90, 1),
-    "pp_signature": (93, b"x"),
-    "pul_signature_size_prop": (96, 1),
-    "p_class": (99, 0),
-    "pp_message_id": (100, _ID),
-    "pp_correlation_id": (101, bytes(20)),
-    "p_sent_time": (102, 1),
-    "p_arrived_time": (103, 1),
-    "p_priority": (104, 1),
-    "p_delivery": (105, 1),
-    "p_acknowledge": (106, 1),
-    "p_auditing": (107, 1),
-    "p_application_tag": (108, 1),
-    "pul_relative_time_to_queue": (109, 1),
-    "pul_relative_time_to_live": (110, 1),
-    "p_trace": (111, 1),
-    "pul_priv_level": (112, 1),
-    "p_authenticated": (113, 1),
-    "pul_hash_alg": (114, 1),
-    "pul_encrypt_alg": (115, 1),
-    "pul_prov_type": (116, 1),
-    "pul_sender_id_type": (117, 1),
-    "pp_src_qmid": (118, GUID(b"a queue manager.")),
-    "pp_connector_type": (119, GUID(b"a queue manager.")),
-    "pul_body_type": (120, 1),
-    "pul_version": (121, 16),
+_UNWANTED: dict[str, tuple[str, Any]] = {
+    "MQMP-3.1.5.3-58": ("pp_title", WcharText.of("label")),
+    "MQMP-3.1.5.3-61": ("pp_msg_extension", b"x"),
+    "MQMP-3.1.5.3-66": ("p_msg_extension_size", 1),
+    "MQMP-3.1.5.3-71": ("pp_sender_id", b"x"),
+    "MQMP-3.1.5.3-75": ("ppwcs_prov_name", WcharText.of("provider")),
+    "MQMP-3.1.5.3-78": ("pul_auth_prov_name_len_prop", 1),
+    "MQMP-3.1.5.3-81": ("pp_sender_cert", b"x"),
+    "MQMP-3.1.5.3-84": ("pul_sender_cert_len_prop", 1),
+    "MQMP-3.1.5.3-87": ("pp_symm_keys", b"x"),
+    "MQMP-3.1.5.3-90": ("pul_symm_keys_size_prop", 1),
+    "MQMP-3.1.5.3-93": ("pp_signature", b"x"),
+    "MQMP-3.1.5.3-96": ("pul_signature_size_prop", 1),
+    "MQMP-3.1.5.3-99": ("p_class", 0),
+    "MQMP-3.1.5.3-100": ("pp_message_id", _ID),
+    "MQMP-3.1.5.3-101": ("pp_correlation_id", bytes(20)),
+    "MQMP-3.1.5.3-102": ("p_sent_time", 1),
+    "MQMP-3.1.5.3-103": ("p_arrived_time", 1),
+    "MQMP-3.1.5.3-104": ("p_priority", 1),
+    "MQMP-3.1.5.3-105": ("p_delivery", 1),
+    "MQMP-3.1.5.3-106": ("p_acknowledge", 1),
+    "MQMP-3.1.5.3-107": ("p_auditing", 1),
+    "MQMP-3.1.5.3-108": ("p_application_tag", 1),
+    "MQMP-3.1.5.3-109": ("pul_relative_time_to_queue", 1),
+    "MQMP-3.1.5.3-110": ("pul_relative_time_to_live", 1),
+    "MQMP-3.1.5.3-111": ("p_trace", 1),
+    "MQMP-3.1.5.3-112": ("pul_priv_level", 1),
+    "MQMP-3.1.5.3-113": ("p_authenticated", 1),
+    "MQMP-3.1.5.3-114": ("pul_hash_alg", 1),
+    "MQMP-3.1.5.3-115": ("pul_encrypt_alg", 1),
+    "MQMP-3.1.5.3-116": ("pul_prov_type", 1),
+    "MQMP-3.1.5.3-117": ("pul_sender_id_type", 1),
+    "MQMP-3.1.5.3-118": ("pp_src_qmid", GUID(b"a queue manager.")),
+    "MQMP-3.1.5.3-119": ("pp_connector_type", GUID(b"a queue manager.")),
+    "MQMP-3.1.5.3-120": ("pul_body_type", 1),
+    "MQMP-3.1.5.3-121": ("pul_version", 16),
 }
+_BROKEN += [(rule, "receive", in_buffer(**{name: value})) for rule, (name, value) in _UNWANTED.items()]
 _BROKEN += [
-    (f"MQMP-3.1.5.3-{row}", "receive", in_buffer(**{name: value})) for name, (row, value) in _UNWANTED.items()
+    (rule, "receive", in_arm(**{f"pp_{name}_format_name": WcharText.of(ORDERS)}))
+    for rule, name in (
+        ("MQMP-3.1.5.3-18", "response"),
+        ("MQMP-3.1.5.3-26", "admin"),
+        ("MQMP-3.1.5.3-34", "dest"),
+        ("MQMP-3.1.5.3-42", "ordering"),
+    )
 ]
 _BROKEN += [
-    (f"MQMP-3.1.5.3-{row}", "receive", in_arm(**{f"pp_{name}_format_name": WcharText.of(ORDERS)}))
-    for name, row in (("response", 18), ("admin", 26), ("dest", 34), ("ordering", 42))
-]
-_BROKEN += [
-    (f"MQMP-3.1.5.3-{row}", "receive", around_buffer(**{name: value}))
-    for name, row, value in (
-        ("pb_first_in_xact", 122, 1),
-        ("pb_last_in_xact", 123, 1),
-        ("pp_xact_id", 124, _ID),
+    (rule, "receive", around_buffer(**{name: value}))
+    for rule, name, value in (
+        ("MQMP-3.1.5.3-122", "pb_first_in_xact", 1),
+        ("MQMP-3.1.5.3-123", "pb_last_in_xact", 1),
+        ("MQMP-3.1.5.3-124", "pp_xact_id", _ID),
     )
 ]
 

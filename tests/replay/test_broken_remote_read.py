@@ -10,45 +10,79 @@ from msmq_wire.names import FormatName
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.guid import GUID
-from tests.replay.talk import END, END_TRANSACTIONAL, METHODS, START, TRANSACTIONAL, Talk
+from tests.replay.talk import END, END_TRANSACTIONAL, START, TRANSACTIONAL, Talk
 
 _TRANSACTION = GUID(b"one transaction.")
 _RECEIVE, _PEEK, _NEXT = 0, 0x80000000, 0x80000001
-_IN_TRANSACTION: list[tuple[int, dict[str, Any]]] = [
-    (0x80000000, {}),
-    (0x80000001, {"h_cursor": "cursor"}),
-    *((action, {"lookup_id": 5}) for action in (0x40000010, 0x40000011, 0x40000012)),
-]
-_LOOKUPS = (0x40000010, 0x40000011, 0x40000012, 0x40000020, 0x40000021, 0x40000022)
-_PLAIN = (_RECEIVE, _PEEK, _NEXT)
 _NULL, _OTHER = ContextHandle(), ContextHandle(uuid=GUID(b"some other thing"))
-
-
-def _of_both(row: int) -> list[tuple[str, str]]:
-    return [(f"MQRR-3.1.4.7-{row}", START), (f"MQRR-3.1.4.13-{row}", TRANSACTIONAL)]
-
-
+_IN = {"p_transaction_id": _TRANSACTION}
 _ACTIONS: list[tuple[str, str, dict[str, Any]]] = [
-    *(
-        (rule, method, {"ul_action": action, "lookup_id": 5} | wrong)
-        for at, action in enumerate(_LOOKUPS)
-        for first, wrong in ((2, {"lookup_id": 0}), (8, {"h_cursor": 1}), (14, {"ul_timeout": 1}))
-        for rule, method in _of_both(first + at)
+    ("MQRR-3.1.4.7-2", START, {"ul_action": 0x40000010, "lookup_id": 0}),
+    ("MQRR-3.1.4.7-8", START, {"ul_action": 0x40000010, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.7-14", START, {"ul_action": 0x40000010, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.7-3", START, {"ul_action": 0x40000011, "lookup_id": 0}),
+    ("MQRR-3.1.4.7-9", START, {"ul_action": 0x40000011, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.7-15", START, {"ul_action": 0x40000011, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.7-4", START, {"ul_action": 0x40000012, "lookup_id": 0}),
+    ("MQRR-3.1.4.7-10", START, {"ul_action": 0x40000012, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.7-16", START, {"ul_action": 0x40000012, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.7-5", START, {"ul_action": 0x40000020, "lookup_id": 0}),
+    ("MQRR-3.1.4.7-11", START, {"ul_action": 0x40000020, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.7-17", START, {"ul_action": 0x40000020, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.7-6", START, {"ul_action": 0x40000021, "lookup_id": 0}),
+    ("MQRR-3.1.4.7-12", START, {"ul_action": 0x40000021, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.7-18", START, {"ul_action": 0x40000021, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.7-7", START, {"ul_action": 0x40000022, "lookup_id": 0}),
+    ("MQRR-3.1.4.7-13", START, {"ul_action": 0x40000022, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.7-19", START, {"ul_action": 0x40000022, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.7-20", START, {"ul_action": _RECEIVE, "lookup_id": 5}),
+    ("MQRR-3.1.4.7-21", START, {"ul_action": _PEEK, "lookup_id": 5}),
+    ("MQRR-3.1.4.7-22", START, {"ul_action": _NEXT, "lookup_id": 5}),
+    ("MQRR-3.1.4.7-23", START, {"ul_action": _NEXT}),
+    ("MQRR-3.1.4.7-25", START, {"ul_action": 7}),
+    ("MQRR-3.1.4.13-2", TRANSACTIONAL, {"ul_action": 0x40000010, "lookup_id": 0}),
+    ("MQRR-3.1.4.13-8", TRANSACTIONAL, {"ul_action": 0x40000010, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.13-14", TRANSACTIONAL, {"ul_action": 0x40000010, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.13-3", TRANSACTIONAL, {"ul_action": 0x40000011, "lookup_id": 0}),
+    ("MQRR-3.1.4.13-9", TRANSACTIONAL, {"ul_action": 0x40000011, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.13-15", TRANSACTIONAL, {"ul_action": 0x40000011, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.13-4", TRANSACTIONAL, {"ul_action": 0x40000012, "lookup_id": 0}),
+    ("MQRR-3.1.4.13-10", TRANSACTIONAL, {"ul_action": 0x40000012, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.13-16", TRANSACTIONAL, {"ul_action": 0x40000012, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.13-5", TRANSACTIONAL, {"ul_action": 0x40000020, "lookup_id": 0}),
+    ("MQRR-3.1.4.13-11", TRANSACTIONAL, {"ul_action": 0x40000020, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.13-17", TRANSACTIONAL, {"ul_action": 0x40000020, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.13-6", TRANSACTIONAL, {"ul_action": 0x40000021, "lookup_id": 0}),
+    ("MQRR-3.1.4.13-12", TRANSACTIONAL, {"ul_action": 0x40000021, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.13-18", TRANSACTIONAL, {"ul_action": 0x40000021, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.13-7", TRANSACTIONAL, {"ul_action": 0x40000022, "lookup_id": 0}),
+    ("MQRR-3.1.4.13-13", TRANSACTIONAL, {"ul_action": 0x40000022, "lookup_id": 5, "h_cursor": 1}),
+    ("MQRR-3.1.4.13-19", TRANSACTIONAL, {"ul_action": 0x40000022, "lookup_id": 5, "ul_timeout": 1}),
+    ("MQRR-3.1.4.13-20", TRANSACTIONAL, {"ul_action": _RECEIVE, "lookup_id": 5}),
+    ("MQRR-3.1.4.13-21", TRANSACTIONAL, {"ul_action": _PEEK, "lookup_id": 5}),
+    ("MQRR-3.1.4.13-22", TRANSACTIONAL, {"ul_action": _NEXT, "lookup_id": 5}),
+    ("MQRR-3.1.4.13-23", TRANSACTIONAL, {"ul_action": _NEXT}),
+    ("MQRR-3.1.4.13-25", TRANSACTIONAL, {"ul_action": 7}),
+    ("MQRR-3.1.4.13-44", TRANSACTIONAL, {"ul_action": _PEEK, **_IN}),
+    (
+        "MQRR-3.1.4.13-45",
+        TRANSACTIONAL,
+        {"ul_action": _NEXT, **_IN, "h_cursor": "cursor"},
     ),
-    *(
-        (rule, method, {"ul_action": action, "lookup_id": 5})
-        for at, action in enumerate(_PLAIN)
-        for rule, method in _of_both(20 + at)
+    (
+        "MQRR-3.1.4.13-46",
+        TRANSACTIONAL,
+        {"ul_action": 0x40000010, **_IN, "lookup_id": 5},
     ),
-    *((rule, method, {"ul_action": _NEXT}) for rule, method in _of_both(23)),
-    *((rule, method, {"ul_action": 7}) for rule, method in _of_both(25)),
-    *(
-        (
-            f"MQRR-3.1.4.13-{44 + at}",
-            TRANSACTIONAL,
-            {"ul_action": action, "p_transaction_id": _TRANSACTION, **more},
-        )
-        for at, (action, more) in enumerate(_IN_TRANSACTION)
+    (
+        "MQRR-3.1.4.13-47",
+        TRANSACTIONAL,
+        {"ul_action": 0x40000011, **_IN, "lookup_id": 5},
+    ),
+    (
+        "MQRR-3.1.4.13-48",
+        TRANSACTIONAL,
+        {"ul_action": 0x40000012, **_IN, "lookup_id": 5},
     ),
 ]
 
@@ -125,39 +159,39 @@ def test_a_request_that_asks_for_what_there_is_not_is_found(
     assert talk.granted(method) == [("action", rule)]
 
 
-_OF_HANDLES: dict[str, tuple[int | None, int, dict[str, Any]]] = {
-    "R_CloseQueue": (1, 3, {}),
-    "R_CreateCursor": (1, 2, {}),
-    "R_CloseCursor": (1, 2, {"h_cursor": 5}),
-    "R_PurgeQueue": (1, 2, {}),
-    START: (33, 34, {"ul_action": _PEEK}),
-    "R_CancelReceive": (1, 2, {}),
-    END: (1, 2, {"dw_ack": 2}),
-    "R_MoveMessage": (1, 2, {"ull_context_to": 5}),
-    TRANSACTIONAL: (33, 34, {}),
-    "R_SetUserAcknowledgementClass": (1, 2, {}),
-    END_TRANSACTIONAL: (1, 2, {"dw_ack": 2}),
-}
-_SECTIONS = {method.name: method.spec.section for method in METHODS.values()}
+_OF_HANDLES: list[tuple[str, str, str, dict[str, Any]]] = [
+    ("MQRR-3.1.4.3-1", "MQRR-3.1.4.3-3", "R_CloseQueue", {}),
+    ("MQRR-3.1.4.4-1", "MQRR-3.1.4.4-2", "R_CreateCursor", {}),
+    ("MQRR-3.1.4.5-1", "MQRR-3.1.4.5-2", "R_CloseCursor", {"h_cursor": 5}),
+    ("MQRR-3.1.4.6-1", "MQRR-3.1.4.6-2", "R_PurgeQueue", {}),
+    ("MQRR-3.1.4.7-33", "MQRR-3.1.4.7-34", START, {"ul_action": _PEEK}),
+    ("MQRR-3.1.4.8-1", "MQRR-3.1.4.8-2", "R_CancelReceive", {}),
+    ("MQRR-3.1.4.9-1", "MQRR-3.1.4.9-2", END, {"dw_ack": 2}),
+    ("MQRR-3.1.4.10-1", "MQRR-3.1.4.10-2", "R_MoveMessage", {"ull_context_to": 5}),
+    ("MQRR-3.1.4.13-33", "MQRR-3.1.4.13-34", TRANSACTIONAL, {}),
+    ("MQRR-3.1.4.14-1", "MQRR-3.1.4.14-2", "R_SetUserAcknowledgementClass", {}),
+    ("MQRR-3.1.4.15-1", "MQRR-3.1.4.15-2", END_TRANSACTIONAL, {"dw_ack": 2}),
+]
+"""The rules about no handle and about one that is closed, and what else to ask."""
 _MEMBERS = {"R_CloseQueue": "pph_context", "R_MoveMessage": "ph_context_from"}
-_NULL_HANDLES = [(f"MQRR-{_SECTIONS[one]}-{rows[0]}", one) for one, rows in _OF_HANDLES.items()]
-_CLOSED_HANDLES = [(f"MQRR-{_SECTIONS[one]}-{rows[1]}", one) for one, rows in _OF_HANDLES.items()]
 
 
-@pytest.mark.parametrize(("rule", "method"), _NULL_HANDLES)
-def test_who_takes_no_handle_is_found(rule: str, method: str) -> None:
+@pytest.mark.parametrize(("rule", "_", "method", "values"), _OF_HANDLES)
+def test_who_takes_no_handle_is_found(rule: str, _: str, method: str, values: dict[str, Any]) -> None:
     talk = Talk()
-    talk.ask(method, **{_MEMBERS.get(method, "ph_context"): _NULL} | _OF_HANDLES[method][2])
+    talk.ask(method, **{_MEMBERS.get(method, "ph_context"): _NULL} | values)
     assert ("handle", rule) in talk.granted(method)
 
 
-@pytest.mark.parametrize(("rule", "method"), _CLOSED_HANDLES)
-def test_who_goes_on_with_a_handle_that_is_closed_is_found(rule: str, method: str) -> None:
+@pytest.mark.parametrize(("_", "rule", "method", "values"), _OF_HANDLES)
+def test_who_goes_on_with_a_handle_that_is_closed_is_found(
+    rule: str, _: str, method: str, values: dict[str, Any]
+) -> None:
     talk = Talk()
     handle = talk.opened()
     talk.close(talk.client, handle)
     talk.wait(10)
-    talk.ask(method, **{_MEMBERS.get(method, "ph_context"): handle} | _OF_HANDLES[method][2])
+    talk.ask(method, **{_MEMBERS.get(method, "ph_context"): handle} | values)
     assert ("handle", rule) in talk.granted(method)
 
 

@@ -173,10 +173,21 @@ _BAD: list[tuple[str, str, dict[str, Any]]] = [
     ("MQMP-3.1.4.21-6", "rpc_ACHandleToFormatName", {"pdw_length": 9}),
     ("MQMP-3.1.4.23-2", "R_QMQueryQMRegistryInternal", {"dw_query_type": 5}),
 ]
+_NO_QUEUE_OBJECT, _NO_QUEUE_FORMAT = ObjectFormat(obj_type=2), ObjectFormat()
 _BAD += [
-    (f"MQMP-3.1.4.{section}-{row}", method, {"p_object_format": wrong})
-    for method, section in zip(_OF_OBJECTS, (6, 7, 8, 9, 10), strict=True)
-    for row, wrong in ((4, ObjectFormat(obj_type=2)), (5, ObjectFormat()))
+    (rule, method, {"p_object_format": wrong})
+    for rule, method, wrong in (
+        ("MQMP-3.1.4.6-4", "R_QMSetObjectSecurityInternal", _NO_QUEUE_OBJECT),
+        ("MQMP-3.1.4.6-5", "R_QMSetObjectSecurityInternal", _NO_QUEUE_FORMAT),
+        ("MQMP-3.1.4.7-4", "R_QMGetObjectSecurityInternal", _NO_QUEUE_OBJECT),
+        ("MQMP-3.1.4.7-5", "R_QMGetObjectSecurityInternal", _NO_QUEUE_FORMAT),
+        ("MQMP-3.1.4.8-4", "R_QMDeleteObject", _NO_QUEUE_OBJECT),
+        ("MQMP-3.1.4.8-5", "R_QMDeleteObject", _NO_QUEUE_FORMAT),
+        ("MQMP-3.1.4.9-4", "R_QMGetObjectProperties", _NO_QUEUE_OBJECT),
+        ("MQMP-3.1.4.9-5", "R_QMGetObjectProperties", _NO_QUEUE_FORMAT),
+        ("MQMP-3.1.4.10-4", "R_QMSetObjectProperties", _NO_QUEUE_OBJECT),
+        ("MQMP-3.1.4.10-5", "R_QMSetObjectProperties", _NO_QUEUE_FORMAT),
+    )
 ]
 _SIGNED: dict[str, Any] = {
     "pp_signature": b"signature",

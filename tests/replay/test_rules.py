@@ -235,17 +235,6 @@ def test_a_handle_of_another_association_is_told_by_the_document_that_forbids_it
     assert ("handle", rule, False) in story.call(method, {member: _A}).found()
 
 
-@pytest.mark.parametrize("action", [0x40000010, 0x40000011, 0x40000012, 0x40000020, 0x40000021, 0x40000022])
-@pytest.mark.parametrize("method", ["R_StartReceive", "R_StartTransactionalReceive"])
-def test_every_lookup_action_has_its_rows_about_its_parameters(method: str, action: int) -> None:
-    at = (action & 3) + (3 if action & 0x20 else 0)
-    section = "3.1.4.7" if method == "R_StartReceive" else "3.1.4.13"
-    for wrong, row in (({"lookup_id": 0}, 2), ({"h_cursor": 1}, 8), ({"ul_timeout": 1}, 14)):
-        values = {"ph_context": _A, "ul_action": action, "lookup_id": 5} | wrong
-        found = Story().call(method, values).found()
-        assert ("action", f"MQRR-{section}-{row + at}", True) in found
-
-
 def test_a_peek_in_a_transaction_is_wrong() -> None:
     values = {"ph_context": _A, "ul_action": 0x80000000, "p_transaction_id": _TRANSACTION}
     found = Story().call("R_StartTransactionalReceive", values).found()
