@@ -54,12 +54,12 @@ def ended_read(known: Known, call: ObservedCall, used: KnownHandle | None) -> Kn
 
 def judge_end(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
     """An end of what was not begun, or had ended."""
-    again, nothing, other = (call.row(check) for check in ("ended-again", "no-receive", "other-end"))
-    if again is None or not call.ok:
+    if call.role is not Role.END or not call.ok:
         return
+    again, nothing, other = (call.row(check) for check in ("ended-again", "no-receive", "other-end"))
     read = ended_read(known, call, used)
     before = None if read is None else read.ending
-    if before is not None and before.ok and before.happened.ended < call.begun:
+    if again is not None and before is not None and before.ok and before.happened.ended < call.begun:
         yield call.deviation(
             ReplayKind.END,
             again,

@@ -108,7 +108,7 @@ def _scope(call: ObservedCall) -> Row | ProcessingRule:
 
 def judge_purge(call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
     """A purge through a handle that is not good for it."""
-    row = call.row("purge-without-receive")
+    row = call.row("purge-without-receive") if call.role is Role.PURGE else None
     if row is None or not call.ok or used is None or used.access is None or used.proxy or may_receive(used):
         return
     if used.access == AccessMode.MQ_MOVE_ACCESS:
