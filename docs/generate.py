@@ -48,6 +48,8 @@ def generated() -> dict[Path, str]:
     for stem, (title, block) in structures.pages().items():
         fill(DOCS / "structures" / f"{stem}.md", title, {"structure": block})
     fill(DOCS / "structures" / "index.md", "Structures", {"index": structures.index()})
+    menu = ROOT / "mkdocs.yml"
+    files[menu] = filled(menu.read_text(encoding="utf-8"), {"structures": structures.navigation()}, "#")
     blocks = {
         "enumerations": enumerations.block(),
         "call-constants": call_constants.constants_block(),

@@ -1311,9 +1311,9 @@ J.compound_message_header = function(v, found)
   local x1 = v.msg_body_offset
   local x2 = v.msg_body_size
   local x3 = v.http_body_size
-  if x1 and x2 and x3 and not ((x1 + x2) <= x3) then found[#found + 1] = {v, 65} end
-  if x1 and x2 and not ((x1 + x2) < 4294967296) then found[#found + 1] = {v, 66} end
-  if x3 and not ((x3 + 16) < 4294967296) then found[#found + 1] = {v, 67} end
+  if x1 and x2 and x3 and not ((x1 + x2) <= x3) then found[#found + 1] = {v, 69} end
+  if x1 and x2 and not ((x1 + x2) < 4294967296) then found[#found + 1] = {v, 70} end
+  if x3 and not ((x3 + 16) < 4294967296) then found[#found + 1] = {v, 71} end
 end
 
 J.connection_parameters = function(v, found)
@@ -1333,22 +1333,22 @@ end
 
 J.connection_parameters_header = function(v, found)
   local x1 = v.recoverable_ack_timeout
-  if x1 and not ((x1 >= 500) and (x1 <= 120000)) then found[#found + 1] = {v, 61} end
+  if x1 and not ((x1 >= 500) and (x1 <= 120000)) then found[#found + 1] = {v, 59} end
   local x2 = v.ack_timeout
-  if x2 and not ((x2 >= 20000) and (x2 <= 120000)) then found[#found + 1] = {v, 62} end
+  if x2 and not ((x2 >= 20000) and (x2 <= 120000)) then found[#found + 1] = {v, 60} end
   local x3 = v.reserved
-  if x3 and not (x3 == 0) then found[#found + 1] = {v, 63} end
+  if x3 and not (x3 == 0) then found[#found + 1] = {v, 61} end
 end
 
 J.dead_letter_header = function(v, found)
   local x1 = v.padding
   local x2 = v.header_size
-  if x1 and x2 and not ((x1 <= 3) and ((x2 % 4) == 0)) then found[#found + 1] = {v, 73} end
+  if x1 and x2 and not ((x1 <= 3) and ((x2 % 4) == 0)) then found[#found + 1] = {v, 77} end
 end
 
 J.debug_header = function(v, found)
   local x1 = v.flags
-  if x1 and not ((x1 % 4) <= 1) then found[#found + 1] = {v, 42} end
+  if x1 and not ((x1 % 4) <= 1) then found[#found + 1] = {v, 55} end
 end
 
 J.direct_queue_format_name = function(v, found)
@@ -1373,28 +1373,28 @@ end
 
 J.establish_connection_header = function(v, found)
   local x1 = v.operating_system
-  if x1 and not ((x1 % 256) == 16) then found[#found + 1] = {v, 59} end
+  if x1 and not ((x1 % 256) == 16) then found[#found + 1] = {v, 62} end
   local x2 = v.reserved
-  if x2 and not (x2 == 0) then found[#found + 1] = {v, 60} end
+  if x2 and not (x2 == 0) then found[#found + 1] = {v, 63} end
 end
 
 J.extended_address_header = function(v, found)
   local x1 = v.header_size
-  if x1 and not (x1 == 28) then found[#found + 1] = {v, 74} end
+  if x1 and not (x1 == 28) then found[#found + 1] = {v, 78} end
   local x2 = v.address_type
-  if x2 and not (((x2 == 0) or (x2 == 1)) or (x2 == 6)) then found[#found + 1] = {v, 75} end
+  if x2 and not (((x2 == 0) or (x2 == 1)) or (x2 == 6)) then found[#found + 1] = {v, 79} end
   local x3 = v.address_length
-  if x2 and x3 and not (((x2 ~= 1) or (x3 == 4)) and ((x2 ~= 6) or (x3 == 16))) then found[#found + 1] = {v, 76} end
+  if x2 and x3 and not (((x2 ~= 1) or (x3 == 4)) and ((x2 ~= 6) or (x3 == 16))) then found[#found + 1] = {v, 80} end
   local x4 = v.address_scope
-  if x4 and x2 and not ((x4 == 0) or ((x2 == 0) or (x2 == 6))) then found[#found + 1] = {v, 77} end
+  if x4 and x2 and not ((x4 == 0) or ((x2 == 0) or (x2 == 6))) then found[#found + 1] = {v, 81} end
 end
 
 J.extension_header = function(v, found)
   local x1 = v.header_size
-  if x1 and not (x1 == 12) then found[#found + 1] = {v, 68} end
+  if x1 and not (x1 == 12) then found[#found + 1] = {v, 72} end
   local x2 = v.flags
-  if x2 and not (band(x2, 2) ~= 0) then found[#found + 1] = {v, 69} end
-  if x2 and not (band(x2, 16) ~= 0) then found[#found + 1] = {v, 70} end
+  if x2 and not (band(x2, 2) ~= 0) then found[#found + 1] = {v, 73} end
+  if x2 and not (band(x2, 16) ~= 0) then found[#found + 1] = {v, 74} end
 end
 
 J.final_ack = function(v, found)
@@ -1430,9 +1430,9 @@ end
 
 J.final_ack_body = function(v, found)
   local x1 = v.tx_sequence_number
-  if x1 and not (x1 >= 1) then found[#found + 1] = {v, 80} end
+  if x1 and not (x1 >= 1) then found[#found + 1] = {v, 66} end
   local x2 = v.tx_previous_sequence_number
-  if x2 and not (x2 < 4294967295) then found[#found + 1] = {v, 81} end
+  if x2 and not (x2 < 4294967295) then found[#found + 1] = {v, 67} end
 end
 
 J.internal_header = function(v, found)
@@ -1460,54 +1460,54 @@ end
 
 J.message_properties_header = function(v, found)
   local x1 = v.label_length
-  if x1 and not (x1 <= 250) then found[#found + 1] = {v, 34} end
+  if x1 and not (x1 <= 250) then found[#found + 1] = {v, 19} end
   local x2 = v.message_class
-  if x2 and not (band(x2, 7680) == 0) then found[#found + 1] = {v, 35} end
+  if x2 and not (band(x2, 7680) == 0) then found[#found + 1] = {v, 20} end
   local x3 = v.allocation_body_size
   local x4 = v.message_size
-  if x3 and x4 and not (x3 >= x4) then found[#found + 1] = {v, 36} end
+  if x3 and x4 and not (x3 >= x4) then found[#found + 1] = {v, 21} end
   local x5 = v._
   local x6 = x5 and x5.base_header
   local x7 = x6 and x6.packet_size
-  if x3 and x7 and not (x3 <= x7) then found[#found + 1] = {v, 37} end
+  if x3 and x7 and not (x3 <= x7) then found[#found + 1] = {v, 22} end
   local x8 = v.privacy_level
-  if x8 and not ((((x8 == 0) or (x8 == 1)) or (x8 == 3)) or (x8 == 5)) then found[#found + 1] = {v, 38} end
+  if x8 and not ((((x8 == 0) or (x8 == 1)) or (x8 == 3)) or (x8 == 5)) then found[#found + 1] = {v, 23} end
   local x9 = x5 and x5.security_header
   local x10 = x9 and x9.signature_size
   local x11 = v.hash_algorithm
-  if x10 and x11 and not ((x10 == 0) or ((((((x11 == 32769) or (x11 == 32770)) or (x11 == 32771)) or (x11 == 32772)) or (x11 == 32780)) or (x11 == 32782))) then found[#found + 1] = {v, 39} end
+  if x10 and x11 and not ((x10 == 0) or ((((((x11 == 32769) or (x11 == 32770)) or (x11 == 32771)) or (x11 == 32772)) or (x11 == 32780)) or (x11 == 32782))) then found[#found + 1] = {v, 24} end
   local x12 = x9 and x9.flags
   local x13 = v.encryption_algorithm
-  if x12 and x8 and x13 and not (((band(x12, 32) == 0) or (((x8 == 1) or (x8 == 3)) and ((x13 == 26114) or (x13 == 26625)))) or ((x8 == 5) and ((x13 >= 26126) and (x13 <= 26128)))) then found[#found + 1] = {v, 40} end
+  if x12 and x8 and x13 and not (((band(x12, 32) == 0) or (((x8 == 1) or (x8 == 3)) and ((x13 == 26114) or (x13 == 26625)))) or ((x8 == 5) and ((x13 >= 26126) and (x13 <= 26128)))) then found[#found + 1] = {v, 25} end
   local x14 = v.extension_size
-  if x1 and x14 and x4 and not (((((((x1 * 2) + x14) + x4) + 3) - ((((x1 * 2) + x14) + x4) + 3) % 4) + 56) < 4294967296) then found[#found + 1] = {v, 41} end
+  if x1 and x14 and x4 and not (((((((x1 * 2) + x14) + x4) + 3) - ((((x1 * 2) + x14) + x4) + 3) % 4) + 56) < 4294967296) then found[#found + 1] = {v, 26} end
 end
 
 J.mqf_address_header = function(v, found)
   local x1 = v.header_size
-  if x1 and not (x1 >= 12) then found[#found + 1] = {v, 48} end
+  if x1 and not (x1 >= 12) then found[#found + 1] = {v, 28} end
   local x2 = v.header_id
-  if x2 and not ((((x2 == 100) or (x2 == 200)) or (x2 == 300)) or (x2 == 350)) then found[#found + 1] = {v, 49} end
+  if x2 and not ((((x2 == 100) or (x2 == 200)) or (x2 == 300)) or (x2 == 350)) then found[#found + 1] = {v, 29} end
   local x3 = v.padding
-  if x3 and not (x3 <= 3) then found[#found + 1] = {v, 50} end
+  if x3 and not (x3 <= 3) then found[#found + 1] = {v, 30} end
   local x4 = v.element_count
   local x5 = v.format_name_list
-  if x4 and x5 and not (x4 == x5.n) then found[#found + 1] = {v, 51} end
+  if x4 and x5 and not (x4 == x5.n) then found[#found + 1] = {v, 31} end
   local x6 = v.undecoded
-  if x6 and not (x6 == 0) then found[#found + 1] = {v, 52} end
+  if x6 and not (x6 == 0) then found[#found + 1] = {v, 32} end
 end
 
 J.mqf_signature_header = function(v, found)
   local x1 = v.id
-  if x1 and not (x1 == 350) then found[#found + 1] = {v, 53} end
+  if x1 and not (x1 == 350) then found[#found + 1] = {v, 33} end
   local x2 = v.size
-  if x2 and not ((x2 + 8) < 4294967296) then found[#found + 1] = {v, 54} end
+  if x2 and not ((x2 + 8) < 4294967296) then found[#found + 1] = {v, 34} end
 end
 
 J.multi_queue_format_header = function(v, found)
   local x1 = v.destination
   local x2 = x1 and x1.header_id
-  if x2 and not (x2 == 100) then found[#found + 1] = {v, 47} end
+  if x2 and not (x2 == 100) then found[#found + 1] = {v, 27} end
 end
 
 J.order_ack = function(v, found)
@@ -1542,9 +1542,9 @@ end
 
 J.order_ack_body = function(v, found)
   local x1 = v.tx_sequence_number
-  if x1 and not (x1 >= 1) then found[#found + 1] = {v, 78} end
+  if x1 and not (x1 >= 1) then found[#found + 1] = {v, 64} end
   local x2 = v.tx_previous_sequence_number
-  if x2 and x1 and not (x2 == (x1 - 1)) then found[#found + 1] = {v, 79} end
+  if x2 and x1 and not (x2 == (x1 - 1)) then found[#found + 1] = {v, 65} end
 end
 
 J.ping = function(v, found)
@@ -1563,25 +1563,25 @@ end
 
 J.security_header = function(v, found)
   local x1 = v.flags
-  if x1 and not ((x1 % 16) <= 2) then found[#found + 1] = {v, 22} end
+  if x1 and not ((x1 % 16) <= 2) then found[#found + 1] = {v, 39} end
   local x2 = v.sender_id_size
-  if x1 and x2 and not (((x1 % 16) ~= 0) or (x2 == 0)) then found[#found + 1] = {v, 23} end
-  if x1 and x2 and not (((x1 % 16) == 0) or (x2 ~= 0)) then found[#found + 1] = {v, 24} end
-  if x1 and x2 and not (((x1 % 16) ~= 2) or (x2 == 16)) then found[#found + 1] = {v, 25} end
+  if x1 and x2 and not (((x1 % 16) ~= 0) or (x2 == 0)) then found[#found + 1] = {v, 40} end
+  if x1 and x2 and not (((x1 % 16) == 0) or (x2 ~= 0)) then found[#found + 1] = {v, 41} end
+  if x1 and x2 and not (((x1 % 16) ~= 2) or (x2 == 16)) then found[#found + 1] = {v, 42} end
   local x3 = v._
   local x4 = x3 and x3.remote_read
-  if x4 and x1 and not ((x4 == 1) or (band(x1, 16) == 0)) then found[#found + 1] = {v, 26} end
-  if x4 and x1 and not ((x4 == 1) or (band(x1, 3840) == 0)) then found[#found + 1] = {v, 27} end
+  if x4 and x1 and not ((x4 == 1) or (band(x1, 16) == 0)) then found[#found + 1] = {v, 43} end
+  if x4 and x1 and not ((x4 == 1) or (band(x1, 3840) == 0)) then found[#found + 1] = {v, 44} end
   local x5 = v.sender_cert_size
-  if x5 and not (x5 <= 65535) then found[#found + 1] = {v, 28} end
+  if x5 and not (x5 <= 65535) then found[#found + 1] = {v, 45} end
   local x6 = v.encryption_key_size
   local x7 = v.signature_size
   local x8 = v.provider_info_size
-  if x2 and x6 and x7 and x5 and x8 and not (((((x2 + x6) + x7) + x5) + x8) > 0) then found[#found + 1] = {v, 29} end
-  if x2 and x6 and x7 and x5 and x8 and not ((((((((x2 + 3) - (x2 + 3) % 4) + ((x6 + 3) - (x6 + 3) % 4)) + ((x7 + 3) - (x7 + 3) % 4)) + ((x5 + 3) - (x5 + 3) % 4)) + ((x8 + 3) - (x8 + 3) % 4)) + 16) < 4294967296) then found[#found + 1] = {v, 30} end
-  if x1 and x8 and not ((band(x1, 64) == 0) or (x8 == 0)) then found[#found + 1] = {v, 31} end
-  if x1 and x7 and x8 and not (((band(x1, 64) ~= 0) or (x7 == 0)) or (x8 ~= 0)) then found[#found + 1] = {v, 32} end
-  if x1 and x6 and not ((band(x1, 32) == 0) or (x6 ~= 0)) then found[#found + 1] = {v, 33} end
+  if x2 and x6 and x7 and x5 and x8 and not (((((x2 + x6) + x7) + x5) + x8) > 0) then found[#found + 1] = {v, 46} end
+  if x2 and x6 and x7 and x5 and x8 and not ((((((((x2 + 3) - (x2 + 3) % 4) + ((x6 + 3) - (x6 + 3) % 4)) + ((x7 + 3) - (x7 + 3) % 4)) + ((x5 + 3) - (x5 + 3) % 4)) + ((x8 + 3) - (x8 + 3) % 4)) + 16) < 4294967296) then found[#found + 1] = {v, 47} end
+  if x1 and x8 and not ((band(x1, 64) == 0) or (x8 == 0)) then found[#found + 1] = {v, 48} end
+  if x1 and x7 and x8 and not (((band(x1, 64) ~= 0) or (x7 == 0)) or (x8 ~= 0)) then found[#found + 1] = {v, 49} end
+  if x1 and x6 and not ((band(x1, 32) == 0) or (x6 ~= 0)) then found[#found + 1] = {v, 50} end
 end
 
 J.session_ack = function(v, found)
@@ -1601,7 +1601,7 @@ end
 
 J.session_header = function(v, found)
   local x1 = v.window_size
-  if x1 and not (x1 >= 1) then found[#found + 1] = {v, 55} end
+  if x1 and not (x1 >= 1) then found[#found + 1] = {v, 35} end
 end
 
 J.sid = function(v, found)
@@ -1613,33 +1613,33 @@ end
 
 J.soap_header = function(v, found)
   local x1 = v.header_section_id
-  if x1 and not (x1 == 800) then found[#found + 1] = {v, 43} end
+  if x1 and not (x1 == 800) then found[#found + 1] = {v, 51} end
   local x2 = v.body_section_id
-  if x2 and not (x2 == 900) then found[#found + 1] = {v, 44} end
+  if x2 and not (x2 == 900) then found[#found + 1] = {v, 52} end
   local x3 = v.header_data_length
-  if x3 and not (((x3 * 2) + 8) < 4294967296) then found[#found + 1] = {v, 45} end
+  if x3 and not (((x3 * 2) + 8) < 4294967296) then found[#found + 1] = {v, 53} end
   local x4 = v.body_data_length
-  if x4 and not (((x4 * 2) + 8) < 4294967296) then found[#found + 1] = {v, 46} end
+  if x4 and not (((x4 * 2) + 8) < 4294967296) then found[#found + 1] = {v, 54} end
 end
 
 J.srmp_envelope_header = function(v, found)
   local x1 = v.data_length
-  if x1 and not (((x1 * 2) + 8) < 4294967296) then found[#found + 1] = {v, 64} end
+  if x1 and not (((x1 * 2) + 8) < 4294967296) then found[#found + 1] = {v, 68} end
 end
 
 J.subqueue_header = function(v, found)
   local x1 = v.header_size
-  if x1 and not (x1 == 148) then found[#found + 1] = {v, 71} end
+  if x1 and not (x1 == 148) then found[#found + 1] = {v, 75} end
   local x2 = v.flags
-  if x2 and not ((x2 % 2) == 0) then found[#found + 1] = {v, 72} end
+  if x2 and not ((x2 % 2) == 0) then found[#found + 1] = {v, 76} end
 end
 
 J.transaction_header = function(v, found)
   local x1 = v.tx_sequence_number
-  if x1 and not (x1 >= 1) then found[#found + 1] = {v, 19} end
+  if x1 and not (x1 >= 1) then found[#found + 1] = {v, 36} end
   local x2 = v.previous_tx_sequence_number
-  if x2 and not (x2 < 4294967295) then found[#found + 1] = {v, 20} end
-  if x2 and x1 and not (x2 < x1) then found[#found + 1] = {v, 21} end
+  if x2 and not (x2 < 4294967295) then found[#found + 1] = {v, 37} end
+  if x2 and x1 and not (x2 < x1) then found[#found + 1] = {v, 38} end
 end
 
 J.user_header = function(v, found)
@@ -1669,6 +1669,27 @@ J.user_message = function(v, found)
   if x8 and not (x8 == 0) then found[#found + 1] = {v, 107} end
 end
 
+T["msmq.wchar_text wchar_text"] = {
+  {["name"] = "value", ["abbr"] = "msmq.wchar_text.value", ["label"] = "Value", ["kind"] = "text"},
+}
+
+T["msmq.sid sid"] = {
+  {["name"] = "revision", ["abbr"] = "msmq.sid.revision", ["label"] = "Revision", ["kind"] = "uint", ["doc"] = "Version of the structure.", ["size"] = 1},
+  {["name"] = "sub_authority_count", ["abbr"] = "msmq.sid.sub_authority_count", ["label"] = "Sub Authority Count", ["kind"] = "uint", ["doc"] = "Number of sub-authorities, at most 15.", ["size"] = 1},
+  {["name"] = "identifier_authority", ["abbr"] = "msmq.sid.identifier_authority", ["label"] = "Identifier Authority", ["kind"] = "uint", ["doc"] = "Who created the SID.", ["size"] = 6, ["big"] = true},
+  {["name"] = "sub_authority", ["abbr"] = "msmq.sid.sub_authority", ["label"] = "Sub Authority", ["list"] = true, ["kind"] = "uint", ["doc"] = "Sub-authorities.", ["size"] = 4},
+}
+
+T["msmq.object_id object_id"] = {
+  {["name"] = "lineage", ["abbr"] = "msmq.object_id.lineage", ["label"] = "Lineage", ["kind"] = "guid", ["doc"] = "The group: often the owner of the object or its place of origin."},
+  {["name"] = "uniquifier", ["abbr"] = "msmq.object_id.uniquifier", ["label"] = "Uniquifier", ["kind"] = "uint", ["doc"] = "The object within the group.", ["size"] = 4},
+}
+
+T["msmq.multicast_id multicast_id"] = {
+  {["name"] = "address", ["abbr"] = "msmq.multicast_id.address", ["label"] = "Address", ["kind"] = "uint", ["doc"] = "IPv4 address as one number.", ["size"] = 4},
+  {["name"] = "port", ["abbr"] = "msmq.multicast_id.port", ["label"] = "Port", ["kind"] = "uint", ["doc"] = "Port.", ["size"] = 4},
+}
+
 T["msmq.guid guid"] = {
   {["name"] = "value", ["abbr"] = "msmq.guid.value", ["label"] = "Value", ["kind"] = "guid"},
 }
@@ -1681,50 +1702,6 @@ T["msmq.tx_sequence_id tx_sequence_id"] = {
 T["msmq.message_identifier message_identifier"] = {
   {["name"] = "queue_manager_guid", ["abbr"] = "msmq.message_identifier.queue_manager_guid", ["label"] = "Queue Manager GUID", ["kind"] = "guid", ["doc"] = "Queue manager that sent the message."},
   {["name"] = "ordinal", ["abbr"] = "msmq.message_identifier.ordinal", ["label"] = "Ordinal", ["kind"] = "uint", ["doc"] = "Number of the message at that queue manager.", ["size"] = 4},
-}
-
-T["msmq.object_id object_id"] = {
-  {["name"] = "lineage", ["abbr"] = "msmq.object_id.lineage", ["label"] = "Lineage", ["kind"] = "guid", ["doc"] = "The group: often the owner of the object or its place of origin."},
-  {["name"] = "uniquifier", ["abbr"] = "msmq.object_id.uniquifier", ["label"] = "Uniquifier", ["kind"] = "uint", ["doc"] = "The object within the group.", ["size"] = 4},
-}
-
-T["msmq.xactuow xactuow"] = {
-  {["name"] = "value", ["abbr"] = "msmq.xactuow.value", ["label"] = "Value", ["kind"] = "guid"},
-}
-
-T["msmq.multicast_id multicast_id"] = {
-  {["name"] = "address", ["abbr"] = "msmq.multicast_id.address", ["label"] = "Address", ["kind"] = "uint", ["doc"] = "IPv4 address as one number.", ["size"] = 4},
-  {["name"] = "port", ["abbr"] = "msmq.multicast_id.port", ["label"] = "Port", ["kind"] = "uint", ["doc"] = "Port.", ["size"] = 4},
-}
-
-T["msmq.sid sid"] = {
-  {["name"] = "revision", ["abbr"] = "msmq.sid.revision", ["label"] = "Revision", ["kind"] = "uint", ["doc"] = "Version of the structure.", ["size"] = 1},
-  {["name"] = "sub_authority_count", ["abbr"] = "msmq.sid.sub_authority_count", ["label"] = "Sub Authority Count", ["kind"] = "uint", ["doc"] = "Number of sub-authorities, at most 15.", ["size"] = 1},
-  {["name"] = "identifier_authority", ["abbr"] = "msmq.sid.identifier_authority", ["label"] = "Identifier Authority", ["kind"] = "uint", ["doc"] = "Who created the SID.", ["size"] = 6, ["big"] = true},
-  {["name"] = "sub_authority", ["abbr"] = "msmq.sid.sub_authority", ["label"] = "Sub Authority", ["list"] = true, ["kind"] = "uint", ["doc"] = "Sub-authorities.", ["size"] = 4},
-}
-
-T["msmq.wchar_text wchar_text"] = {
-  {["name"] = "value", ["abbr"] = "msmq.wchar_text.value", ["label"] = "Value", ["kind"] = "text"},
-}
-
-T["msmq.private_queue_format_name_id private_queue_format_name_id"] = {
-  {["name"] = "private_queue_identifier", ["abbr"] = "msmq.private_queue_format_name_id.private_queue_identifier", ["label"] = "Private Queue Identifier", ["kind"] = "uint", ["doc"] = "Number of the queue on its host.", ["size"] = 4},
-}
-
-T["msmq.public_queue_format_name public_queue_format_name"] = {
-  {["name"] = "public_queue_identifier", ["abbr"] = "msmq.public_queue_format_name.public_queue_identifier", ["label"] = "Public Queue Identifier", ["kind"] = "guid", ["doc"] = "Identifier of the queue."},
-}
-
-T["msmq.private_queue_format_name private_queue_format_name"] = {
-  {["name"] = "source_queue_manager", ["abbr"] = "msmq.private_queue_format_name.source_queue_manager", ["label"] = "Source Queue Manager", ["kind"] = "guid", ["doc"] = "Queue manager that hosts the queue."},
-  {["name"] = "private_queue_identifier", ["abbr"] = "msmq.private_queue_format_name.private_queue_identifier", ["label"] = "Private Queue Identifier", ["kind"] = "uint", ["doc"] = "Number of the queue on that host.", ["size"] = 4},
-}
-
-T["msmq.direct_queue_format_name direct_queue_format_name"] = {
-  {["name"] = "count", ["abbr"] = "msmq.direct_queue_format_name.count", ["label"] = "Count", ["kind"] = "uint", ["doc"] = "Bytes of the name with its terminator, padding not counted.", ["size"] = 2},
-  {["name"] = "direct_format_name", ["abbr"] = "msmq.direct_queue_format_name.direct_format_name", ["label"] = "Direct Format Name", ["kind"] = "text", ["doc"] = "The name with its terminator."},
-  {["name"] = "padding", ["abbr"] = "msmq.direct_queue_format_name.padding", ["label"] = "Padding", ["kind"] = "bytes", ["reserved"] = true, ["doc"] = "Up to the next 4-byte boundary; any bytes."},
 }
 
 T["msmq.mqf_format_name_element mqf_format_name_element"] = {
@@ -1756,6 +1733,29 @@ T["msmq.mqf_direct_queue_format_name mqf_direct_queue_format_name"] = {
 
 T["msmq.mqf_distribution_queue_format_name mqf_distribution_queue_format_name"] = {
   {["name"] = "distribution_list_identifier", ["abbr"] = "msmq.mqf_distribution_queue_format_name.distribution_list_identifier", ["label"] = "Distribution List Identifier", ["kind"] = "guid", ["doc"] = "Identifier of the list."},
+}
+
+T["msmq.private_queue_format_name_id private_queue_format_name_id"] = {
+  {["name"] = "private_queue_identifier", ["abbr"] = "msmq.private_queue_format_name_id.private_queue_identifier", ["label"] = "Private Queue Identifier", ["kind"] = "uint", ["doc"] = "Number of the queue on its host.", ["size"] = 4},
+}
+
+T["msmq.direct_queue_format_name direct_queue_format_name"] = {
+  {["name"] = "count", ["abbr"] = "msmq.direct_queue_format_name.count", ["label"] = "Count", ["kind"] = "uint", ["doc"] = "Bytes of the name with its terminator, padding not counted.", ["size"] = 2},
+  {["name"] = "direct_format_name", ["abbr"] = "msmq.direct_queue_format_name.direct_format_name", ["label"] = "Direct Format Name", ["kind"] = "text", ["doc"] = "The name with its terminator."},
+  {["name"] = "padding", ["abbr"] = "msmq.direct_queue_format_name.padding", ["label"] = "Padding", ["kind"] = "bytes", ["reserved"] = true, ["doc"] = "Up to the next 4-byte boundary; any bytes."},
+}
+
+T["msmq.public_queue_format_name public_queue_format_name"] = {
+  {["name"] = "public_queue_identifier", ["abbr"] = "msmq.public_queue_format_name.public_queue_identifier", ["label"] = "Public Queue Identifier", ["kind"] = "guid", ["doc"] = "Identifier of the queue."},
+}
+
+T["msmq.private_queue_format_name private_queue_format_name"] = {
+  {["name"] = "source_queue_manager", ["abbr"] = "msmq.private_queue_format_name.source_queue_manager", ["label"] = "Source Queue Manager", ["kind"] = "guid", ["doc"] = "Queue manager that hosts the queue."},
+  {["name"] = "private_queue_identifier", ["abbr"] = "msmq.private_queue_format_name.private_queue_identifier", ["label"] = "Private Queue Identifier", ["kind"] = "uint", ["doc"] = "Number of the queue on that host.", ["size"] = 4},
+}
+
+T["msmq.xactuow xactuow"] = {
+  {["name"] = "value", ["abbr"] = "msmq.xactuow.value", ["label"] = "Value", ["kind"] = "guid"},
 }
 
 T["msmq.section_buffer section_buffer"] = {
@@ -1846,47 +1846,6 @@ T["msmq.user_header.response_queue direct_queue_format_name"] = {
   {["name"] = "padding", ["abbr"] = "msmq.user_header.response_queue.padding", ["label"] = "Padding", ["kind"] = "bytes", ["reserved"] = true, ["doc"] = "Up to the next 4-byte boundary; any bytes."},
 }
 
-T["msmq.transaction_header transaction_header"] = {
-  {["name"] = "flags", ["abbr"] = "msmq.transaction_header.flags", ["label"] = "Flags", ["kind"] = "uint", ["doc"] = "First or last of a transaction, final acknowledgment, connector.", ["size"] = 4, ["bits"] = {{["name"] = "cg", ["abbr"] = "msmq.transaction_header.flags.cg", ["mask"] = 1, ["width"] = 1, ["shift"] = 0}, {["name"] = "fa", ["abbr"] = "msmq.transaction_header.flags.fa", ["mask"] = 2, ["width"] = 1, ["shift"] = 1}, {["name"] = "fm", ["abbr"] = "msmq.transaction_header.flags.fm", ["mask"] = 4, ["width"] = 1, ["shift"] = 2}, {["name"] = "lm", ["abbr"] = "msmq.transaction_header.flags.lm", ["mask"] = 8, ["width"] = 1, ["shift"] = 3}, {["name"] = "id", ["abbr"] = "msmq.transaction_header.flags.id", ["mask"] = 16777200, ["width"] = 20, ["shift"] = 4}, {["name"] = "x1", ["abbr"] = "msmq.transaction_header.flags.x1", ["mask"] = 16777216, ["width"] = 1, ["shift"] = 24, ["reserved"] = true}, {["name"] = "x2", ["abbr"] = "msmq.transaction_header.flags.x2", ["mask"] = 33554432, ["width"] = 1, ["shift"] = 25, ["reserved"] = true}, {["name"] = "x3", ["abbr"] = "msmq.transaction_header.flags.x3", ["mask"] = 67108864, ["width"] = 1, ["shift"] = 26, ["reserved"] = true}, {["name"] = "x4", ["abbr"] = "msmq.transaction_header.flags.x4", ["mask"] = 134217728, ["width"] = 1, ["shift"] = 27, ["reserved"] = true}, {["name"] = "x5", ["abbr"] = "msmq.transaction_header.flags.x5", ["mask"] = 268435456, ["width"] = 1, ["shift"] = 28, ["reserved"] = true}, {["name"] = "x6", ["abbr"] = "msmq.transaction_header.flags.x6", ["mask"] = 536870912, ["width"] = 1, ["shift"] = 29, ["reserved"] = true}, {["name"] = "x7", ["abbr"] = "msmq.transaction_header.flags.x7", ["mask"] = 1073741824, ["width"] = 1, ["shift"] = 30, ["reserved"] = true}, {["name"] = "x8", ["abbr"] = "msmq.transaction_header.flags.x8", ["mask"] = 2147483648, ["width"] = 1, ["shift"] = 31, ["reserved"] = true}}},
-  {["name"] = "tx_sequence_id", ["abbr"] = "msmq.transaction_header.tx_sequence_id", ["label"] = "Tx Sequence ID", ["doc"] = "The sequence.", ["arms"] = {["tx_sequence_id"] = "msmq.transaction_header.tx_sequence_id tx_sequence_id"}},
-  {["name"] = "tx_sequence_number", ["abbr"] = "msmq.transaction_header.tx_sequence_number", ["label"] = "Tx Sequence Number", ["kind"] = "uint", ["doc"] = "Place in the sequence, from 1.", ["size"] = 4},
-  {["name"] = "previous_tx_sequence_number", ["abbr"] = "msmq.transaction_header.previous_tx_sequence_number", ["label"] = "Previous Tx Sequence Number", ["kind"] = "uint", ["doc"] = "Place of the message before, 0 if none.", ["size"] = 4},
-  {["name"] = "connector_qm_guid", ["abbr"] = "msmq.transaction_header.connector_qm_guid", ["label"] = "Connector QM GUID", ["kind"] = "guid", ["doc"] = "Connector queue manager, application-defined."},
-}
-
-T["msmq.transaction_header.tx_sequence_id tx_sequence_id"] = {
-  {["name"] = "ordinal", ["abbr"] = "msmq.transaction_header.tx_sequence_id.ordinal", ["label"] = "Ordinal", ["kind"] = "uint", ["doc"] = "Low half when two identifiers are compared.", ["size"] = 4},
-  {["name"] = "time_stamp", ["abbr"] = "msmq.transaction_header.tx_sequence_id.time_stamp", ["label"] = "Time Stamp", ["kind"] = "uint", ["doc"] = "High half: grows with every restart of the sender's sequence.", ["size"] = 4},
-}
-
-T["msmq.security_header security_header"] = {
-  {["name"] = "flags", ["abbr"] = "msmq.security_header.flags", ["label"] = "Flags", ["kind"] = "uint", ["doc"] = "Kind of sender identifier, encryption, provider.", ["size"] = 2, ["bits"] = {{["name"] = "st", ["abbr"] = "msmq.security_header.flags.st", ["mask"] = 15, ["width"] = 4, ["shift"] = 0, ["names"] = "SenderIdType"}, {["name"] = "au", ["abbr"] = "msmq.security_header.flags.au", ["mask"] = 16, ["width"] = 1, ["shift"] = 4}, {["name"] = "eb", ["abbr"] = "msmq.security_header.flags.eb", ["mask"] = 32, ["width"] = 1, ["shift"] = 5}, {["name"] = "de", ["abbr"] = "msmq.security_header.flags.de", ["mask"] = 64, ["width"] = 1, ["shift"] = 6}, {["name"] = "ai", ["abbr"] = "msmq.security_header.flags.ai", ["mask"] = 128, ["width"] = 1, ["shift"] = 7}, {["name"] = "as", ["abbr"] = "msmq.security_header.flags.as", ["mask"] = 3840, ["width"] = 4, ["shift"] = 8}, {["name"] = "x12", ["abbr"] = "msmq.security_header.flags.x12", ["mask"] = 4096, ["width"] = 1, ["shift"] = 12, ["reserved"] = true}, {["name"] = "x13", ["abbr"] = "msmq.security_header.flags.x13", ["mask"] = 8192, ["width"] = 1, ["shift"] = 13, ["reserved"] = true}, {["name"] = "x14", ["abbr"] = "msmq.security_header.flags.x14", ["mask"] = 16384, ["width"] = 1, ["shift"] = 14, ["reserved"] = true}, {["name"] = "x15", ["abbr"] = "msmq.security_header.flags.x15", ["mask"] = 32768, ["width"] = 1, ["shift"] = 15, ["reserved"] = true}}},
-  {["name"] = "sender_id_size", ["abbr"] = "msmq.security_header.sender_id_size", ["label"] = "Sender ID Size", ["kind"] = "uint", ["doc"] = "Bytes of SecurityID.", ["size"] = 2},
-  {["name"] = "encryption_key_size", ["abbr"] = "msmq.security_header.encryption_key_size", ["label"] = "Encryption Key Size", ["kind"] = "uint", ["doc"] = "Bytes of EncryptionKey.", ["size"] = 2},
-  {["name"] = "signature_size", ["abbr"] = "msmq.security_header.signature_size", ["label"] = "Signature Size", ["kind"] = "uint", ["doc"] = "Bytes of Signature.", ["size"] = 2},
-  {["name"] = "sender_cert_size", ["abbr"] = "msmq.security_header.sender_cert_size", ["label"] = "Sender Cert Size", ["kind"] = "uint", ["doc"] = "Bytes of SenderCert, at most 0xFFFF.", ["size"] = 4},
-  {["name"] = "provider_info_size", ["abbr"] = "msmq.security_header.provider_info_size", ["label"] = "Provider Info Size", ["kind"] = "uint", ["doc"] = "Bytes of ProviderInfo.", ["size"] = 4},
-  {["name"] = "security_data", ["abbr"] = "msmq.security_header.security_data", ["label"] = "Security Data", ["doc"] = "The items that have a size.", ["arms"] = {["security_data"] = "msmq.security_header.security_data security_data"}},
-}
-
-T["msmq.security_header.security_data security_data"] = {
-  {["name"] = "security_id", ["abbr"] = "msmq.security_header.security_data.security_id", ["label"] = "Security ID", ["kind"] = "bytes", ["as_text"] = true, ["doc"] = "SID of the sender, or GUID of its queue manager, by ST."},
-  {["name"] = "security_id_padding", ["abbr"] = "msmq.security_header.security_data.security_id_padding", ["label"] = "Security ID Padding", ["kind"] = "bytes", ["doc"] = "Any bytes."},
-  {["name"] = "encryption_key", ["abbr"] = "msmq.security_header.security_data.encryption_key", ["label"] = "Encryption Key", ["kind"] = "bytes", ["doc"] = "Symmetric key, encrypted (SIMPLEBLOB, [MS-MQQB] 2.4.2)."},
-  {["name"] = "encryption_key_padding", ["abbr"] = "msmq.security_header.security_data.encryption_key_padding", ["label"] = "Encryption Key Padding", ["kind"] = "bytes", ["doc"] = "Any bytes."},
-  {["name"] = "signature", ["abbr"] = "msmq.security_header.security_data.signature", ["label"] = "Signature", ["kind"] = "bytes", ["doc"] = "Digital signature."},
-  {["name"] = "signature_padding", ["abbr"] = "msmq.security_header.security_data.signature_padding", ["label"] = "Signature Padding", ["kind"] = "bytes", ["doc"] = "Any bytes."},
-  {["name"] = "sender_cert", ["abbr"] = "msmq.security_header.security_data.sender_cert", ["label"] = "Sender Cert", ["kind"] = "bytes", ["doc"] = "X.509 certificate of the sender."},
-  {["name"] = "sender_cert_padding", ["abbr"] = "msmq.security_header.security_data.sender_cert_padding", ["label"] = "Sender Cert Padding", ["kind"] = "bytes", ["doc"] = "Any bytes."},
-  {["name"] = "provider_info", ["abbr"] = "msmq.security_header.security_data.provider_info", ["label"] = "Provider Info", ["doc"] = "Provider that made the signature.", ["arms"] = {["provider_info"] = "msmq.security_header.security_data.provider_info provider_info"}},
-  {["name"] = "provider_info_padding", ["abbr"] = "msmq.security_header.security_data.provider_info_padding", ["label"] = "Provider Info Padding", ["kind"] = "bytes", ["doc"] = "Any bytes."},
-}
-
-T["msmq.security_header.security_data.provider_info provider_info"] = {
-  {["name"] = "provider_type", ["abbr"] = "msmq.security_header.security_data.provider_info.provider_type", ["label"] = "Provider Type", ["kind"] = "uint", ["doc"] = "Type of the provider.", ["size"] = 4},
-  {["name"] = "provider_name", ["abbr"] = "msmq.security_header.security_data.provider_info.provider_name", ["label"] = "Provider Name", ["kind"] = "text", ["doc"] = "Name of the provider."},
-}
-
 T["msmq.message_properties_header message_properties_header"] = {
   {["name"] = "flags", ["abbr"] = "msmq.message_properties_header.flags", ["label"] = "Flags", ["kind"] = "uint", ["doc"] = "Which administration acknowledgments are wanted.", ["size"] = 1, ["bits"] = {{["name"] = "pa", ["abbr"] = "msmq.message_properties_header.flags.pa", ["mask"] = 1, ["width"] = 1, ["shift"] = 0}, {["name"] = "pr", ["abbr"] = "msmq.message_properties_header.flags.pr", ["mask"] = 2, ["width"] = 1, ["shift"] = 1}, {["name"] = "na", ["abbr"] = "msmq.message_properties_header.flags.na", ["mask"] = 4, ["width"] = 1, ["shift"] = 2}, {["name"] = "nr", ["abbr"] = "msmq.message_properties_header.flags.nr", ["mask"] = 8, ["width"] = 1, ["shift"] = 3}, {["name"] = "x", ["abbr"] = "msmq.message_properties_header.flags.x", ["mask"] = 240, ["width"] = 4, ["shift"] = 4, ["reserved"] = true}}},
   {["name"] = "label_length", ["abbr"] = "msmq.message_properties_header.label_length", ["label"] = "Label Length", ["kind"] = "uint", ["doc"] = "WCHARs of the label, its terminator counted; 0 for no label.", ["size"] = 1},
@@ -1904,25 +1863,6 @@ T["msmq.message_properties_header message_properties_header"] = {
   {["name"] = "extension_data", ["abbr"] = "msmq.message_properties_header.extension_data", ["label"] = "Extension Data", ["kind"] = "bytes", ["doc"] = "Application-defined, not aligned."},
   {["name"] = "message_body", ["abbr"] = "msmq.message_properties_header.message_body", ["label"] = "Message Body", ["kind"] = "bytes", ["doc"] = "The body, not aligned. MessageSize bytes; AllocationBodySize if EB says that it is encrypted, that is more, and PacketSize has room for it."},
   {["name"] = "padding", ["abbr"] = "msmq.message_properties_header.padding", ["label"] = "Padding", ["kind"] = "bytes", ["reserved"] = true, ["doc"] = "Up to a multiple of 4 bytes; any bytes."},
-}
-
-T["msmq.debug_header debug_header"] = {
-  {["name"] = "flags", ["abbr"] = "msmq.debug_header.flags", ["label"] = "Flags", ["kind"] = "uint", ["doc"] = "Kind of queue.", ["size"] = 2, ["bits"] = {{["name"] = "qt", ["abbr"] = "msmq.debug_header.flags.qt", ["mask"] = 3, ["width"] = 2, ["shift"] = 0, ["names"] = "TraceQueueType"}, {["name"] = "x2", ["abbr"] = "msmq.debug_header.flags.x2", ["mask"] = 4, ["width"] = 1, ["shift"] = 2, ["reserved"] = true}, {["name"] = "x3", ["abbr"] = "msmq.debug_header.flags.x3", ["mask"] = 8, ["width"] = 1, ["shift"] = 3, ["reserved"] = true}, {["name"] = "x4", ["abbr"] = "msmq.debug_header.flags.x4", ["mask"] = 16, ["width"] = 1, ["shift"] = 4, ["reserved"] = true}, {["name"] = "x5", ["abbr"] = "msmq.debug_header.flags.x5", ["mask"] = 32, ["width"] = 1, ["shift"] = 5, ["reserved"] = true}, {["name"] = "x6", ["abbr"] = "msmq.debug_header.flags.x6", ["mask"] = 64, ["width"] = 1, ["shift"] = 6, ["reserved"] = true}, {["name"] = "x7", ["abbr"] = "msmq.debug_header.flags.x7", ["mask"] = 128, ["width"] = 1, ["shift"] = 7, ["reserved"] = true}, {["name"] = "x8", ["abbr"] = "msmq.debug_header.flags.x8", ["mask"] = 256, ["width"] = 1, ["shift"] = 8, ["reserved"] = true}, {["name"] = "x9", ["abbr"] = "msmq.debug_header.flags.x9", ["mask"] = 512, ["width"] = 1, ["shift"] = 9, ["reserved"] = true}, {["name"] = "x10", ["abbr"] = "msmq.debug_header.flags.x10", ["mask"] = 1024, ["width"] = 1, ["shift"] = 10, ["reserved"] = true}, {["name"] = "x11", ["abbr"] = "msmq.debug_header.flags.x11", ["mask"] = 2048, ["width"] = 1, ["shift"] = 11, ["reserved"] = true}, {["name"] = "x12", ["abbr"] = "msmq.debug_header.flags.x12", ["mask"] = 4096, ["width"] = 1, ["shift"] = 12, ["reserved"] = true}, {["name"] = "x13", ["abbr"] = "msmq.debug_header.flags.x13", ["mask"] = 8192, ["width"] = 1, ["shift"] = 13, ["reserved"] = true}, {["name"] = "x14", ["abbr"] = "msmq.debug_header.flags.x14", ["mask"] = 16384, ["width"] = 1, ["shift"] = 14, ["reserved"] = true}, {["name"] = "x15", ["abbr"] = "msmq.debug_header.flags.x15", ["mask"] = 32768, ["width"] = 1, ["shift"] = 15, ["reserved"] = true}}},
-  {["name"] = "reserved", ["abbr"] = "msmq.debug_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Ignored.", ["size"] = 2},
-  {["name"] = "queue_identifier", ["abbr"] = "msmq.debug_header.queue_identifier", ["label"] = "Queue Identifier", ["kind"] = "guid", ["doc"] = "Identifier of the public queue."},
-}
-
-T["msmq.soap_header soap_header"] = {
-  {["name"] = "header_section_id", ["abbr"] = "msmq.soap_header.header_section_id", ["label"] = "Header Section ID", ["kind"] = "uint", ["doc"] = "0x0320.", ["size"] = 2},
-  {["name"] = "reserved", ["abbr"] = "msmq.soap_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Ignored.", ["size"] = 2},
-  {["name"] = "header_data_length", ["abbr"] = "msmq.soap_header.header_data_length", ["label"] = "Header Data Length", ["kind"] = "uint", ["doc"] = "WCHARs of the header, its terminator counted.", ["size"] = 4},
-  {["name"] = "header", ["abbr"] = "msmq.soap_header.header", ["label"] = "Header", ["kind"] = "text", ["doc"] = "SOAP header."},
-  {["name"] = "header_padding", ["abbr"] = "msmq.soap_header.header_padding", ["label"] = "Header Padding", ["kind"] = "bytes", ["doc"] = "Up to the next 4-byte boundary, if the body section begins there."},
-  {["name"] = "body_section_id", ["abbr"] = "msmq.soap_header.body_section_id", ["label"] = "Body Section ID", ["kind"] = "uint", ["doc"] = "0x0384.", ["size"] = 2},
-  {["name"] = "reserved1", ["abbr"] = "msmq.soap_header.reserved1", ["label"] = "Reserved1", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Ignored.", ["size"] = 2},
-  {["name"] = "body_data_length", ["abbr"] = "msmq.soap_header.body_data_length", ["label"] = "Body Data Length", ["kind"] = "uint", ["doc"] = "WCHARs of the body, its terminator counted.", ["size"] = 4},
-  {["name"] = "body", ["abbr"] = "msmq.soap_header.body", ["label"] = "Body", ["kind"] = "text", ["doc"] = "SOAP body."},
-  {["name"] = "padding", ["abbr"] = "msmq.soap_header.padding", ["label"] = "Padding", ["kind"] = "bytes", ["reserved"] = true, ["doc"] = "Up to the next 4-byte boundary, if it is there."},
 }
 
 T["msmq.multi_queue_format_header multi_queue_format_header"] = {
@@ -2090,9 +2030,76 @@ T["msmq.session_header session_header"] = {
   {["name"] = "reserved", ["abbr"] = "msmq.session_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Arbitrary in real traffic; ignored.", ["size"] = 2},
 }
 
+T["msmq.transaction_header transaction_header"] = {
+  {["name"] = "flags", ["abbr"] = "msmq.transaction_header.flags", ["label"] = "Flags", ["kind"] = "uint", ["doc"] = "First or last of a transaction, final acknowledgment, connector.", ["size"] = 4, ["bits"] = {{["name"] = "cg", ["abbr"] = "msmq.transaction_header.flags.cg", ["mask"] = 1, ["width"] = 1, ["shift"] = 0}, {["name"] = "fa", ["abbr"] = "msmq.transaction_header.flags.fa", ["mask"] = 2, ["width"] = 1, ["shift"] = 1}, {["name"] = "fm", ["abbr"] = "msmq.transaction_header.flags.fm", ["mask"] = 4, ["width"] = 1, ["shift"] = 2}, {["name"] = "lm", ["abbr"] = "msmq.transaction_header.flags.lm", ["mask"] = 8, ["width"] = 1, ["shift"] = 3}, {["name"] = "id", ["abbr"] = "msmq.transaction_header.flags.id", ["mask"] = 16777200, ["width"] = 20, ["shift"] = 4}, {["name"] = "x1", ["abbr"] = "msmq.transaction_header.flags.x1", ["mask"] = 16777216, ["width"] = 1, ["shift"] = 24, ["reserved"] = true}, {["name"] = "x2", ["abbr"] = "msmq.transaction_header.flags.x2", ["mask"] = 33554432, ["width"] = 1, ["shift"] = 25, ["reserved"] = true}, {["name"] = "x3", ["abbr"] = "msmq.transaction_header.flags.x3", ["mask"] = 67108864, ["width"] = 1, ["shift"] = 26, ["reserved"] = true}, {["name"] = "x4", ["abbr"] = "msmq.transaction_header.flags.x4", ["mask"] = 134217728, ["width"] = 1, ["shift"] = 27, ["reserved"] = true}, {["name"] = "x5", ["abbr"] = "msmq.transaction_header.flags.x5", ["mask"] = 268435456, ["width"] = 1, ["shift"] = 28, ["reserved"] = true}, {["name"] = "x6", ["abbr"] = "msmq.transaction_header.flags.x6", ["mask"] = 536870912, ["width"] = 1, ["shift"] = 29, ["reserved"] = true}, {["name"] = "x7", ["abbr"] = "msmq.transaction_header.flags.x7", ["mask"] = 1073741824, ["width"] = 1, ["shift"] = 30, ["reserved"] = true}, {["name"] = "x8", ["abbr"] = "msmq.transaction_header.flags.x8", ["mask"] = 2147483648, ["width"] = 1, ["shift"] = 31, ["reserved"] = true}}},
+  {["name"] = "tx_sequence_id", ["abbr"] = "msmq.transaction_header.tx_sequence_id", ["label"] = "Tx Sequence ID", ["doc"] = "The sequence.", ["arms"] = {["tx_sequence_id"] = "msmq.transaction_header.tx_sequence_id tx_sequence_id"}},
+  {["name"] = "tx_sequence_number", ["abbr"] = "msmq.transaction_header.tx_sequence_number", ["label"] = "Tx Sequence Number", ["kind"] = "uint", ["doc"] = "Place in the sequence, from 1.", ["size"] = 4},
+  {["name"] = "previous_tx_sequence_number", ["abbr"] = "msmq.transaction_header.previous_tx_sequence_number", ["label"] = "Previous Tx Sequence Number", ["kind"] = "uint", ["doc"] = "Place of the message before, 0 if none.", ["size"] = 4},
+  {["name"] = "connector_qm_guid", ["abbr"] = "msmq.transaction_header.connector_qm_guid", ["label"] = "Connector QM GUID", ["kind"] = "guid", ["doc"] = "Connector queue manager, application-defined."},
+}
+
+T["msmq.transaction_header.tx_sequence_id tx_sequence_id"] = {
+  {["name"] = "ordinal", ["abbr"] = "msmq.transaction_header.tx_sequence_id.ordinal", ["label"] = "Ordinal", ["kind"] = "uint", ["doc"] = "Low half when two identifiers are compared.", ["size"] = 4},
+  {["name"] = "time_stamp", ["abbr"] = "msmq.transaction_header.tx_sequence_id.time_stamp", ["label"] = "Time Stamp", ["kind"] = "uint", ["doc"] = "High half: grows with every restart of the sender's sequence.", ["size"] = 4},
+}
+
+T["msmq.security_header security_header"] = {
+  {["name"] = "flags", ["abbr"] = "msmq.security_header.flags", ["label"] = "Flags", ["kind"] = "uint", ["doc"] = "Kind of sender identifier, encryption, provider.", ["size"] = 2, ["bits"] = {{["name"] = "st", ["abbr"] = "msmq.security_header.flags.st", ["mask"] = 15, ["width"] = 4, ["shift"] = 0, ["names"] = "SenderIdType"}, {["name"] = "au", ["abbr"] = "msmq.security_header.flags.au", ["mask"] = 16, ["width"] = 1, ["shift"] = 4}, {["name"] = "eb", ["abbr"] = "msmq.security_header.flags.eb", ["mask"] = 32, ["width"] = 1, ["shift"] = 5}, {["name"] = "de", ["abbr"] = "msmq.security_header.flags.de", ["mask"] = 64, ["width"] = 1, ["shift"] = 6}, {["name"] = "ai", ["abbr"] = "msmq.security_header.flags.ai", ["mask"] = 128, ["width"] = 1, ["shift"] = 7}, {["name"] = "as", ["abbr"] = "msmq.security_header.flags.as", ["mask"] = 3840, ["width"] = 4, ["shift"] = 8}, {["name"] = "x12", ["abbr"] = "msmq.security_header.flags.x12", ["mask"] = 4096, ["width"] = 1, ["shift"] = 12, ["reserved"] = true}, {["name"] = "x13", ["abbr"] = "msmq.security_header.flags.x13", ["mask"] = 8192, ["width"] = 1, ["shift"] = 13, ["reserved"] = true}, {["name"] = "x14", ["abbr"] = "msmq.security_header.flags.x14", ["mask"] = 16384, ["width"] = 1, ["shift"] = 14, ["reserved"] = true}, {["name"] = "x15", ["abbr"] = "msmq.security_header.flags.x15", ["mask"] = 32768, ["width"] = 1, ["shift"] = 15, ["reserved"] = true}}},
+  {["name"] = "sender_id_size", ["abbr"] = "msmq.security_header.sender_id_size", ["label"] = "Sender ID Size", ["kind"] = "uint", ["doc"] = "Bytes of SecurityID.", ["size"] = 2},
+  {["name"] = "encryption_key_size", ["abbr"] = "msmq.security_header.encryption_key_size", ["label"] = "Encryption Key Size", ["kind"] = "uint", ["doc"] = "Bytes of EncryptionKey.", ["size"] = 2},
+  {["name"] = "signature_size", ["abbr"] = "msmq.security_header.signature_size", ["label"] = "Signature Size", ["kind"] = "uint", ["doc"] = "Bytes of Signature.", ["size"] = 2},
+  {["name"] = "sender_cert_size", ["abbr"] = "msmq.security_header.sender_cert_size", ["label"] = "Sender Cert Size", ["kind"] = "uint", ["doc"] = "Bytes of SenderCert, at most 0xFFFF.", ["size"] = 4},
+  {["name"] = "provider_info_size", ["abbr"] = "msmq.security_header.provider_info_size", ["label"] = "Provider Info Size", ["kind"] = "uint", ["doc"] = "Bytes of ProviderInfo.", ["size"] = 4},
+  {["name"] = "security_data", ["abbr"] = "msmq.security_header.security_data", ["label"] = "Security Data", ["doc"] = "The items that have a size.", ["arms"] = {["security_data"] = "msmq.security_header.security_data security_data"}},
+}
+
+T["msmq.security_header.security_data security_data"] = {
+  {["name"] = "security_id", ["abbr"] = "msmq.security_header.security_data.security_id", ["label"] = "Security ID", ["kind"] = "bytes", ["as_text"] = true, ["doc"] = "SID of the sender, or GUID of its queue manager, by ST."},
+  {["name"] = "security_id_padding", ["abbr"] = "msmq.security_header.security_data.security_id_padding", ["label"] = "Security ID Padding", ["kind"] = "bytes", ["doc"] = "Any bytes."},
+  {["name"] = "encryption_key", ["abbr"] = "msmq.security_header.security_data.encryption_key", ["label"] = "Encryption Key", ["kind"] = "bytes", ["doc"] = "Symmetric key, encrypted (SIMPLEBLOB, [MS-MQQB] 2.4.2)."},
+  {["name"] = "encryption_key_padding", ["abbr"] = "msmq.security_header.security_data.encryption_key_padding", ["label"] = "Encryption Key Padding", ["kind"] = "bytes", ["doc"] = "Any bytes."},
+  {["name"] = "signature", ["abbr"] = "msmq.security_header.security_data.signature", ["label"] = "Signature", ["kind"] = "bytes", ["doc"] = "Digital signature."},
+  {["name"] = "signature_padding", ["abbr"] = "msmq.security_header.security_data.signature_padding", ["label"] = "Signature Padding", ["kind"] = "bytes", ["doc"] = "Any bytes."},
+  {["name"] = "sender_cert", ["abbr"] = "msmq.security_header.security_data.sender_cert", ["label"] = "Sender Cert", ["kind"] = "bytes", ["doc"] = "X.509 certificate of the sender."},
+  {["name"] = "sender_cert_padding", ["abbr"] = "msmq.security_header.security_data.sender_cert_padding", ["label"] = "Sender Cert Padding", ["kind"] = "bytes", ["doc"] = "Any bytes."},
+  {["name"] = "provider_info", ["abbr"] = "msmq.security_header.security_data.provider_info", ["label"] = "Provider Info", ["doc"] = "Provider that made the signature.", ["arms"] = {["provider_info"] = "msmq.security_header.security_data.provider_info provider_info"}},
+  {["name"] = "provider_info_padding", ["abbr"] = "msmq.security_header.security_data.provider_info_padding", ["label"] = "Provider Info Padding", ["kind"] = "bytes", ["doc"] = "Any bytes."},
+}
+
+T["msmq.security_header.security_data.provider_info provider_info"] = {
+  {["name"] = "provider_type", ["abbr"] = "msmq.security_header.security_data.provider_info.provider_type", ["label"] = "Provider Type", ["kind"] = "uint", ["doc"] = "Type of the provider.", ["size"] = 4},
+  {["name"] = "provider_name", ["abbr"] = "msmq.security_header.security_data.provider_info.provider_name", ["label"] = "Provider Name", ["kind"] = "text", ["doc"] = "Name of the provider."},
+}
+
+T["msmq.soap_header soap_header"] = {
+  {["name"] = "header_section_id", ["abbr"] = "msmq.soap_header.header_section_id", ["label"] = "Header Section ID", ["kind"] = "uint", ["doc"] = "0x0320.", ["size"] = 2},
+  {["name"] = "reserved", ["abbr"] = "msmq.soap_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Ignored.", ["size"] = 2},
+  {["name"] = "header_data_length", ["abbr"] = "msmq.soap_header.header_data_length", ["label"] = "Header Data Length", ["kind"] = "uint", ["doc"] = "WCHARs of the header, its terminator counted.", ["size"] = 4},
+  {["name"] = "header", ["abbr"] = "msmq.soap_header.header", ["label"] = "Header", ["kind"] = "text", ["doc"] = "SOAP header."},
+  {["name"] = "header_padding", ["abbr"] = "msmq.soap_header.header_padding", ["label"] = "Header Padding", ["kind"] = "bytes", ["doc"] = "Up to the next 4-byte boundary, if the body section begins there."},
+  {["name"] = "body_section_id", ["abbr"] = "msmq.soap_header.body_section_id", ["label"] = "Body Section ID", ["kind"] = "uint", ["doc"] = "0x0384.", ["size"] = 2},
+  {["name"] = "reserved1", ["abbr"] = "msmq.soap_header.reserved1", ["label"] = "Reserved1", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Ignored.", ["size"] = 2},
+  {["name"] = "body_data_length", ["abbr"] = "msmq.soap_header.body_data_length", ["label"] = "Body Data Length", ["kind"] = "uint", ["doc"] = "WCHARs of the body, its terminator counted.", ["size"] = 4},
+  {["name"] = "body", ["abbr"] = "msmq.soap_header.body", ["label"] = "Body", ["kind"] = "text", ["doc"] = "SOAP body."},
+  {["name"] = "padding", ["abbr"] = "msmq.soap_header.padding", ["label"] = "Padding", ["kind"] = "bytes", ["reserved"] = true, ["doc"] = "Up to the next 4-byte boundary, if it is there."},
+}
+
+T["msmq.debug_header debug_header"] = {
+  {["name"] = "flags", ["abbr"] = "msmq.debug_header.flags", ["label"] = "Flags", ["kind"] = "uint", ["doc"] = "Kind of queue.", ["size"] = 2, ["bits"] = {{["name"] = "qt", ["abbr"] = "msmq.debug_header.flags.qt", ["mask"] = 3, ["width"] = 2, ["shift"] = 0, ["names"] = "TraceQueueType"}, {["name"] = "x2", ["abbr"] = "msmq.debug_header.flags.x2", ["mask"] = 4, ["width"] = 1, ["shift"] = 2, ["reserved"] = true}, {["name"] = "x3", ["abbr"] = "msmq.debug_header.flags.x3", ["mask"] = 8, ["width"] = 1, ["shift"] = 3, ["reserved"] = true}, {["name"] = "x4", ["abbr"] = "msmq.debug_header.flags.x4", ["mask"] = 16, ["width"] = 1, ["shift"] = 4, ["reserved"] = true}, {["name"] = "x5", ["abbr"] = "msmq.debug_header.flags.x5", ["mask"] = 32, ["width"] = 1, ["shift"] = 5, ["reserved"] = true}, {["name"] = "x6", ["abbr"] = "msmq.debug_header.flags.x6", ["mask"] = 64, ["width"] = 1, ["shift"] = 6, ["reserved"] = true}, {["name"] = "x7", ["abbr"] = "msmq.debug_header.flags.x7", ["mask"] = 128, ["width"] = 1, ["shift"] = 7, ["reserved"] = true}, {["name"] = "x8", ["abbr"] = "msmq.debug_header.flags.x8", ["mask"] = 256, ["width"] = 1, ["shift"] = 8, ["reserved"] = true}, {["name"] = "x9", ["abbr"] = "msmq.debug_header.flags.x9", ["mask"] = 512, ["width"] = 1, ["shift"] = 9, ["reserved"] = true}, {["name"] = "x10", ["abbr"] = "msmq.debug_header.flags.x10", ["mask"] = 1024, ["width"] = 1, ["shift"] = 10, ["reserved"] = true}, {["name"] = "x11", ["abbr"] = "msmq.debug_header.flags.x11", ["mask"] = 2048, ["width"] = 1, ["shift"] = 11, ["reserved"] = true}, {["name"] = "x12", ["abbr"] = "msmq.debug_header.flags.x12", ["mask"] = 4096, ["width"] = 1, ["shift"] = 12, ["reserved"] = true}, {["name"] = "x13", ["abbr"] = "msmq.debug_header.flags.x13", ["mask"] = 8192, ["width"] = 1, ["shift"] = 13, ["reserved"] = true}, {["name"] = "x14", ["abbr"] = "msmq.debug_header.flags.x14", ["mask"] = 16384, ["width"] = 1, ["shift"] = 14, ["reserved"] = true}, {["name"] = "x15", ["abbr"] = "msmq.debug_header.flags.x15", ["mask"] = 32768, ["width"] = 1, ["shift"] = 15, ["reserved"] = true}}},
+  {["name"] = "reserved", ["abbr"] = "msmq.debug_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Ignored.", ["size"] = 2},
+  {["name"] = "queue_identifier", ["abbr"] = "msmq.debug_header.queue_identifier", ["label"] = "Queue Identifier", ["kind"] = "guid", ["doc"] = "Identifier of the public queue."},
+}
+
 T["msmq.internal_header internal_header"] = {
   {["name"] = "reserved", ["abbr"] = "msmq.internal_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Must be 0.", ["size"] = 2},
   {["name"] = "flags", ["abbr"] = "msmq.internal_header.flags", ["label"] = "Flags", ["kind"] = "uint", ["doc"] = "Packet type and connection state.", ["size"] = 2, ["bits"] = {{["name"] = "pt", ["abbr"] = "msmq.internal_header.flags.pt", ["mask"] = 15, ["width"] = 4, ["shift"] = 0, ["names"] = "InternalPacketType"}, {["name"] = "cs", ["abbr"] = "msmq.internal_header.flags.cs", ["mask"] = 16, ["width"] = 1, ["shift"] = 4}, {["name"] = "x5", ["abbr"] = "msmq.internal_header.flags.x5", ["mask"] = 32, ["width"] = 1, ["shift"] = 5, ["reserved"] = true}, {["name"] = "x6", ["abbr"] = "msmq.internal_header.flags.x6", ["mask"] = 64, ["width"] = 1, ["shift"] = 6, ["reserved"] = true}, {["name"] = "x7", ["abbr"] = "msmq.internal_header.flags.x7", ["mask"] = 128, ["width"] = 1, ["shift"] = 7, ["reserved"] = true}, {["name"] = "x8", ["abbr"] = "msmq.internal_header.flags.x8", ["mask"] = 256, ["width"] = 1, ["shift"] = 8, ["reserved"] = true}, {["name"] = "x9", ["abbr"] = "msmq.internal_header.flags.x9", ["mask"] = 512, ["width"] = 1, ["shift"] = 9, ["reserved"] = true}, {["name"] = "x10", ["abbr"] = "msmq.internal_header.flags.x10", ["mask"] = 1024, ["width"] = 1, ["shift"] = 10, ["reserved"] = true}, {["name"] = "x11", ["abbr"] = "msmq.internal_header.flags.x11", ["mask"] = 2048, ["width"] = 1, ["shift"] = 11, ["reserved"] = true}, {["name"] = "x12", ["abbr"] = "msmq.internal_header.flags.x12", ["mask"] = 4096, ["width"] = 1, ["shift"] = 12, ["reserved"] = true}, {["name"] = "x13", ["abbr"] = "msmq.internal_header.flags.x13", ["mask"] = 8192, ["width"] = 1, ["shift"] = 13, ["reserved"] = true}, {["name"] = "x14", ["abbr"] = "msmq.internal_header.flags.x14", ["mask"] = 16384, ["width"] = 1, ["shift"] = 14, ["reserved"] = true}, {["name"] = "x15", ["abbr"] = "msmq.internal_header.flags.x15", ["mask"] = 32768, ["width"] = 1, ["shift"] = 15, ["reserved"] = true}}},
+}
+
+T["msmq.connection_parameters_header connection_parameters_header"] = {
+  {["name"] = "recoverable_ack_timeout", ["abbr"] = "msmq.connection_parameters_header.recoverable_ack_timeout", ["label"] = "Recoverable Ack Timeout", ["kind"] = "uint", ["doc"] = "Least wait before a recoverable message is acknowledged.", ["size"] = 4, ["unit"] = "milliseconds"},
+  {["name"] = "ack_timeout", ["abbr"] = "msmq.connection_parameters_header.ack_timeout", ["label"] = "Ack Timeout", ["kind"] = "uint", ["doc"] = "Wait for an acknowledgment before the session is closed.", ["size"] = 4, ["unit"] = "milliseconds"},
+  {["name"] = "reserved", ["abbr"] = "msmq.connection_parameters_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Must be 0.", ["size"] = 2},
+  {["name"] = "window_size", ["abbr"] = "msmq.connection_parameters_header.window_size", ["label"] = "Window Size", ["kind"] = "uint", ["doc"] = "Unacknowledged packets before an acknowledgment is sent.", ["size"] = 2},
 }
 
 T["msmq.establish_connection_header establish_connection_header"] = {
@@ -2104,11 +2111,29 @@ T["msmq.establish_connection_header establish_connection_header"] = {
   {["name"] = "padding", ["abbr"] = "msmq.establish_connection_header.padding", ["label"] = "Padding", ["kind"] = "bytes", ["reserved"] = true, ["doc"] = "0x5A in a response, any bytes in a request."},
 }
 
-T["msmq.connection_parameters_header connection_parameters_header"] = {
-  {["name"] = "recoverable_ack_timeout", ["abbr"] = "msmq.connection_parameters_header.recoverable_ack_timeout", ["label"] = "Recoverable Ack Timeout", ["kind"] = "uint", ["doc"] = "Least wait before a recoverable message is acknowledged.", ["size"] = 4, ["unit"] = "milliseconds"},
-  {["name"] = "ack_timeout", ["abbr"] = "msmq.connection_parameters_header.ack_timeout", ["label"] = "Ack Timeout", ["kind"] = "uint", ["doc"] = "Wait for an acknowledgment before the session is closed.", ["size"] = 4, ["unit"] = "milliseconds"},
-  {["name"] = "reserved", ["abbr"] = "msmq.connection_parameters_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Must be 0.", ["size"] = 2},
-  {["name"] = "window_size", ["abbr"] = "msmq.connection_parameters_header.window_size", ["label"] = "Window Size", ["kind"] = "uint", ["doc"] = "Unacknowledged packets before an acknowledgment is sent.", ["size"] = 2},
+T["msmq.order_ack_body order_ack_body"] = {
+  {["name"] = "tx_sequence_id", ["abbr"] = "msmq.order_ack_body.tx_sequence_id", ["label"] = "Tx Sequence ID", ["doc"] = "Sequence that is acknowledged.", ["arms"] = {["tx_sequence_id"] = "msmq.order_ack_body.tx_sequence_id tx_sequence_id"}},
+  {["name"] = "tx_sequence_number", ["abbr"] = "msmq.order_ack_body.tx_sequence_number", ["label"] = "Tx Sequence Number", ["kind"] = "uint", ["doc"] = "Message that is acknowledged.", ["size"] = 4},
+  {["name"] = "tx_previous_sequence_number", ["abbr"] = "msmq.order_ack_body.tx_previous_sequence_number", ["label"] = "Tx Previous Sequence Number", ["kind"] = "uint", ["doc"] = "That number less 1.", ["size"] = 4},
+  {["name"] = "reserved", ["abbr"] = "msmq.order_ack_body.reserved", ["label"] = "Reserved", ["kind"] = "bytes", ["reserved"] = true, ["doc"] = "Often uninitialised; ignored."},
+}
+
+T["msmq.order_ack_body.tx_sequence_id tx_sequence_id"] = {
+  {["name"] = "ordinal", ["abbr"] = "msmq.order_ack_body.tx_sequence_id.ordinal", ["label"] = "Ordinal", ["kind"] = "uint", ["doc"] = "Low half when two identifiers are compared.", ["size"] = 4},
+  {["name"] = "time_stamp", ["abbr"] = "msmq.order_ack_body.tx_sequence_id.time_stamp", ["label"] = "Time Stamp", ["kind"] = "uint", ["doc"] = "High half: grows with every restart of the sender's sequence.", ["size"] = 4},
+}
+
+T["msmq.final_ack_body final_ack_body"] = {
+  {["name"] = "tx_sequence_id", ["abbr"] = "msmq.final_ack_body.tx_sequence_id", ["label"] = "Tx Sequence ID", ["doc"] = "Sequence of the message.", ["arms"] = {["tx_sequence_id"] = "msmq.final_ack_body.tx_sequence_id tx_sequence_id"}},
+  {["name"] = "tx_sequence_number", ["abbr"] = "msmq.final_ack_body.tx_sequence_number", ["label"] = "Tx Sequence Number", ["kind"] = "uint", ["doc"] = "Place of the message.", ["size"] = 4},
+  {["name"] = "tx_previous_sequence_number", ["abbr"] = "msmq.final_ack_body.tx_previous_sequence_number", ["label"] = "Tx Previous Sequence Number", ["kind"] = "uint", ["doc"] = "Place of the message received before it.", ["size"] = 4},
+  {["name"] = "source_guid", ["abbr"] = "msmq.final_ack_body.source_guid", ["label"] = "Source GUID", ["kind"] = "guid", ["doc"] = "Queue manager that sent the message."},
+  {["name"] = "message_id", ["abbr"] = "msmq.final_ack_body.message_id", ["label"] = "Message ID", ["kind"] = "uint", ["doc"] = "Number of the message there.", ["size"] = 4},
+}
+
+T["msmq.final_ack_body.tx_sequence_id tx_sequence_id"] = {
+  {["name"] = "ordinal", ["abbr"] = "msmq.final_ack_body.tx_sequence_id.ordinal", ["label"] = "Ordinal", ["kind"] = "uint", ["doc"] = "Low half when two identifiers are compared.", ["size"] = 4},
+  {["name"] = "time_stamp", ["abbr"] = "msmq.final_ack_body.tx_sequence_id.time_stamp", ["label"] = "Time Stamp", ["kind"] = "uint", ["doc"] = "High half: grows with every restart of the sender's sequence.", ["size"] = 4},
 }
 
 T["msmq.srmp_envelope_header srmp_envelope_header"] = {
@@ -2161,31 +2186,6 @@ T["msmq.extended_address_header extended_address_header"] = {
   {["name"] = "address_scope", ["abbr"] = "msmq.extended_address_header.address_scope", ["label"] = "Address Scope", ["kind"] = "uint", ["doc"] = "IPv6 scope, else 0.", ["size"] = 4},
   {["name"] = "address", ["abbr"] = "msmq.extended_address_header.address", ["label"] = "Address", ["kind"] = "bytes", ["as_text"] = true, ["doc"] = "The address."},
   {["name"] = "undeclared", ["abbr"] = "msmq.extended_address_header.undeclared", ["label"] = "Undeclared", ["kind"] = "bytes", ["doc"] = "What HeaderSize counts beyond 28 bytes."},
-}
-
-T["msmq.order_ack_body order_ack_body"] = {
-  {["name"] = "tx_sequence_id", ["abbr"] = "msmq.order_ack_body.tx_sequence_id", ["label"] = "Tx Sequence ID", ["doc"] = "Sequence that is acknowledged.", ["arms"] = {["tx_sequence_id"] = "msmq.order_ack_body.tx_sequence_id tx_sequence_id"}},
-  {["name"] = "tx_sequence_number", ["abbr"] = "msmq.order_ack_body.tx_sequence_number", ["label"] = "Tx Sequence Number", ["kind"] = "uint", ["doc"] = "Message that is acknowledged.", ["size"] = 4},
-  {["name"] = "tx_previous_sequence_number", ["abbr"] = "msmq.order_ack_body.tx_previous_sequence_number", ["label"] = "Tx Previous Sequence Number", ["kind"] = "uint", ["doc"] = "That number less 1.", ["size"] = 4},
-  {["name"] = "reserved", ["abbr"] = "msmq.order_ack_body.reserved", ["label"] = "Reserved", ["kind"] = "bytes", ["reserved"] = true, ["doc"] = "Often uninitialised; ignored."},
-}
-
-T["msmq.order_ack_body.tx_sequence_id tx_sequence_id"] = {
-  {["name"] = "ordinal", ["abbr"] = "msmq.order_ack_body.tx_sequence_id.ordinal", ["label"] = "Ordinal", ["kind"] = "uint", ["doc"] = "Low half when two identifiers are compared.", ["size"] = 4},
-  {["name"] = "time_stamp", ["abbr"] = "msmq.order_ack_body.tx_sequence_id.time_stamp", ["label"] = "Time Stamp", ["kind"] = "uint", ["doc"] = "High half: grows with every restart of the sender's sequence.", ["size"] = 4},
-}
-
-T["msmq.final_ack_body final_ack_body"] = {
-  {["name"] = "tx_sequence_id", ["abbr"] = "msmq.final_ack_body.tx_sequence_id", ["label"] = "Tx Sequence ID", ["doc"] = "Sequence of the message.", ["arms"] = {["tx_sequence_id"] = "msmq.final_ack_body.tx_sequence_id tx_sequence_id"}},
-  {["name"] = "tx_sequence_number", ["abbr"] = "msmq.final_ack_body.tx_sequence_number", ["label"] = "Tx Sequence Number", ["kind"] = "uint", ["doc"] = "Place of the message.", ["size"] = 4},
-  {["name"] = "tx_previous_sequence_number", ["abbr"] = "msmq.final_ack_body.tx_previous_sequence_number", ["label"] = "Tx Previous Sequence Number", ["kind"] = "uint", ["doc"] = "Place of the message received before it.", ["size"] = 4},
-  {["name"] = "source_guid", ["abbr"] = "msmq.final_ack_body.source_guid", ["label"] = "Source GUID", ["kind"] = "guid", ["doc"] = "Queue manager that sent the message."},
-  {["name"] = "message_id", ["abbr"] = "msmq.final_ack_body.message_id", ["label"] = "Message ID", ["kind"] = "uint", ["doc"] = "Number of the message there.", ["size"] = 4},
-}
-
-T["msmq.final_ack_body.tx_sequence_id tx_sequence_id"] = {
-  {["name"] = "ordinal", ["abbr"] = "msmq.final_ack_body.tx_sequence_id.ordinal", ["label"] = "Ordinal", ["kind"] = "uint", ["doc"] = "Low half when two identifiers are compared.", ["size"] = 4},
-  {["name"] = "time_stamp", ["abbr"] = "msmq.final_ack_body.tx_sequence_id.time_stamp", ["label"] = "Time Stamp", ["kind"] = "uint", ["doc"] = "High half: grows with every restart of the sender's sequence.", ["size"] = 4},
 }
 
 T["msmq.ping ping"] = {
@@ -2345,69 +2345,69 @@ local rules = {
   [16] = {["abbr"] = "msmq.expert.address_overlay.address-type", ["at"] = {"address_type"}, ["text"] = "AddressType must be 1 (IPv4) or 6 (IPv6) ([MS-MQRR] 2.2.5.1)"},
   [17] = {["abbr"] = "msmq.expert.address_overlay.address-scope", ["at"] = {"address_scope"}, ["text"] = "AddressScope must be 0 unless the address is IPv6 ([MS-MQRR] 2.2.5.1)"},
   [18] = {["abbr"] = "msmq.expert.address_overlay.address-length", ["at"] = {"address_length"}, ["text"] = "AddressLength must be the length of the address ([MS-MQRR] 2.2.5.1)"},
-  [19] = {["abbr"] = "msmq.expert.transaction_header.tx-sequence-number", ["at"] = {"tx_sequence_number"}, ["text"] = "TxSequenceNumber must be at least 1 ([MS-MQMQ] 2.2.20.5)"},
-  [20] = {["abbr"] = "msmq.expert.transaction_header.previous-tx-sequence-number", ["at"] = {"previous_tx_sequence_number"}, ["text"] = "PreviousTxSequenceNumber must not be 0xFFFFFFFF ([MS-MQMQ] 2.2.20.5)"},
-  [21] = {["abbr"] = "msmq.expert.transaction_header.tx-sequence-order", ["at"] = {"previous_tx_sequence_number"}, ["text"] = "PreviousTxSequenceNumber must precede TxSequenceNumber ([MS-MQMQ] 2.2.20.5)"},
-  [22] = {["abbr"] = "msmq.expert.security_header.sender-id-type", ["at"] = {"flags"}, ["text"] = "ST must be 0, 1 or 2 ([MS-MQMQ] 2.2.20.6)"},
-  [23] = {["abbr"] = "msmq.expert.security_header.sender-id-absent", ["at"] = {"sender_id_size"}, ["text"] = "with ST 0, SenderIdSize must be 0 ([MS-MQMQ] 2.2.20.6)"},
-  [24] = {["abbr"] = "msmq.expert.security_header.sender-id-present", ["at"] = {"sender_id_size"}, ["text"] = "with ST 1 or 2 there must be a SecurityID ([MS-MQMQ] 2.2.20.6)"},
-  [25] = {["abbr"] = "msmq.expert.security_header.sender-guid", ["at"] = {"sender_id_size"}, ["text"] = "with ST 2, SecurityID must be a GUID ([MS-MQMQ] 2.2.20.6)"},
-  [26] = {["abbr"] = "msmq.expert.security_header.authenticated", ["at"] = {"flags"}, ["text"] = "AU must be 0 in a packet that is sent ([MS-MQMQ] 2.2.20.6)"},
-  [27] = {["abbr"] = "msmq.expert.security_header.authentication-signature", ["at"] = {"flags"}, ["text"] = "AS must be 0 in a packet that is sent ([MS-MQMQ] 2.2.20.6)"},
-  [28] = {["abbr"] = "msmq.expert.security_header.sender-cert-size", ["at"] = {"sender_cert_size"}, ["text"] = "SenderCertSize must not exceed 0xFFFF ([MS-MQMQ] 2.2.20.6)"},
-  [29] = {["abbr"] = "msmq.expert.security_header.security-data", ["at"] = {"sender_id_size"}, ["text"] = "at least one size must not be 0 ([MS-MQMQ] 2.2.20.6)"},
-  [30] = {["abbr"] = "msmq.expert.security_header.sizes-wrap", ["at"] = {"provider_info_size"}, ["text"] = "the sizes must add up within 32 bits ([MS-MQMQ] 2.2.20.6)"},
-  [31] = {["abbr"] = "msmq.expert.security_header.provider-unasked", ["at"] = {"provider_info_size"}, ["text"] = "with DE set there must be no ProviderInfo ([MS-MQMQ] 2.2.20.6)"},
-  [32] = {["abbr"] = "msmq.expert.security_header.provider-missing", ["at"] = {"provider_info_size"}, ["text"] = "with DE clear a signature needs ProviderInfo ([MS-MQMQ] 2.2.20.6)"},
-  [33] = {["abbr"] = "msmq.expert.security_header.encryption-key", ["at"] = {"encryption_key_size"}, ["text"] = "an encrypted body needs an EncryptionKey ([MS-MQQB] 3.1.7.1.5)"},
-  [34] = {["abbr"] = "msmq.expert.message_properties_header.label-length", ["at"] = {"label_length"}, ["text"] = "LabelLength must not exceed 0xFA ([MS-MQMQ] 2.2.19.3)"},
-  [35] = {["abbr"] = "msmq.expert.message_properties_header.message-class", ["at"] = {"message_class"}, ["text"] = "MessageClass must be a named class or bits of 0xE1FF ([MS-MQMQ] 2.2.18.1.6)"},
-  [36] = {["abbr"] = "msmq.expert.message_properties_header.allocation-body-size", ["at"] = {"allocation_body_size"}, ["text"] = "AllocationBodySize must be at least MessageSize ([MS-MQMQ] 2.2.19.3)"},
-  [37] = {["abbr"] = "msmq.expert.message_properties_header.allocation-body-size-maximum", ["at"] = {"allocation_body_size"}, ["text"] = "AllocationBodySize must not exceed PacketSize ([MS-MQMQ] 2.2.19.3)"},
-  [38] = {["abbr"] = "msmq.expert.message_properties_header.privacy-level", ["at"] = {"privacy_level"}, ["text"] = "PrivacyLevel must be 0, 1, 3 or 5 ([MS-MQMQ] 2.2.19.3)"},
-  [39] = {["abbr"] = "msmq.expert.message_properties_header.hash-algorithm", ["at"] = {"hash_algorithm"}, ["text"] = "with a signature HashAlgorithm must be an allowed one ([MS-MQMQ] 2.2.19.3)"},
-  [40] = {["abbr"] = "msmq.expert.message_properties_header.encryption-algorithm", ["at"] = {"encryption_algorithm"}, ["text"] = "with EB set EncryptionAlgorithm must be one that PrivacyLevel allows ([MS-MQMQ] 2.2.19.3)"},
-  [41] = {["abbr"] = "msmq.expert.message_properties_header.sizes-wrap", ["at"] = {"message_size"}, ["text"] = "the sizes must add up within 32 bits ([MS-MQMQ] 2.2.19.3)"},
-  [42] = {["abbr"] = "msmq.expert.debug_header.queue-type", ["at"] = {"flags"}, ["text"] = "QT must be 0 or 1 ([MS-MQMQ] 2.2.20.8)"},
-  [43] = {["abbr"] = "msmq.expert.soap_header.header-section-id", ["at"] = {"header_section_id"}, ["text"] = "HeaderSectionID must be 0x0320 ([MS-MQMQ] 2.2.20.7)"},
-  [44] = {["abbr"] = "msmq.expert.soap_header.body-section-id", ["at"] = {"body_section_id"}, ["text"] = "BodySectionID must be 0x0384 ([MS-MQMQ] 2.2.20.7)"},
-  [45] = {["abbr"] = "msmq.expert.soap_header.header-size-wrap", ["at"] = {"header_data_length"}, ["text"] = "twice HeaderDataLength must stay within 32 bits ([MS-MQMQ] 2.2.20.7)"},
-  [46] = {["abbr"] = "msmq.expert.soap_header.body-size-wrap", ["at"] = {"body_data_length"}, ["text"] = "twice BodyDataLength must stay within 32 bits ([MS-MQMQ] 2.2.20.7)"},
-  [47] = {["abbr"] = "msmq.expert.multi_queue_format_header.destination-id", ["at"] = {"destination", "header_id"}, ["text"] = "HeaderID of the destinations must be 0x0064 ([MS-MQMQ] 2.2.20.1)"},
-  [48] = {["abbr"] = "msmq.expert.mqf_address_header.header-size", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be at least 12 ([MS-MQMQ] 2.2.20.2)"},
-  [49] = {["abbr"] = "msmq.expert.mqf_address_header.header-id", ["at"] = {"header_id"}, ["text"] = "HeaderID must be one of 0x0064, 0x00C8, 0x012C and 0x015E ([MS-MQMQ] 2.2.20.2)"},
-  [50] = {["abbr"] = "msmq.expert.mqf_address_header.header-size-exact", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be the size of the header ([MS-MQMQ] 2.2.20.2)"},
-  [51] = {["abbr"] = "msmq.expert.mqf_address_header.element-count", ["at"] = {"element_count"}, ["text"] = "ElementCount must be the number of elements ([MS-MQMQ] 2.2.20.2)"},
-  [52] = {["abbr"] = "msmq.expert.mqf_address_header.undecoded", ["at"] = {"undecoded"}, ["text"] = "FormatNameList must hold ElementCount elements of known types and nothing else ([MS-MQMQ] 2.2.20.2)"},
-  [53] = {["abbr"] = "msmq.expert.mqf_signature_header.id", ["at"] = {"id"}, ["text"] = "ID must be 0x015E ([MS-MQMQ] 2.2.20.3)"},
-  [54] = {["abbr"] = "msmq.expert.mqf_signature_header.size-wrap", ["at"] = {"size"}, ["text"] = "Size must stay within 32 bits with its header ([MS-MQMQ] 2.2.20.3)"},
-  [55] = {["abbr"] = "msmq.expert.session_header.window-size", ["at"] = {"window_size"}, ["text"] = "WindowSize must not be 0 ([MS-MQMQ] 2.2.20.4)"},
+  [19] = {["abbr"] = "msmq.expert.message_properties_header.label-length", ["at"] = {"label_length"}, ["text"] = "LabelLength must not exceed 0xFA ([MS-MQMQ] 2.2.19.3)"},
+  [20] = {["abbr"] = "msmq.expert.message_properties_header.message-class", ["at"] = {"message_class"}, ["text"] = "MessageClass must be a named class or bits of 0xE1FF ([MS-MQMQ] 2.2.18.1.6)"},
+  [21] = {["abbr"] = "msmq.expert.message_properties_header.allocation-body-size", ["at"] = {"allocation_body_size"}, ["text"] = "AllocationBodySize must be at least MessageSize ([MS-MQMQ] 2.2.19.3)"},
+  [22] = {["abbr"] = "msmq.expert.message_properties_header.allocation-body-size-maximum", ["at"] = {"allocation_body_size"}, ["text"] = "AllocationBodySize must not exceed PacketSize ([MS-MQMQ] 2.2.19.3)"},
+  [23] = {["abbr"] = "msmq.expert.message_properties_header.privacy-level", ["at"] = {"privacy_level"}, ["text"] = "PrivacyLevel must be 0, 1, 3 or 5 ([MS-MQMQ] 2.2.19.3)"},
+  [24] = {["abbr"] = "msmq.expert.message_properties_header.hash-algorithm", ["at"] = {"hash_algorithm"}, ["text"] = "with a signature HashAlgorithm must be an allowed one ([MS-MQMQ] 2.2.19.3)"},
+  [25] = {["abbr"] = "msmq.expert.message_properties_header.encryption-algorithm", ["at"] = {"encryption_algorithm"}, ["text"] = "with EB set EncryptionAlgorithm must be one that PrivacyLevel allows ([MS-MQMQ] 2.2.19.3)"},
+  [26] = {["abbr"] = "msmq.expert.message_properties_header.sizes-wrap", ["at"] = {"message_size"}, ["text"] = "the sizes must add up within 32 bits ([MS-MQMQ] 2.2.19.3)"},
+  [27] = {["abbr"] = "msmq.expert.multi_queue_format_header.destination-id", ["at"] = {"destination", "header_id"}, ["text"] = "HeaderID of the destinations must be 0x0064 ([MS-MQMQ] 2.2.20.1)"},
+  [28] = {["abbr"] = "msmq.expert.mqf_address_header.header-size", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be at least 12 ([MS-MQMQ] 2.2.20.2)"},
+  [29] = {["abbr"] = "msmq.expert.mqf_address_header.header-id", ["at"] = {"header_id"}, ["text"] = "HeaderID must be one of 0x0064, 0x00C8, 0x012C and 0x015E ([MS-MQMQ] 2.2.20.2)"},
+  [30] = {["abbr"] = "msmq.expert.mqf_address_header.header-size-exact", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be the size of the header ([MS-MQMQ] 2.2.20.2)"},
+  [31] = {["abbr"] = "msmq.expert.mqf_address_header.element-count", ["at"] = {"element_count"}, ["text"] = "ElementCount must be the number of elements ([MS-MQMQ] 2.2.20.2)"},
+  [32] = {["abbr"] = "msmq.expert.mqf_address_header.undecoded", ["at"] = {"undecoded"}, ["text"] = "FormatNameList must hold ElementCount elements of known types and nothing else ([MS-MQMQ] 2.2.20.2)"},
+  [33] = {["abbr"] = "msmq.expert.mqf_signature_header.id", ["at"] = {"id"}, ["text"] = "ID must be 0x015E ([MS-MQMQ] 2.2.20.3)"},
+  [34] = {["abbr"] = "msmq.expert.mqf_signature_header.size-wrap", ["at"] = {"size"}, ["text"] = "Size must stay within 32 bits with its header ([MS-MQMQ] 2.2.20.3)"},
+  [35] = {["abbr"] = "msmq.expert.session_header.window-size", ["at"] = {"window_size"}, ["text"] = "WindowSize must not be 0 ([MS-MQMQ] 2.2.20.4)"},
+  [36] = {["abbr"] = "msmq.expert.transaction_header.tx-sequence-number", ["at"] = {"tx_sequence_number"}, ["text"] = "TxSequenceNumber must be at least 1 ([MS-MQMQ] 2.2.20.5)"},
+  [37] = {["abbr"] = "msmq.expert.transaction_header.previous-tx-sequence-number", ["at"] = {"previous_tx_sequence_number"}, ["text"] = "PreviousTxSequenceNumber must not be 0xFFFFFFFF ([MS-MQMQ] 2.2.20.5)"},
+  [38] = {["abbr"] = "msmq.expert.transaction_header.tx-sequence-order", ["at"] = {"previous_tx_sequence_number"}, ["text"] = "PreviousTxSequenceNumber must precede TxSequenceNumber ([MS-MQMQ] 2.2.20.5)"},
+  [39] = {["abbr"] = "msmq.expert.security_header.sender-id-type", ["at"] = {"flags"}, ["text"] = "ST must be 0, 1 or 2 ([MS-MQMQ] 2.2.20.6)"},
+  [40] = {["abbr"] = "msmq.expert.security_header.sender-id-absent", ["at"] = {"sender_id_size"}, ["text"] = "with ST 0, SenderIdSize must be 0 ([MS-MQMQ] 2.2.20.6)"},
+  [41] = {["abbr"] = "msmq.expert.security_header.sender-id-present", ["at"] = {"sender_id_size"}, ["text"] = "with ST 1 or 2 there must be a SecurityID ([MS-MQMQ] 2.2.20.6)"},
+  [42] = {["abbr"] = "msmq.expert.security_header.sender-guid", ["at"] = {"sender_id_size"}, ["text"] = "with ST 2, SecurityID must be a GUID ([MS-MQMQ] 2.2.20.6)"},
+  [43] = {["abbr"] = "msmq.expert.security_header.authenticated", ["at"] = {"flags"}, ["text"] = "AU must be 0 in a packet that is sent ([MS-MQMQ] 2.2.20.6)"},
+  [44] = {["abbr"] = "msmq.expert.security_header.authentication-signature", ["at"] = {"flags"}, ["text"] = "AS must be 0 in a packet that is sent ([MS-MQMQ] 2.2.20.6)"},
+  [45] = {["abbr"] = "msmq.expert.security_header.sender-cert-size", ["at"] = {"sender_cert_size"}, ["text"] = "SenderCertSize must not exceed 0xFFFF ([MS-MQMQ] 2.2.20.6)"},
+  [46] = {["abbr"] = "msmq.expert.security_header.security-data", ["at"] = {"sender_id_size"}, ["text"] = "at least one size must not be 0 ([MS-MQMQ] 2.2.20.6)"},
+  [47] = {["abbr"] = "msmq.expert.security_header.sizes-wrap", ["at"] = {"provider_info_size"}, ["text"] = "the sizes must add up within 32 bits ([MS-MQMQ] 2.2.20.6)"},
+  [48] = {["abbr"] = "msmq.expert.security_header.provider-unasked", ["at"] = {"provider_info_size"}, ["text"] = "with DE set there must be no ProviderInfo ([MS-MQMQ] 2.2.20.6)"},
+  [49] = {["abbr"] = "msmq.expert.security_header.provider-missing", ["at"] = {"provider_info_size"}, ["text"] = "with DE clear a signature needs ProviderInfo ([MS-MQMQ] 2.2.20.6)"},
+  [50] = {["abbr"] = "msmq.expert.security_header.encryption-key", ["at"] = {"encryption_key_size"}, ["text"] = "an encrypted body needs an EncryptionKey ([MS-MQQB] 3.1.7.1.5)"},
+  [51] = {["abbr"] = "msmq.expert.soap_header.header-section-id", ["at"] = {"header_section_id"}, ["text"] = "HeaderSectionID must be 0x0320 ([MS-MQMQ] 2.2.20.7)"},
+  [52] = {["abbr"] = "msmq.expert.soap_header.body-section-id", ["at"] = {"body_section_id"}, ["text"] = "BodySectionID must be 0x0384 ([MS-MQMQ] 2.2.20.7)"},
+  [53] = {["abbr"] = "msmq.expert.soap_header.header-size-wrap", ["at"] = {"header_data_length"}, ["text"] = "twice HeaderDataLength must stay within 32 bits ([MS-MQMQ] 2.2.20.7)"},
+  [54] = {["abbr"] = "msmq.expert.soap_header.body-size-wrap", ["at"] = {"body_data_length"}, ["text"] = "twice BodyDataLength must stay within 32 bits ([MS-MQMQ] 2.2.20.7)"},
+  [55] = {["abbr"] = "msmq.expert.debug_header.queue-type", ["at"] = {"flags"}, ["text"] = "QT must be 0 or 1 ([MS-MQMQ] 2.2.20.8)"},
   [56] = {["abbr"] = "msmq.expert.internal_header.reserved", ["at"] = {"reserved"}, ["text"] = "Reserved must be 0 ([MS-MQQB] 2.2.1)"},
   [57] = {["abbr"] = "msmq.expert.internal_header.packet-type", ["at"] = {"flags"}, ["text"] = "PT must be 1, 2 or 3 ([MS-MQQB] 2.2.1)"},
   [58] = {["abbr"] = "msmq.expert.internal_header.connection-state", ["at"] = {"flags"}, ["text"] = "CS must not be set in a SessionAck packet ([MS-MQQB] 2.2.1)"},
-  [59] = {["abbr"] = "msmq.expert.establish_connection_header.operating-system", ["at"] = {"operating_system"}, ["text"] = "RE must be 0x10 ([MS-MQQB] 2.2.3.1)"},
-  [60] = {["abbr"] = "msmq.expert.establish_connection_header.reserved", ["at"] = {"reserved"}, ["text"] = "Reserved must be 0 ([MS-MQQB] 2.2.3.1)"},
-  [61] = {["abbr"] = "msmq.expert.connection_parameters_header.recoverable-ack-timeout", ["at"] = {"recoverable_ack_timeout"}, ["text"] = "RecoverableAckTimeout must be between 500 ms and 120 s ([MS-MQQB] 2.2.2.1)"},
-  [62] = {["abbr"] = "msmq.expert.connection_parameters_header.ack-timeout", ["at"] = {"ack_timeout"}, ["text"] = "AckTimeout must be between 20 s and 120 s ([MS-MQQB] 2.2.2.1)"},
-  [63] = {["abbr"] = "msmq.expert.connection_parameters_header.reserved", ["at"] = {"reserved"}, ["text"] = "Reserved must be 0 ([MS-MQQB] 2.2.2.1)"},
-  [64] = {["abbr"] = "msmq.expert.srmp_envelope_header.data-length-wrap", ["at"] = {"data_length"}, ["text"] = "twice DataLength must stay within 32 bits ([MS-MQRR] 2.2.5.1.2.1)"},
-  [65] = {["abbr"] = "msmq.expert.compound_message_header.message-body", ["at"] = {"msg_body_offset"}, ["text"] = "the message body must lie inside Data ([MS-MQRR] 2.2.5.1.2.2)"},
-  [66] = {["abbr"] = "msmq.expert.compound_message_header.message-body-wrap", ["at"] = {"msg_body_offset"}, ["text"] = "MsgBodyOffset and MsgBodySize must add up within 32 bits ([MS-MQRR] 2.2.5.1.2.2)"},
-  [67] = {["abbr"] = "msmq.expert.compound_message_header.http-body-size-wrap", ["at"] = {"http_body_size"}, ["text"] = "HTTPBodySize must stay within 32 bits with its header ([MS-MQRR] 2.2.5.1.2.2)"},
-  [68] = {["abbr"] = "msmq.expert.extension_header.header-size", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be 12 ([MS-MQRR] 2.2.5.2)"},
-  [69] = {["abbr"] = "msmq.expert.extension_header.subqueue", ["at"] = {"flags"}, ["text"] = "SQ must be set ([MS-MQRR] 2.2.5.2)"},
-  [70] = {["abbr"] = "msmq.expert.extension_header.extended-address", ["at"] = {"flags"}, ["text"] = "EA must be set ([MS-MQRR] 2.2.5.2)"},
-  [71] = {["abbr"] = "msmq.expert.subqueue_header.header-size", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be 148 ([MS-MQRR] 2.2.5.3)"},
-  [72] = {["abbr"] = "msmq.expert.subqueue_header.tm", ["at"] = {"flags"}, ["text"] = "TM must be 0 ([MS-MQRR] 2.2.5.3)"},
-  [73] = {["abbr"] = "msmq.expert.dead_letter_header.header-size", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be the size of the header, a multiple of 4 ([MS-MQRR] 2.2.5.4)"},
-  [74] = {["abbr"] = "msmq.expert.extended_address_header.header-size", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be 28 ([MS-MQRR] 2.2.5.5)"},
-  [75] = {["abbr"] = "msmq.expert.extended_address_header.address-type", ["at"] = {"address_type"}, ["text"] = "AddressType must be 0, 1 or 6 ([MS-MQRR] 2.2.5.5)"},
-  [76] = {["abbr"] = "msmq.expert.extended_address_header.address-length", ["at"] = {"address_length"}, ["text"] = "AddressLength must be the length of the address ([MS-MQRR] 2.2.5.5)"},
-  [77] = {["abbr"] = "msmq.expert.extended_address_header.address-scope", ["at"] = {"address_scope"}, ["text"] = "AddressScope must be 0 unless the address is IPv6 ([MS-MQRR] 2.2.5.5)"},
-  [78] = {["abbr"] = "msmq.expert.order_ack_body.tx-sequence-number", ["at"] = {"tx_sequence_number"}, ["text"] = "TxSequenceNumber must be at least 1 ([MS-MQQB] 2.2.4.1)"},
-  [79] = {["abbr"] = "msmq.expert.order_ack_body.tx-previous-sequence-number", ["at"] = {"tx_previous_sequence_number"}, ["text"] = "TxPreviousSequenceNumber must be TxSequenceNumber less 1 ([MS-MQQB] 2.2.4.1)"},
-  [80] = {["abbr"] = "msmq.expert.final_ack_body.tx-sequence-number", ["at"] = {"tx_sequence_number"}, ["text"] = "TxSequenceNumber must be at least 1 ([MS-MQQB] 2.2.5.1)"},
-  [81] = {["abbr"] = "msmq.expert.final_ack_body.tx-previous-sequence-number", ["at"] = {"tx_previous_sequence_number"}, ["text"] = "TxPreviousSequenceNumber must not be 0xFFFFFFFF ([MS-MQQB] 2.2.5.1)"},
+  [59] = {["abbr"] = "msmq.expert.connection_parameters_header.recoverable-ack-timeout", ["at"] = {"recoverable_ack_timeout"}, ["text"] = "RecoverableAckTimeout must be between 500 ms and 120 s ([MS-MQQB] 2.2.2.1)"},
+  [60] = {["abbr"] = "msmq.expert.connection_parameters_header.ack-timeout", ["at"] = {"ack_timeout"}, ["text"] = "AckTimeout must be between 20 s and 120 s ([MS-MQQB] 2.2.2.1)"},
+  [61] = {["abbr"] = "msmq.expert.connection_parameters_header.reserved", ["at"] = {"reserved"}, ["text"] = "Reserved must be 0 ([MS-MQQB] 2.2.2.1)"},
+  [62] = {["abbr"] = "msmq.expert.establish_connection_header.operating-system", ["at"] = {"operating_system"}, ["text"] = "RE must be 0x10 ([MS-MQQB] 2.2.3.1)"},
+  [63] = {["abbr"] = "msmq.expert.establish_connection_header.reserved", ["at"] = {"reserved"}, ["text"] = "Reserved must be 0 ([MS-MQQB] 2.2.3.1)"},
+  [64] = {["abbr"] = "msmq.expert.order_ack_body.tx-sequence-number", ["at"] = {"tx_sequence_number"}, ["text"] = "TxSequenceNumber must be at least 1 ([MS-MQQB] 2.2.4.1)"},
+  [65] = {["abbr"] = "msmq.expert.order_ack_body.tx-previous-sequence-number", ["at"] = {"tx_previous_sequence_number"}, ["text"] = "TxPreviousSequenceNumber must be TxSequenceNumber less 1 ([MS-MQQB] 2.2.4.1)"},
+  [66] = {["abbr"] = "msmq.expert.final_ack_body.tx-sequence-number", ["at"] = {"tx_sequence_number"}, ["text"] = "TxSequenceNumber must be at least 1 ([MS-MQQB] 2.2.5.1)"},
+  [67] = {["abbr"] = "msmq.expert.final_ack_body.tx-previous-sequence-number", ["at"] = {"tx_previous_sequence_number"}, ["text"] = "TxPreviousSequenceNumber must not be 0xFFFFFFFF ([MS-MQQB] 2.2.5.1)"},
+  [68] = {["abbr"] = "msmq.expert.srmp_envelope_header.data-length-wrap", ["at"] = {"data_length"}, ["text"] = "twice DataLength must stay within 32 bits ([MS-MQRR] 2.2.5.1.2.1)"},
+  [69] = {["abbr"] = "msmq.expert.compound_message_header.message-body", ["at"] = {"msg_body_offset"}, ["text"] = "the message body must lie inside Data ([MS-MQRR] 2.2.5.1.2.2)"},
+  [70] = {["abbr"] = "msmq.expert.compound_message_header.message-body-wrap", ["at"] = {"msg_body_offset"}, ["text"] = "MsgBodyOffset and MsgBodySize must add up within 32 bits ([MS-MQRR] 2.2.5.1.2.2)"},
+  [71] = {["abbr"] = "msmq.expert.compound_message_header.http-body-size-wrap", ["at"] = {"http_body_size"}, ["text"] = "HTTPBodySize must stay within 32 bits with its header ([MS-MQRR] 2.2.5.1.2.2)"},
+  [72] = {["abbr"] = "msmq.expert.extension_header.header-size", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be 12 ([MS-MQRR] 2.2.5.2)"},
+  [73] = {["abbr"] = "msmq.expert.extension_header.subqueue", ["at"] = {"flags"}, ["text"] = "SQ must be set ([MS-MQRR] 2.2.5.2)"},
+  [74] = {["abbr"] = "msmq.expert.extension_header.extended-address", ["at"] = {"flags"}, ["text"] = "EA must be set ([MS-MQRR] 2.2.5.2)"},
+  [75] = {["abbr"] = "msmq.expert.subqueue_header.header-size", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be 148 ([MS-MQRR] 2.2.5.3)"},
+  [76] = {["abbr"] = "msmq.expert.subqueue_header.tm", ["at"] = {"flags"}, ["text"] = "TM must be 0 ([MS-MQRR] 2.2.5.3)"},
+  [77] = {["abbr"] = "msmq.expert.dead_letter_header.header-size", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be the size of the header, a multiple of 4 ([MS-MQRR] 2.2.5.4)"},
+  [78] = {["abbr"] = "msmq.expert.extended_address_header.header-size", ["at"] = {"header_size"}, ["text"] = "HeaderSize must be 28 ([MS-MQRR] 2.2.5.5)"},
+  [79] = {["abbr"] = "msmq.expert.extended_address_header.address-type", ["at"] = {"address_type"}, ["text"] = "AddressType must be 0, 1 or 6 ([MS-MQRR] 2.2.5.5)"},
+  [80] = {["abbr"] = "msmq.expert.extended_address_header.address-length", ["at"] = {"address_length"}, ["text"] = "AddressLength must be the length of the address ([MS-MQRR] 2.2.5.5)"},
+  [81] = {["abbr"] = "msmq.expert.extended_address_header.address-scope", ["at"] = {"address_scope"}, ["text"] = "AddressScope must be 0 unless the address is IPv6 ([MS-MQRR] 2.2.5.5)"},
   [82] = {["abbr"] = "msmq.expert.ping.signature", ["at"] = {"signature"}, ["text"] = "Signature must be 0x5548 ([MS-MQQB] 2.2.7)"},
   [83] = {["abbr"] = "msmq.expert.establish_connection.packet-type", ["at"] = {"internal_header", "flags"}, ["text"] = "PT must be 2 ([MS-MQQB] 2.2.3)"},
   [84] = {["abbr"] = "msmq.expert.establish_connection.session-header", ["at"] = {"base_header", "flags"}, ["text"] = "SH must not be set: the packet has no SessionHeader ([MS-MQMQ] 2.2.19.1)"},
@@ -2473,44 +2473,44 @@ local rules = {
 }
 
 local roots = {
+  ["wchar_text"] = {["name"] = "WcharText", ["spec"] = "[MS-DTYP] 2.2.60", ["packet"] = false, ["decoder"] = "wchar_text", ["layout"] = "msmq.wchar_text wchar_text"},
+  ["sid"] = {["name"] = "SID", ["spec"] = "[MS-DTYP] 2.4.2.2", ["packet"] = false, ["decoder"] = "sid", ["layout"] = "msmq.sid sid"},
+  ["object_id"] = {["name"] = "ObjectID", ["spec"] = "[MS-MQMQ] 2.2.8", ["packet"] = false, ["decoder"] = "object_id", ["layout"] = "msmq.object_id object_id"},
+  ["multicast_id"] = {["name"] = "MulticastID", ["spec"] = "[MS-MQMQ] 2.2.10", ["packet"] = false, ["decoder"] = "multicast_id", ["layout"] = "msmq.multicast_id multicast_id"},
   ["guid"] = {["name"] = "GUID", ["spec"] = "[MS-MQMQ] 2.2.18.1.1", ["packet"] = false, ["decoder"] = "guid", ["layout"] = "msmq.guid guid"},
   ["tx_sequence_id"] = {["name"] = "TxSequenceID", ["spec"] = "[MS-MQMQ] 2.2.18.1.2", ["packet"] = false, ["decoder"] = "tx_sequence_id", ["layout"] = "msmq.tx_sequence_id tx_sequence_id"},
   ["message_identifier"] = {["name"] = "MessageIdentifier", ["spec"] = "[MS-MQMQ] 2.2.18.1.3", ["packet"] = false, ["decoder"] = "message_identifier", ["layout"] = "msmq.message_identifier message_identifier"},
-  ["object_id"] = {["name"] = "ObjectID", ["spec"] = "[MS-MQMQ] 2.2.8", ["packet"] = false, ["decoder"] = "object_id", ["layout"] = "msmq.object_id object_id"},
-  ["xactuow"] = {["name"] = "XACTUOW", ["spec"] = "[MS-MQMQ] 2.2.18.1.8", ["packet"] = false, ["decoder"] = "xactuow", ["layout"] = "msmq.xactuow xactuow"},
-  ["multicast_id"] = {["name"] = "MulticastID", ["spec"] = "[MS-MQMQ] 2.2.10", ["packet"] = false, ["decoder"] = "multicast_id", ["layout"] = "msmq.multicast_id multicast_id"},
-  ["sid"] = {["name"] = "SID", ["spec"] = "[MS-DTYP] 2.4.2.2", ["packet"] = false, ["decoder"] = "sid", ["layout"] = "msmq.sid sid"},
-  ["wchar_text"] = {["name"] = "WcharText", ["spec"] = "[MS-DTYP] 2.2.60", ["packet"] = false, ["decoder"] = "wchar_text", ["layout"] = "msmq.wchar_text wchar_text"},
-  ["private_queue_format_name_id"] = {["name"] = "PrivateQueueFormatNameId", ["spec"] = "[MS-MQMQ] 2.2.18.1.5.1", ["packet"] = false, ["decoder"] = "private_queue_format_name_id", ["layout"] = "msmq.private_queue_format_name_id private_queue_format_name_id"},
-  ["public_queue_format_name"] = {["name"] = "PublicQueueFormatName", ["spec"] = "[MS-MQMQ] 2.2.18.1.7.1", ["packet"] = false, ["decoder"] = "public_queue_format_name", ["layout"] = "msmq.public_queue_format_name public_queue_format_name"},
-  ["private_queue_format_name"] = {["name"] = "PrivateQueueFormatName", ["spec"] = "[MS-MQMQ] 2.2.18.1.7.2", ["packet"] = false, ["decoder"] = "private_queue_format_name", ["layout"] = "msmq.private_queue_format_name private_queue_format_name"},
-  ["direct_queue_format_name"] = {["name"] = "DirectQueueFormatName", ["spec"] = "[MS-MQMQ] 2.2.18.1.5.2", ["packet"] = false, ["decoder"] = "direct_queue_format_name", ["layout"] = "msmq.direct_queue_format_name direct_queue_format_name"},
   ["mqf_format_name_element"] = {["name"] = "MQFFormatNameElement", ["spec"] = "[MS-MQMQ] 2.2.18.1.4", ["packet"] = false, ["decoder"] = "mqf_format_name_element", ["layout"] = "msmq.mqf_format_name_element mqf_format_name_element"},
   ["mqf_direct_queue_format_name"] = {["name"] = "MQFDirectQueueFormatName", ["spec"] = "[MS-MQMQ] 2.2.18.1.4.1", ["packet"] = false, ["decoder"] = "mqf_direct_queue_format_name", ["layout"] = "msmq.mqf_direct_queue_format_name mqf_direct_queue_format_name"},
   ["mqf_distribution_queue_format_name"] = {["name"] = "MQFDistributionQueueFormatName", ["spec"] = "[MS-MQMQ] 2.2.18.1.4.2", ["packet"] = false, ["decoder"] = "mqf_distribution_queue_format_name", ["layout"] = "msmq.mqf_distribution_queue_format_name mqf_distribution_queue_format_name"},
+  ["private_queue_format_name_id"] = {["name"] = "PrivateQueueFormatNameId", ["spec"] = "[MS-MQMQ] 2.2.18.1.5.1", ["packet"] = false, ["decoder"] = "private_queue_format_name_id", ["layout"] = "msmq.private_queue_format_name_id private_queue_format_name_id"},
+  ["direct_queue_format_name"] = {["name"] = "DirectQueueFormatName", ["spec"] = "[MS-MQMQ] 2.2.18.1.5.2", ["packet"] = false, ["decoder"] = "direct_queue_format_name", ["layout"] = "msmq.direct_queue_format_name direct_queue_format_name"},
+  ["public_queue_format_name"] = {["name"] = "PublicQueueFormatName", ["spec"] = "[MS-MQMQ] 2.2.18.1.7.1", ["packet"] = false, ["decoder"] = "public_queue_format_name", ["layout"] = "msmq.public_queue_format_name public_queue_format_name"},
+  ["private_queue_format_name"] = {["name"] = "PrivateQueueFormatName", ["spec"] = "[MS-MQMQ] 2.2.18.1.7.2", ["packet"] = false, ["decoder"] = "private_queue_format_name", ["layout"] = "msmq.private_queue_format_name private_queue_format_name"},
+  ["xactuow"] = {["name"] = "XACTUOW", ["spec"] = "[MS-MQMQ] 2.2.18.1.8", ["packet"] = false, ["decoder"] = "xactuow", ["layout"] = "msmq.xactuow xactuow"},
   ["section_buffer"] = {["name"] = "SectionBuffer", ["spec"] = "[MS-MQRR] 2.2.6", ["packet"] = false, ["decoder"] = "section_buffer", ["layout"] = "msmq.section_buffer section_buffer"},
   ["base_header"] = {["name"] = "BaseHeader", ["spec"] = "[MS-MQMQ] 2.2.19.1", ["packet"] = false, ["decoder"] = "base_header", ["layout"] = "msmq.base_header base_header"},
   ["user_header"] = {["name"] = "UserHeader", ["spec"] = "[MS-MQMQ] 2.2.19.2", ["packet"] = false, ["decoder"] = "user_header", ["layout"] = "msmq.user_header user_header"},
-  ["transaction_header"] = {["name"] = "TransactionHeader", ["spec"] = "[MS-MQMQ] 2.2.20.5", ["packet"] = false, ["decoder"] = "transaction_header", ["layout"] = "msmq.transaction_header transaction_header"},
-  ["security_header"] = {["name"] = "SecurityHeader", ["spec"] = "[MS-MQMQ] 2.2.20.6", ["packet"] = false, ["decoder"] = "security_header", ["layout"] = "msmq.security_header security_header"},
   ["message_properties_header"] = {["name"] = "MessagePropertiesHeader", ["spec"] = "[MS-MQMQ] 2.2.19.3", ["packet"] = false, ["decoder"] = "message_properties_header", ["layout"] = "msmq.message_properties_header message_properties_header"},
-  ["debug_header"] = {["name"] = "DebugHeader", ["spec"] = "[MS-MQMQ] 2.2.20.8", ["packet"] = false, ["decoder"] = "debug_header", ["layout"] = "msmq.debug_header debug_header"},
-  ["soap_header"] = {["name"] = "SoapHeader", ["spec"] = "[MS-MQMQ] 2.2.20.7", ["packet"] = false, ["decoder"] = "soap_header", ["layout"] = "msmq.soap_header soap_header"},
   ["multi_queue_format_header"] = {["name"] = "MultiQueueFormatHeader", ["spec"] = "[MS-MQMQ] 2.2.20.1", ["packet"] = false, ["decoder"] = "multi_queue_format_header", ["layout"] = "msmq.multi_queue_format_header multi_queue_format_header"},
   ["mqf_address_header"] = {["name"] = "MQFAddressHeader", ["spec"] = "[MS-MQMQ] 2.2.20.2", ["packet"] = false, ["decoder"] = "mqf_address_header", ["layout"] = "msmq.mqf_address_header mqf_address_header"},
   ["mqf_signature_header"] = {["name"] = "MQFSignatureHeader", ["spec"] = "[MS-MQMQ] 2.2.20.3", ["packet"] = false, ["decoder"] = "mqf_signature_header", ["layout"] = "msmq.mqf_signature_header mqf_signature_header"},
   ["session_header"] = {["name"] = "SessionHeader", ["spec"] = "[MS-MQMQ] 2.2.20.4", ["packet"] = false, ["decoder"] = "session_header", ["layout"] = "msmq.session_header session_header"},
+  ["transaction_header"] = {["name"] = "TransactionHeader", ["spec"] = "[MS-MQMQ] 2.2.20.5", ["packet"] = false, ["decoder"] = "transaction_header", ["layout"] = "msmq.transaction_header transaction_header"},
+  ["security_header"] = {["name"] = "SecurityHeader", ["spec"] = "[MS-MQMQ] 2.2.20.6", ["packet"] = false, ["decoder"] = "security_header", ["layout"] = "msmq.security_header security_header"},
+  ["soap_header"] = {["name"] = "SoapHeader", ["spec"] = "[MS-MQMQ] 2.2.20.7", ["packet"] = false, ["decoder"] = "soap_header", ["layout"] = "msmq.soap_header soap_header"},
+  ["debug_header"] = {["name"] = "DebugHeader", ["spec"] = "[MS-MQMQ] 2.2.20.8", ["packet"] = false, ["decoder"] = "debug_header", ["layout"] = "msmq.debug_header debug_header"},
   ["internal_header"] = {["name"] = "InternalHeader", ["spec"] = "[MS-MQQB] 2.2.1", ["packet"] = false, ["decoder"] = "internal_header", ["layout"] = "msmq.internal_header internal_header"},
-  ["establish_connection_header"] = {["name"] = "EstablishConnectionHeader", ["spec"] = "[MS-MQQB] 2.2.3.1", ["packet"] = false, ["decoder"] = "establish_connection_header", ["layout"] = "msmq.establish_connection_header establish_connection_header"},
   ["connection_parameters_header"] = {["name"] = "ConnectionParametersHeader", ["spec"] = "[MS-MQQB] 2.2.2.1", ["packet"] = false, ["decoder"] = "connection_parameters_header", ["layout"] = "msmq.connection_parameters_header connection_parameters_header"},
+  ["establish_connection_header"] = {["name"] = "EstablishConnectionHeader", ["spec"] = "[MS-MQQB] 2.2.3.1", ["packet"] = false, ["decoder"] = "establish_connection_header", ["layout"] = "msmq.establish_connection_header establish_connection_header"},
+  ["order_ack_body"] = {["name"] = "OrderAckBody", ["spec"] = "[MS-MQQB] 2.2.4.1", ["packet"] = false, ["decoder"] = "order_ack_body", ["layout"] = "msmq.order_ack_body order_ack_body"},
+  ["final_ack_body"] = {["name"] = "FinalAckBody", ["spec"] = "[MS-MQQB] 2.2.5.1", ["packet"] = false, ["decoder"] = "final_ack_body", ["layout"] = "msmq.final_ack_body final_ack_body"},
   ["srmp_envelope_header"] = {["name"] = "SRMPEnvelopeHeader", ["spec"] = "[MS-MQRR] 2.2.5.1.2.1", ["packet"] = false, ["decoder"] = "srmp_envelope_header", ["layout"] = "msmq.srmp_envelope_header srmp_envelope_header"},
   ["compound_message_header"] = {["name"] = "CompoundMessageHeader", ["spec"] = "[MS-MQRR] 2.2.5.1.2.2", ["packet"] = false, ["decoder"] = "compound_message_header", ["layout"] = "msmq.compound_message_header compound_message_header"},
   ["extension_header"] = {["name"] = "ExtensionHeader", ["spec"] = "[MS-MQRR] 2.2.5.2", ["packet"] = false, ["decoder"] = "extension_header", ["layout"] = "msmq.extension_header extension_header"},
   ["subqueue_header"] = {["name"] = "SubqueueHeader", ["spec"] = "[MS-MQRR] 2.2.5.3", ["packet"] = false, ["decoder"] = "subqueue_header", ["layout"] = "msmq.subqueue_header subqueue_header"},
   ["dead_letter_header"] = {["name"] = "DeadLetterHeader", ["spec"] = "[MS-MQRR] 2.2.5.4", ["packet"] = false, ["decoder"] = "dead_letter_header", ["layout"] = "msmq.dead_letter_header dead_letter_header"},
   ["extended_address_header"] = {["name"] = "ExtendedAddressHeader", ["spec"] = "[MS-MQRR] 2.2.5.5", ["packet"] = false, ["decoder"] = "extended_address_header", ["layout"] = "msmq.extended_address_header extended_address_header"},
-  ["order_ack_body"] = {["name"] = "OrderAckBody", ["spec"] = "[MS-MQQB] 2.2.4.1", ["packet"] = false, ["decoder"] = "order_ack_body", ["layout"] = "msmq.order_ack_body order_ack_body"},
-  ["final_ack_body"] = {["name"] = "FinalAckBody", ["spec"] = "[MS-MQQB] 2.2.5.1", ["packet"] = false, ["decoder"] = "final_ack_body", ["layout"] = "msmq.final_ack_body final_ack_body"},
   ["ping"] = {["name"] = "Ping", ["spec"] = "[MS-MQQB] 2.2.7", ["packet"] = true, ["decoder"] = "ping", ["layout"] = "msmq.ping ping"},
   ["establish_connection"] = {["name"] = "EstablishConnection", ["spec"] = "[MS-MQQB] 2.2.3", ["packet"] = true, ["decoder"] = "establish_connection", ["layout"] = "msmq establish_connection"},
   ["connection_parameters"] = {["name"] = "ConnectionParameters", ["spec"] = "[MS-MQQB] 2.2.2", ["packet"] = true, ["decoder"] = "connection_parameters", ["layout"] = "msmq connection_parameters"},

@@ -7,20 +7,26 @@ from collections.abc import Iterable, Sequence
 
 __all__ = ["code", "filled", "page", "table"]
 
-_END = "<!-- end of generated part -->"
-_BLOCK = re.compile(r"<!-- generated: (?P<name>[\w-]+) -->\n.*?" + re.escape(_END), re.DOTALL)
+_MARKS = {"<!--": "<!-- {} -->", "#": "  # {}"}
+"""How a comment that marks a block is written, by how it begins."""
+_MARK = "generated: (?P<name>[\\w-]+)"
+_END = "end of generated part"
 
 
-def _block(name: str, content: str) -> str:
-    return f"<!-- generated: {name} -->\n\n{content.strip()}\n\n{_END}"
+def _block(name: str, content: str, mark: str = "<!--") -> str:
+    gap = "\n" if mark == "#" else "\n\n"
+    around = _MARKS[mark].format(f"generated: {name}"), _MARKS[mark].format(_END)
+    return gap.join((around[0], content.strip("\n"), around[1]))
 
 
-def filled(text: str, blocks: dict[str, str]) -> str:
+def filled(text: str, blocks: dict[str, str], mark: str = "<!--") -> str:
     """The page with its blocks replaced. Raises ValueError when it has other blocks than those."""
-    found = [match["name"] for match in _BLOCK.finditer(text)]
+    begin, end = _MARKS[mark].format(_MARK), _MARKS[mark].format(_END)
+    pattern = re.compile(rf"^{begin}\n.*?^{end}$", re.DOTALL | re.MULTILINE)
+    found = [match["name"] for match in pattern.finditer(text)]
     if sorted(found) != sorted(blocks):
         raise ValueError(f"blocks {found} in a page where {sorted(blocks)} belong: {text[:60]!r}")
-    return _BLOCK.sub(lambda match: _block(match["name"], blocks[match["name"]]), text)
+    return pattern.sub(lambda match: _block(match["name"], blocks[match["name"]], mark), text)
 
 
 def page(title: str, blocks: dict[str, str]) -> str:

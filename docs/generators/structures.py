@@ -24,8 +24,9 @@ from msmq_wire.wire.fields import (
 from msmq_wire.wire.musts import BitTable, Must
 from msmq_wire.wire.registry import HEADERS, PACKETS, STRUCTURES, TYPES
 
-__all__ = ["documentation", "index", "pages", "structures_of"]
+__all__ = ["documentation", "index", "navigation", "pages", "structures_of"]
 
+_GROUPS = (("Packets", PACKETS), ("Headers and bodies", HEADERS), ("Types", TYPES))
 _UNITS = {"unix-time": "seconds since 1970-01-01 UTC"}
 
 
@@ -37,13 +38,21 @@ def pages() -> dict[str, tuple[str, str]]:
 def index() -> str:
     """Links to every page with the first line of what it says."""
     parts = []
-    for title, group in (("Packets", PACKETS), ("Headers and bodies", HEADERS), ("Types", TYPES)):
+    for title, group in _GROUPS:
         rows = [
             (f"[{cls.__name__}]({stem}.md)", code(stem), documentation(cls).split("\n\n")[0], cls.SPEC)
             for stem, cls in group.items()
         ]
         parts.append(f"## {title}\n\n" + table(("Structure", "Stem", "What it is", "Section"), rows))
     return "\n\n".join(parts)
+
+
+def navigation() -> str:
+    """The pages as the menu has them, in YAML."""
+    lines = ["- Structures:", "    - structures/index.md"]
+    for title, group in _GROUPS:
+        lines += [f"    - {title}:", *(f"        - structures/{stem}.md" for stem in group)]
+    return "\n".join(f"  {line}" for line in lines)
 
 
 def structures_of(cls: Any) -> list[type[WireStruct]]:

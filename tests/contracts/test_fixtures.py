@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import runpy
 import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from fixtures.build_packets import document
 from fixtures.manifest import sources
-from msmq_wire.engines.codec import InspectResult, encode, inspect
-from msmq_wire.records.view import anomaly_view, error_view, view
+from msmq_wire.engines.codec import encode, inspect
 from tests.effort import in_batches
 from tests.fixture_files import HEX_FILES
 
@@ -33,24 +31,12 @@ _TELLING = (
 """The builders that know what each of their files holds."""
 
 
-def _document(result: InspectResult) -> dict[str, Any]:
-    """The object that ``packet --format json`` prints."""
-    return {
-        "type": result.type,
-        "packet": None if result.packet is None else view(result.packet),
-        "anomalies": [anomaly_view(anomaly) for anomaly in result.anomalies],
-        "consumed": result.consumed,
-        "remainder": base64.b64encode(result.remainder).decode("ascii"),
-        "error": error_view(result.error),
-    }
-
-
 @in_batches(HEX_FILES, name="hex_file", every=1)
 def test_a_fixture_decodes_to_the_json_beside_it(hex_file: Path, load: Callable[[Path], bytes]) -> None:
     expected = json.loads(hex_file.with_suffix(".json").read_text(encoding="utf-8"))
-    document = _document(inspect(load(hex_file), hex_file.parent.name))
+    shown = document(inspect(load(hex_file), hex_file.parent.name))
     # Through JSON text, so that 1 and true differ.
-    assert json.dumps(document, sort_keys=True) == json.dumps(expected, sort_keys=True)
+    assert json.dumps(shown, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
 @in_batches(HEX_FILES, name="hex_file", every=1)

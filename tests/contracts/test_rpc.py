@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from fixtures.build_rpc import INTERFACES as DEFINED
+from fixtures.build_rpc_cases import STATUS
 from msmq_wire.records.view import view
 from msmq_wire.rpc.interfaces import INTERFACES, Interface, Method
 from msmq_wire.rpc.ndr import (
@@ -41,14 +43,6 @@ _METHODS = [
     for interface in INTERFACES.values()
     for method in interface.methods.values()
 ]
-_OPNUMS = {
-    "RemoteRead": [0, *range(2, 16)],
-    "qmcomm": [1, 2, 3, 4, *range(6, 13), *range(14, 21), 22, 23, 26, 27, 28, 31],
-    "qmcomm2": [0, 1, 2, 3],
-    "qm2qm": list(range(11)),
-}
-# Methods that return nothing, or a port: [MS-MQRR] 3.1.4, [MS-MQMP] 3.1.4, [MS-MQQP] 3.1.4.
-_WITHOUT_STATUS = {"RemoteRead": {0, 2, 11}, "qmcomm": {3, 31}, "qmcomm2": set(), "qm2qm": {7, 8}}
 
 
 def _load(path: Path) -> tuple[Method, list[dict[str, Any]]]:
@@ -150,15 +144,19 @@ def test_of_three_readings_of_small_variants_in_ndr_the_one_of_the_specification
     )
 
 
-def test_every_opnum_on_the_wire_is_a_method() -> None:
-    assert {interface.name: sorted(interface.methods) for interface in INTERFACES.values()} == _OPNUMS
+def test_every_method_of_the_definitions_is_declared_and_no_other() -> None:
+    # The fixtures are written from the definitions at the end of the documents.
+    defined = {one.name: [each.opnum for each in one.methods] for one in DEFINED}
+    assert {interface.name: sorted(interface.methods) for interface in INTERFACES.values()} == defined
 
 
 @pytest.mark.parametrize(("interface", "method"), _METHODS)
 def test_a_method_says_what_it_returns_and_where_it_is_specified(
     interface: Interface, method: Method
 ) -> None:
-    assert method.returns_status == (method.opnum not in _WITHOUT_STATUS[interface.name])
+    (defined,) = (one for one in DEFINED if one.name == interface.name)
+    (same,) = (one for one in defined.methods if one.opnum == method.opnum)
+    assert method.returns_status == (same.response[-1:] == STATUS)
     if method.returns_status:
         assert method.response.names[-1] == "status"
     assert method.spec.document == interface.spec.document

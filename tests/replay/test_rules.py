@@ -250,5 +250,5 @@ def test_a_receive_in_a_transaction_has_an_end_of_its_own() -> None:
 
 
 def test_the_kinds_are_those_that_findings_knows() -> None:
-    ids = (_ROOT / "tests" / "contracts" / "rule_ids.txt").read_text(encoding="utf-8").split()
-    assert {f"RPL-{kind.upper()}" for kind in ReplayKind} == {id_ for id_ in ids if id_.startswith("RPL-")}
+    pages = {path.stem for path in (_ROOT / "docs" / "findings").glob("rpl_*.md")}
+    assert {f"rpl_{kind}" for kind in ReplayKind} == pages
