@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 from docs.generators import (
     anomalies,
     arrow_tables,
+    bodies,
     call_constants,
     calls,
     com,
@@ -65,6 +66,7 @@ def generated() -> dict[Path, str]:
         "objects": com.objects_block(),
     }
     fill(DOCS / "com.md", "Queue objects: calls over COM", blocks)
+    fill(DOCS / "bodies.md", "Message bodies", {"kinds": bodies.kinds_block()})
     fill(DOCS / "srmp.md", "SRMP: messages over HTTP", {"elements": srmp.elements_block()})
     fill(DOCS / "anomalies.md", "Anomaly codes", {"anomalies": anomalies.block()})
     fill(DOCS / "findings.md", "Findings", {"index": findings.index()})

@@ -11,7 +11,7 @@ from msmq_wire.findings.rule import Rule
 
 __all__ = ["RULES"]
 
-_SHOWN_FIRST = """
+_ORDER = """
     frm_sig frm_size_min frm_size_max frm_size_stream frm_trunc frm_leftover frm_overlap frm_wrap32
     frm_pad_dirty frm_pad_len frm_seg frm_must
     flg_base_rsv flg_user_x3 flg_user_rsv flg_ah_wire flg_qtype flg_mp flg_dm flg_rc flg_in_dh
@@ -33,7 +33,8 @@ _SHOWN_FIRST = """
     rpl_ackagain rpl_window rpl_orderack rpl_stranger rpl_unasked rpl_outcome
     rte_path rte_direct rte_hops rte_few rte_loop rte_none
     fpr_sample fpr_nuclei fpr_zgrab fpr_metasploit fpr_script fpr_sensor
-""".split()
+"""
+_SHOWN_FIRST = _ORDER.split()
 _FAMILIES = list(dict.fromkeys(stem.partition("_")[0] for stem in _SHOWN_FIRST))
 
 

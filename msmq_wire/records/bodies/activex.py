@@ -5,10 +5,18 @@ The rule kept here: the class is named, never looked up and never made.
 
 from __future__ import annotations
 
-from msmq_wire.records.bodies.body import Body
+from msmq_wire.records.bodies.body import Body, Kind
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["state_of", "stored_object", "streamed_object"]
+__all__ = ["KINDS", "state_of", "stored_object", "streamed_object"]
+
+KINDS = (
+    Kind(
+        ("activex_object",),
+        "VT_STREAMED_OBJECT with a class id; VT_STORED_OBJECT with a compound file",
+        "the class id, its name if it is known, what the state is",
+    ),
+)
 
 _CLASSES = {
     "00000535-0000-0010-8000-00aa006d2ea4": "ADODB.Recordset",

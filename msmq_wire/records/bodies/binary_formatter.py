@@ -9,10 +9,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.bodies.body import Body, Confidence
+from msmq_wire.records.bodies.body import Body, Confidence, Kind
 from msmq_wire.records.bodies.remoting_stream import PRIMITIVES, STRING, RemotingStream
 
-__all__ = ["binary_formatter_body"]
+__all__ = ["KINDS", "binary_formatter_body"]
+
+KINDS = (
+    Kind(
+        ("binary_formatter",),
+        "header of a .NET stream ([MS-NRBF] 2.6.1)",
+        "root, libraries, classes with their members, methods, strings",
+    ),
+)
 
 _HEADER = bytes.fromhex("01000000 00000000")
 _LISTED = 64

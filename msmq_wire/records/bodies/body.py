@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
-__all__ = ["SCALARS", "Body", "Confidence", "Details"]
+__all__ = ["SCALARS", "Body", "Confidence", "Details", "Kind"]
 
 Confidence = Literal["declared", "certain", "likely", "guess"]
 Details = tuple[tuple[str, str], ...]
 
 SCALARS = frozenset({"boolean", "currency", "date", "guid", "number"})
+
+
+class Kind(NamedTuple):
+    """Kinds of bodies for a reader: the words for them, by what they are recognised, what is shown."""
+
+    kinds: tuple[str, ...]
+    recognised: str
+    shown: str
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True):

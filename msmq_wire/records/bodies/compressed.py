@@ -10,7 +10,13 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["LARGEST_INFLATED", "Inflated", "inflate"]
+from msmq_wire.records.bodies.body import Kind
+
+__all__ = ["KINDS", "LARGEST_INFLATED", "Inflated", "inflate"]
+
+KINDS = (
+    Kind(("gzip", "zlib", "deflate"), "their header, and that they unpack", "what is inside, up to 1 MiB"),
+)
 
 LARGEST_INFLATED = 1 << 20
 _SHORTEST_DEFLATE = 16

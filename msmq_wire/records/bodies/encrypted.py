@@ -9,13 +9,21 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.records.bodies.body import Body
+from msmq_wire.records.bodies.body import Body, Kind
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, PrivacyLevel
 
-__all__ = ["EncryptedBody", "encrypted_as", "encrypted_body", "encrypted_transfer"]
+__all__ = ["KINDS", "EncryptedBody", "encrypted_as", "encrypted_body", "encrypted_transfer"]
+
+KINDS = (
+    Kind(
+        ("encrypted",),
+        "EB of SecurityHeader, PrivacyLevel, or bEncrypted of a transfer buffer",
+        "see [below](#encrypted-bodies)",
+    ),
+)
 
 # [MS-MQQB] 2.4.2: type SIMPLEBLOB, version 2, two reserved bytes, then the algorithm of the key.
 _SIMPLE_BLOB = bytes.fromhex("01020000")

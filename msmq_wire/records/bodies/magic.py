@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from msmq_wire.records.bodies.body import Body, Details
+from msmq_wire.records.bodies.body import Body, Details, Kind
 
-__all__ = ["marked_body"]
+__all__ = ["KINDS", "marked_body"]
+
+KINDS = (
+    Kind(
+        ("image", "document", "archive", "program", "compound_file"),
+        "the mark that such files begin with",
+        "which one; the size of a PNG image",
+    ),
+)
 
 
 class _Mark(NamedTuple):

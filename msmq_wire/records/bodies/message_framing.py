@@ -7,10 +7,18 @@ no maintained library reads [MC-NBFX] and [MC-NBFS].
 from __future__ import annotations
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.bodies.body import Body, Confidence
+from msmq_wire.records.bodies.body import Body, Confidence, Kind
 from msmq_wire.spec import SpecRef
 
-__all__ = ["message_framing_body"]
+__all__ = ["KINDS", "message_framing_body"]
+
+KINDS = (
+    Kind(
+        ("message_framing",),
+        "version and mode of .NET message framing ([MC-NMF] 2.2.3)",
+        "mode, via, encoding, sizes; an envelope that is text",
+    ),
+)
 
 _SPEC = SpecRef("MC-NMF", "2.2.3")
 _LISTED = 64

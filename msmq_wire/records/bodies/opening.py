@@ -6,12 +6,24 @@ they get. No input raises, and nothing in a body is executed, resolved or fetche
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from msmq_wire.buffers import as_bytes
+from msmq_wire.records.bodies import (
+    activex,
+    binary_formatter,
+    compressed,
+    encrypted,
+    magic,
+    message_framing,
+    text,
+    typed,
+)
 from msmq_wire.records.bodies.activex import state_of, stored_object, streamed_object
 from msmq_wire.records.bodies.binary_formatter import binary_formatter_body
-from msmq_wire.records.bodies.body import Body, Confidence
+from msmq_wire.records.bodies.body import Body, Confidence, Kind
 from msmq_wire.records.bodies.compressed import LARGEST_INFLATED, inflate
 from msmq_wire.records.bodies.conventions import envelope_members, extension_headers
 from msmq_wire.records.bodies.encrypted import EncryptedBody, encrypted_as
@@ -31,7 +43,20 @@ from msmq_wire.records.bodies.typed import (
 )
 from msmq_wire.wire.types.enumerations import BodyType
 
-__all__ = ["open_body"]
+__all__ = ["KINDS", "open_body"]
+
+KINDS: tuple[Kind, ...] = (
+    *encrypted.KINDS,
+    *typed.KINDS,
+    *text.KINDS,
+    *activex.KINDS,
+    *magic.KINDS,
+    *binary_formatter.KINDS,
+    *message_framing.KINDS,
+    *compressed.KINDS,
+    Kind(("binary",), "nothing of that", "the bytes"),
+)
+"""Every kind that a body can have."""
 
 _WIDE_TYPES = (BodyType.VT_LPWSTR, BodyType.VT_BSTR)
 # Encodings of a body that make it no string of its type; a body without text has none.
@@ -132,15 +157,11 @@ def _by_mark(data: bytes) -> Body | None:
 def _by_content(data: bytes) -> Body:
     if not data:
         return Body(kind="binary", confidence="certain")
-    return (
-        _by_mark(data)
-        or marked_body(data)
-        or binary_formatter_body(data)
-        or message_framing_body(data)
-        or _as_text(data)
-        or _unpacked(data)
-        or Body(kind="binary", confidence="guess")
-    )
+    for read in _BY_CONTENT:
+        body = read(data)
+        if body is not None:
+            return body
+    return Body(kind="binary", confidence="guess")
 
 
 def _as_text(data: bytes) -> Body | None:
@@ -181,3 +202,14 @@ def _inside(data: bytes) -> Body | None:
     if not data:
         return None
     return _by_mark(data) or marked_body(data) or binary_formatter_body(data) or _as_text(data)
+
+
+_BY_CONTENT: tuple[Callable[[bytes], Body | None], ...] = (
+    _by_mark,
+    marked_body,
+    binary_formatter_body,
+    message_framing_body,
+    _as_text,
+    _unpacked,
+)
+"""What looks at the bytes, in this order."""

@@ -5,11 +5,22 @@ The rule kept here: control characters other than blanks mean that bytes are no 
 
 from __future__ import annotations
 
-from msmq_wire.records.bodies.body import Body, Confidence, Details
+from msmq_wire.records.bodies.body import Body, Confidence, Details, Kind
 from msmq_wire.records.bodies.json_text import json_value
 from msmq_wire.records.bodies.xml_text import xml_form
 
-__all__ = ["looks_wide", "text_body", "with_byte_order_mark"]
+__all__ = ["KINDS", "looks_wide", "text_body", "with_byte_order_mark"]
+
+KINDS = (
+    Kind(
+        ("text",),
+        "VT_LPSTR, VT_LPWSTR, VT_BSTR; a byte order mark; UTF-16 by its zero bytes; UTF-8 without control "
+        "characters",
+        "the text",
+    ),
+    Kind(("xml",), "text that begins with a tag", "laid out, if it is well-formed; the name of the root"),
+    Kind(("json",), "text that is an object or a list", "laid out"),
+)
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _NAMES = {"utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "cp1252": "Windows-1252"}

@@ -11,12 +11,13 @@ import struct
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from msmq_wire.records.bodies.body import Body
+from msmq_wire.records.bodies.body import Body, Kind
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = [
     "BINARY_OBJECT",
+    "KINDS",
     "NARROW_STRING",
     "STORED",
     "STREAMED",
@@ -26,6 +27,15 @@ __all__ = [
     "scalar_body",
     "type_name",
 ]
+
+KINDS = (
+    Kind(
+        ("number", "boolean", "currency", "date", "guid"),
+        "a body type of one value, and its size",
+        "the value",
+    ),
+    Kind(("array",), "VT_VECTOR or VT_ARRAY of such values", "the first 64 values"),
+)
 
 _VECTOR, _ARRAY, _FLAGS = 0x1000, 0x2000, 0xF000
 NARROW_STRING, STREAMED, STORED, BINARY_OBJECT = 30, 68, 69, 0x300
