@@ -26,6 +26,7 @@ from docs.generators import (
     engines,
     enumerations,
     findings,
+    link_types,
     replay_rules,
     schemas,
     spark_tables,
@@ -72,7 +73,7 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "findings.md", "Findings", {"index": findings.index()})
     for stem, (title, block) in findings.pages().items():
         fill(DOCS / "findings" / f"{stem}.md", title, {"rule": block})
-    fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block()})
+    fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block(), "link-types": link_types.block()})
     fill(DOCS / "arrow.md", "Columns and Arrow tables", {"tables": arrow_tables.block()})
     fill(DOCS / "engines.md", "Engines", engines.blocks())
     fill(DOCS / "replay.md", "Replay", {"rules": replay_rules.block()})

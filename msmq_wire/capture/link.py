@@ -6,7 +6,7 @@ The arguments ``at``, ``end`` and ``stop`` are those of `msmq_wire.capture.netwo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from struct import Struct
 
 from msmq_wire.capture.network import (
@@ -29,7 +29,7 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp import TcpSegment
 
-__all__ = ["Datagram", "IcmpUnreachable", "Skipped", "UdpDatagram", "dissect", "transport"]
+__all__ = ["LINK_TYPES", "Datagram", "IcmpUnreachable", "Skipped", "UdpDatagram", "dissect", "transport"]
 
 Datagram = TcpSegment | UdpDatagram | IpFragment | IcmpUnreachable | Skipped
 
@@ -232,16 +232,19 @@ _Reader = Callable[[Frame, int, int, int], Layer]
 
 _ETHERTYPES: dict[int, _Reader] = {IPV4: ipv4, IPV6: ipv6, 0x8847: _mpls, 0x8848: _mpls, 0x8864: _pppoe}
 
-_LINKS: dict[int, _Reader] = {
-    0: _loopback,
-    1: _ethernet,
-    9: _ppp,
-    12: ip,
-    14: ip,
-    101: ip,
-    108: _loopback,
-    113: _cooked,
-    228: ipv4,
-    229: ipv6,
-    276: _cooked_v2,
+LINK_TYPES: Mapping[int, tuple[str, _Reader]] = {
+    0: ("BSD loopback", _loopback),
+    1: ("Ethernet", _ethernet),
+    9: ("PPP", _ppp),
+    12: ("raw IP, as OpenBSD numbers it", ip),
+    14: ("raw IP, as others number it", ip),
+    101: ("raw IP", ip),
+    108: ("OpenBSD loopback", _loopback),
+    113: ("Linux cooked capture", _cooked),
+    228: ("raw IPv4", ipv4),
+    229: ("raw IPv6", ipv6),
+    276: ("Linux cooked capture, version 2", _cooked_v2),
 }
+"""The link types that are read, by their LINKTYPE numbers: a name, and what finds IP behind their header."""
+
+_LINKS = {number: read for number, (_, read) in LINK_TYPES.items()}
