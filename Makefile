@@ -5,13 +5,15 @@ DEV := $(VENV)/.installed-dev
 CLI := $(VENV)/.installed-cli
 PYTEST_ARGS ?=
 MUTANTS_ARGS ?=
+FINDINGS := findings_wire findings_sessions findings_content findings_calls findings_scanners replay_scenes \
+    replay_sessions routed_scenes
 BENCH_ARGS ?=
 
 # Tests start hundreds of processes: without bytecode each compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check mutants lint bench docs clean
+.PHONY: help demo test check mutants lint bench docs generated clean
 
 help:
 	@echo "make demo    decode the demo capture"
@@ -21,6 +23,7 @@ help:
 	@echo "make lint    check style, types and layers"
 	@echo "make bench   run the benchmarks (shorter: BENCH_ARGS=--quick)"
 	@echo "make docs    build the documentation into site/"
+	@echo "make generated  write anew what is made from declarations and kept: fixtures, tables, pages"
 	@echo "make clean   remove $(VENV) and what the tools left behind"
 
 demo: $(CLI)
@@ -50,6 +53,11 @@ docs: $(DEV)
 	$(BIN)/python dissectors/generate.py --check
 	$(BIN)/python docs/pictures.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+generated: $(DEV)
+	set -e; for builder in packets rpc $(FINDINGS); do $(BIN)/python fixtures/build_$$builder.py; done
+	$(BIN)/python dissectors/generate.py
+	$(BIN)/python docs/generate.py
 
 clean:
 	rm -rf $(VENV) .coverage* .hypothesis .import_linter_cache .mutants .mypy_cache .pytest_cache .ruff_cache build dist site

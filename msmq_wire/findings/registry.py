@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
 
-from msmq_wire.findings import rules
 from msmq_wire.findings.rule import Rule
+from msmq_wire.findings.rules import rule_of, stems
 
 __all__ = ["RULES"]
 
@@ -45,13 +43,5 @@ def _place(stem: str) -> tuple[int, int, str]:
     return _FAMILIES.index(family) if family in _FAMILIES else len(_FAMILIES), named, stem
 
 
-def _rule(stem: str) -> Rule:
-    rule: Rule = importlib.import_module(f"{rules.__name__}.{stem}").RULE
-    return rule
-
-
-RULES: Mapping[str, Rule] = {
-    rule.id: rule
-    for rule in map(_rule, sorted((one.name for one in pkgutil.iter_modules(rules.__path__)), key=_place))
-}
+RULES: Mapping[str, Rule] = {rule.id: rule for rule in map(rule_of, sorted(stems(), key=_place))}
 """In the order in which they are listed."""

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import PACKETS
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.findings.rules import rule_of, stems
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire import registry
+from msmq_wire.wire.fields import WireStruct
 
 __all__ = ["RULE"]
 
@@ -24,81 +27,29 @@ _HARMLESS = (
     "user_message.admin-queue-unasked",
 )
 """What ordinary senders and old servers do."""
-_CODES = (
-    "address_overlay.address-length",
-    "address_overlay.address-scope",
-    "address_overlay.address-type",
-    "connection_parameters.internal",
-    "connection_parameters.packet-type",
-    "connection_parameters.session-header",
-    "connection_parameters.time-to-reach-queue",
-    "connection_parameters_header.reserved",
-    "debug_header.queue-type",
-    "establish_connection.internal",
-    "establish_connection.packet-type",
-    "establish_connection.session-header",
-    "establish_connection.time-to-reach-queue",
-    "establish_connection_header.reserved",
-    "extended_address_header.address-length",
-    "extended_address_header.address-scope",
-    "extended_address_header.address-type",
-    "final_ack.base-flags",
-    "final_ack.body-type",
-    "final_ack.delivery-mode",
-    "final_ack.destination-type",
-    "final_ack.label",
-    "final_ack.message-class",
-    "final_ack.message-size",
-    "final_ack.not-internal",
-    "final_ack.order-queue",
-    "final_ack.other-flags",
-    "final_ack.property-flags",
-    "final_ack.time-to-reach-queue",
-    "final_ack_body.tx-previous-sequence-number",
-    "final_ack_body.tx-sequence-number",
-    "internal_header.connection-state",
-    "internal_header.packet-type",
-    "internal_header.reserved",
-    "message_packet.not-internal",
-    "mqf_signature_header.id",
-    "order_ack.base-flags",
-    "order_ack.body-type",
-    "order_ack.destination-type",
-    "order_ack.label",
-    "order_ack.message-class",
-    "order_ack.message-size",
-    "order_ack.not-internal",
-    "order_ack.order-queue",
-    "order_ack.other-flags",
-    "order_ack.property-flags",
-    "order_ack.time-to-reach-queue",
-    "order_ack_body.tx-previous-sequence-number",
-    "order_ack_body.tx-sequence-number",
-    "provider_info.provider-name-terminated",
-    "security_header.provider-missing",
-    "security_header.provider-unasked",
-    "security_header.sender-id-absent",
-    "security_header.sender-id-present",
-    "security_header.sender-id-type",
-    "session_ack.internal",
-    "session_ack.packet-type",
-    "session_ack.session-header",
-    "session_ack.time-to-reach-queue",
-    "session_header.window-size",
-    "sid.revision",
-    "sid.sub-authority-count",
-    "soap_header.body-section-id",
-    "soap_header.body-terminated",
-    "soap_header.header-section-id",
-    "soap_header.header-terminated",
-    "srmp_envelope_header.data-terminated",
-    "subqueue_header.tm",
-    "transaction_header.previous-tx-sequence-number",
-    "transaction_header.tx-sequence-number",
-    "transaction_header.tx-sequence-order",
-    "user_header.response-queue-host",
-    "user_message.not-internal",
+_BY_VALUE = (
+    "base_header.signature",
+    "base_header.version-number",
+    "connection_parameters_header.ack-timeout",
+    "connection_parameters_header.recoverable-ack-timeout",
+    "ping.signature",
+    "security_header.encryption-key",
+    "user_header.hops",
 )
+"""What other rules see although it is none of their codes: by its value, or because they ask for gaps."""
+
+
+def _declared(cls: type[WireStruct] = WireStruct) -> Iterator[str]:
+    """The codes of all MUSTs of structures of the wire: the registry has loaded their classes."""
+    for child in cls.__subclasses__():
+        if child.__module__.startswith(f"{registry.__package__}."):
+            yield from (f"{child.stem()}.{must.code}" for must in child.MUSTS)
+        yield from _declared(child)
+
+
+_ELSEWHERE = {code for stem in stems() if f"{__package__}.{stem}" != __name__ for code in rule_of(stem).codes}
+_CODES = tuple(sorted(set(_declared()) - _ELSEWHERE - {*_BY_VALUE, *_HARMLESS}))
+"""What no other rule asks for."""
 _ERRORS = ("missing-bytes", "negative-length", "unknown-selector")
 
 

@@ -1,0 +1,120 @@
+"""CONTRIBUTING.md names the files to touch, and no other is needed to decode, show and document what is new."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contracts.newcomer import DUMMIES, apply
+
+_ROOT = Path(__file__).resolve().parents[2]
+_READ = ("docs/**/*", "fixtures/*.py", "fixtures/__pycache__/*", "mkdocs.yml", "msmq_wire/**/*", "tests/**/*")
+_MOST = {
+    "A field of a header": 2,
+    "A header": 3,
+    "A method of an RPC interface": 3,
+    "A rule of findings": 2,
+    "A kind of message body": 3,
+    "A link type": 2,
+}
+# What the program prints of each dummy, and which page says what of it.
+_SHOWN = {
+    "A field of a header": r"dummy\s+165",
+    "A header": r"dummy_header .*\n.*dummies\s+7",
+    "A method of an RPC interface": r"R_Dummy",
+    "A rule of findings": r"FRM-DUMMY",
+    "A kind of message body": r"dummy body",
+    "A link type": r"linked",
+}
+_TOLD = {
+    "A field of a header": [
+        ("docs/structures/debug_header.md", "| 2 | `dummy` | u8 |  | Number of the dummy. |"),
+        ("docs/schema/packet.schema.json", '"description": "Number of the dummy."'),
+    ],
+    "A header": [
+        ("docs/structures/dummy_header.md", "How many dummies there are."),
+        ("docs/structures/user_message.md", "[dummy_header](dummy_header.md)"),
+        ("docs/coverage.md", "| 2.2.20.9 | DummyHeader | [dummy_header](structures/dummy_header.md) |"),
+        ("docs/anomalies.md", "`dummy_header.dummies`"),
+        ("mkdocs.yml", "- structures/dummy_header.md"),
+    ],
+    "A method of an RPC interface": [
+        ("docs/rpc-methods.md", "### 16 R_Dummy "),
+        ("docs/rpc-methods.md", "The number of the dummy."),
+    ],
+    "A rule of findings": [
+        ("docs/findings/frm_dummy.md", "The label says that it is one."),
+        ("docs/findings.md", "| [FRM-DUMMY](findings/frm_dummy.md) |"),
+    ],
+    "A kind of message body": [
+        ("docs/bodies.md", "| `dummy` | the word that it begins with | that it is one |")
+    ],
+    "A link type": [("docs/coverage.md", "| 148 | dummy |")],
+}
+_every_kind = pytest.mark.parametrize("kind", DUMMIES)
+
+
+def _listed(kind: str) -> list[str]:
+    """The files under a heading of CONTRIBUTING.md: a list whose lines begin with a path."""
+    text = (_ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition(f"\n### {kind}\n")[2].partition("\n#")[0]
+    return re.findall(r"^\d\. `([^`]+)`", section, re.MULTILINE)
+
+
+def _run(folder: Path, *arguments: str) -> str:
+    surroundings = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
+    command = [sys.executable, *arguments]
+    result = subprocess.run(
+        command, cwd=folder, env=surroundings, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What a tree with all dummies says: nothing writes there, so its other files are links."""
+    tree = tmp_path_factory.mktemp("tree")
+    for path in {path for pattern in _READ for path in _ROOT.glob(pattern) if path.is_file()}:
+        target = tree / path.relative_to(_ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            target.hardlink_to(path)
+        except OSError:
+            shutil.copy2(path, target)
+    apply(tree)
+    return json.loads(_run(tree, "-m", "tests.contracts.newcomer"))
+
+
+@_every_kind
+def test_the_files_are_those_that_contributing_names(kind: str) -> None:
+    listed = _listed(kind)
+    names = [re.sub(r"<[^>]+>", r"([^/]+)", re.escape(path).replace(r"\<", "<")) for path in listed]
+    assert 0 < len(listed) <= _MOST[kind]
+    found = [re.fullmatch(pattern, name) for pattern, name in zip(names, DUMMIES[kind], strict=True)]
+    assert all(found), (listed, list(DUMMIES[kind]))
+
+
+@pytest.mark.xdist_group("newcomer")
+@_every_kind
+def test_it_is_decoded_and_shown(kind: str, told: Any) -> None:
+    assert re.search(_SHOWN[kind], told["seen"][kind]), told["seen"][kind]
+
+
+@pytest.mark.xdist_group("newcomer")
+def test_what_only_comes_near_a_new_rule_is_no_finding(told: Any) -> None:
+    assert "FRM-DUMMY" not in told["seen"]["what misses it"]
+
+
+@pytest.mark.xdist_group("newcomer")
+@_every_kind
+def test_it_is_documented(kind: str, told: Any) -> None:
+    assert [line for page, line in _TOLD[kind] if line not in told["pages"][page]] == []
