@@ -224,7 +224,8 @@ DUMMIES: Mapping[str, Mapping[str, Edit]] = {
                 "    srmp_envelope_header: Annotated[\n",
                 "    dummy_header: Annotated[\n"
                 "        DummyHeader | None,\n"
-                '        Opt(this.debug_header.flags & 0x8000 != 0, Node(DummyHeader)), "If X15 of DebugHeader."\n'
+                "        Opt(this.debug_header.flags & 0x8000 != 0, Node(DummyHeader)),\n"
+                '        "If X15 of DebugHeader.",\n'
                 "    ] = None\n",
             ),
         ),

