@@ -106,6 +106,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.findings.packet_fields import field
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -114,8 +115,8 @@ __all__ = ["RULE"]
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
-    properties = record.packet.message_properties_header
-    if properties and properties.label.text == "dummy":
+    label = field(record, "message_properties_header.label")
+    if label is not None and label.text == "dummy":
         yield Seen(message="it is a dummy", evidence=(evidence_of(record),))
 
 

@@ -31,6 +31,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _DOCS = _ROOT / "docs"
 _ROUTING = _ROOT / "fixtures" / "routing"
 _README = _ROOT / "README.md"
+_CONTRIBUTING = _ROOT / "CONTRIBUTING.md"
 _PAGES = sorted(_DOCS.rglob("*.md"))
 _CAPTURES = sorted((_ROOT / "fixtures" / "captures").glob("*.pcap*"))
 _DEMO = _ROOT / "fixtures" / "captures" / "demo.pcap"
@@ -177,6 +178,28 @@ def test_a_link_to_a_file_leads_somewhere(path: Path) -> None:
     text = _FENCE.sub("", path.read_text(encoding="utf-8"))
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
     assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
+
+
+@in_batches([_README, _CONTRIBUTING, *_PAGES], every=1)
+def test_a_path_of_the_tree_leads_somewhere(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:dissectors|docs|fixtures|msmq_wire|tests)/[\w./<>*-]*)", text)
+    # What stands for any name matches some.
+    patterns = {name: re.sub(r"<[^>]+>", "*", name).rstrip("/") for name in named}
+    assert [name for name, pattern in patterns.items() if not list(_ROOT.glob(pattern))] == []
+
+
+def test_the_modules_of_the_picture_exist() -> None:
+    picture = _fences(_DOCS / "architecture.md", "text")[0]
+    package = _ROOT / "msmq_wire"
+    named = re.findall(r"\b(?:\w+/)+\w+(?:\.py(?: \w+\.py)*)?", picture)
+    paths = [
+        package / Path(first).with_name(name)
+        for first, *more in map(str.split, named)
+        for name in (Path(first).name, *more)
+    ]
+    assert len(paths) > 30
+    assert [str(path) for path in paths if not path.exists()] == []
 
 
 @pytest.mark.parametrize("path", sorted((_DOCS / "img").glob("*.svg")), ids=lambda path: path.name)

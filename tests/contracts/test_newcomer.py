@@ -59,6 +59,12 @@ _TOLD = {
     ],
     "A link type": [("docs/coverage.md", "| 148 | dummy |")],
 }
+# Tests of everything of a kind; this one must not find its dummies there already.
+_ASKING = (
+    "--deselect=tests/contracts/test_newcomer.py",
+    *("tests/contracts", "tests/wire", "tests/rpc/interfaces", "tests/records/bodies"),
+    *("tests/capture/test_link.py", "tests/findings/rules", "tests/parity", "tests/test_names.py"),
+)
 _every_kind = pytest.mark.parametrize("kind", DUMMIES)
 
 
@@ -118,3 +124,17 @@ def test_what_only_comes_near_a_new_rule_is_no_finding(told: Any) -> None:
 @_every_kind
 def test_it_is_documented(kind: str, told: Any) -> None:
     assert [line for page, line in _TOLD[kind] if line not in told["pages"][page]] == []
+
+
+@pytest.mark.check
+def test_the_other_tests_ask_for_no_file_more(tmp_path: Path) -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=_ROOT, capture_output=True, check=True).stdout
+    for name in filter(None, listed.decode().split("\0")):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(_ROOT / name, tmp_path / name)
+    apply(tmp_path)
+    for tool in ("packets", "rpc", "findings_wire"):
+        _run(tmp_path, f"fixtures/build_{tool}.py")
+    for tool in ("dissectors", "docs"):
+        _run(tmp_path, f"{tool}/generate.py")
+    _run(tmp_path, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *_ASKING)

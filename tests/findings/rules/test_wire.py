@@ -140,7 +140,7 @@ def gap(data: bytes, offset: int) -> Record:
 
 def test_every_rule_has_captures_that_hit_and_miss_it() -> None:
     named = {path.with_suffix("").as_posix() for path in HITS}
-    assert named == SEEN.keys() | _NOT_JUDGED_ALONE
+    assert SEEN.keys() | _NOT_JUDGED_ALONE <= named
     assert {path.parts[0] for path in HITS} == {path.parts[0] for path in MISSES} == set(IDS)
 
 
