@@ -76,7 +76,7 @@ def _listed(kind: str) -> list[str]:
 
 
 def _run(folder: Path, *arguments: str) -> str:
-    surroundings = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
+    surroundings = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200", "MSMQ_WIRE_CHECK": "0"}
     command = [sys.executable, *arguments]
     result = subprocess.run(
         command, cwd=folder, env=surroundings, capture_output=True, text=True, check=False
