@@ -17,9 +17,10 @@ import msgspec
 
 from docs.generate import ROOT, generated
 from fixtures.build_findings_calls_rpc import REMOTE_READ, Rpc, answered, asked
-from fixtures.build_findings_wire import SCENES, message, properties, session
+from fixtures.build_findings_wire import SCENES
+from fixtures.build_findings_wire_packets import message, session
 from fixtures.build_frames import pcap
-from fixtures.build_scene import Scene
+from fixtures.build_scene import Scene, properties
 from msmq_wire.cli.app import main as run
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
@@ -192,6 +193,20 @@ _STUBS = """        Method(
             (request("dummy", {"ph_context": HANDLE, "dw_dummy": 7}), response("purged", OK)),
         ),
 """
+_ROW = """### R_Dummy (opnum 16, [MS-MQRR] 3.1.4.16)
+
+| Rule | When | The server | Reply | Check | Untested |
+| --- | --- | --- | --- | --- | --- |
+| MQRR-3.1.4.16-1 | dwDummy is above 100 | does nothing | a failure HRESULT | `large-dummy` | no such method |
+
+"""
+_BREACH = """
+
+def test_a_large_dummy_is_refused() -> None:
+    story = Story().call("R_OpenQueue", {"dw_access": 1}, pph_context=_A)
+    story.call("R_Dummy", {"ph_context": _A, "dw_dummy": 101})
+    assert ("action", "MQRR-3.1.4.16-1", True) in story.found()
+"""
 _LINKED = """
 
 def test_an_ipv4_packet_is_found_behind_the_header_of_a_dummy() -> None:
@@ -243,6 +258,16 @@ DUMMIES: Mapping[str, Mapping[str, Edit]] = {
         "msmq_wire/findings/rules/frm_dummy.py": _written(_RULE),
         "fixtures/build_findings_wire.py": _before(('if __name__ == "__main__":\n', _SCENES)),
     },
+    "A row of the processing rules": {
+        "msmq_wire/replay/rules/remote_read.md": _before(("### R_EndTransactionalReceive (", _ROW)),
+        "msmq_wire/replay/rules/requests.py": _before(
+            (
+                '    Refusal("query-type"',
+                '    Refusal("large-dummy", "a dwDummy above 100", above("dw_dummy", 100)),\n',
+            )
+        ),
+        "tests/replay/test_rules.py": lambda text: text + _BREACH,
+    },
     "A kind of message body": {
         "msmq_wire/records/bodies/dummy.py": _written(_BODY),
         "msmq_wire/records/bodies/opening.py": _replaced(
@@ -288,6 +313,8 @@ def main() -> None:
     packet = fit(msgspec.structs.replace(plain, debug_header=debug, dummy_header=headers.CASES.value))
     call = Rpc(REMOTE_READ)
     call.call(16, asked(REMOTE_READ, 16, "dummy"), answered(REMOTE_READ, 16, "purged"))
+    refused = Rpc(REMOTE_READ)
+    refused.call(16, asked(REMOTE_READ, 16, "dummy", dw_dummy=101), answered(REMOTE_READ, 16, "purged"))
     linked = session(message(told=properties("linked", b"x")))
     linked.link_type = 148
     linked.frames = [
@@ -299,6 +326,7 @@ def main() -> None:
         "A method of an RPC interface": captured(call.close(), "calls"),
         "A rule of findings": captured(SCENES["FRM-DUMMY/hit_label"][1](), "findings"),
         "what misses it": captured(SCENES["FRM-DUMMY/miss_label"][1](), "findings"),
+        "A row of the processing rules": captured(refused.close(), "replay"),
         "A kind of message body": captured(session(message(told=properties("a", b"DUMMY! 1"))), "decode"),
         "A link type": captured(linked, "messages"),
     }

@@ -22,6 +22,7 @@ _MOST = {
     "A header": 3,
     "A method of an RPC interface": 3,
     "A rule of findings": 2,
+    "A row of the processing rules": 3,
     "A kind of message body": 3,
     "A link type": 2,
 }
@@ -31,6 +32,7 @@ _SHOWN = {
     "A header": r"dummy_header .*\n.*dummies\s+7",
     "A method of an RPC interface": r"R_Dummy",
     "A rule of findings": r"FRM-DUMMY",
+    "A row of the processing rules": r"R_Dummy accepts a dwDummy above 100(?s:.*)MQRR-3.1.4.16-1",
     "A kind of message body": r"dummy body",
     "A link type": r"linked",
 }
@@ -54,6 +56,9 @@ _TOLD = {
         ("docs/findings/frm_dummy.md", "The label says that it is one."),
         ("docs/findings.md", "| [FRM-DUMMY](findings/frm_dummy.md) |"),
     ],
+    "A row of the processing rules": [
+        ("docs/spec-coverage/remote_read.md", "MQRR-3.1.4.16-1"),
+    ],
     "A kind of message body": [
         ("docs/bodies.md", "| `dummy` | the word that it begins with | that it is one |")
     ],
@@ -63,7 +68,13 @@ _TOLD = {
 _ASKING = (
     "--deselect=tests/contracts/test_newcomer.py",
     *("tests/contracts", "tests/wire", "tests/rpc/interfaces", "tests/records/bodies"),
-    *("tests/capture/test_link.py", "tests/findings/rules", "tests/parity", "tests/test_names.py"),
+    *(
+        "tests/capture/test_link.py",
+        "tests/findings/rules",
+        "tests/parity",
+        "tests/replay/test_rows.py",
+        "tests/replay/test_rules.py",
+    ),
 )
 _every_kind = pytest.mark.parametrize("kind", DUMMIES)
 
