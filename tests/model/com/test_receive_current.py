@@ -184,9 +184,8 @@ def test_an_object_that_was_opened_is_at_the_start_of_its_queue() -> None:
     assert desk.object.msmq_queue_info_object == "info"
 
 
-@pytest.mark.rule(
-    "MQAC-3.11.3-6", "MQAC-3.11.3-7", "MQAC-3.11.3-8", "MQAC-3.11.4.1.11-14", "MQAC-3.11.4.1.11-16"
-)
+@pytest.mark.rule("MQAC-3.11.3-6", "MQAC-3.11.3-7", "MQAC-3.11.3-8", "MQAC-3.11.4.1.11-14")
+@pytest.mark.rule("MQAC-3.11.4.1.11-16")
 def test_an_object_that_a_client_made_is_blank() -> None:
     desk = Desk()
     put(desk.queue, b"m")
@@ -221,15 +220,8 @@ def test_a_queue_must_be_open_to_receive(access: QueueAccessType) -> None:
 
 
 @not_specified
-@pytest.mark.rule(
-    "MQAC-3.1.4.2-1",
-    "MQAC-3.1.4.2-2",
-    "MQAC-3.11.4.1.11-1",
-    "MQAC-3.11.4.1.11-2",
-    "MQAC-3.11.4.1.11-5",
-    "MQAC-3.11.4.1.11-10",
-    "MQAC-3.11.4.1.11-45",
-)
+@pytest.mark.rule("MQAC-3.1.4.2-1", "MQAC-3.1.4.2-2", "MQAC-3.11.4.1.11-1", "MQAC-3.11.4.1.11-2")
+@pytest.mark.rule("MQAC-3.11.4.1.11-5", "MQAC-3.11.4.1.11-10", "MQAC-3.11.4.1.11-45")
 def test_what_is_not_specified_has_its_default(argument: Argument) -> None:
     desk = Desk()
     answers = desk.start(
@@ -294,10 +286,7 @@ def _sent(desk: Desk) -> Message:
     ("value", "body", "destination"),
     [
         pytest.param(
-            0,
-            None,
-            None,
-            marks=pytest.mark.rule("MQAC-3.11.4.1.11-4", "MQAC-3.11.4.1.11-7", "MQAC-3.17.3-5"),
+            0, None, None, marks=pytest.mark.rule("MQAC-3.11.4.1.11-4", "MQAC-3.11.4.1.11-7", "MQAC-3.17.3-5")
         ),
         pytest.param(
             -1,

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from msmq_wire.model.data.elements import OpenQueueDescriptor, Queue, QueueManager
 from msmq_wire.model.qmcomm.environment import Deed, QmcommEnvironment
 from msmq_wire.model.qmcomm.local_queue_context import LocalQueueContextHandle, RemoteQueueProxyHandle
@@ -181,3 +183,13 @@ def opening(name: str = ORDERS, access: int = 1, share: int = 0, **more: Any) ->
 def remote_cursor(h_queue: int, **more: Any) -> CreateRemoteCursorRequest:
     """A request of R_QMCreateRemoteCursor, with the zeroed buffer that Windows sends."""
     return CreateRemoteCursorRequest(ptb1=CACTransferBufferV1(arm=TransferSend(), **more), h_queue=h_queue)
+
+
+def case(rule: pytest.MarkDecorator, *values: Any) -> Any:
+    """A row of a table that tests a rule."""
+    return pytest.param(*values, marks=rule)
+
+
+def cases(rule: pytest.MarkDecorator, status: int, *requests: Any) -> list[Any]:
+    """A row for each request that a rule answers with a status: the request and the status."""
+    return [case(rule, request, status) for request in requests]

@@ -271,9 +271,8 @@ def test_a_call_names_from_1_to_128_properties(world: World) -> None:
         world.run(world.client.get_properties(ORDERS, [LABEL] * 129))
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.5-1", "CMQMP-3.2.4.5-2", "CMQMP-3.2.4.5-3", "CMQMP-2.2.3.5-1", "CMQMP-2.2.3.5-2"
-)
+@pytest.mark.rule("CMQMP-3.2.4.5-1", "CMQMP-3.2.4.5-2", "CMQMP-3.2.4.5-3", "CMQMP-2.2.3.5-1")
+@pytest.mark.rule("CMQMP-2.2.3.5-2")
 def test_properties_are_changed(world: World) -> None:
     assert world.run(world.client.set_properties(ORDERS, {LABEL: label("changed")})) == OK
     request = world.request("R_QMSetObjectProperties")
@@ -282,14 +281,8 @@ def test_properties_are_changed(world: World) -> None:
     assert world.orders.label == "changed"
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.6-1",
-    "CMQMP-3.2.4.6-2",
-    "CMQMP-3.2.4.6-3",
-    "CMQMP-3.2.4.6-4",
-    "CMQMP-3.2.4.6-5",
-    "CMQMP-3.1.4.9-1",
-)
+@pytest.mark.rule("CMQMP-3.2.4.6-1", "CMQMP-3.2.4.6-2", "CMQMP-3.2.4.6-3", "CMQMP-3.2.4.6-4")
+@pytest.mark.rule("CMQMP-3.2.4.6-5", "CMQMP-3.1.4.9-1")
 def test_properties_are_read_into_room_of_any_type(world: World) -> None:
     world.orders.label = "orders"
     found = world.good(world.client.get_properties(ORDERS, [LABEL, CREATE_TIME, TRANSACTIONAL]))
@@ -345,9 +338,8 @@ def test_a_queue_is_deleted_by_a_private_or_a_direct_name(world: World) -> None:
     assert not any("orders" in key.lower() for key in world.host.manager.queue_collection)
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.2-1", "CMQMP-3.2.4.3-1", "CMQMP-3.2.4.4-1", "CMQMP-3.2.4.5-1", "CMQMP-3.2.4.6-1"
-)
+@pytest.mark.rule("CMQMP-3.2.4.2-1", "CMQMP-3.2.4.3-1", "CMQMP-3.2.4.4-1", "CMQMP-3.2.4.5-1")
+@pytest.mark.rule("CMQMP-3.2.4.6-1")
 @pytest.mark.parametrize(
     "name", ["PUBLIC=00000000-0000-0000-0000-000000000001", "MULTICAST=1.2.3.4:5", "nonsense"]
 )
@@ -387,14 +379,8 @@ def test_what_is_no_security_descriptor_is_not_sent(world: World, information: i
     assert world.log == []
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.4-1",
-    "CMQMP-3.2.4.4-2",
-    "CMQMP-3.2.4.4-3",
-    "CMQMP-3.2.4.4-5",
-    "CMQMP-3.2.4.4-6",
-    "CMQMP-3.1.4.7-1",
-)
+@pytest.mark.rule("CMQMP-3.2.4.4-1", "CMQMP-3.2.4.4-2", "CMQMP-3.2.4.4-3", "CMQMP-3.2.4.4-5")
+@pytest.mark.rule("CMQMP-3.2.4.4-6", "CMQMP-3.1.4.7-1")
 def test_security_is_read_with_as_much_room_as_it_needs(world: World) -> None:
     found = world.good(world.client.get_security(ORDERS, ALL_PARTS))
     whole = SecurityDescriptor.parse(world.orders.security).parts(ALL_PARTS).to_bytes()

@@ -15,10 +15,7 @@ from msmq_wire.model.qmcomm.transfer_checks import check_receive, check_send
 from msmq_wire.model.server import Answer
 from msmq_wire.rpc.interfaces import qmcomm2
 from msmq_wire.rpc.interfaces.qmcomm2 import MessageIdResponse, RpcACReceiveMessageExResponse
-from msmq_wire.rpc.interfaces.qmcomm_objects import (
-    GetTmWhereaboutsResponse,
-    TransactionResponse,
-)
+from msmq_wire.rpc.interfaces.qmcomm_objects import GetTmWhereaboutsResponse, TransactionResponse
 from msmq_wire.rpc.ndr import StubValue, encode_stub
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties, member_at, message_properties
@@ -323,14 +320,8 @@ def test_a_failure_of_the_second_call_is_the_end(world: World, status: int) -> N
     assert world.names == ["rpc_ACSendMessageEx"]
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.11-1",
-    "CMQMP-3.2.4.11-2",
-    "CMQMP-3.2.4.11-3",
-    "CMQMP-3.2.4.11-5",
-    "CMQMP-3.1.5.3-1",
-    "CMQMP-3.1.5.3-12",
-)
+@pytest.mark.rule("CMQMP-3.2.4.11-1", "CMQMP-3.2.4.11-2", "CMQMP-3.2.4.11-3", "CMQMP-3.2.4.11-5")
+@pytest.mark.rule("CMQMP-3.1.5.3-1", "CMQMP-3.1.5.3-12")
 def test_a_message_is_peeked(world: World) -> None:
     world.run(world.client.get_server_port())
     world.send(b"one", priority=4)
@@ -376,9 +367,8 @@ def test_a_cursor_is_one_of_the_opening(world: World) -> None:
         world.run(world.client.peek(one, cursor=cursor))
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.12-1", "CMQMP-3.2.4.12-2", "CMQMP-3.2.4.12-3", "CMQMP-3.2.4.12-4", "CMQMP-3.2.4.12-5"
-)
+@pytest.mark.rule("CMQMP-3.2.4.12-1", "CMQMP-3.2.4.12-2", "CMQMP-3.2.4.12-3", "CMQMP-3.2.4.12-4")
+@pytest.mark.rule("CMQMP-3.2.4.12-5")
 def test_a_message_is_received(world: World) -> None:
     world.send(b"one")
     queue = world.open()
@@ -432,9 +422,8 @@ def test_a_message_without_room_is_a_failure_and_stays(world: World, room: Room)
     assert world.good(world.client.receive(queue)).body == b"one"
 
 
-@pytest.mark.rule(
-    "CMQMP-3.1.5.3-3", "CMQMP-3.1.5.3-4", "CMQMP-3.1.5.3-5", "CMQMP-3.1.5.3-6", "CMQMP-3.1.5.3-8"
-)
+@pytest.mark.rule("CMQMP-3.1.5.3-3", "CMQMP-3.1.5.3-4", "CMQMP-3.1.5.3-5", "CMQMP-3.1.5.3-6")
+@pytest.mark.rule("CMQMP-3.1.5.3-8")
 @pytest.mark.parametrize(("size", "length"), [(0, 0), (1, 1), (1023, 1023), (1024, 1024), (5000, 1024)])
 def test_room_for_names_is_at_most_1024_characters(size: int, length: int) -> None:
     room = Room(
@@ -531,13 +520,8 @@ def test_each_internal_transaction_has_a_random_identifier_of_its_own(world: Wor
     assert world.client.transactions == begun
 
 
-@pytest.mark.rule(
-    "CMQMP-2.2.1.1.1-2",
-    "CMQMP-3.1.4.15-1",
-    "CMQMP-3.2.4.10-3",
-    "CMQMP-3.2.4.12-3",
-    "CMQMP-3.1.5.3-11",
-)
+@pytest.mark.rule("CMQMP-2.2.1.1.1-2", "CMQMP-3.1.4.15-1", "CMQMP-3.2.4.10-3", "CMQMP-3.2.4.12-3")
+@pytest.mark.rule("CMQMP-3.1.5.3-11")
 def test_what_a_transaction_holds_happens_when_it_is_committed(world: World) -> None:
     world.send(b"zero")
     transaction = begin(world)
@@ -656,9 +640,8 @@ def test_an_external_transaction_is_the_one_that_its_coordinator_named(world: Wo
         world.run(world.client.receive(queue, transaction))
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.10-6", "CMQMP-3.2.4.10-7", "CMQMP-3.2.4.12-6", "CMQMP-3.2.4.12-7", "CMQMP-3.2.4.12-5"
-)
+@pytest.mark.rule("CMQMP-3.2.4.10-6", "CMQMP-3.2.4.10-7", "CMQMP-3.2.4.12-6", "CMQMP-3.2.4.12-7")
+@pytest.mark.rule("CMQMP-3.2.4.12-5")
 def test_a_transaction_of_a_coordinator_is_enlisted_before_anything_is_done_in_it(world: World) -> None:
     sending, receiving = world.open(access=SEND), world.open()
     stranger = EnlistedTransaction(identifier=EXTERNAL, endpoint=sending.endpoint)

@@ -19,11 +19,7 @@ from msmq_wire.rpc.interfaces.qmcomm_queues import (
 from msmq_wire.rpc.interfaces.shared_parameters import PortResponse
 from msmq_wire.rpc.ndr import NULL_POINTEE
 from msmq_wire.rpc.statuses import Status
-from msmq_wire.rpc.types.cac_transfer_buffer import (
-    CACCreateRemoteCursor,
-    CACTransferBufferV1,
-    TransferSend,
-)
+from msmq_wire.rpc.types.cac_transfer_buffer import CACCreateRemoteCursor, CACTransferBufferV1, TransferSend
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
@@ -49,13 +45,8 @@ def world() -> World:
     return World()
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.7-1",
-    "CMQMP-3.2.4.7-2",
-    "CMQMP-2.2.1.1.2-1",
-    "CMQMP-3.1.4.17-1",
-    "CMQMP-3.1.4.17-2",
-)
+@pytest.mark.rule("CMQMP-3.2.4.7-1", "CMQMP-3.2.4.7-2", "CMQMP-2.2.1.1.2-1", "CMQMP-3.1.4.17-1")
+@pytest.mark.rule("CMQMP-3.1.4.17-2")
 @pytest.mark.parametrize(("access", "share"), [(RECEIVE, 0), (RECEIVE, 1), (PEEK, 0), (SEND, 0)])
 def test_a_queue_of_the_server_is_opened_with_one_call(world: World, access: int, share: int) -> None:
     world.open(ORDERS, access, share)
@@ -114,17 +105,9 @@ def test_a_success_without_a_handle_is_a_failure(world: World) -> None:
     assert world.run(world.client.open_queue(ORDERS)).status == Status.MQ_ERROR
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.7-4",
-    "CMQMP-3.2.4.7-5",
-    "CMQMP-3.2.4.7-6",
-    "CMQMP-3.2.4.7-8",
-    "CMQMP-3.2.4.7-9",
-    "CMQMP-2.2.1.1.3-1",
-    "CMQMP-2.2.1.1.3-2",
-    "CMQMP-3.1.4.3-1",
-    "CMQMP-3.1.4.17-3",
-)
+@pytest.mark.rule("CMQMP-3.2.4.7-4", "CMQMP-3.2.4.7-5", "CMQMP-3.2.4.7-6", "CMQMP-3.2.4.7-8")
+@pytest.mark.rule("CMQMP-3.2.4.7-9", "CMQMP-2.2.1.1.3-1", "CMQMP-2.2.1.1.3-2", "CMQMP-3.1.4.3-1")
+@pytest.mark.rule("CMQMP-3.1.4.17-3")
 def test_a_queue_of_another_computer_is_opened_there_and_taken_over(world: World) -> None:
     put(world.far, b"one")
     queue = world.open(FAR, RECEIVE, 1)
@@ -303,12 +286,7 @@ def uses(world: World, queue: OpenQueueContext) -> list[Any]:
     ]
 
 
-@pytest.mark.rule(
-    "CMQMP-3.1.4.21-2",
-    "CMQMP-3.1.4.22-1",
-    "CMQMP-3.1.5.3-1",
-    "CMQMP-3.1.5.4-1",
-)
+@pytest.mark.rule("CMQMP-3.1.4.21-2", "CMQMP-3.1.4.22-1", "CMQMP-3.1.5.3-1", "CMQMP-3.1.5.4-1")
 @pytest.mark.parametrize("how", ["closed", "deleted"])
 def test_a_queue_that_is_closed_or_deleted_is_not_used(world: World, how: str) -> None:
     queue, far = world.open(), world.open(FAR)
@@ -341,9 +319,8 @@ def test_a_purge_can_fail_in_any_way(world: World, status: int) -> None:
     assert world.run(world.client.purge(queue)) == status
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.14-1", "CMQMP-3.2.4.14-2", "CMQMP-3.2.4.14-3", "CMQMP-3.2.4.14-4", "CMQMP-3.1.4.21-1"
-)
+@pytest.mark.rule("CMQMP-3.2.4.14-1", "CMQMP-3.2.4.14-2", "CMQMP-3.2.4.14-3", "CMQMP-3.2.4.14-4")
+@pytest.mark.rule("CMQMP-3.1.4.21-1")
 @pytest.mark.parametrize(("room", "rooms"), [(0, [0, 31]), (5, [5, 31]), (31, [31]), (200, [200])])
 def test_the_name_of_an_open_queue_gets_the_room_it_needs(world: World, room: int, rooms: list[int]) -> None:
     queue = world.open()
@@ -387,13 +364,8 @@ def test_a_success_without_a_name_and_a_fault_are_failures(world: World) -> None
     assert world.run(world.client.handle_to_format_name(queue)).status == Status.MQ_ERROR
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.8-1",
-    "CMQMP-3.2.4.8-3",
-    "CMQMP-3.2.1-1",
-    "CMQMP-3.2.4.16-1",
-    "CMQMP-3.1.4.19-1",
-)
+@pytest.mark.rule("CMQMP-3.2.4.8-1", "CMQMP-3.2.4.8-3", "CMQMP-3.2.1-1", "CMQMP-3.2.4.16-1")
+@pytest.mark.rule("CMQMP-3.1.4.19-1")
 def test_a_cursor_is_created_and_closed(world: World) -> None:
     queue = world.open()
     cursor = world.good(world.client.create_cursor(queue))
@@ -455,18 +427,9 @@ CURSOR_CALLS = [
 ]
 
 
-@pytest.mark.rule(
-    "CMQMP-3.2.4.8-4",
-    "CMQMP-3.2.4.8-5",
-    "CMQMP-3.2.4.8-6",
-    "CMQMP-3.2.4.8-7",
-    "CMQMP-3.2.4.8-8",
-    "CMQMP-3.2.4.8-10",
-    "CMQMP-3.1.4.1-1",
-    "CMQMP-3.1.4.4-1",
-    "CMQMP-3.1.4.20-1",
-    "CMQMP-3.1.4.20-2",
-)
+@pytest.mark.rule("CMQMP-3.2.4.8-4", "CMQMP-3.2.4.8-5", "CMQMP-3.2.4.8-6", "CMQMP-3.2.4.8-7")
+@pytest.mark.rule("CMQMP-3.2.4.8-8", "CMQMP-3.2.4.8-10", "CMQMP-3.1.4.1-1", "CMQMP-3.1.4.4-1")
+@pytest.mark.rule("CMQMP-3.1.4.20-1", "CMQMP-3.1.4.20-2")
 def test_a_cursor_of_another_computer_is_created_there_where_the_server_says_so() -> None:
     world = World(old=True)
     queue = world.open(FAR)

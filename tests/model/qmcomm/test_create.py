@@ -22,7 +22,7 @@ from msmq_wire.rpc.types.queue_format import ObjectFormat, ObjectId, QueueFormat
 from msmq_wire.rpc.types.security_descriptor import SecurityDescriptor, default_security
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm.scene import ORDERS, Refusing, Scene, object_format
+from tests.model.qmcomm.scene import ORDERS, Refusing, Scene, case, object_format
 from tests.model.scene import QUEUE_MANAGER, START, make_manager, make_queue, pass_time, put
 
 INVALID_BOUND = 0x1C000007
@@ -50,83 +50,61 @@ def with_property(propid: int, vt: int, arm: Any) -> CreateObjectInternalRequest
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
-        pytest.param(
-            creating(dw_object_type=0),
-            Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.5-3"),
+        case(
+            pytest.mark.rule("MQMP-3.1.4.5-3"), creating(dw_object_type=0), Status.MQ_ERROR_INVALID_PARAMETER
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.5-3"),
             creating(".\\private$\\orders", dw_object_type=2),
             Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.5-3"),
         ),
         *(
-            pytest.param(
-                creating(name),
-                Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
-                marks=pytest.mark.rule("MQMP-3.1.4.5-4"),
-            )
+            case(pytest.mark.rule("MQMP-3.1.4.5-4"), creating(name), Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME)
             for name in ("", "new", ".\\", ".\\private$\\", ".\\private$\\a;b;c", ".\\private$\\a\nb")
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.5-4"),
             creating("\ud800\\private$\\new"),
             Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
-            marks=pytest.mark.rule("MQMP-3.1.4.5-4"),
         ),
         *(
-            pytest.param(
-                creating(name),
-                Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
-                marks=pytest.mark.rule("MQMP-3.1.4.5-5"),
-            )
+            case(pytest.mark.rule("MQMP-3.1.4.5-5"), creating(name), Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME)
             for name in (".\\new", ".\\private$\\new;journal", ".\\private$\\new;sub", ".\\system$;journal")
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.5-6"),
             creating("elsewhere\\private$\\new"),
             Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
-            marks=pytest.mark.rule("MQMP-3.1.4.5-6"),
         ),
-        pytest.param(
-            creating(sd_size=5),
-            Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.5-9"),
-        ),
+        case(pytest.mark.rule("MQMP-3.1.4.5-9"), creating(sd_size=5), Status.MQ_ERROR_INVALID_PARAMETER),
         *(
-            pytest.param(
+            case(
+                pytest.mark.rule("MQMP-3.1.4.5-10"),
                 creating(sd_size=len(data), p_security_descriptor=data),
                 ILLEGAL_SECURITY_DESCRIPTOR,
-                marks=pytest.mark.rule("MQMP-3.1.4.5-10"),
             )
             for data in (b"", bytes(20), b"\x01", default_security()[:-1])
         ),
         *(
-            pytest.param(
-                with_property(propid, 1, None),
-                Status.MQ_ERROR_PROPERTY,
-                marks=pytest.mark.rule("MQMP-3.1.4.5-13"),
+            case(
+                pytest.mark.rule("MQMP-3.1.4.5-13"), with_property(propid, 1, None), Status.MQ_ERROR_PROPERTY
             )
             for propid in (1, 114, 201, 1101)
         ),
         *(
-            pytest.param(
-                with_property(propid, 1, None),
-                Status.MQ_ERROR_PROPERTY,
-                marks=pytest.mark.rule("MQMP-3.1.4.5-14"),
+            case(
+                pytest.mark.rule("MQMP-3.1.4.5-14"), with_property(propid, 1, None), Status.MQ_ERROR_PROPERTY
             )
             for propid in (101, 109, 110, 124, 126)
         ),
         *(
-            pytest.param(
-                request,
-                Status.MQ_ERROR_ILLEGAL_PROPERTY_VT,
-                marks=pytest.mark.rule("MQMP-3.1.4.5-15"),
-            )
+            case(pytest.mark.rule("MQMP-3.1.4.5-15"), request, Status.MQ_ERROR_ILLEGAL_PROPERTY_VT)
             for request in (with_property(108, 1, None), with_property(104, 19, 1))
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.5-16"),
             with_property(104, 17, 2),
             Status.MQ_ERROR_ILLEGAL_PROPERTY_VALUE,
-            marks=pytest.mark.rule("MQMP-3.1.4.5-16"),
         ),
     ],
 )
@@ -139,18 +117,15 @@ def test_a_queue_that_cannot_be_made(request_: CreateObjectInternalRequest, stat
 @pytest.mark.parametrize(
     "request_",
     [
-        pytest.param(creating(sd_size=524289), marks=pytest.mark.rule("MQMP-3.1.4.5-8")),
-        pytest.param(creating(cp=0, a_prop=(), ap_var=()), marks=pytest.mark.rule("MQMP-3.1.4.5-11")),
-        pytest.param(
-            creating(cp=129, a_prop=(108,) * 129, ap_var=(LABEL,) * 129),
-            marks=pytest.mark.rule("MQMP-3.1.4.5-11"),
+        case(pytest.mark.rule("MQMP-3.1.4.5-8"), creating(sd_size=524289)),
+        case(pytest.mark.rule("MQMP-3.1.4.5-11"), creating(cp=0, a_prop=(), ap_var=())),
+        case(
+            pytest.mark.rule("MQMP-3.1.4.5-11"), creating(cp=129, a_prop=(108,) * 129, ap_var=(LABEL,) * 129)
         ),
-        pytest.param(creating(cp=2), marks=pytest.mark.rule("MQMP-3.1.4.5-12")),
-        pytest.param(creating(a_prop=(108, 108)), marks=pytest.mark.rule("MQMP-3.1.4.5-12")),
-        pytest.param(creating(ap_var=()), marks=pytest.mark.rule("MQMP-3.1.4.5-12")),
-        pytest.param(
-            creating(sd_size=4, p_security_descriptor=b"12345"), marks=pytest.mark.rule("MQMP-3.1.4.5-10")
-        ),
+        case(pytest.mark.rule("MQMP-3.1.4.5-12"), creating(cp=2)),
+        case(pytest.mark.rule("MQMP-3.1.4.5-12"), creating(a_prop=(108, 108))),
+        case(pytest.mark.rule("MQMP-3.1.4.5-12"), creating(ap_var=())),
+        case(pytest.mark.rule("MQMP-3.1.4.5-10"), creating(sd_size=4, p_security_descriptor=b"12345")),
     ],
 )
 def test_a_request_out_of_its_bounds_is_not_dispatched(request_: CreateObjectInternalRequest) -> None:
@@ -177,15 +152,8 @@ def test_a_queue_that_is_there_is_not_altered(name: str) -> None:
         assert scene.status(CREATE, request) == Status.MQ_ERROR_QUEUE_EXISTS
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.5-19",
-    "MQMP-3.1.4.5-20",
-    "MQMP-3.1.4.5-22",
-    "MQMP-3.1.4.5-23",
-    "MQMP-3.1.4.5-24",
-    "MQMP-3.1.4.5-26",
-    "MQMP-3.1.4.5-7",
-)
+@pytest.mark.rule("MQMP-3.1.4.5-19", "MQMP-3.1.4.5-20", "MQMP-3.1.4.5-22", "MQMP-3.1.4.5-23")
+@pytest.mark.rule("MQMP-3.1.4.5-24", "MQMP-3.1.4.5-26", "MQMP-3.1.4.5-7")
 def test_a_queue_is_made_with_defaults_where_nothing_is_said() -> None:
     scene = Scene()
     pass_time(scene.manager, 5000)
@@ -249,19 +217,17 @@ def public_queue(scene: Scene) -> Queue:
 @pytest.mark.parametrize(
     ("named", "status"),
     [
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.8-2", "MQMP-3.1.4.8-4"),
             ObjectFormat(obj_type=2),
             Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.8-2", "MQMP-3.1.4.8-4"),
         ),
-        pytest.param(
-            ObjectFormat(), Status.MQ_ERROR_INVALID_PARAMETER, marks=pytest.mark.rule("MQMP-3.1.4.8-5")
-        ),
+        case(pytest.mark.rule("MQMP-3.1.4.8-5"), ObjectFormat(), Status.MQ_ERROR_INVALID_PARAMETER),
         *(
-            pytest.param(
+            case(
+                pytest.mark.rule("MQMP-3.1.4.8-6"),
                 ObjectFormat(arm=queue_format),
                 Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-                marks=pytest.mark.rule("MQMP-3.1.4.8-6"),
             )
             for queue_format in (
                 QueueFormat(),
@@ -271,11 +237,7 @@ def public_queue(scene: Scene) -> Queue:
             )
         ),
         *(
-            pytest.param(
-                object_format(name),
-                Status.MQ_ERROR_QUEUE_NOT_FOUND,
-                marks=pytest.mark.rule("MQMP-3.1.4.8-7"),
-            )
+            case(pytest.mark.rule("MQMP-3.1.4.8-7"), object_format(name), Status.MQ_ERROR_QUEUE_NOT_FOUND)
             for name in (
                 "DIRECT=OS:host\\private$\\nothing",
                 "DIRECT=OS:host\\private$\\nothing;sub",
@@ -285,10 +247,10 @@ def public_queue(scene: Scene) -> Queue:
             )
         ),
         *(
-            pytest.param(
+            case(
+                pytest.mark.rule("MQMP-3.1.4.8-8"),
                 object_format(name),
                 Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-                marks=pytest.mark.rule("MQMP-3.1.4.8-8"),
             )
             for name in (f"PUBLIC={PUBLIC}", "DIRECT=OS:host\\shared", ORDERS + ";journal", ORDERS + ";sub")
         ),
@@ -336,42 +298,30 @@ def resolving(name: str, named: ObjectFormat | None = None) -> ObjectPathToObjec
     ("request_", "status"),
     [
         *(
-            pytest.param(
-                resolving(name),
-                Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
-                marks=pytest.mark.rule("MQMP-3.1.4.11-3"),
-            )
+            case(pytest.mark.rule("MQMP-3.1.4.11-3"), resolving(name), Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME)
             for name in ("", "orders", ".\\private$\\")
         ),
         *(
-            pytest.param(
-                resolving(name),
-                Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
-                marks=pytest.mark.rule("MQMP-3.1.4.11-4"),
-            )
+            case(pytest.mark.rule("MQMP-3.1.4.11-4"), resolving(name), Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME)
             for name in (".\\shared", ".\\private$\\orders;journal", ".\\private$\\orders;sub")
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.11-2", "MQMP-3.1.4.11-6"),
             resolving(".\\private$\\orders", ObjectFormat(obj_type=2)),
             Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.11-2", "MQMP-3.1.4.11-6"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.11-7"),
             resolving(".\\private$\\orders", ObjectFormat()),
             Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.11-7"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.11-8"),
             resolving(".\\private$\\orders", object_format()),
             Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.11-8"),
         ),
         *(
-            pytest.param(
-                resolving(name),
-                Status.MQ_ERROR_QUEUE_NOT_FOUND,
-                marks=pytest.mark.rule("MQMP-3.1.4.11-9"),
-            )
+            case(pytest.mark.rule("MQMP-3.1.4.11-9"), resolving(name), Status.MQ_ERROR_QUEUE_NOT_FOUND)
             for name in (".\\private$\\nothing", "elsewhere\\private$\\orders")
         ),
     ],
@@ -418,68 +368,68 @@ ILLEGAL = QueuePath(status=Status.MQ_ERROR_ILLEGAL_FORMATNAME)
 @pytest.mark.parametrize(
     ("name", "path", "asked"),
     [
-        pytest.param(
+        case(
+            pytest.mark.rule("MQDMPR-3.1.7.1.26-2", "MQDMPR-3.1.7.1.26-4"),
             "DIRECT=OS:far\\private$\\q",
             QueuePath(path_name="far\\private$\\q", machine_name="far"),
             None,
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-2", "MQDMPR-3.1.7.1.26-4"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQDMPR-3.1.7.1.26-2", "MQDMPR-3.1.7.1.26-4"),
             "DIRECT=TCP:192.0.2.1\\q;sub",
             QueuePath(path_name="192.0.2.1\\q;sub", machine_name="192.0.2.1"),
             None,
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-2", "MQDMPR-3.1.7.1.26-4"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQDMPR-3.1.7.1.26-3", "MQDMPR-3.1.7.1.26-4"),
             "DIRECT=HTTP://far:81/msmq/private$/q",
             QueuePath(path_name="far/private$/q", machine_name="far"),
             None,
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-3", "MQDMPR-3.1.7.1.26-4"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQDMPR-3.1.7.1.26-3"),
             "DIRECT=HTTPS://far/msmq\\q",
             QueuePath(path_name="far\\q", machine_name="far"),
             None,
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-3"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQDMPR-3.1.7.1.26-5", "MQDMPR-3.1.7.1.26-7"),
             f"PUBLIC={PUBLIC}",
             QueuePath(path_name="far\\queue", machine_name="far"),
             ("Queue", PUBLIC),
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-5", "MQDMPR-3.1.7.1.26-7"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQDMPR-3.1.7.1.26-6"),
             f"PUBLIC={OTHER_MANAGER}",
             ILLEGAL,
             ("Queue", OTHER_MANAGER),
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-6"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQDMPR-3.1.7.1.26-8", "MQDMPR-3.1.7.1.26-10", "MQDMPR-3.1.7.1.26-12"),
             f"PRIVATE={OTHER_MANAGER}\\00000001",
             QueuePath(machine_name="far"),
             ("QueueManager", OTHER_MANAGER),
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-8", "MQDMPR-3.1.7.1.26-10", "MQDMPR-3.1.7.1.26-12"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQDMPR-3.1.7.1.26-9"),
             f"PRIVATE={PUBLIC}\\00000001",
             ILLEGAL,
             ("QueueManager", PUBLIC),
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-9"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQDMPR-3.1.7.1.26-8", "MQDMPR-3.1.7.1.26-11"),
             f"PRIVATE={QUEUE_MANAGER}\\00000001",
             QueuePath(path_name="host\\private$\\orders", machine_name="host"),
             None,
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-8", "MQDMPR-3.1.7.1.26-11"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQDMPR-3.1.7.1.26-10", "MQDMPR-3.1.7.1.26-12"),
             f"PRIVATE={QUEUE_MANAGER}\\00000002",
             QueuePath(machine_name="host"),
             None,
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-10", "MQDMPR-3.1.7.1.26-12"),
         ),
         *(
-            pytest.param(name, QueuePath(), None, marks=pytest.mark.rule("MQDMPR-3.1.7.1.26-13"))
+            case(pytest.mark.rule("MQDMPR-3.1.7.1.26-13"), name, QueuePath(), None)
             for name in (
                 f"MACHINE={QUEUE_MANAGER};journal",
                 f"CONNECTOR={QUEUE_MANAGER}",

@@ -62,29 +62,11 @@ WITH_SUPPORT: dict[int, Any] = {
 HANDLED = {17: "ph_int_xact", 18: "ph_int_xact", 20: "ph_queue", 22: "h_queue", 23: "h_proxy", 26: "h_queue"}
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.1-1",
-    "MQMP-3.1.4.5-1",
-    "MQMP-3.1.4.6-1",
-    "MQMP-3.1.4.7-1",
-    "MQMP-3.1.4.8-1",
-    "MQMP-3.1.4.9-1",
-    "MQMP-3.1.4.10-1",
-    "MQMP-3.1.4.11-1",
-    "MQMP-3.1.4.12-1",
-    "MQMP-3.1.4.13-1",
-    "MQMP-3.1.4.14-1",
-    "MQMP-3.1.4.15-1",
-    "MQMP-3.1.4.16-1",
-    "MQMP-3.1.4.17-1",
-    "MQMP-3.1.4.18-1",
-    "MQMP-3.1.4.19-1",
-    "MQMP-3.1.4.20-1",
-    "MQMP-3.1.4.21-1",
-    "MQMP-3.1.4.22-1",
-    "MQMP-3.1.4.23-1",
-    "MQMP-3.1.4-6",
-)
+@pytest.mark.rule("MQMP-3.1.4.1-1", "MQMP-3.1.4.5-1", "MQMP-3.1.4.6-1", "MQMP-3.1.4.7-1", "MQMP-3.1.4.8-1")
+@pytest.mark.rule("MQMP-3.1.4.9-1", "MQMP-3.1.4.10-1", "MQMP-3.1.4.11-1", "MQMP-3.1.4.12-1")
+@pytest.mark.rule("MQMP-3.1.4.13-1", "MQMP-3.1.4.14-1", "MQMP-3.1.4.15-1", "MQMP-3.1.4.16-1")
+@pytest.mark.rule("MQMP-3.1.4.17-1", "MQMP-3.1.4.18-1", "MQMP-3.1.4.19-1", "MQMP-3.1.4.20-1")
+@pytest.mark.rule("MQMP-3.1.4.21-1", "MQMP-3.1.4.22-1", "MQMP-3.1.4.23-1", "MQMP-3.1.4-6")
 @pytest.mark.parametrize("opnum", [1, *range(6, 13), *range(14, 21), 22, 23, 26, 27, 28])
 def test_a_server_that_is_no_supporting_server_does_nothing(opnum: int) -> None:
     scene = Scene(supporting_server=False, obsolete_methods=True)
@@ -279,17 +261,9 @@ def _object_requests(named: ObjectFormat) -> list[tuple[str, Any]]:
     ]
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.3-6",
-    "MQMP-3.1.4.15-2",
-    "MQMP-3.1.4.15-3",
-    "MQMP-3.1.4.16-2",
-    "MQMP-3.1.4.16-3",
-    "MQMP-3.1.4.18-2",
-    "MQMP-3.1.4.19-2",
-    "MQMP-3.1.4.21-2",
-    "MQMP-3.1.4.22-2",
-)
+@pytest.mark.rule("MQMP-3.1.4.3-6", "MQMP-3.1.4.15-2", "MQMP-3.1.4.15-3", "MQMP-3.1.4.16-2")
+@pytest.mark.rule("MQMP-3.1.4.16-3", "MQMP-3.1.4.18-2", "MQMP-3.1.4.19-2", "MQMP-3.1.4.21-2")
+@pytest.mark.rule("MQMP-3.1.4.22-2")
 @pytest.mark.parametrize("handle", [ContextHandle(), UNKNOWN])
 def test_a_handle_that_the_client_does_not_hold_is_not_dispatched(handle: ContextHandle) -> None:
     scene = Scene(obsolete_methods=True)
@@ -351,13 +325,7 @@ def test_what_others_do_to_the_queue_manager_is_seen_here() -> None:
     assert labels(scene.queue) == []
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.1.3-1",
-    "MQMP-3.1.1.5-1",
-    "MQMP-3.1.1.5-2",
-    "MQMP-3.1.1.8-1",
-    "MQMP-3.1.1.10-1",
-)
+@pytest.mark.rule("MQMP-3.1.1.3-1", "MQMP-3.1.1.5-1", "MQMP-3.1.1.5-2", "MQMP-3.1.1.8-1", "MQMP-3.1.1.10-1")
 def test_no_two_handles_are_the_same() -> None:
     scene = Scene()
     proxies = [scene.open_far() for _ in range(3)]

@@ -9,15 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    Bundle,
-    RuleBasedStateMachine,
-    consumes,
-    initialize,
-    invariant,
-    multiple,
-    rule,
-)
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
 from msmq_wire.model.data.elements import Message, MessagePosition, OpenQueueDescriptor, Queue, Transaction
 from msmq_wire.model.data.enumerations import QueueAccessType

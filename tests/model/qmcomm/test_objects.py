@@ -24,7 +24,7 @@ from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.rpc.types.security_descriptor import SecurityDescriptor, default_security
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm.scene import ORDERS, Refusing, Scene, object_format
+from tests.model.qmcomm.scene import ORDERS, Refusing, Scene, case, object_format
 from tests.model.scene import QUEUE_MANAGER, START, pass_time
 
 INVALID_BOUND = 0x1C000007
@@ -149,28 +149,11 @@ NO_QUEUE = [
 ]
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.6-2",
-    "MQMP-3.1.4.6-4",
-    "MQMP-3.1.4.6-5",
-    "MQMP-3.1.4.6-10",
-    "MQMP-3.1.4.6-11",
-    "MQMP-3.1.4.7-2",
-    "MQMP-3.1.4.7-4",
-    "MQMP-3.1.4.7-5",
-    "MQMP-3.1.4.7-13",
-    "MQMP-3.1.4.7-14",
-    "MQMP-3.1.4.9-2",
-    "MQMP-3.1.4.9-4",
-    "MQMP-3.1.4.9-5",
-    "MQMP-3.1.4.9-11",
-    "MQMP-3.1.4.9-12",
-    "MQMP-3.1.4.10-2",
-    "MQMP-3.1.4.10-4",
-    "MQMP-3.1.4.10-5",
-    "MQMP-3.1.4.10-14",
-    "MQMP-3.1.4.10-15",
-)
+@pytest.mark.rule("MQMP-3.1.4.6-2", "MQMP-3.1.4.6-4", "MQMP-3.1.4.6-5", "MQMP-3.1.4.6-10", "MQMP-3.1.4.6-11")
+@pytest.mark.rule("MQMP-3.1.4.7-2", "MQMP-3.1.4.7-4", "MQMP-3.1.4.7-5", "MQMP-3.1.4.7-13", "MQMP-3.1.4.7-14")
+@pytest.mark.rule("MQMP-3.1.4.9-2", "MQMP-3.1.4.9-4", "MQMP-3.1.4.9-5", "MQMP-3.1.4.9-11", "MQMP-3.1.4.9-12")
+@pytest.mark.rule("MQMP-3.1.4.10-2", "MQMP-3.1.4.10-4", "MQMP-3.1.4.10-5", "MQMP-3.1.4.10-14")
+@pytest.mark.rule("MQMP-3.1.4.10-15")
 @pytest.mark.parametrize(("named", "status"), NO_QUEUE)
 def test_what_is_no_private_queue_has_neither_security_nor_properties(
     named: ObjectFormat, status: int
@@ -198,13 +181,10 @@ def securing(information: int, data: bytes | None = FULL, *, named: Any = None) 
 @pytest.mark.parametrize(
     "request_",
     [
+        *(case(pytest.mark.rule("MQMP-3.1.4.6-6"), securing(bits)) for bits in (0x10, 0x8000_0004)),
+        case(pytest.mark.rule("MQMP-3.1.4.6-8"), securing(4, None)),
         *(
-            pytest.param(securing(bits), marks=pytest.mark.rule("MQMP-3.1.4.6-6"))
-            for bits in (0x10, 0x8000_0004)
-        ),
-        pytest.param(securing(4, None), marks=pytest.mark.rule("MQMP-3.1.4.6-8")),
-        *(
-            pytest.param(securing(4, data), marks=pytest.mark.rule("MQMP-3.1.4.6-9"))
+            case(pytest.mark.rule("MQMP-3.1.4.6-9"), securing(4, data))
             for data in (b"", b"\x01", bytes(20), FULL[:-1])
         ),
     ],
@@ -226,10 +206,10 @@ def test_too_large_a_descriptor_is_not_dispatched() -> None:
     ("information", "parts"),
     [
         (0, ()),
-        pytest.param(1, ("owner",), marks=pytest.mark.rule("MQMP-3.1.4.6-12")),
-        pytest.param(2, ("group",), marks=pytest.mark.rule("MQMP-3.1.4.6-13")),
-        pytest.param(4, ("dacl",), marks=pytest.mark.rule("MQMP-3.1.4.6-14")),
-        pytest.param(8, ("sacl",), marks=pytest.mark.rule("MQMP-3.1.4.6-15")),
+        case(pytest.mark.rule("MQMP-3.1.4.6-12"), 1, ("owner",)),
+        case(pytest.mark.rule("MQMP-3.1.4.6-13"), 2, ("group",)),
+        case(pytest.mark.rule("MQMP-3.1.4.6-14"), 4, ("dacl",)),
+        case(pytest.mark.rule("MQMP-3.1.4.6-15"), 8, ("sacl",)),
         (15, ("owner", "group", "dacl", "sacl")),
     ],
 )
@@ -270,9 +250,8 @@ def test_too_much_room_for_a_descriptor_is_not_dispatched() -> None:
     assert Scene().fault(GET_SECURITY, reading(1, 524289)) == INVALID_BOUND
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.7-10", "MQMP-3.1.4.7-11", "MQMP-3.1.4.7-12", "MQMP-3.1.4.7-13", "MQMP-3.1.4.7-14"
-)
+@pytest.mark.rule("MQMP-3.1.4.7-10", "MQMP-3.1.4.7-11", "MQMP-3.1.4.7-12", "MQMP-3.1.4.7-13")
+@pytest.mark.rule("MQMP-3.1.4.7-14")
 @pytest.mark.parametrize(
     ("name", "status"),
     [
@@ -298,12 +277,12 @@ def test_security_is_found_by_the_path_of_the_queue(name: str, status: int) -> N
 @pytest.mark.parametrize(
     ("information", "parts"),
     [
-        pytest.param(0, (), marks=pytest.mark.rule("MQMP-3.1.4.7-20")),
-        pytest.param(1, ("owner",), marks=pytest.mark.rule("MQMP-3.1.4.7-16")),
-        pytest.param(2, ("group",), marks=pytest.mark.rule("MQMP-3.1.4.7-17")),
-        pytest.param(4, ("dacl",), marks=pytest.mark.rule("MQMP-3.1.4.7-18")),
-        pytest.param(8, ("sacl",), marks=pytest.mark.rule("MQMP-3.1.4.7-19")),
-        pytest.param(7, ("owner", "group", "dacl"), marks=pytest.mark.rule("MQMP-3.1.4.7-17")),
+        case(pytest.mark.rule("MQMP-3.1.4.7-20"), 0, ()),
+        case(pytest.mark.rule("MQMP-3.1.4.7-16"), 1, ("owner",)),
+        case(pytest.mark.rule("MQMP-3.1.4.7-17"), 2, ("group",)),
+        case(pytest.mark.rule("MQMP-3.1.4.7-18"), 4, ("dacl",)),
+        case(pytest.mark.rule("MQMP-3.1.4.7-19"), 8, ("sacl",)),
+        case(pytest.mark.rule("MQMP-3.1.4.7-17"), 7, ("owner", "group", "dacl")),
         (15, ("owner", "group", "dacl", "sacl")),
     ],
 )
@@ -324,9 +303,7 @@ def test_the_parts_of_security_that_are_named_are_given(information: int, parts:
 
 
 @pytest.mark.rule("MQMP-3.1.4.7-21", "MQMP-3.1.4.7-22")
-@pytest.mark.parametrize(
-    "room", [pytest.param(0, marks=pytest.mark.rule("MQMP-3.1.4.7-23")), 1, len(FULL) - 1]
-)
+@pytest.mark.parametrize("room", [case(pytest.mark.rule("MQMP-3.1.4.7-23"), 0), 1, len(FULL) - 1])
 def test_a_descriptor_that_does_not_fit_is_measured(room: int) -> None:
     scene = Scene()
     scene.queue.security = FULL
@@ -382,22 +359,22 @@ def setting(
     ("stem", "request_"),
     [
         *(
-            pytest.param(GET, request, marks=pytest.mark.rule("MQMP-3.1.4.9-6"))
+            case(pytest.mark.rule("MQMP-3.1.4.9-6"), GET, request)
             for request in (getting(()), getting((108,) * 129))
         ),
         *(
-            pytest.param(GET, request, marks=pytest.mark.rule("MQMP-3.1.4.9-7"))
+            case(pytest.mark.rule("MQMP-3.1.4.9-7"), GET, request)
             for request in (getting((108,), cp=2), getting((108,), ap_var=()), getting((108, 105), cp=1))
         ),
         *(
-            pytest.param(SET, request, marks=pytest.mark.rule("MQMP-3.1.4.10-6"))
+            case(pytest.mark.rule("MQMP-3.1.4.10-6"), SET, request)
             for request in (
                 SetObjectPropertiesRequest(p_object_format=object_format(), cp=0),
                 setting((108,) * 129, (text("x"),) * 129),
             )
         ),
         *(
-            pytest.param(SET, request, marks=pytest.mark.rule("MQMP-3.1.4.10-8"))
+            case(pytest.mark.rule("MQMP-3.1.4.10-8"), SET, request)
             for request in (
                 setting((108,), (text("x"),), cp=2),
                 setting((108,), ()),
@@ -415,12 +392,9 @@ def test_properties_out_of_their_bounds_are_not_dispatched(stem: str, request_: 
 @pytest.mark.parametrize(
     "request_",
     [
+        *(case(pytest.mark.rule("MQMP-3.1.4.9-8"), getting((108, propid))) for propid in (1, 114, 201, 1101)),
         *(
-            pytest.param(getting((108, propid)), marks=pytest.mark.rule("MQMP-3.1.4.9-8"))
-            for propid in (1, 114, 201, 1101)
-        ),
-        *(
-            pytest.param(getting((108,), ap_var=(value,)), marks=pytest.mark.rule("MQMP-3.1.4.9-9"))
+            case(pytest.mark.rule("MQMP-3.1.4.9-9"), getting((108,), ap_var=(value,)))
             for value in (PropVariant(), PropVariant(vt=19, arm=1), PropVariant(vt=17, arm=1))
         ),
     ],
@@ -468,47 +442,39 @@ def test_who_may_do_nothing_neither_gets_nor_sets_properties() -> None:
     ("request_", "status"),
     [
         *(
-            pytest.param(
-                request,
-                Status.MQ_ERROR_INVALID_PARAMETER,
-                marks=pytest.mark.rule("MQMP-3.1.4.10-7"),
-            )
-            for request in (
-                setting(None, None),
-                setting((108,), None),
-                setting(None, (text("new"),)),
-            )
+            case(pytest.mark.rule("MQMP-3.1.4.10-7"), request, Status.MQ_ERROR_INVALID_PARAMETER)
+            for request in (setting(None, None), setting((108,), None), setting(None, (text("new"),)))
         ),
         *(
-            pytest.param(
+            case(
+                pytest.mark.rule("MQMP-3.1.4.10-9"),
                 setting((108, propid), (text("new"), NOTHING)),
                 Status.MQ_ERROR_PROPERTY,
-                marks=pytest.mark.rule("MQMP-3.1.4.10-9"),
             )
             for propid in (1, 114, 201, 1101)
         ),
         *(
-            pytest.param(
+            case(
+                pytest.mark.rule("MQMP-3.1.4.10-10"),
                 setting((108, propid), (text("new"), NOTHING)),
                 Status.MQ_ERROR_PROPERTY,
-                marks=pytest.mark.rule("MQMP-3.1.4.10-10"),
             )
             for propid in (101, 103, 109, 110, 113, 124, 126)
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.10-11"),
             setting((108, 105), (text("new"), PropVariant(vt=17, arm=1))),
             Status.MQ_ERROR_PROPERTY,
-            marks=pytest.mark.rule("MQMP-3.1.4.10-11"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.10-12"),
             setting((108, 105), (text("new"), NOTHING)),
             Status.MQ_ERROR_PROPERTY,
-            marks=pytest.mark.rule("MQMP-3.1.4.10-12"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.10-13"),
             setting((108, 104), (text("new"), PropVariant(vt=17, arm=2))),
             Status.MQ_ERROR_ILLEGAL_PROPERTY_VALUE,
-            marks=pytest.mark.rule("MQMP-3.1.4.10-13"),
         ),
     ],
 )

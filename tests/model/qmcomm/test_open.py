@@ -17,7 +17,7 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm.scene import ELSEWHERE, ORDERS, REMOTE_HANDLE, Refusing, Scene, opening
+from tests.model.qmcomm.scene import ELSEWHERE, ORDERS, REMOTE_HANDLE, Refusing, Scene, case, opening
 from tests.model.scene import QUEUE_MANAGER, labels, pass_time, put, system_queue
 
 OPEN = "rpc_qm_open_queue_internal"
@@ -45,15 +45,13 @@ def _named(**parts: Any) -> OpenQueueInternalRequest:
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-4", "MQMP-3.1.4.17-17"),
             opening(share=9),
             Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-4", "MQMP-3.1.4.17-17"),
         ),
         *(
-            pytest.param(
-                request, Status.MQ_ERROR_ILLEGAL_FORMATNAME, marks=pytest.mark.rule("MQMP-3.1.4.17-6")
-            )
+            case(pytest.mark.rule("MQMP-3.1.4.17-6"), request, Status.MQ_ERROR_ILLEGAL_FORMATNAME)
             for request in (
                 _named(),
                 _named(m_qft=3, arm=WcharText.of("OS:host")),
@@ -63,32 +61,32 @@ def _named(**parts: Any) -> OpenQueueInternalRequest:
             )
         ),
         *(
-            pytest.param(
+            case(
+                pytest.mark.rule("MQMP-3.1.4.17-12"),
                 opening(access=access),
                 Status.MQ_ERROR_UNSUPPORTED_ACCESS_MODE,
-                marks=pytest.mark.rule("MQMP-3.1.4.17-12"),
             )
             for access in (0, 0x80, 0x82, 0x21, 4, 0x101, 0xFFFF_FFFF)
         ),
         *(
-            pytest.param(
+            case(
+                pytest.mark.rule("MQMP-3.1.4.17-13"),
                 opening(name, access),
                 Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-                marks=pytest.mark.rule("MQMP-3.1.4.17-13"),
             )
             for name in ("DIRECT=HTTP://host/msmq/private$/orders", "MULTICAST=224.0.0.1:8001")
             for access in (1, 0x20, 0x81, 0xA0)
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-14"),
             opening(ORDERS + ";retry", 2),
             Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-14"),
         ),
         *(
-            pytest.param(
+            case(
+                pytest.mark.rule("MQMP-3.1.4.17-15"),
                 opening(name, access),
                 Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-                marks=pytest.mark.rule("MQMP-3.1.4.17-15"),
             )
             for name in (
                 "DIRECT=OS:host\\system$;deadletter",
@@ -99,75 +97,71 @@ def _named(**parts: Any) -> OpenQueueInternalRequest:
             for access in (2, 0x81, 0xA0)
         ),
         *(
-            pytest.param(
+            case(
+                pytest.mark.rule("MQMP-3.1.4.17-16"),
                 opening(ELSEWHERE, access, **FAR),
                 Status.MQ_ERROR_UNSUPPORTED_ACCESS_MODE,
-                marks=pytest.mark.rule("MQMP-3.1.4.17-16"),
             )
             for access in (2, 0x81, 0xA0)
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-18"),
             opening(access=2, share=1),
             Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-18"),
         ),
-        pytest.param(
-            opening(dwp_queue=1),
-            Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-23"),
-        ),
-        pytest.param(
+        case(pytest.mark.rule("MQMP-3.1.4.17-23"), opening(dwp_queue=1), Status.MQ_ERROR_INVALID_PARAMETER),
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-24"),
             opening(dwp_remote_context=1),
             Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-24"),
         ),
         *(
-            pytest.param(
+            case(
+                pytest.mark.rule("MQMP-3.1.4.17-25"),
                 opening(ELSEWHERE, **(FAR | without)),
                 Status.MQ_ERROR_INVALID_PARAMETER,
-                marks=pytest.mark.rule("MQMP-3.1.4.17-25"),
             )
             for without in ({"dwp_queue": 0}, {"dwp_remote_context": 0})
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-32"),
             opening(f"PUBLIC={QUEUE_MANAGER}", **FAR),
             Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-32"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-33"),
             opening(f"PRIVATE={OTHER_MANAGER}\\00000009", **FAR),
             Status.MQ_ERROR_QUEUE_NOT_FOUND,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-33"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-37"),
             opening("DIRECT=OS:nowhere\\private$\\far", **FAR),
             NOT_AVAILABLE,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-37"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-59"),
             opening(f"PUBLIC={QUEUE_MANAGER}"),
             Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-59"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-60"),
             opening(f"PRIVATE={OTHER_MANAGER}\\00000009"),
             Status.MQ_ERROR_QUEUE_NOT_FOUND,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-60"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-61"),
             opening("DIRECT=OS:host\\private$\\nothing"),
             Status.MQ_ERROR_QUEUE_NOT_FOUND,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-61"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-65"),
             opening("DIRECT=OS:host\\private$\\nothing", 2),
             Status.MQ_ERROR_QUEUE_NOT_FOUND,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-65"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-66"),
             opening(f"DL={QUEUE_MANAGER}", 2),
             Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-66"),
         ),
     ],
 )
@@ -180,22 +174,15 @@ def test_a_queue_that_cannot_be_opened(request_: OpenQueueInternalRequest, statu
     assert answer.response.pdw_qm_context == 0
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.17-49",
-    "MQMP-3.1.4.17-52",
-    "MQMP-3.1.4.17-53",
-    "MQMP-3.1.4.17-54",
-    "MQMP-3.1.4.17-55",
-    "MQMP-3.1.4.17-56",
-    "MQMP-3.1.4.17-57",
-)
+@pytest.mark.rule("MQMP-3.1.4.17-49", "MQMP-3.1.4.17-52", "MQMP-3.1.4.17-53", "MQMP-3.1.4.17-54")
+@pytest.mark.rule("MQMP-3.1.4.17-55", "MQMP-3.1.4.17-56", "MQMP-3.1.4.17-57")
 @pytest.mark.parametrize(
     ("access", "share", "opened_for"),
     [
-        pytest.param(1, 0, QueueAccessType.RECEIVE_ACCESS, marks=pytest.mark.rule("MQMP-3.1.4.17-50")),
+        case(pytest.mark.rule("MQMP-3.1.4.17-50"), 1, 0, QueueAccessType.RECEIVE_ACCESS),
         (1, 1, QueueAccessType.RECEIVE_ACCESS),
-        pytest.param(2, 0, QueueAccessType.SEND_ACCESS, marks=pytest.mark.rule("MQMP-3.1.4.17-50")),
-        pytest.param(0x20, 0, QueueAccessType.PEEK_ACCESS, marks=pytest.mark.rule("MQMP-3.1.4.17-50")),
+        case(pytest.mark.rule("MQMP-3.1.4.17-50"), 2, 0, QueueAccessType.SEND_ACCESS),
+        case(pytest.mark.rule("MQMP-3.1.4.17-50"), 0x20, 0, QueueAccessType.PEEK_ACCESS),
         (0x20, 1, QueueAccessType.PEEK_ACCESS),
     ],
 )
@@ -236,9 +223,9 @@ def test_admin_access_is_asked_of_the_queue_manager_as_such(
 @pytest.mark.parametrize(
     ("access", "status"),
     [
-        pytest.param(1, Status.MQ_OK, marks=pytest.mark.rule("MQMP-3.1.4.17-7")),
-        pytest.param(2, Status.MQ_ERROR_ACCESS_DENIED, marks=pytest.mark.rule("MQMP-3.1.4.17-8")),
-        pytest.param(0x20, Status.MQ_ERROR_ACCESS_DENIED, marks=pytest.mark.rule("MQMP-3.1.4.17-9")),
+        case(pytest.mark.rule("MQMP-3.1.4.17-7"), 1, Status.MQ_OK),
+        case(pytest.mark.rule("MQMP-3.1.4.17-8"), 2, Status.MQ_ERROR_ACCESS_DENIED),
+        case(pytest.mark.rule("MQMP-3.1.4.17-9"), 0x20, Status.MQ_ERROR_ACCESS_DENIED),
     ],
 )
 def test_a_handle_lets_its_holder_do_what_it_was_opened_for(access: int, status: int) -> None:
@@ -264,10 +251,8 @@ def test_a_queue_elsewhere_is_opened_to_send_here() -> None:
 @pytest.mark.parametrize(
     ("access", "status", "left"),
     [
-        pytest.param(0x81, Status.MQ_OK, [], marks=pytest.mark.rule("MQMP-3.1.4.17-10")),
-        pytest.param(
-            0xA0, Status.MQ_ERROR_ACCESS_DENIED, ["one"], marks=pytest.mark.rule("MQMP-3.1.4.17-11")
-        ),
+        case(pytest.mark.rule("MQMP-3.1.4.17-10"), 0x81, Status.MQ_OK, []),
+        case(pytest.mark.rule("MQMP-3.1.4.17-11"), 0xA0, Status.MQ_ERROR_ACCESS_DENIED, ["one"]),
     ],
 )
 def test_who_administers_a_queue_elsewhere_works_on_its_outgoing_queue(
@@ -333,19 +318,9 @@ def test_a_queue_that_the_client_opened_elsewhere_is_opened_there(name: str, com
     assert (request.p_lic_guid, request.dw_mqs) == (QUEUE_MANAGER, 0)
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.17-38",
-    "MQMP-3.1.4.17-39",
-    "MQMP-3.1.4.17-40",
-    "MQMP-3.1.4.17-41",
-    "MQMP-3.1.4.17-42",
-    "MQMP-3.1.4.17-43",
-    "MQMP-3.1.4.17-44",
-    "MQMP-3.1.4.17-45",
-    "MQMP-3.1.4.17-46",
-    "MQMP-3.1.4.17-47",
-    "MQMP-3.1.4.17-48",
-)
+@pytest.mark.rule("MQMP-3.1.4.17-38", "MQMP-3.1.4.17-39", "MQMP-3.1.4.17-40", "MQMP-3.1.4.17-41")
+@pytest.mark.rule("MQMP-3.1.4.17-42", "MQMP-3.1.4.17-43", "MQMP-3.1.4.17-44", "MQMP-3.1.4.17-45")
+@pytest.mark.rule("MQMP-3.1.4.17-46", "MQMP-3.1.4.17-47", "MQMP-3.1.4.17-48")
 def test_a_queue_that_is_open_elsewhere_gets_a_handle_and_a_number() -> None:
     scene = Scene()
     first, second = (scene.open(ELSEWHERE, **FAR) for _ in range(2))

@@ -165,24 +165,14 @@ class Applications(RuleBasedStateMachine):
         roomy=st.booleans(),
     )
     def read(
-        self,
-        data: st.DataObject,
-        action: int,
-        seconds: int,
-        with_cursor: bool,
-        in_unit: bool,
-        roomy: bool,
+        self, data: st.DataObject, action: int, seconds: int, with_cursor: bool, in_unit: bool, roomy: bool
     ) -> None:
         client, queue, _, opened = data.draw(st.sampled_from([one for one in self.opened if not one[2]]))
         unit = data.draw(st.sampled_from(sorted(self.unit_takes))) if in_unit and self.unit_takes else None
         cursors = opened.open_queue_descriptor_reference.cursor_collection
         cursor = data.draw(st.sampled_from(cursors)).handle if with_cursor and cursors else 0
         buffer = receiving(
-            action,
-            seconds * SECOND,
-            cursor,
-            p_uow=self._identifier(unit),
-            **body_room(20 if roomy else 0),
+            action, seconds * SECOND, cursor, p_uow=self._identifier(unit), **body_room(20 if roomy else 0)
         )
         context = opened.open_queue_descriptor_reference.handle
         free = [one for one in self.queues[queue].message_position_list if one.state.value == "Available"]

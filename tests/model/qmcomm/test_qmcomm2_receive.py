@@ -37,6 +37,7 @@ from tests.model.qmcomm.qmcomm2_scene import (
     sending,
     taken,
 )
+from tests.model.qmcomm.scene import case
 from tests.model.scene import START, labels, make_queue, pass_time, put, states
 
 INVALID = Status.MQ_ERROR_INVALID_PARAMETER
@@ -113,13 +114,11 @@ def test_who_opened_to_peek_may_peek_only() -> None:
 @pytest.mark.parametrize(
     ("access", "status"),
     [
-        pytest.param(
-            QueueAccessType.RECEIVE_ADMIN_ACCESS, b"one", marks=pytest.mark.rule("MQMP-3.1.4.17-10")
-        ),
-        pytest.param(
+        case(pytest.mark.rule("MQMP-3.1.4.17-10"), QueueAccessType.RECEIVE_ADMIN_ACCESS, b"one"),
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-11"),
             QueueAccessType.PEEK_ADMIN_ACCESS,
             Status.MQ_ERROR_ACCESS_DENIED,
-            marks=pytest.mark.rule("MQMP-3.1.4.17-11"),
         ),
     ],
 )
@@ -153,46 +152,39 @@ def test_nothing_is_received_through_a_closed_handle() -> None:
 
 
 REFUSED = [
-    pytest.param(None, marks=pytest.mark.rule("MQMP-3.1.5.3-5")),
-    pytest.param(sending(), marks=pytest.mark.rule("MQMP-3.1.5.3-6")),
+    case(pytest.mark.rule("MQMP-3.1.5.3-5"), None),
+    case(pytest.mark.rule("MQMP-3.1.5.3-6"), sending()),
     pytest.param(receiving(u_transfer_type=2), id="a buffer that creates a cursor"),
-    pytest.param(receiving(0x40000010), marks=pytest.mark.rule("MQMP-3.1.5.3-7")),
-    pytest.param(
-        receiving(arm={"ul_response_format_name_len": 1}), marks=pytest.mark.rule("MQMP-3.1.5.3-13")
-    ),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.3-7"), receiving(0x40000010)),
+    case(pytest.mark.rule("MQMP-3.1.5.3-13"), receiving(arm={"ul_response_format_name_len": 1})),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.3-15"),
         receiving(arm={"pp_response_format_name": TEXT, "ul_response_format_name_len": 100}),
-        marks=pytest.mark.rule("MQMP-3.1.5.3-15"),
     ),
-    pytest.param(receiving(arm={"ul_admin_format_name_len": 1}), marks=pytest.mark.rule("MQMP-3.1.5.3-21")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.3-21"), receiving(arm={"ul_admin_format_name_len": 1})),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.3-23"),
         receiving(arm={"pp_admin_format_name": TEXT, "ul_admin_format_name_len": 100}),
-        marks=pytest.mark.rule("MQMP-3.1.5.3-23"),
     ),
-    pytest.param(receiving(arm={"ul_dest_format_name_len": 1}), marks=pytest.mark.rule("MQMP-3.1.5.3-29")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.3-29"), receiving(arm={"ul_dest_format_name_len": 1})),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.3-31"),
         receiving(arm={"pp_dest_format_name": TEXT, "ul_dest_format_name_len": 100}),
-        marks=pytest.mark.rule("MQMP-3.1.5.3-31"),
     ),
-    pytest.param(
-        receiving(arm={"ul_ordering_format_name_len": 1}), marks=pytest.mark.rule("MQMP-3.1.5.3-37")
-    ),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.3-37"), receiving(arm={"ul_ordering_format_name_len": 1})),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.3-39"),
         receiving(arm={"pp_ordering_format_name": TEXT, "ul_ordering_format_name_len": 100}),
-        marks=pytest.mark.rule("MQMP-3.1.5.3-39"),
     ),
-    pytest.param(receiving(ul_body_buffer_size_in_bytes=1), marks=pytest.mark.rule("MQMP-3.1.5.3-48")),
-    pytest.param(receiving(ul_alloc_body_buffer_in_bytes=1), marks=pytest.mark.rule("MQMP-3.1.5.3-49")),
-    pytest.param(receiving(ul_title_buffer_size_in_wchars=1), marks=pytest.mark.rule("MQMP-3.1.5.3-53")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.3-48"), receiving(ul_body_buffer_size_in_bytes=1)),
+    case(pytest.mark.rule("MQMP-3.1.5.3-49"), receiving(ul_alloc_body_buffer_in_bytes=1)),
+    case(pytest.mark.rule("MQMP-3.1.5.3-53"), receiving(ul_title_buffer_size_in_wchars=1)),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.3-54"),
         receiving(pp_title=TEXT, ul_title_buffer_size_in_wchars=251, pul_title_buffer_size_in_wchars=251),
-        marks=pytest.mark.rule("MQMP-3.1.5.3-54"),
     ),
-    pytest.param(
-        receiving(pp_title=TEXT, ul_title_buffer_size_in_wchars=100),
-        marks=pytest.mark.rule("MQMP-3.1.5.3-55"),
-    ),
-    pytest.param(receiving(ul_msg_extension_buffer_in_bytes=1), marks=pytest.mark.rule("MQMP-3.1.5.3-62")),
+    case(pytest.mark.rule("MQMP-3.1.5.3-55"), receiving(pp_title=TEXT, ul_title_buffer_size_in_wchars=100)),
+    case(pytest.mark.rule("MQMP-3.1.5.3-62"), receiving(ul_msg_extension_buffer_in_bytes=1)),
 ]
 
 
@@ -207,10 +199,10 @@ def test_a_buffer_in_which_nothing_is_received(buffer: Any) -> None:
 @pytest.mark.parametrize(
     "member",
     [
-        pytest.param("ul_response_format_name_len", marks=pytest.mark.rule("MQMP-3.1.5.3-14")),
-        pytest.param("ul_admin_format_name_len", marks=pytest.mark.rule("MQMP-3.1.5.3-22")),
-        pytest.param("ul_dest_format_name_len", marks=pytest.mark.rule("MQMP-3.1.5.3-30")),
-        pytest.param("ul_ordering_format_name_len", marks=pytest.mark.rule("MQMP-3.1.5.3-38")),
+        case(pytest.mark.rule("MQMP-3.1.5.3-14"), "ul_response_format_name_len"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-22"), "ul_admin_format_name_len"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-30"), "ul_dest_format_name_len"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-38"), "ul_ordering_format_name_len"),
     ],
 )
 def test_room_beyond_its_bounds_is_not_dispatched(member: str) -> None:
@@ -234,13 +226,8 @@ def test_without_a_cursor_the_first_message_is_received() -> None:
     assert answer.response.ptb.old.arm.cursor == number
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.5.3-9",
-    "MQMP-3.1.5.3-10",
-    "MQMP-3.1.5.3-11",
-    "MQMP-3.1.5.3-165",
-    "MQMP-3.1.5.3-166",
-)
+@pytest.mark.rule("MQMP-3.1.5.3-9", "MQMP-3.1.5.3-10", "MQMP-3.1.5.3-11", "MQMP-3.1.5.3-165")
+@pytest.mark.rule("MQMP-3.1.5.3-166")
 def test_a_cursor_of_another_opening_or_none_reads_nothing() -> None:
     scene = Scene()
     put(scene.queue, b"a")
@@ -390,12 +377,12 @@ def test_a_call_waits_no_longer_than_it_asks_for(action: int) -> None:
 
 
 IGNORED = [
-    pytest.param({"ul_absolute_time_to_queue": 9}, marks=pytest.mark.rule("MQMP-3.1.5.3-128")),
-    pytest.param({"ul_relative_time_to_live": 9}, marks=pytest.mark.rule("MQMP-3.1.5.3-129")),
-    pytest.param({"ul_auth_level": 9}, marks=pytest.mark.rule("MQMP-3.1.5.3-130")),
-    pytest.param({"b_encrypted": 1}, marks=pytest.mark.rule("MQMP-3.1.5.3-131")),
-    pytest.param({"b_authenticated": 1}, marks=pytest.mark.rule("MQMP-3.1.5.3-132")),
-    pytest.param({"f_default_provider": 9}, marks=pytest.mark.rule("MQMP-3.1.5.3-133")),
+    case(pytest.mark.rule("MQMP-3.1.5.3-128"), {"ul_absolute_time_to_queue": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.3-129"), {"ul_relative_time_to_live": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.3-130"), {"ul_auth_level": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.3-131"), {"b_encrypted": 1}),
+    case(pytest.mark.rule("MQMP-3.1.5.3-132"), {"b_authenticated": 1}),
+    case(pytest.mark.rule("MQMP-3.1.5.3-133"), {"f_default_provider": 9}),
 ]
 
 
@@ -491,42 +478,18 @@ NAME_TOO_SMALL = Status.MQ_ERROR_FORMATNAME_BUFFER_TOO_SMALL
 OVERFLOW = Status.MQ_ERROR_BUFFER_OVERFLOW
 
 TOO_SMALL = [
-    pytest.param("response", NAME_TOO_SMALL, marks=pytest.mark.rule("MQMP-3.1.5.3-19")),
-    pytest.param("admin", NAME_TOO_SMALL, marks=pytest.mark.rule("MQMP-3.1.5.3-27")),
-    pytest.param("dest", NAME_TOO_SMALL, marks=pytest.mark.rule("MQMP-3.1.5.3-35")),
-    pytest.param("ordering", NAME_TOO_SMALL, marks=pytest.mark.rule("MQMP-3.1.5.3-43")),
-    pytest.param("body", OVERFLOW, marks=pytest.mark.rule("MQMP-3.1.5.3-46", "MQMP-2.2.3.2-53")),
-    pytest.param(
-        "label",
-        Status.MQ_ERROR_LABEL_BUFFER_TOO_SMALL,
-        marks=pytest.mark.rule("MQMP-3.1.5.3-59"),
-    ),
-    pytest.param("extension", OVERFLOW, marks=pytest.mark.rule("MQMP-3.1.5.3-63")),
-    pytest.param(
-        "sender",
-        Status.MQ_ERROR_SENDERID_BUFFER_TOO_SMALL,
-        marks=pytest.mark.rule("MQMP-3.1.5.3-72"),
-    ),
-    pytest.param(
-        "provider",
-        Status.MQ_ERROR_PROV_NAME_BUFFER_TOO_SMALL,
-        marks=pytest.mark.rule("MQMP-3.1.5.3-76"),
-    ),
-    pytest.param(
-        "certificate",
-        Status.MQ_ERROR_SENDER_CERT_BUFFER_TOO_SMALL,
-        marks=pytest.mark.rule("MQMP-3.1.5.3-82"),
-    ),
-    pytest.param(
-        "key",
-        Status.MQ_ERROR_SYMM_KEY_BUFFER_TOO_SMALL,
-        marks=pytest.mark.rule("MQMP-3.1.5.3-88"),
-    ),
-    pytest.param(
-        "signature",
-        Status.MQ_ERROR_SIGNATURE_BUFFER_TOO_SMALL,
-        marks=pytest.mark.rule("MQMP-3.1.5.3-94"),
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.3-19"), "response", NAME_TOO_SMALL),
+    case(pytest.mark.rule("MQMP-3.1.5.3-27"), "admin", NAME_TOO_SMALL),
+    case(pytest.mark.rule("MQMP-3.1.5.3-35"), "dest", NAME_TOO_SMALL),
+    case(pytest.mark.rule("MQMP-3.1.5.3-43"), "ordering", NAME_TOO_SMALL),
+    case(pytest.mark.rule("MQMP-3.1.5.3-46", "MQMP-2.2.3.2-53"), "body", OVERFLOW),
+    case(pytest.mark.rule("MQMP-3.1.5.3-59"), "label", Status.MQ_ERROR_LABEL_BUFFER_TOO_SMALL),
+    case(pytest.mark.rule("MQMP-3.1.5.3-63"), "extension", OVERFLOW),
+    case(pytest.mark.rule("MQMP-3.1.5.3-72"), "sender", Status.MQ_ERROR_SENDERID_BUFFER_TOO_SMALL),
+    case(pytest.mark.rule("MQMP-3.1.5.3-76"), "provider", Status.MQ_ERROR_PROV_NAME_BUFFER_TOO_SMALL),
+    case(pytest.mark.rule("MQMP-3.1.5.3-82"), "certificate", Status.MQ_ERROR_SENDER_CERT_BUFFER_TOO_SMALL),
+    case(pytest.mark.rule("MQMP-3.1.5.3-88"), "key", Status.MQ_ERROR_SYMM_KEY_BUFFER_TOO_SMALL),
+    case(pytest.mark.rule("MQMP-3.1.5.3-94"), "signature", Status.MQ_ERROR_SIGNATURE_BUFFER_TOO_SMALL),
 ]
 
 
@@ -577,23 +540,18 @@ def test_the_smaller_of_two_lengths_is_the_room(what: str, room: int, told: int,
 
 
 FILLED = [
-    pytest.param(
-        "response",
-        marks=pytest.mark.rule("MQMP-3.1.5.3-16", "MQMP-3.1.5.3-17", "MQMP-3.1.5.3-20"),
-    ),
-    pytest.param("admin", marks=pytest.mark.rule("MQMP-3.1.5.3-24", "MQMP-3.1.5.3-25", "MQMP-3.1.5.3-28")),
-    pytest.param("dest", marks=pytest.mark.rule("MQMP-3.1.5.3-32", "MQMP-3.1.5.3-33", "MQMP-3.1.5.3-36")),
-    pytest.param("ordering", marks=pytest.mark.rule("MQMP-3.1.5.3-40", "MQMP-3.1.5.3-41", "MQMP-3.1.5.3-44")),
-    pytest.param("body", marks=pytest.mark.rule("MQMP-3.1.5.3-47", "MQMP-3.1.5.3-50", "MQMP-3.1.5.3-52")),
-    pytest.param("label", marks=pytest.mark.rule("MQMP-3.1.5.3-56", "MQMP-3.1.5.3-57", "MQMP-3.1.5.3-60")),
-    pytest.param(
-        "extension", marks=pytest.mark.rule("MQMP-3.1.5.3-64", "MQMP-3.1.5.3-65", "MQMP-3.1.5.3-67")
-    ),
-    pytest.param("sender", marks=pytest.mark.rule("MQMP-3.1.5.3-73", "MQMP-3.1.5.3-74")),
-    pytest.param("provider", marks=pytest.mark.rule("MQMP-3.1.5.3-77", "MQMP-3.1.5.3-79")),
-    pytest.param("certificate", marks=pytest.mark.rule("MQMP-3.1.5.3-83", "MQMP-3.1.5.3-85")),
-    pytest.param("key", marks=pytest.mark.rule("MQMP-3.1.5.3-89", "MQMP-3.1.5.3-91")),
-    pytest.param("signature", marks=pytest.mark.rule("MQMP-3.1.5.3-95", "MQMP-3.1.5.3-97")),
+    case(pytest.mark.rule("MQMP-3.1.5.3-16", "MQMP-3.1.5.3-17", "MQMP-3.1.5.3-20"), "response"),
+    case(pytest.mark.rule("MQMP-3.1.5.3-24", "MQMP-3.1.5.3-25", "MQMP-3.1.5.3-28"), "admin"),
+    case(pytest.mark.rule("MQMP-3.1.5.3-32", "MQMP-3.1.5.3-33", "MQMP-3.1.5.3-36"), "dest"),
+    case(pytest.mark.rule("MQMP-3.1.5.3-40", "MQMP-3.1.5.3-41", "MQMP-3.1.5.3-44"), "ordering"),
+    case(pytest.mark.rule("MQMP-3.1.5.3-47", "MQMP-3.1.5.3-50", "MQMP-3.1.5.3-52"), "body"),
+    case(pytest.mark.rule("MQMP-3.1.5.3-56", "MQMP-3.1.5.3-57", "MQMP-3.1.5.3-60"), "label"),
+    case(pytest.mark.rule("MQMP-3.1.5.3-64", "MQMP-3.1.5.3-65", "MQMP-3.1.5.3-67"), "extension"),
+    case(pytest.mark.rule("MQMP-3.1.5.3-73", "MQMP-3.1.5.3-74"), "sender"),
+    case(pytest.mark.rule("MQMP-3.1.5.3-77", "MQMP-3.1.5.3-79"), "provider"),
+    case(pytest.mark.rule("MQMP-3.1.5.3-83", "MQMP-3.1.5.3-85"), "certificate"),
+    case(pytest.mark.rule("MQMP-3.1.5.3-89", "MQMP-3.1.5.3-91"), "key"),
+    case(pytest.mark.rule("MQMP-3.1.5.3-95", "MQMP-3.1.5.3-97"), "signature"),
 ]
 CONTENT = {
     "response": WcharText.of("DIRECT=OS:host\\r"),
@@ -629,18 +587,18 @@ def test_a_property_is_written_into_its_room(what: str, spare: int) -> None:
 @pytest.mark.parametrize(
     "what",
     [
-        pytest.param("response", marks=pytest.mark.rule("MQMP-3.1.5.3-18")),
-        pytest.param("admin", marks=pytest.mark.rule("MQMP-3.1.5.3-26")),
-        pytest.param("dest", marks=pytest.mark.rule("MQMP-3.1.5.3-34")),
-        pytest.param("ordering", marks=pytest.mark.rule("MQMP-3.1.5.3-42")),
-        pytest.param("body", marks=pytest.mark.rule("MQMP-3.1.5.3-45", "MQMP-3.1.5.3-51")),
-        pytest.param("label", marks=pytest.mark.rule("MQMP-3.1.5.3-58")),
-        pytest.param("extension", marks=pytest.mark.rule("MQMP-3.1.5.3-61", "MQMP-3.1.5.3-66")),
-        pytest.param("sender", marks=pytest.mark.rule("MQMP-3.1.5.3-71")),
-        pytest.param("provider", marks=pytest.mark.rule("MQMP-3.1.5.3-75", "MQMP-3.1.5.3-78")),
-        pytest.param("certificate", marks=pytest.mark.rule("MQMP-3.1.5.3-81", "MQMP-3.1.5.3-84")),
-        pytest.param("key", marks=pytest.mark.rule("MQMP-3.1.5.3-87", "MQMP-3.1.5.3-90")),
-        pytest.param("signature", marks=pytest.mark.rule("MQMP-3.1.5.3-93", "MQMP-3.1.5.3-96")),
+        case(pytest.mark.rule("MQMP-3.1.5.3-18"), "response"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-26"), "admin"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-34"), "dest"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-42"), "ordering"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-45", "MQMP-3.1.5.3-51"), "body"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-58"), "label"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-61", "MQMP-3.1.5.3-66"), "extension"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-71"), "sender"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-75", "MQMP-3.1.5.3-78"), "provider"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-81", "MQMP-3.1.5.3-84"), "certificate"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-87", "MQMP-3.1.5.3-90"), "key"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-93", "MQMP-3.1.5.3-96"), "signature"),
     ],
 )
 def test_what_is_null_stays_null(what: str) -> None:
@@ -654,10 +612,10 @@ def test_what_is_null_stays_null(what: str) -> None:
     [
         pytest.param("response", id="response"),
         pytest.param("sender", id="sender"),
-        pytest.param("provider", marks=pytest.mark.rule("MQMP-3.1.5.3-80")),
-        pytest.param("certificate", marks=pytest.mark.rule("MQMP-3.1.5.3-86")),
-        pytest.param("key", marks=pytest.mark.rule("MQMP-3.1.5.3-92")),
-        pytest.param("signature", marks=pytest.mark.rule("MQMP-3.1.5.3-98")),
+        case(pytest.mark.rule("MQMP-3.1.5.3-80"), "provider"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-86"), "certificate"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-92"), "key"),
+        case(pytest.mark.rule("MQMP-3.1.5.3-98"), "signature"),
     ],
 )
 def test_what_a_message_lacks_has_no_length(what: str) -> None:
@@ -693,14 +651,8 @@ def test_a_cursor_needs_room() -> None:
     assert scene.manager.cursors == {}
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.5.4-5",
-    "MQMP-3.1.5.4-6",
-    "MQMP-3.1.5.4-7",
-    "MQMP-3.1.5.4-9",
-    "MQMP-3.1.5.4-24",
-    "MQMP-2.2.3.4-1",
-)
+@pytest.mark.rule("MQMP-3.1.5.4-5", "MQMP-3.1.5.4-6", "MQMP-3.1.5.4-7", "MQMP-3.1.5.4-9", "MQMP-3.1.5.4-24")
+@pytest.mark.rule("MQMP-2.2.3.4-1")
 def test_a_cursor_is_created_whatever_was_in_its_room() -> None:
     scene = Scene()
     place = scene.open()

@@ -111,19 +111,9 @@ def test_a_remote_read_needs_a_cursor_that_is_known_there() -> None:
     assert remote.asked == []
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.5.3-136",
-    "MQMP-3.1.5.3-141",
-    "MQMP-3.1.5.3-142",
-    "MQMP-3.1.5.3-143",
-    "MQMP-3.1.5.3-144",
-    "MQMP-3.1.5.3-145",
-    "MQMP-3.1.5.3-146",
-    "MQMP-3.1.5.3-147",
-    "MQMP-3.1.5.3-149",
-    "MQMP-3.1.5.3-150",
-    "MQMP-3.1.5.3-151",
-)
+@pytest.mark.rule("MQMP-3.1.5.3-136", "MQMP-3.1.5.3-141", "MQMP-3.1.5.3-142", "MQMP-3.1.5.3-143")
+@pytest.mark.rule("MQMP-3.1.5.3-144", "MQMP-3.1.5.3-145", "MQMP-3.1.5.3-146", "MQMP-3.1.5.3-147")
+@pytest.mark.rule("MQMP-3.1.5.3-149", "MQMP-3.1.5.3-150", "MQMP-3.1.5.3-151")
 @pytest.mark.parametrize("action", [ACTION_RECEIVE, ACTION_PEEK, ACTION_PEEK_NEXT])
 @pytest.mark.parametrize("with_cursor", [False, True])
 def test_what_the_other_queue_manager_is_asked(action: int, with_cursor: bool) -> None:
@@ -244,15 +234,8 @@ def test_nothing_is_sent_through_a_remote_queue() -> None:
     assert remote.scene.send(sending(), remote.proxy.handle).status == UNKNOWN
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.5.4-12",
-    "MQMP-3.1.5.4-13",
-    "MQMP-3.1.5.4-15",
-    "MQMP-3.1.5.4-16",
-    "MQMP-3.1.5.4-17",
-    "MQMP-3.1.5.4-18",
-    "MQMP-3.1.5.4-19",
-)
+@pytest.mark.rule("MQMP-3.1.5.4-12", "MQMP-3.1.5.4-13", "MQMP-3.1.5.4-15", "MQMP-3.1.5.4-16")
+@pytest.mark.rule("MQMP-3.1.5.4-17", "MQMP-3.1.5.4-18", "MQMP-3.1.5.4-19")
 def test_a_cursor_of_a_remote_queue_is_made_there() -> None:
     remote = Remote()
     answers = [remote.scene.create_cursor(remote.proxy.handle) for _ in range(2)]
@@ -278,14 +261,8 @@ def test_a_cursor_that_is_not_made_there_is_not_made_here(answer: Answer) -> Non
     assert remote.proxy.cursor_proxy_collection == []
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.5.4-20",
-    "MQMP-3.1.5.4-21",
-    "MQMP-3.1.5.4-22",
-    "MQMP-3.1.5.4-23",
-    "MQMP-2.2.3.4-2",
-    "MQMP-2.2.3.4-3",
-)
+@pytest.mark.rule("MQMP-3.1.5.4-20", "MQMP-3.1.5.4-21", "MQMP-3.1.5.4-22", "MQMP-3.1.5.4-23")
+@pytest.mark.rule("MQMP-2.2.3.4-2", "MQMP-2.2.3.4-3")
 def test_old_servers_leave_remote_cursors_to_the_client() -> None:
     remote = Remote(makes_local_cursors=True)
     answer = remote.scene.create_cursor(remote.proxy.handle)

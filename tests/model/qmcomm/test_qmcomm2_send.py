@@ -26,6 +26,7 @@ from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.model.events.scene import Told, opened, operations
 from tests.model.qmcomm.qmcomm2_scene import RECEIVE, ROOM, SEND, Scene, body, receiving, sending
+from tests.model.qmcomm.scene import case
 from tests.model.scene import START, format_name, labels, make_queue, pass_time, states
 
 INVALID = Status.MQ_ERROR_INVALID_PARAMETER
@@ -54,11 +55,9 @@ NAMED: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("opnum", "request_"),
     [
-        pytest.param(0, QMSendMessageInternalExRequest(), marks=pytest.mark.rule("MQMP-3.1.5-1")),
-        pytest.param(1, RpcACSendMessageExRequest(), marks=pytest.mark.rule("MQMP-3.1.5-2")),
-        pytest.param(
-            2, RpcACReceiveMessageExRequest(ptb=receiving()), marks=pytest.mark.rule("MQMP-3.1.5-3")
-        ),
+        case(pytest.mark.rule("MQMP-3.1.5-1"), 0, QMSendMessageInternalExRequest()),
+        case(pytest.mark.rule("MQMP-3.1.5-2"), 1, RpcACSendMessageExRequest()),
+        case(pytest.mark.rule("MQMP-3.1.5-3"), 2, RpcACReceiveMessageExRequest(ptb=receiving())),
     ],
 )
 def test_who_is_no_supporting_server_serves_nobody(opnum: int, request_: Any) -> None:
@@ -97,26 +96,21 @@ def test_who_never_answers_retry_refuses_what_would_follow() -> None:
 @pytest.mark.parametrize(
     ("name", "buffer", "status"),
     [
-        pytest.param(None, None, INVALID, marks=pytest.mark.rule("MQMP-3.1.5.1-2")),
-        pytest.param(NO_QUEUE, None, ILLEGAL, marks=pytest.mark.rule("MQMP-3.1.5.1-3")),
-        pytest.param(
+        case(pytest.mark.rule("MQMP-3.1.5.1-2"), None, None, INVALID),
+        case(pytest.mark.rule("MQMP-3.1.5.1-3"), NO_QUEUE, None, ILLEGAL),
+        case(
+            pytest.mark.rule("MQMP-3.1.5.1-4"),
             "DIRECT=OS:elsewhere\\q",
             None,
             Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-            marks=pytest.mark.rule("MQMP-3.1.5.1-4"),
         ),
-        pytest.param(
-            ORDERS + ";JOURNAL",
-            None,
-            Status.MQ_ERROR_ACCESS_DENIED,
-            marks=pytest.mark.rule("MQMP-3.1.5.1-5"),
-        ),
-        pytest.param(ORDERS, sending(p_priority=9), INVALID, marks=pytest.mark.rule("MQMP-3.1.5.1-6")),
-        pytest.param(
+        case(pytest.mark.rule("MQMP-3.1.5.1-5"), ORDERS + ";JOURNAL", None, Status.MQ_ERROR_ACCESS_DENIED),
+        case(pytest.mark.rule("MQMP-3.1.5.1-6"), ORDERS, sending(p_priority=9), INVALID),
+        case(
+            pytest.mark.rule("MQMP-3.1.5.1-9"),
             "DIRECT=OS:host\\private$\\zzz",
             None,
             Status.MQ_ERROR_QUEUE_NOT_FOUND,
-            marks=pytest.mark.rule("MQMP-3.1.5.1-9"),
         ),
     ],
 )
@@ -127,14 +121,8 @@ def test_what_is_not_sent_without_an_open_queue(name: Any, buffer: Any, status: 
     assert (labels(scene.queue), scene.manager.descriptors) == ([], {})
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.5.1-8",
-    "MQMP-3.1.5.1-10",
-    "MQMP-3.1.5.1-11",
-    "MQMP-3.1.5.1-12",
-    "MQMP-3.1.5.1-13",
-    "MQMP-3.1.5.1-14",
-)
+@pytest.mark.rule("MQMP-3.1.5.1-8", "MQMP-3.1.5.1-10", "MQMP-3.1.5.1-11", "MQMP-3.1.5.1-12")
+@pytest.mark.rule("MQMP-3.1.5.1-13", "MQMP-3.1.5.1-14")
 def test_a_message_for_a_queue_that_is_not_open_opens_and_closes_it() -> None:
     scene = Scene(answers_retry=True)
     answer = internal(scene, ORDERS, sending(**body(b"x", "a")))
@@ -195,57 +183,47 @@ def test_a_send_needs_a_buffer() -> None:
 
 
 REFUSED = [
-    pytest.param({"u_transfer_type": 1}, INVALID, marks=pytest.mark.rule("MQMP-3.1.5.2-6")),
-    pytest.param({"u_transfer_type": 2}, INVALID, marks=pytest.mark.rule("MQMP-2.2.3.2-2")),
-    pytest.param({"admin": NO_QUEUE}, ILLEGAL, marks=pytest.mark.rule("MQMP-3.1.5.2-8")),
-    pytest.param({"response": NO_QUEUE}, ILLEGAL, marks=pytest.mark.rule("MQMP-3.1.5.2-10")),
-    pytest.param(
-        {"pul_priv_level": 1, "pul_encrypt_alg": 0x6602},
-        INVALID,
-        marks=pytest.mark.rule("MQMP-3.1.5.2-11"),
-    ),
-    pytest.param({"p_priority": 8}, PROPERTY, marks=pytest.mark.rule("MQMP-3.1.5.2-14")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.2-6"), {"u_transfer_type": 1}, INVALID),
+    case(pytest.mark.rule("MQMP-2.2.3.2-2"), {"u_transfer_type": 2}, INVALID),
+    case(pytest.mark.rule("MQMP-3.1.5.2-8"), {"admin": NO_QUEUE}, ILLEGAL),
+    case(pytest.mark.rule("MQMP-3.1.5.2-10"), {"response": NO_QUEUE}, ILLEGAL),
+    case(pytest.mark.rule("MQMP-3.1.5.2-11"), {"pul_priv_level": 1, "pul_encrypt_alg": 0x6602}, INVALID),
+    case(pytest.mark.rule("MQMP-3.1.5.2-14"), {"p_priority": 8}, PROPERTY),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-36"),
         {"pp_body": b"x", "ul_body_buffer_size_in_bytes": 2, "ul_alloc_body_buffer_in_bytes": 1},
         INVALID,
-        marks=pytest.mark.rule("MQMP-3.1.5.2-36"),
     ),
-    pytest.param({**SIGNED, "pul_hash_alg": None}, PROPERTY, marks=pytest.mark.rule("MQMP-3.1.5.2-38")),
-    pytest.param({**SIGNED, "pul_hash_alg": 0x8005}, PROPERTY, marks=pytest.mark.rule("MQMP-3.1.5.2-40")),
-    pytest.param({"pul_priv_level": 0}, PROPERTY, marks=pytest.mark.rule("MQMP-3.1.5.2-41")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.2-38"), {**SIGNED, "pul_hash_alg": None}, PROPERTY),
+    case(pytest.mark.rule("MQMP-3.1.5.2-40"), {**SIGNED, "pul_hash_alg": 0x8005}, PROPERTY),
+    case(pytest.mark.rule("MQMP-3.1.5.2-41"), {"pul_priv_level": 0}, PROPERTY),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-46"),
         {"ul_sender_cert_len": 1},
         Status.MQ_ERROR_CERTIFICATE_NOT_PROVIDED,
-        marks=pytest.mark.rule("MQMP-3.1.5.2-46"),
     ),
-    pytest.param({"u_sender_id_len": 1}, PROPERTY, marks=pytest.mark.rule("MQMP-3.1.5.2-47")),
-    pytest.param(
-        {"u_sender_id_len": 1, "pul_sender_id_type": 0},
-        PROPERTY,
-        marks=pytest.mark.rule("MQMP-3.1.5.2-50"),
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-47"), {"u_sender_id_len": 1}, PROPERTY),
+    case(pytest.mark.rule("MQMP-3.1.5.2-50"), {"u_sender_id_len": 1, "pul_sender_id_type": 0}, PROPERTY),
     pytest.param({"pul_sender_id_type": 1}, PROPERTY, id="a type of sender without a sender"),
-    pytest.param({"ul_symm_keys_size": 1}, CORRUPTED, marks=pytest.mark.rule("MQMP-3.1.5.2-52")),
-    pytest.param({**NAMED, "ppwcs_prov_name": None}, PROPERTY, marks=pytest.mark.rule("MQMP-3.1.5.2-55")),
-    pytest.param({**SIGNED, "pul_prov_type": None}, PROPERTY, marks=pytest.mark.rule("MQMP-3.1.5.2-59")),
+    case(pytest.mark.rule("MQMP-3.1.5.2-52"), {"ul_symm_keys_size": 1}, CORRUPTED),
+    case(pytest.mark.rule("MQMP-3.1.5.2-55"), {**NAMED, "ppwcs_prov_name": None}, PROPERTY),
+    case(pytest.mark.rule("MQMP-3.1.5.2-59"), {**SIGNED, "pul_prov_type": None}, PROPERTY),
     pytest.param({**SIGNED, "pul_prov_type": 24}, PROPERTY, id="not the type of the default provider"),
-    pytest.param(
-        {**NAMED, "pul_auth_prov_name_len_prop": 13}, INVALID, marks=pytest.mark.rule("MQMP-3.1.5.2-65")
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-65"), {**NAMED, "pul_auth_prov_name_len_prop": 13}, INVALID),
     pytest.param({**NAMED, "pul_auth_prov_name_len_prop": 3}, INVALID, id="a negative length"),
-    pytest.param({"p_delivery": 2}, PROPERTY, marks=pytest.mark.rule("MQMP-2.2.3.2-37")),
-    pytest.param({"p_acknowledge": 3}, PROPERTY, marks=pytest.mark.rule("MQMP-2.2.3.2-46")),
-    pytest.param({"p_auditing": 4}, PROPERTY, marks=pytest.mark.rule("MQMP-2.2.3.2-51")),
-    pytest.param({"p_trace": 2}, PROPERTY, marks=pytest.mark.rule("MQMP-2.2.3.2-60")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-2.2.3.2-37"), {"p_delivery": 2}, PROPERTY),
+    case(pytest.mark.rule("MQMP-2.2.3.2-46"), {"p_acknowledge": 3}, PROPERTY),
+    case(pytest.mark.rule("MQMP-2.2.3.2-51"), {"p_auditing": 4}, PROPERTY),
+    case(pytest.mark.rule("MQMP-2.2.3.2-60"), {"p_trace": 2}, PROPERTY),
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-64"),
         {"pul_sender_id_type": 0, "pp_sender_id": b"x", "u_sender_id_len": 1},
         PROPERTY,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-64"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-65"),
         {"pul_sender_id_type": 3, "pp_sender_id": b"x", "u_sender_id_len": 1},
         PROPERTY,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-65"),
     ),
 ]
 
@@ -261,16 +239,8 @@ def test_a_buffer_that_is_not_sent(old: dict[str, Any], status: int) -> None:
 @pytest.mark.parametrize(
     ("old", "status"),
     [
-        pytest.param(
-            {"pul_priv_level": 1, "pul_encrypt_alg": 0x6610},
-            PROPERTY,
-            marks=pytest.mark.rule("MQMP-3.1.5.2-43"),
-        ),
-        pytest.param(
-            {"pul_priv_level": 5, "pul_encrypt_alg": 0x6602},
-            PROPERTY,
-            marks=pytest.mark.rule("MQMP-2.2.3.2-69"),
-        ),
+        case(pytest.mark.rule("MQMP-3.1.5.2-43"), {"pul_priv_level": 1, "pul_encrypt_alg": 0x6610}, PROPERTY),
+        case(pytest.mark.rule("MQMP-2.2.3.2-69"), {"pul_priv_level": 5, "pul_encrypt_alg": 0x6602}, PROPERTY),
         pytest.param({"pul_priv_level": 2, "pul_encrypt_alg": 0x6801}, Status.MQ_OK, id="allowed"),
     ],
 )
@@ -301,60 +271,54 @@ def test_who_answers_retry_does_so_for_encrypted_messages() -> None:
 
 
 DEFAULTS = [
-    pytest.param({}, "administration_queue_format_name", None, marks=pytest.mark.rule("MQMP-3.1.5.2-7")),
-    pytest.param({}, "response_queue_format_name", None, marks=pytest.mark.rule("MQMP-3.1.5.2-9")),
-    pytest.param({}, "priority", 3, marks=pytest.mark.rule("MQMP-3.1.5.2-13")),
-    pytest.param({}, "tracing_requested", False, marks=pytest.mark.rule("MQMP-3.1.5.2-15")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.2-7"), {}, "administration_queue_format_name", None),
+    case(pytest.mark.rule("MQMP-3.1.5.2-9"), {}, "response_queue_format_name", None),
+    case(pytest.mark.rule("MQMP-3.1.5.2-13"), {}, "priority", 3),
+    case(pytest.mark.rule("MQMP-3.1.5.2-15"), {}, "tracing_requested", False),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-16"),
         {"ul_absolute_time_to_queue": 0},
         "time_to_reach_queue",
         0xFFFFFFFF,
-        marks=pytest.mark.rule("MQMP-3.1.5.2-16"),
     ),
-    pytest.param({}, "connector_type_identifier", None, marks=pytest.mark.rule("MQMP-3.1.5.2-18")),
-    pytest.param({}, "delivery_guarantee", 0, marks=pytest.mark.rule("MQMP-3.1.5.2-19")),
-    pytest.param({}, "positive_journaling_requested", False, marks=pytest.mark.rule("MQMP-3.1.5.2-21")),
+    case(pytest.mark.rule("MQMP-3.1.5.2-18"), {}, "connector_type_identifier", None),
+    case(pytest.mark.rule("MQMP-3.1.5.2-19"), {}, "delivery_guarantee", 0),
+    case(pytest.mark.rule("MQMP-3.1.5.2-21"), {}, "positive_journaling_requested", False),
     pytest.param({}, "negative_journaling_requested", False, id="no dead letter"),
-    pytest.param({}, "message_class", 0, marks=pytest.mark.rule("MQMP-3.1.5.2-22")),
-    pytest.param({"p_class": 0x1234}, "message_class", 0x1234, marks=pytest.mark.rule("MQMP-3.1.5.2-23")),
-    pytest.param({"p_class": 0x1E00}, "message_class", 0x1E00, marks=pytest.mark.rule("MQMP-2.2.3.2-5")),
-    pytest.param({}, "correlation_identifier", bytes(20), marks=pytest.mark.rule("MQMP-3.1.5.2-24")),
-    pytest.param({}, "acknowledgements_requested", 0, marks=pytest.mark.rule("MQMP-3.1.5.2-25")),
-    pytest.param({}, "application_tag", 0, marks=pytest.mark.rule("MQMP-3.1.5.2-26")),
-    pytest.param(
-        {"ul_title_buffer_size_in_wchars": 9}, "label", b"", marks=pytest.mark.rule("MQMP-3.1.5.2-27")
-    ),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.2-22"), {}, "message_class", 0),
+    case(pytest.mark.rule("MQMP-3.1.5.2-23"), {"p_class": 0x1234}, "message_class", 0x1234),
+    case(pytest.mark.rule("MQMP-2.2.3.2-5"), {"p_class": 0x1E00}, "message_class", 0x1E00),
+    case(pytest.mark.rule("MQMP-3.1.5.2-24"), {}, "correlation_identifier", bytes(20)),
+    case(pytest.mark.rule("MQMP-3.1.5.2-25"), {}, "acknowledgements_requested", 0),
+    case(pytest.mark.rule("MQMP-3.1.5.2-26"), {}, "application_tag", 0),
+    case(pytest.mark.rule("MQMP-3.1.5.2-27"), {"ul_title_buffer_size_in_wchars": 9}, "label", b""),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-28"),
         {"pp_title": WcharText.of("abcdef"), "ul_title_buffer_size_in_wchars": 3},
         "label",
         "abc".encode("utf-16-le"),
-        marks=pytest.mark.rule("MQMP-3.1.5.2-28"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-29", "MQMP-3.1.5.2-30"),
         {"pp_title": WcharText(b"a\0" * 300), "ul_title_buffer_size_in_wchars": 300},
         "label",
         b"a\0" * 249,
-        marks=pytest.mark.rule("MQMP-3.1.5.2-29", "MQMP-3.1.5.2-30"),
     ),
-    pytest.param(
-        {"ul_msg_extension_buffer_in_bytes": 9},
-        "extension",
-        None,
-        marks=pytest.mark.rule("MQMP-3.1.5.2-31"),
-    ),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.2-31"), {"ul_msg_extension_buffer_in_bytes": 9}, "extension", None),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-32"),
         {"pp_msg_extension": b"a\0b\0c", "ul_msg_extension_buffer_in_bytes": 4},
         "extension",
         b"a\0b\0",
-        marks=pytest.mark.rule("MQMP-3.1.5.2-32"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-33"),
         {"ul_body_buffer_size_in_bytes": 9, "ul_alloc_body_buffer_in_bytes": 5},
         "body",
         None,
-        marks=pytest.mark.rule("MQMP-3.1.5.2-33"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-34", "MQMP-3.1.5.2-35"),
         {
             "pp_body": b"a\0b\0c",
             "ul_body_buffer_size_in_bytes": 4,
@@ -362,64 +326,54 @@ DEFAULTS = [
         },
         "body",
         b"a\0b\0",
-        marks=pytest.mark.rule("MQMP-3.1.5.2-34", "MQMP-3.1.5.2-35"),
     ),
-    pytest.param({}, "privacy_level", 0, marks=pytest.mark.rule("MQMP-3.1.5.2-37")),
-    pytest.param({}, "hash_algorithm", 0, marks=pytest.mark.rule("MQMP-3.1.5.2-39")),
-    pytest.param({}, "encryption_algorithm", 0, marks=pytest.mark.rule("MQMP-3.1.5.2-42")),
-    pytest.param({}, "body_type", 0, marks=pytest.mark.rule("MQMP-3.1.5.2-44")),
-    pytest.param({}, "sender_certificate", None, marks=pytest.mark.rule("MQMP-3.1.5.2-45")),
-    pytest.param({}, "sender_identifier_type", 0, marks=pytest.mark.rule("MQMP-3.1.5.2-48")),
-    pytest.param(
-        {"pul_sender_id_type": 0}, "sender_identifier", None, marks=pytest.mark.rule("MQMP-3.1.5.2-49")
-    ),
-    pytest.param({}, "symmetric_key", None, marks=pytest.mark.rule("MQMP-3.1.5.2-51")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.2-37"), {}, "privacy_level", 0),
+    case(pytest.mark.rule("MQMP-3.1.5.2-39"), {}, "hash_algorithm", 0),
+    case(pytest.mark.rule("MQMP-3.1.5.2-42"), {}, "encryption_algorithm", 0),
+    case(pytest.mark.rule("MQMP-3.1.5.2-44"), {}, "body_type", 0),
+    case(pytest.mark.rule("MQMP-3.1.5.2-45"), {}, "sender_certificate", None),
+    case(pytest.mark.rule("MQMP-3.1.5.2-48"), {}, "sender_identifier_type", 0),
+    case(pytest.mark.rule("MQMP-3.1.5.2-49"), {"pul_sender_id_type": 0}, "sender_identifier", None),
+    case(pytest.mark.rule("MQMP-3.1.5.2-51"), {}, "symmetric_key", None),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-53"),
         {"pp_symm_keys": b"key", "ul_symm_keys_size": 3},
         "symmetric_key",
         b"key",
-        marks=pytest.mark.rule("MQMP-3.1.5.2-53"),
     ),
-    pytest.param({"pp_signature": b"s"}, "signature", None, marks=pytest.mark.rule("MQMP-3.1.5.2-54")),
-    pytest.param(
-        {**SIGNED, "pp_signature": None}, "signature", None, marks=pytest.mark.rule("MQMP-3.1.5.2-106")
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-54"), {"pp_signature": b"s"}, "signature", None),
+    case(pytest.mark.rule("MQMP-3.1.5.2-106"), {**SIGNED, "pp_signature": None}, "signature", None),
     pytest.param(
         {**SIGNED, "pp_signature": None}, "authentication_level", 0, id="a size without a signature"
     ),
-    pytest.param(NAMED, "authentication_provider_type", 24, marks=pytest.mark.rule("MQMP-3.1.5.2-56")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.5.2-56"), NAMED, "authentication_provider_type", 24),
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-57"),
         {**NAMED, "pul_prov_type": None},
         "authentication_provider_type",
         0,
-        marks=pytest.mark.rule("MQMP-3.1.5.2-57"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-58"),
         {**NAMED, "ppwcs_prov_name": WcharText.of("CSP") + b"x\0" * 9, "ul_prov_name_len": 13},
         "authentication_provider_name",
         "CSP".encode("utf-16-le"),
-        marks=pytest.mark.rule("MQMP-3.1.5.2-58"),
     ),
-    pytest.param(SIGNED, "signature", b"s" * 8, marks=pytest.mark.rule("MQMP-3.1.5.2-60")),
+    case(pytest.mark.rule("MQMP-3.1.5.2-60"), SIGNED, "signature", b"s" * 8),
     pytest.param(SIGNED, "authentication_level", 1, id="a signature of MSMQ 1.0"),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.5.2-61", "MQMP-3.1.5.2-62", "MQMP-3.1.5.2-63", "MQMP-3.1.5.2-64"),
         {**NAMED, "pp_signature": b"11122222", "pul_auth_prov_name_len_prop": 9},
         "signature",
         b"22222",
-        marks=pytest.mark.rule("MQMP-3.1.5.2-61", "MQMP-3.1.5.2-62", "MQMP-3.1.5.2-63", "MQMP-3.1.5.2-64"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-67"),
         {**NAMED, "pp_signature": b"11122222", "pul_auth_prov_name_len_prop": 9},
         "authentication_level",
         3,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-67"),
     ),
-    pytest.param(
-        {"pul_auth_prov_name_len_prop": 77},
-        "authentication_level",
-        0,
-        marks=pytest.mark.rule("MQMP-3.1.5.2-66"),
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-66"), {"pul_auth_prov_name_len_prop": 77}, "authentication_level", 0),
 ]
 
 
@@ -431,28 +385,26 @@ def test_what_a_message_gets_from_its_buffer(old: dict[str, Any], attribute: str
 
 
 IGNORED = [
-    pytest.param({"pp_message_id": ObjectId(uniquifier=9)}, marks=pytest.mark.rule("MQMP-3.1.5.2-17")),
-    pytest.param({"p_sent_time": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-69")),
-    pytest.param({"p_arrived_time": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-70")),
-    pytest.param({"p_body_size": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-71")),
-    pytest.param({"pul_title_buffer_size_in_wchars": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-72")),
-    pytest.param({"pul_relative_time_to_queue": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-73")),
-    pytest.param({"pul_relative_time_to_live": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-74")),
-    pytest.param({"pul_sender_id_len_prop": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-75")),
-    pytest.param({"ul_auth_level": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-76", "MQMP-2.2.3.2-70")),
-    pytest.param({"p_authenticated": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-77")),
-    pytest.param({"b_authenticated": 1}, marks=pytest.mark.rule("MQMP-3.1.5.2-78", "MQMP-2.2.3.2-86")),
-    pytest.param({"pul_sender_cert_len_prop": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-79")),
-    pytest.param({"pul_symm_keys_size_prop": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-80")),
-    pytest.param({"pul_signature_size_prop": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-81")),
-    pytest.param({"pp_src_qmid": UOW}, marks=pytest.mark.rule("MQMP-3.1.5.2-82")),
-    pytest.param({"p_msg_extension_size": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-83")),
-    pytest.param({"pul_version": 9}, marks=pytest.mark.rule("MQMP-3.1.5.2-84")),
-    pytest.param({"outer": {"pb_first_in_xact": 1}}, marks=pytest.mark.rule("MQMP-3.1.5.2-85")),
-    pytest.param({"outer": {"pb_last_in_xact": 1}}, marks=pytest.mark.rule("MQMP-3.1.5.2-86")),
-    pytest.param(
-        {"outer": {"pp_xact_id": ObjectId(uniquifier=9)}}, marks=pytest.mark.rule("MQMP-3.1.5.2-87")
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-17"), {"pp_message_id": ObjectId(uniquifier=9)}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-69"), {"p_sent_time": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-70"), {"p_arrived_time": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-71"), {"p_body_size": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-72"), {"pul_title_buffer_size_in_wchars": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-73"), {"pul_relative_time_to_queue": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-74"), {"pul_relative_time_to_live": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-75"), {"pul_sender_id_len_prop": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-76", "MQMP-2.2.3.2-70"), {"ul_auth_level": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-77"), {"p_authenticated": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-78", "MQMP-2.2.3.2-86"), {"b_authenticated": 1}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-79"), {"pul_sender_cert_len_prop": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-80"), {"pul_symm_keys_size_prop": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-81"), {"pul_signature_size_prop": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-82"), {"pp_src_qmid": UOW}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-83"), {"p_msg_extension_size": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-84"), {"pul_version": 9}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-85"), {"outer": {"pb_first_in_xact": 1}}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-86"), {"outer": {"pb_last_in_xact": 1}}),
+    case(pytest.mark.rule("MQMP-3.1.5.2-87"), {"outer": {"pp_xact_id": ObjectId(uniquifier=9)}}),
 ]
 
 
@@ -478,19 +430,9 @@ def test_a_send_without_room_for_the_identifier() -> None:
     assert states(scene.queue) == ["Available"]
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.5.2-89",
-    "MQMP-3.1.5.2-93",
-    "MQMP-3.1.5.2-94",
-    "MQMP-3.1.5.2-99",
-    "MQMP-3.1.5.2-101",
-    "MQMP-3.1.5.2-103",
-    "MQMP-3.1.5.2-104",
-    "MQMP-3.1.5.2-105",
-    "MQDMPR-3.1.7.1.30-1",
-    "MQDMPR-3.1.7.1.30-4",
-    "MQDMPR-3.1.7.1.30-7",
-)
+@pytest.mark.rule("MQMP-3.1.5.2-89", "MQMP-3.1.5.2-93", "MQMP-3.1.5.2-94", "MQMP-3.1.5.2-99")
+@pytest.mark.rule("MQMP-3.1.5.2-101", "MQMP-3.1.5.2-103", "MQMP-3.1.5.2-104", "MQMP-3.1.5.2-105")
+@pytest.mark.rule("MQDMPR-3.1.7.1.30-1", "MQDMPR-3.1.7.1.30-4", "MQDMPR-3.1.7.1.30-7")
 def test_a_message_is_sent_with_an_identifier_of_its_own() -> None:
     scene = Scene()
     pass_time(scene.manager, 7000)
@@ -522,13 +464,8 @@ def test_a_signed_message_has_a_security_header() -> None:
     assert packet.security_header.security_data.provider_info.provider_name.text == "CSP"
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.5.2-20",
-    "MQMP-3.1.5.2-91",
-    "MQMP-3.1.5.2-100",
-    "MQMP-2.2.3.2-33",
-    "MQDMPR-3.1.7.1.30-2",
-)
+@pytest.mark.rule("MQMP-3.1.5.2-20", "MQMP-3.1.5.2-91", "MQMP-3.1.5.2-100", "MQMP-2.2.3.2-33")
+@pytest.mark.rule("MQDMPR-3.1.7.1.30-2")
 @pytest.mark.parametrize("commit", [False, True])
 def test_a_message_is_sent_in_a_transaction(commit: bool) -> None:
     scene = Scene()

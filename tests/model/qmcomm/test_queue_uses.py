@@ -32,7 +32,7 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm.scene import ELSEWHERE, ORDERS, REMOTE_HANDLE, Scene
+from tests.model.qmcomm.scene import ELSEWHERE, ORDERS, REMOTE_HANDLE, Scene, case
 from tests.model.scene import QUEUE_MANAGER, labels, pass_time, put, states
 
 INVALID_BOUND = 0x1C000007
@@ -48,9 +48,8 @@ ASK = "r_qm_query_qm_registry_internal"
 PORT = "r_qm_get_rtqm_server_port"
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.18-3", "MQMP-3.1.4.18-4", "MQMP-3.1.4.18-5", "MQMP-3.1.4.18-6", "MQMP-3.1.4.18-7"
-)
+@pytest.mark.rule("MQMP-3.1.4.18-3", "MQMP-3.1.4.18-4", "MQMP-3.1.4.18-5", "MQMP-3.1.4.18-6")
+@pytest.mark.rule("MQMP-3.1.4.18-7")
 def test_a_local_queue_is_closed_with_cursors_and_who_waits() -> None:
     scene = Scene()
     handle = scene.open().ph_queue
@@ -83,13 +82,8 @@ def test_a_handle_of_no_queue_is_not_closed() -> None:
     assert (response.status, response.ph_queue) == (Status.MQ_ERROR_INVALID_HANDLE, other)
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.18-10",
-    "MQMP-3.1.4.18-11",
-    "MQMP-3.1.4.18-12",
-    "MQMP-3.1.4.18-13",
-    "MQMP-3.1.4.18-14",
-)
+@pytest.mark.rule("MQMP-3.1.4.18-10", "MQMP-3.1.4.18-11", "MQMP-3.1.4.18-12", "MQMP-3.1.4.18-13")
+@pytest.mark.rule("MQMP-3.1.4.18-14")
 @pytest.mark.parametrize(
     "answer", [None, Answer(HandleResponse()), Answer(HandleResponse(status=0xC00E0007)), Answer(fault=0x6BA)]
 )
@@ -429,11 +423,11 @@ def test_a_setting_that_there_is_not_is_refused(kind: int) -> None:
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        pytest.param(0, "first,second", marks=pytest.mark.rule("MQMP-3.1.4.23-3")),
-        pytest.param(1, "345600", marks=pytest.mark.rule("MQMP-3.1.4.23-5")),
-        pytest.param(2, "73696874-6920-2073-7468-6520666f7265", marks=pytest.mark.rule("MQMP-3.1.4.23-6")),
-        pytest.param(3, "6.1.7601", marks=pytest.mark.rule("MQMP-3.1.4.23-7")),
-        pytest.param(4, "20656874-7571-7565-6520-6d616e616765", marks=pytest.mark.rule("MQMP-3.1.4.23-8")),
+        case(pytest.mark.rule("MQMP-3.1.4.23-3"), 0, "first,second"),
+        case(pytest.mark.rule("MQMP-3.1.4.23-5"), 1, "345600"),
+        case(pytest.mark.rule("MQMP-3.1.4.23-6"), 2, "73696874-6920-2073-7468-6520666f7265"),
+        case(pytest.mark.rule("MQMP-3.1.4.23-7"), 3, "6.1.7601"),
+        case(pytest.mark.rule("MQMP-3.1.4.23-8"), 4, "20656874-7571-7565-6520-6d616e616765"),
     ],
 )
 def test_settings_are_told_as_text(kind: int, text: str) -> None:
@@ -459,14 +453,14 @@ def test_a_workgroup_has_no_forest() -> None:
 @pytest.mark.parametrize(
     ("kind", "spx", "port"),
     [
-        pytest.param(4, True, 0, marks=pytest.mark.rule("MQMP-3.1.4.24-1")),
-        pytest.param(0xFFFF_FFFF, True, 0, marks=pytest.mark.rule("MQMP-3.1.4.24-1")),
-        pytest.param(0, False, 2103, marks=pytest.mark.rule("MQMP-3.1.4.24-2")),
-        pytest.param(1, False, 2105, marks=pytest.mark.rule("MQMP-3.1.4.24-3")),
-        pytest.param(2, True, 2103, marks=pytest.mark.rule("MQMP-3.1.4.24-4")),
-        pytest.param(3, True, 2105, marks=pytest.mark.rule("MQMP-3.1.4.24-5")),
-        pytest.param(2, False, 0, marks=pytest.mark.rule("MQMP-3.1.4.24-6")),
-        pytest.param(3, False, 0, marks=pytest.mark.rule("MQMP-3.1.4.24-6")),
+        case(pytest.mark.rule("MQMP-3.1.4.24-1"), 4, True, 0),
+        case(pytest.mark.rule("MQMP-3.1.4.24-1"), 0xFFFF_FFFF, True, 0),
+        case(pytest.mark.rule("MQMP-3.1.4.24-2"), 0, False, 2103),
+        case(pytest.mark.rule("MQMP-3.1.4.24-3"), 1, False, 2105),
+        case(pytest.mark.rule("MQMP-3.1.4.24-4"), 2, True, 2103),
+        case(pytest.mark.rule("MQMP-3.1.4.24-5"), 3, True, 2105),
+        case(pytest.mark.rule("MQMP-3.1.4.24-6"), 2, False, 0),
+        case(pytest.mark.rule("MQMP-3.1.4.24-6"), 3, False, 0),
     ],
 )
 def test_ports_are_told(kind: int, spx: bool, port: int) -> None:

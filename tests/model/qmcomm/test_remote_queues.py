@@ -21,14 +21,7 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm.scene import (
-    ELSEWHERE,
-    ORDERS,
-    Scene,
-    opening,
-    queue_format,
-    remote_cursor,
-)
+from tests.model.qmcomm.scene import ELSEWHERE, ORDERS, Scene, case, opening, queue_format, remote_cursor
 from tests.model.scene import QUEUE_MANAGER
 
 ILLEGAL_OPERATION = 0xC00E0064
@@ -104,77 +97,65 @@ def _illegal(**parts: Any) -> OpenRemoteQueueRequest:
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-3"),
             OpenRemoteQueueRequest(dw_desired_access=1),
             Status.MQ_ERROR_INVALID_PARAMETER,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-3"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-4"),
             _illegal(m_qft=3, arm=WcharText.of("OS:host")),
             Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-4"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-4"),
             _illegal(m_qft=3, arm=None),
             Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-4"),
         ),
-        pytest.param(
-            _illegal(),
-            Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-5"),
-        ),
-        pytest.param(
+        case(pytest.mark.rule("MQMP-3.1.4.2-5"), _illegal(), Status.MQ_ERROR_ILLEGAL_FORMATNAME),
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-6"),
             _illegal(m_qft=1, m_suffix_and_flags=0x82, arm=QUEUE_MANAGER),
             Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-6"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-8"),
             remote(f"DL={QUEUE_MANAGER}"),
             Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-8"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-9"),
             remote("MULTICAST=224.0.0.1:8001"),
             Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-9"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-10"),
             remote("DIRECT=HTTP://host/msmq/private$/orders"),
             Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-10"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-10"),
             remote("DIRECT=HTTPS://host/msmq/private$/orders"),
             Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-10"),
         ),
         *(
-            pytest.param(
+            case(
+                pytest.mark.rule("MQMP-3.1.4.2-14"),
                 remote(access=access),
                 Status.MQ_ERROR_UNSUPPORTED_ACCESS_MODE,
-                marks=pytest.mark.rule("MQMP-3.1.4.2-14"),
             )
             for access in (0, 2, 4, 0x21, 0x81, 0xA0, 0xFFFF_FFFF)
         ),
         *(
-            pytest.param(
-                remote(share=share),
-                Status.MQ_ERROR_INVALID_PARAMETER,
-                marks=pytest.mark.rule("MQMP-3.1.4.2-15"),
-            )
+            case(pytest.mark.rule("MQMP-3.1.4.2-15"), remote(share=share), Status.MQ_ERROR_INVALID_PARAMETER)
             for share in (2, 0xFFFF_FFFF)
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-26"),
             remote("DIRECT=OS:host\\private$\\nothing"),
             Status.MQ_ERROR_QUEUE_NOT_FOUND,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-26"),
         ),
-        pytest.param(
-            remote(ELSEWHERE),
-            Status.MQ_ERROR_QUEUE_NOT_FOUND,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-27"),
-        ),
+        case(pytest.mark.rule("MQMP-3.1.4.2-27"), remote(ELSEWHERE), Status.MQ_ERROR_QUEUE_NOT_FOUND),
     ],
 )
 def test_a_queue_that_cannot_be_opened_for_others(request_: OpenRemoteQueueRequest, status: int) -> None:
@@ -183,9 +164,8 @@ def test_a_queue_that_cannot_be_opened_for_others(request_: OpenRemoteQueueReque
         assert scene.status(OPEN, request_) == status
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.2-7", "MQMP-3.1.4.2-11", "MQMP-3.1.4.2-20", "MQMP-3.1.4.2-22", "MQMP-3.1.4.2-23"
-)
+@pytest.mark.rule("MQMP-3.1.4.2-7", "MQMP-3.1.4.2-11", "MQMP-3.1.4.2-20", "MQMP-3.1.4.2-22")
+@pytest.mark.rule("MQMP-3.1.4.2-23")
 @pytest.mark.parametrize("mqs", [0, 0x100, 0x200, 0x300, 0x400, 0x500, 0x501, 0xFFFF_FFFF])
 def test_what_is_not_looked_at_when_a_queue_is_opened_for_others(mqs: int) -> None:
     scene = Scene()
@@ -203,33 +183,25 @@ def test_what_is_not_looked_at_when_a_queue_is_opened_for_others(mqs: int) -> No
     assert len(scene.manager.descriptors) == 2
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.2-25",
-    "MQMP-3.1.4.2-28",
-    "MQMP-3.1.4.2-29",
-    "MQMP-3.1.4.2-30",
-    "MQMP-3.1.4.2-31",
-    "MQMP-3.1.4.2-32",
-    "MQMP-3.1.4.2-33",
-    "MQMP-3.1.4.2-34",
-    "MQMP-3.1.4.2-35",
-)
+@pytest.mark.rule("MQMP-3.1.4.2-25", "MQMP-3.1.4.2-28", "MQMP-3.1.4.2-29", "MQMP-3.1.4.2-30")
+@pytest.mark.rule("MQMP-3.1.4.2-31", "MQMP-3.1.4.2-32", "MQMP-3.1.4.2-33", "MQMP-3.1.4.2-34")
+@pytest.mark.rule("MQMP-3.1.4.2-35")
 @pytest.mark.parametrize(
     ("access", "share", "opened_for", "shared"),
     [
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-12"),
             1,
             0,
             QueueAccessType.RECEIVE_ACCESS,
             QueueShareMode.DENY_NONE,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-12"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-13"),
             0x20,
             0,
             QueueAccessType.PEEK_ACCESS,
             QueueShareMode.DENY_NONE,
-            marks=pytest.mark.rule("MQMP-3.1.4.2-13"),
         ),
         (1, 1, QueueAccessType.RECEIVE_ACCESS, QueueShareMode.DENY_RECEIVE),
         (0x20, 1, QueueAccessType.PEEK_ACCESS, QueueShareMode.DENY_RECEIVE),

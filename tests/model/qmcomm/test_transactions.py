@@ -118,13 +118,8 @@ def test_a_transaction_that_is_known_is_enlisted_already() -> None:
     assert dtc.asked == []
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.13-6",
-    "MQMP-3.1.4.13-8",
-    "MQMP-3.1.4.13-11",
-    "MQMP-3.1.4.13-12",
-    "MQMP-3.1.4.13-13",
-)
+@pytest.mark.rule("MQMP-3.1.4.13-6", "MQMP-3.1.4.13-8", "MQMP-3.1.4.13-11", "MQMP-3.1.4.13-12")
+@pytest.mark.rule("MQMP-3.1.4.13-13")
 def test_a_transaction_of_the_dtc_is_imported_and_enlisted() -> None:
     dtc = Coordinator()
     scene = Scene(transaction_manager=dtc)
@@ -175,13 +170,8 @@ def test_a_transaction_is_not_begun_twice(external: bool) -> None:
         assert scene.status(BEGIN, request) == Status.MQ_ERROR_TRANSACTION_SEQUENCE
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.14-4",
-    "MQMP-3.1.4.14-5",
-    "MQMP-3.1.4.14-6",
-    "MQMP-3.1.4.14-7",
-    "MQMP-3.1.4.14-8",
-)
+@pytest.mark.rule("MQMP-3.1.4.14-4", "MQMP-3.1.4.14-5", "MQMP-3.1.4.14-6", "MQMP-3.1.4.14-7")
+@pytest.mark.rule("MQMP-3.1.4.14-8")
 def test_an_internal_transaction_gets_a_handle() -> None:
     scene = Scene()
     handle = begun(scene)
@@ -213,16 +203,8 @@ def test_a_handle_of_something_else_ends_no_transaction(end: str) -> None:
     assert (response.status, response.ph_int_xact) == (Status.MQ_ERROR_INVALID_HANDLE, queue)
 
 
-@pytest.mark.rule(
-    "MQMP-3.1.4.15-5",
-    "MQMP-3.1.4.15-7",
-    "MQMP-3.1.4.15-8",
-    "MQMP-3.1.4.15-9",
-    "MQMP-3.1.4.16-5",
-    "MQMP-3.1.4.16-7",
-    "MQMP-3.1.4.16-8",
-    "MQMP-3.1.4.16-9",
-)
+@pytest.mark.rule("MQMP-3.1.4.15-5", "MQMP-3.1.4.15-7", "MQMP-3.1.4.15-8", "MQMP-3.1.4.15-9")
+@pytest.mark.rule("MQMP-3.1.4.16-5", "MQMP-3.1.4.16-7", "MQMP-3.1.4.16-8", "MQMP-3.1.4.16-9")
 @pytest.mark.parametrize(("end", "left"), [(COMMIT, ["sent"]), (ABORT, ["received"])])
 def test_a_transaction_happens_whole_or_not_at_all(end: str, left: list[str]) -> None:
     scene = Scene()

@@ -19,6 +19,7 @@ from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.model.qmcomm.qmcomm2_scene import Scene, body_room, receiving, sending
+from tests.model.qmcomm.scene import case
 from tests.model.scene import START, make_packet, make_queue, pass_time, put
 
 SOME = GUID(b"some identifier.")
@@ -60,170 +61,132 @@ def sent(**old: Any) -> MessageProperties:
 
 # Sent and received alike: member, its value in the buffer, attribute, its value in the message.
 BOTH = [
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-9", "MQMP-3.1.1.11-15", "MQMP-3.1.5.3-99"),
         "p_class",
         0x0000,
         "message_class",
         0x0000,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-9", "MQMP-3.1.1.11-15", "MQMP-3.1.5.3-99"),
     ),
-    pytest.param(
-        "p_class",
-        0x0001,
-        "message_class",
-        0x0001,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-10"),
-    ),
-    pytest.param("p_class", 0x0002, "message_class", 0x0002, marks=pytest.mark.rule("MQMP-2.2.3.2-11")),
-    pytest.param("p_class", 0x4000, "message_class", 0x4000, marks=pytest.mark.rule("MQMP-2.2.3.2-12")),
-    pytest.param("p_class", 0x8000, "message_class", 0x8000, marks=pytest.mark.rule("MQMP-2.2.3.2-13")),
-    pytest.param("p_class", 0x8001, "message_class", 0x8001, marks=pytest.mark.rule("MQMP-2.2.3.2-14")),
-    pytest.param("p_class", 0x8002, "message_class", 0x8002, marks=pytest.mark.rule("MQMP-2.2.3.2-15")),
-    pytest.param("p_class", 0x8003, "message_class", 0x8003, marks=pytest.mark.rule("MQMP-2.2.3.2-16")),
-    pytest.param("p_class", 0x8004, "message_class", 0x8004, marks=pytest.mark.rule("MQMP-2.2.3.2-17")),
-    pytest.param("p_class", 0x8005, "message_class", 0x8005, marks=pytest.mark.rule("MQMP-2.2.3.2-18")),
-    pytest.param("p_class", 0x8006, "message_class", 0x8006, marks=pytest.mark.rule("MQMP-2.2.3.2-19")),
-    pytest.param("p_class", 0x8007, "message_class", 0x8007, marks=pytest.mark.rule("MQMP-2.2.3.2-20")),
-    pytest.param("p_class", 0x8009, "message_class", 0x8009, marks=pytest.mark.rule("MQMP-2.2.3.2-21")),
-    pytest.param("p_class", 0x800A, "message_class", 0x800A, marks=pytest.mark.rule("MQMP-2.2.3.2-22")),
-    pytest.param("p_class", 0x800B, "message_class", 0x800B, marks=pytest.mark.rule("MQMP-2.2.3.2-23")),
-    pytest.param("p_class", 0xC000, "message_class", 0xC000, marks=pytest.mark.rule("MQMP-2.2.3.2-24")),
-    pytest.param("p_class", 0xC001, "message_class", 0xC001, marks=pytest.mark.rule("MQMP-2.2.3.2-25")),
-    pytest.param("p_class", 0xC002, "message_class", 0xC002, marks=pytest.mark.rule("MQMP-2.2.3.2-26")),
-    pytest.param("p_class", 0xC004, "message_class", 0xC004, marks=pytest.mark.rule("MQMP-2.2.3.2-27")),
-    pytest.param("p_class", 0x00FF, "message_class", 0x00FF, marks=pytest.mark.rule("MQMP-2.2.3.2-28")),
-    pytest.param("p_class", 0x1234, "message_class", 0x1234, marks=pytest.mark.rule("MQMP-2.2.3.2-29")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-2.2.3.2-10"), "p_class", 0x0001, "message_class", 0x0001),
+    case(pytest.mark.rule("MQMP-2.2.3.2-11"), "p_class", 0x0002, "message_class", 0x0002),
+    case(pytest.mark.rule("MQMP-2.2.3.2-12"), "p_class", 0x4000, "message_class", 0x4000),
+    case(pytest.mark.rule("MQMP-2.2.3.2-13"), "p_class", 0x8000, "message_class", 0x8000),
+    case(pytest.mark.rule("MQMP-2.2.3.2-14"), "p_class", 0x8001, "message_class", 0x8001),
+    case(pytest.mark.rule("MQMP-2.2.3.2-15"), "p_class", 0x8002, "message_class", 0x8002),
+    case(pytest.mark.rule("MQMP-2.2.3.2-16"), "p_class", 0x8003, "message_class", 0x8003),
+    case(pytest.mark.rule("MQMP-2.2.3.2-17"), "p_class", 0x8004, "message_class", 0x8004),
+    case(pytest.mark.rule("MQMP-2.2.3.2-18"), "p_class", 0x8005, "message_class", 0x8005),
+    case(pytest.mark.rule("MQMP-2.2.3.2-19"), "p_class", 0x8006, "message_class", 0x8006),
+    case(pytest.mark.rule("MQMP-2.2.3.2-20"), "p_class", 0x8007, "message_class", 0x8007),
+    case(pytest.mark.rule("MQMP-2.2.3.2-21"), "p_class", 0x8009, "message_class", 0x8009),
+    case(pytest.mark.rule("MQMP-2.2.3.2-22"), "p_class", 0x800A, "message_class", 0x800A),
+    case(pytest.mark.rule("MQMP-2.2.3.2-23"), "p_class", 0x800B, "message_class", 0x800B),
+    case(pytest.mark.rule("MQMP-2.2.3.2-24"), "p_class", 0xC000, "message_class", 0xC000),
+    case(pytest.mark.rule("MQMP-2.2.3.2-25"), "p_class", 0xC001, "message_class", 0xC001),
+    case(pytest.mark.rule("MQMP-2.2.3.2-26"), "p_class", 0xC002, "message_class", 0xC002),
+    case(pytest.mark.rule("MQMP-2.2.3.2-27"), "p_class", 0xC004, "message_class", 0xC004),
+    case(pytest.mark.rule("MQMP-2.2.3.2-28"), "p_class", 0x00FF, "message_class", 0x00FF),
+    case(pytest.mark.rule("MQMP-2.2.3.2-29"), "p_class", 0x1234, "message_class", 0x1234),
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-30", "MQMP-3.1.1.11-17", "MQMP-3.1.5.3-101"),
         "pp_correlation_id",
         bytes(range(20)),
         "correlation_identifier",
         bytes(range(20)),
-        marks=pytest.mark.rule("MQMP-2.2.3.2-30", "MQMP-3.1.1.11-17", "MQMP-3.1.5.3-101"),
     ),
-    pytest.param(
-        "p_priority",
-        5,
-        "priority",
-        5,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-20", "MQMP-3.1.5.3-104"),
-    ),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-3.1.1.11-20", "MQMP-3.1.5.3-104"), "p_priority", 5, "priority", 5),
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-35", "MQMP-3.1.1.11-21", "MQMP-3.1.5.3-105"),
         "p_delivery",
         0,
         "delivery_guarantee",
         0,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-35", "MQMP-3.1.1.11-21", "MQMP-3.1.5.3-105"),
     ),
-    pytest.param("p_delivery", 1, "delivery_guarantee", 1, marks=pytest.mark.rule("MQMP-2.2.3.2-36")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-2.2.3.2-36"), "p_delivery", 1, "delivery_guarantee", 1),
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-38", "MQMP-3.1.1.11-22", "MQMP-3.1.5.3-106"),
         "p_acknowledge",
         0x00,
         "acknowledgements_requested",
         0,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-38", "MQMP-3.1.1.11-22", "MQMP-3.1.5.3-106"),
     ),
-    pytest.param(
-        "p_acknowledge", 0x01, "acknowledgements_requested", 1, marks=pytest.mark.rule("MQMP-2.2.3.2-39")
-    ),
-    pytest.param(
-        "p_acknowledge", 0x02, "acknowledgements_requested", 2, marks=pytest.mark.rule("MQMP-2.2.3.2-40")
-    ),
-    pytest.param(
-        "p_acknowledge", 0x04, "acknowledgements_requested", 4, marks=pytest.mark.rule("MQMP-2.2.3.2-41")
-    ),
-    pytest.param(
-        "p_acknowledge", 0x05, "acknowledgements_requested", 5, marks=pytest.mark.rule("MQMP-2.2.3.2-42")
-    ),
-    pytest.param(
-        "p_acknowledge", 0x08, "acknowledgements_requested", 8, marks=pytest.mark.rule("MQMP-2.2.3.2-43")
-    ),
-    pytest.param(
-        "p_acknowledge", 0x0C, "acknowledgements_requested", 12, marks=pytest.mark.rule("MQMP-2.2.3.2-44")
-    ),
-    pytest.param(
-        "p_acknowledge", 0x0E, "acknowledgements_requested", 14, marks=pytest.mark.rule("MQMP-2.2.3.2-45")
-    ),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-2.2.3.2-39"), "p_acknowledge", 0x01, "acknowledgements_requested", 1),
+    case(pytest.mark.rule("MQMP-2.2.3.2-40"), "p_acknowledge", 0x02, "acknowledgements_requested", 2),
+    case(pytest.mark.rule("MQMP-2.2.3.2-41"), "p_acknowledge", 0x04, "acknowledgements_requested", 4),
+    case(pytest.mark.rule("MQMP-2.2.3.2-42"), "p_acknowledge", 0x05, "acknowledgements_requested", 5),
+    case(pytest.mark.rule("MQMP-2.2.3.2-43"), "p_acknowledge", 0x08, "acknowledgements_requested", 8),
+    case(pytest.mark.rule("MQMP-2.2.3.2-44"), "p_acknowledge", 0x0C, "acknowledgements_requested", 12),
+    case(pytest.mark.rule("MQMP-2.2.3.2-45"), "p_acknowledge", 0x0E, "acknowledgements_requested", 14),
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-52", "MQMP-3.1.1.11-24", "MQMP-3.1.5.3-108"),
         "p_application_tag",
         0xDEADBEEF,
         "application_tag",
         0xDEADBEEF,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-52", "MQMP-3.1.1.11-24", "MQMP-3.1.5.3-108"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-58", "MQMP-3.1.1.11-36", "MQMP-3.1.5.3-111"),
         "p_trace",
         0,
         "tracing_requested",
         False,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-58", "MQMP-3.1.1.11-36", "MQMP-3.1.5.3-111"),
     ),
-    pytest.param("p_trace", 1, "tracing_requested", True, marks=pytest.mark.rule("MQMP-2.2.3.2-59")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-2.2.3.2-59"), "p_trace", 1, "tracing_requested", True),
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-61", "MQMP-3.1.1.11-37", "MQMP-3.1.5.3-117"),
         "pul_sender_id_type",
         0,
         "sender_identifier_type",
         0,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-61", "MQMP-3.1.1.11-37", "MQMP-3.1.5.3-117"),
     ),
-    pytest.param(
-        "pul_sender_id_type", 1, "sender_identifier_type", 1, marks=pytest.mark.rule("MQMP-2.2.3.2-62")
-    ),
-    pytest.param(
-        "pul_sender_id_type", 2, "sender_identifier_type", 2, marks=pytest.mark.rule("MQMP-2.2.3.2-63")
-    ),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-2.2.3.2-62"), "pul_sender_id_type", 1, "sender_identifier_type", 1),
+    case(pytest.mark.rule("MQMP-2.2.3.2-63"), "pul_sender_id_type", 2, "sender_identifier_type", 2),
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-66", "MQMP-3.1.1.11-40", "MQMP-3.1.5.3-112"),
         "pul_priv_level",
         0,
         "privacy_level",
         0,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-66", "MQMP-3.1.1.11-40", "MQMP-3.1.5.3-112"),
     ),
-    pytest.param("pul_priv_level", 1, "privacy_level", 1, marks=pytest.mark.rule("MQMP-2.2.3.2-67")),
-    pytest.param("pul_priv_level", 2, "privacy_level", 3, marks=pytest.mark.rule("MQMP-2.2.3.2-68")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-2.2.3.2-67"), "pul_priv_level", 1, "privacy_level", 1),
+    case(pytest.mark.rule("MQMP-2.2.3.2-68"), "pul_priv_level", 2, "privacy_level", 3),
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-76", "MQMP-3.1.1.11-42", "MQMP-3.1.5.3-114"),
         "pul_hash_alg",
         0x8001,
         "hash_algorithm",
         0x8001,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-76", "MQMP-3.1.1.11-42", "MQMP-3.1.5.3-114"),
     ),
-    pytest.param("pul_hash_alg", 0x8002, "hash_algorithm", 0x8002, marks=pytest.mark.rule("MQMP-2.2.3.2-77")),
-    pytest.param("pul_hash_alg", 0x8003, "hash_algorithm", 0x8003, marks=pytest.mark.rule("MQMP-2.2.3.2-78")),
-    pytest.param("pul_hash_alg", 0x8004, "hash_algorithm", 0x8004, marks=pytest.mark.rule("MQMP-2.2.3.2-79")),
-    pytest.param("pul_hash_alg", 0x800C, "hash_algorithm", 0x800C, marks=pytest.mark.rule("MQMP-2.2.3.2-80")),
-    pytest.param("pul_hash_alg", 0x800E, "hash_algorithm", 0x800E, marks=pytest.mark.rule("MQMP-2.2.3.2-81")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-2.2.3.2-77"), "pul_hash_alg", 0x8002, "hash_algorithm", 0x8002),
+    case(pytest.mark.rule("MQMP-2.2.3.2-78"), "pul_hash_alg", 0x8003, "hash_algorithm", 0x8003),
+    case(pytest.mark.rule("MQMP-2.2.3.2-79"), "pul_hash_alg", 0x8004, "hash_algorithm", 0x8004),
+    case(pytest.mark.rule("MQMP-2.2.3.2-80"), "pul_hash_alg", 0x800C, "hash_algorithm", 0x800C),
+    case(pytest.mark.rule("MQMP-2.2.3.2-81"), "pul_hash_alg", 0x800E, "hash_algorithm", 0x800E),
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-82", "MQMP-3.1.1.11-43", "MQMP-3.1.5.3-115"),
         "pul_encrypt_alg",
         0x6602,
         "encryption_algorithm",
         0x6602,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-82", "MQMP-3.1.1.11-43", "MQMP-3.1.5.3-115"),
     ),
-    pytest.param(
-        "pul_encrypt_alg", 0x6801, "encryption_algorithm", 0x6801, marks=pytest.mark.rule("MQMP-2.2.3.2-83")
-    ),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-2.2.3.2-83"), "pul_encrypt_alg", 0x6801, "encryption_algorithm", 0x6801),
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-50", "MQMP-3.1.5.3-116"),
         "pul_prov_type",
         24,
         "authentication_provider_type",
         24,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-50", "MQMP-3.1.5.3-116"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-62", "MQMP-3.1.5.3-119"),
         "pp_connector_type",
         GUID(b"another one....."),
         "connector_type_identifier",
         GUID(b"another one....."),
-        marks=pytest.mark.rule("MQMP-3.1.1.11-62", "MQMP-3.1.5.3-119"),
     ),
-    pytest.param(
-        "pul_body_type",
-        0x1F,
-        "body_type",
-        0x1F,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-63", "MQMP-3.1.5.3-120"),
-    ),
-    pytest.param("pul_body_type", 0xBAD, "body_type", 0xBAD, marks=pytest.mark.rule("MQMP-2.2.3.2-88")),
+    case(pytest.mark.rule("MQMP-3.1.1.11-63", "MQMP-3.1.5.3-120"), "pul_body_type", 0x1F, "body_type", 0x1F),
+    case(pytest.mark.rule("MQMP-2.2.3.2-88"), "pul_body_type", 0xBAD, "body_type", 0xBAD),
 ]
 
 
@@ -236,15 +199,10 @@ def test_a_member_is_an_attribute_both_ways(member: str, value: Any, attribute: 
 @pytest.mark.parametrize(
     ("value", "journal", "dead_letter"),
     [
-        pytest.param(
-            0,
-            False,
-            False,
-            marks=pytest.mark.rule("MQMP-2.2.3.2-47", "MQMP-3.1.1.11-23", "MQMP-3.1.5.3-107"),
-        ),
-        pytest.param(1, False, True, marks=pytest.mark.rule("MQMP-2.2.3.2-48")),
-        pytest.param(2, True, False, marks=pytest.mark.rule("MQMP-2.2.3.2-49")),
-        pytest.param(3, True, True, marks=pytest.mark.rule("MQMP-2.2.3.2-50")),
+        case(pytest.mark.rule("MQMP-2.2.3.2-47", "MQMP-3.1.1.11-23", "MQMP-3.1.5.3-107"), 0, False, False),
+        case(pytest.mark.rule("MQMP-2.2.3.2-48"), 1, False, True),
+        case(pytest.mark.rule("MQMP-2.2.3.2-49"), 2, True, False),
+        case(pytest.mark.rule("MQMP-2.2.3.2-50"), 3, True, True),
     ],
 )
 def test_one_member_says_which_copies_are_kept(value: int, journal: bool, dead_letter: bool) -> None:
@@ -257,81 +215,81 @@ def test_one_member_says_which_copies_are_kept(value: int, journal: bool, dead_l
 
 # Received only.
 RECEIVED = [
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-16", "MQMP-3.1.5.3-100"),
         "pp_message_id",
         "identifier",
         IDENTIFIER,
         IDENTIFIER,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-16", "MQMP-3.1.5.3-100"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-32", "MQMP-3.1.1.11-18", "MQMP-3.1.5.3-102"),
         "p_sent_time",
         "sent_time",
         START,
         START,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-32", "MQMP-3.1.1.11-18", "MQMP-3.1.5.3-102"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-19", "MQMP-3.1.5.3-103"),
         "p_arrived_time",
         "arrival_time",
         START,
         START,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-19", "MQMP-3.1.5.3-103"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-33", "MQMP-3.1.5.3-109"),
         "pul_relative_time_to_queue",
         "time_to_reach_queue",
         9,
         9,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-33", "MQMP-3.1.5.3-109"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-35", "MQMP-3.1.5.3-110"),
         "pul_relative_time_to_live",
         "time_to_be_received",
         9,
         9,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-35", "MQMP-3.1.5.3-110"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-2.2.3.2-71", "MQMP-3.1.1.11-41", "MQMP-3.1.5.3-113"),
         "p_authenticated",
         "authentication_level",
         0,
         0,
-        marks=pytest.mark.rule("MQMP-2.2.3.2-71", "MQMP-3.1.1.11-41", "MQMP-3.1.5.3-113"),
     ),
-    pytest.param("p_authenticated", "authentication_level", 1, 1, marks=pytest.mark.rule("MQMP-2.2.3.2-72")),
-    pytest.param("p_authenticated", "authentication_level", 3, 3, marks=pytest.mark.rule("MQMP-2.2.3.2-73")),
-    pytest.param("p_authenticated", "authentication_level", 5, 5, marks=pytest.mark.rule("MQMP-2.2.3.2-74")),
-    pytest.param("p_authenticated", "authentication_level", 9, 9, marks=pytest.mark.rule("MQMP-2.2.3.2-75")),
-    pytest.param(
+    case(pytest.mark.rule("MQMP-2.2.3.2-72"), "p_authenticated", "authentication_level", 1, 1),
+    case(pytest.mark.rule("MQMP-2.2.3.2-73"), "p_authenticated", "authentication_level", 3, 3),
+    case(pytest.mark.rule("MQMP-2.2.3.2-74"), "p_authenticated", "authentication_level", 5, 5),
+    case(pytest.mark.rule("MQMP-2.2.3.2-75"), "p_authenticated", "authentication_level", 9, 9),
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-58", "MQMP-3.1.5.3-118"),
         "pp_src_qmid",
         "source_machine_identifier",
         SOME,
         SOME,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-58", "MQMP-3.1.5.3-118"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-64", "MQMP-3.1.5.3-122", "MQMP-2.2.3.3-1"),
         "pb_first_in_xact",
         "first_in_transaction",
         True,
         1,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-64", "MQMP-3.1.5.3-122", "MQMP-2.2.3.3-1"),
     ),
     pytest.param("pb_first_in_xact", "first_in_transaction", False, 0, id="not the first one"),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-65", "MQMP-3.1.5.3-123", "MQMP-2.2.3.3-2"),
         "pb_last_in_xact",
         "last_in_transaction",
         True,
         1,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-65", "MQMP-3.1.5.3-123", "MQMP-2.2.3.3-2"),
     ),
     pytest.param("pb_last_in_xact", "last_in_transaction", False, 0, id="not the last one"),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-66", "MQMP-3.1.5.3-124", "MQMP-2.2.3.3-3"),
         "pp_xact_id",
         "transaction_identifier",
         IDENTIFIER,
         IDENTIFIER,
-        marks=pytest.mark.rule("MQMP-3.1.1.11-66", "MQMP-3.1.5.3-124", "MQMP-2.2.3.3-3"),
     ),
 ]
 
@@ -353,91 +311,77 @@ TEXT = WcharText("text".encode("utf-16-le"))
 
 # Sized: attribute, its value, what is sent, the room to receive, the member and the length in the answer.
 SIZED = [
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-25", "MQMP-3.1.1.11-26", "MQMP-3.1.1.11-27", "MQMP-3.1.1.11-28"),
         "body",
         b"octets",
         {"pp_body": b"octets", "ul_body_buffer_size_in_bytes": 6, "ul_alloc_body_buffer_in_bytes": 6},
         body_room(6),
         "old.pp_body",
         "old.p_body_size",
-        marks=pytest.mark.rule(
-            "MQMP-3.1.1.11-25", "MQMP-3.1.1.11-26", "MQMP-3.1.1.11-27", "MQMP-3.1.1.11-28"
-        ),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-29", "MQMP-3.1.1.11-30", "MQMP-3.1.1.11-31"),
         "label",
         TEXT,
         {"pp_title": TEXT, "ul_title_buffer_size_in_wchars": 4},
-        {
-            "pp_title": TEXT,
-            "ul_title_buffer_size_in_wchars": 9,
-            "pul_title_buffer_size_in_wchars": 9,
-        },
+        {"pp_title": TEXT, "ul_title_buffer_size_in_wchars": 9, "pul_title_buffer_size_in_wchars": 9},
         "old.pp_title",
         "old.pul_title_buffer_size_in_wchars",
-        marks=pytest.mark.rule("MQMP-3.1.1.11-29", "MQMP-3.1.1.11-30", "MQMP-3.1.1.11-31"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-38", "MQMP-3.1.1.11-39", "MQMP-3.1.1.11-54"),
         "sender_identifier",
         b"octets",
         {"pp_sender_id": b"octets", "u_sender_id_len": 6, "pul_sender_id_type": 1},
         {"pp_sender_id": bytes(6), "u_sender_id_len": 6, "pul_sender_id_len_prop": 0},
         "old.pp_sender_id",
         "old.pul_sender_id_len_prop",
-        marks=pytest.mark.rule("MQMP-3.1.1.11-38", "MQMP-3.1.1.11-39", "MQMP-3.1.1.11-54"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-44", "MQMP-3.1.1.11-45", "MQMP-3.1.1.11-46"),
         "sender_certificate",
         b"octets",
         {"pp_sender_cert": b"octets", "ul_sender_cert_len": 6},
         {"pp_sender_cert": bytes(6), "ul_sender_cert_len": 6, "pul_sender_cert_len_prop": 0},
         "old.pp_sender_cert",
         "old.pul_sender_cert_len_prop",
-        marks=pytest.mark.rule("MQMP-3.1.1.11-44", "MQMP-3.1.1.11-45", "MQMP-3.1.1.11-46"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-47", "MQMP-3.1.1.11-48", "MQMP-3.1.1.11-49", "MQMP-2.2.3.2-84"),
         "authentication_provider_name",
         TEXT,
         {"ppwcs_prov_name": WcharText(TEXT + bytes(2)), "ul_prov_name_len": 5},
-        {
-            "ppwcs_prov_name": WcharText(bytes(10)),
-            "ul_prov_name_len": 5,
-            "pul_auth_prov_name_len_prop": 0,
-        },
+        {"ppwcs_prov_name": WcharText(bytes(10)), "ul_prov_name_len": 5, "pul_auth_prov_name_len_prop": 0},
         "old.ppwcs_prov_name",
         "old.pul_auth_prov_name_len_prop",
-        marks=pytest.mark.rule("MQMP-3.1.1.11-47", "MQMP-3.1.1.11-48", "MQMP-3.1.1.11-49", "MQMP-2.2.3.2-84"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-51", "MQMP-3.1.1.11-52", "MQMP-3.1.1.11-53"),
         "symmetric_key",
         b"octets",
         {"pp_symm_keys": b"octets", "ul_symm_keys_size": 6},
         {"pp_symm_keys": bytes(6), "ul_symm_keys_size": 6, "pul_symm_keys_size_prop": 0},
         "old.pp_symm_keys",
         "old.pul_symm_keys_size_prop",
-        marks=pytest.mark.rule("MQMP-3.1.1.11-51", "MQMP-3.1.1.11-52", "MQMP-3.1.1.11-53"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-55", "MQMP-3.1.1.11-56", "MQMP-3.1.1.11-57"),
         "signature",
         b"octets",
         {"pp_signature": b"octets", "ul_signature_size": 6},
         {"pp_signature": bytes(6), "ul_signature_size": 6, "pul_signature_size_prop": 0},
         "old.pp_signature",
         "old.pul_signature_size_prop",
-        marks=pytest.mark.rule("MQMP-3.1.1.11-55", "MQMP-3.1.1.11-56", "MQMP-3.1.1.11-57"),
     ),
-    pytest.param(
+    case(
+        pytest.mark.rule("MQMP-3.1.1.11-59", "MQMP-3.1.1.11-60", "MQMP-3.1.1.11-61"),
         "extension",
         b"octets",
         {"pp_msg_extension": b"octets", "ul_msg_extension_buffer_in_bytes": 6},
-        {
-            "pp_msg_extension": bytes(6),
-            "ul_msg_extension_buffer_in_bytes": 6,
-            "p_msg_extension_size": 0,
-        },
+        {"pp_msg_extension": bytes(6), "ul_msg_extension_buffer_in_bytes": 6, "p_msg_extension_size": 0},
         "old.pp_msg_extension",
         "old.p_msg_extension_size",
-        marks=pytest.mark.rule("MQMP-3.1.1.11-59", "MQMP-3.1.1.11-60", "MQMP-3.1.1.11-61"),
     ),
 ]
 
@@ -458,25 +402,25 @@ def test_a_sized_member_is_an_attribute_both_ways(
 @pytest.mark.parametrize(
     ("attribute", "queue"),
     [
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.1.11-3", "MQMP-3.1.1.11-4", "MQMP-3.1.1.11-5", "MQMP-2.2.3.2-4"),
             "response_queue_format_name",
             "response",
-            marks=pytest.mark.rule("MQMP-3.1.1.11-3", "MQMP-3.1.1.11-4", "MQMP-3.1.1.11-5", "MQMP-2.2.3.2-4"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.1.11-6", "MQMP-3.1.1.11-7", "MQMP-3.1.1.11-8"),
             "administration_queue_format_name",
             "admin",
-            marks=pytest.mark.rule("MQMP-3.1.1.11-6", "MQMP-3.1.1.11-7", "MQMP-3.1.1.11-8"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.1.11-9", "MQMP-3.1.1.11-10", "MQMP-3.1.1.11-11"),
             "destination_queue_format_name",
             "dest",
-            marks=pytest.mark.rule("MQMP-3.1.1.11-9", "MQMP-3.1.1.11-10", "MQMP-3.1.1.11-11"),
         ),
-        pytest.param(
+        case(
+            pytest.mark.rule("MQMP-3.1.1.11-12", "MQMP-3.1.1.11-13", "MQMP-3.1.1.11-14"),
             "transaction_status_queue_format_name",
             "ordering",
-            marks=pytest.mark.rule("MQMP-3.1.1.11-12", "MQMP-3.1.1.11-13", "MQMP-3.1.1.11-14"),
         ),
     ],
 )
@@ -497,8 +441,8 @@ def test_the_name_of_a_queue_is_given_back(attribute: str, queue: str) -> None:
 @pytest.mark.parametrize(
     ("argument", "attribute"),
     [
-        pytest.param("admin", "administration_queue_format_name", marks=pytest.mark.rule("MQMP-3.1.1.11-1")),
-        pytest.param("response", "response_queue_format_name", marks=pytest.mark.rule("MQMP-3.1.1.11-2")),
+        case(pytest.mark.rule("MQMP-3.1.1.11-1"), "admin", "administration_queue_format_name"),
+        case(pytest.mark.rule("MQMP-3.1.1.11-2"), "response", "response_queue_format_name"),
     ],
 )
 def test_the_name_of_a_queue_is_sent(argument: str, attribute: str) -> None:
