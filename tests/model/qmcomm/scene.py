@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from msmq_wire.model.data.elements import OpenQueueDescriptor, Queue, QueueManager
+from msmq_wire.model.data.enumerations import QueueType
+from msmq_wire.model.events.queue import create_queue
 from msmq_wire.model.qmcomm.environment import Deed, QmcommEnvironment
 from msmq_wire.model.qmcomm.local_queue_context import LocalQueueContextHandle, RemoteQueueProxyHandle
 from msmq_wire.model.qmcomm.server import QmcommServer
@@ -23,11 +25,14 @@ from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, Transfe
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.wire.types.guid import GUID
-from tests.model.scene import Client, Waiting, make_manager, make_queue
+from tests.model.scene import Client, Waiting, make_manager, make_queue, system_queue
 
-ORDERS = "DIRECT=OS:host\\private$\\orders"
+PATH = "host\\private$\\orders"
+ORDERS = f"DIRECT=OS:{PATH}"
 ELSEWHERE = "DIRECT=OS:elsewhere\\private$\\far"
 REMOTE_HANDLE = ContextHandle(uuid=GUID(b"a remote handle!"))
+PUBLIC = GUID(b"a public queue!!")
+OTHER_MANAGER = GUID(b"another manager!")
 UNKNOWN = ContextHandle(uuid=GUID(b"an unknown one!!"))
 
 
@@ -58,15 +63,21 @@ class OtherQueueManager:
         return [name for name, _ in self.calls]
 
 
-class Refusing:
-    """Permits nothing, and notes what was asked for."""
+class Directory:
+    """Public queues and queue managers by their identifiers, and what was asked for."""
 
-    def __init__(self) -> None:
-        self.asked: list[tuple[Deed, Queue | None]] = []
+    def __init__(self, queues: dict[GUID, tuple[str, str]], managers: dict[GUID, str] | None = None) -> None:
+        self.queues = queues
+        self.managers = managers or {}
+        self.asked: list[tuple[str, GUID]] = []
 
-    def __call__(self, _: Association, deed: Deed, queue: Queue | None) -> bool:
-        self.asked.append((deed, queue))
-        return False
+    def queue(self, identifier: GUID) -> tuple[str, str] | None:
+        self.asked.append(("Queue", identifier))
+        return self.queues.get(identifier)
+
+    def queue_manager(self, identifier: GUID) -> str | None:
+        self.asked.append(("QueueManager", identifier))
+        return self.managers.get(identifier)
 
 
 class Scene:
@@ -95,9 +106,15 @@ class Scene:
         """The status of a call of the client, of a response or of a fault."""
         return self.client.call(stem, request).status
 
+    def refusal(self, stem: str, request: Any) -> int | None:
+        """The status of a call of the client that leaves everything as it was."""
+        with self.nothing_changes():
+            return self.status(stem, request)
+
     def fault(self, stem: str, request: Any) -> int | None:
-        """The status of the fault that a call of the client gives; None where it gives a response."""
-        return self.client.call(stem, request).fault
+        """The status of the fault that a call of the client gives, which leaves everything as it was."""
+        with self.nothing_changes():
+            return self.client.call(stem, request).fault
 
     def start(self, stem: str, request: Any) -> Waiting:
         """A call of the client that may wait."""
@@ -119,6 +136,13 @@ class Scene:
         proxy = self.thing(response.ph_queue)
         assert isinstance(proxy, RemoteQueueProxyHandle)
         return proxy
+
+    def add_public_queue(self) -> Queue:
+        """The public queue ``shared``."""
+        queue = system_queue(self.manager, "shared")
+        queue.queue_type, queue.identifier = QueueType.PUBLIC, PUBLIC
+        assert create_queue(self.manager, queue) == Status.MQ_OK
+        return queue
 
     def thing(self, handle: ContextHandle) -> Any:
         """What a handle of the client stands for."""
@@ -183,6 +207,18 @@ def opening(name: str = ORDERS, access: int = 1, share: int = 0, **more: Any) ->
 def remote_cursor(h_queue: int, **more: Any) -> CreateRemoteCursorRequest:
     """A request of R_QMCreateRemoteCursor, with the zeroed buffer that Windows sends."""
     return CreateRemoteCursorRequest(ptb1=CACTransferBufferV1(arm=TransferSend(), **more), h_queue=h_queue)
+
+
+def denied(stem: str, request: Any) -> list[tuple[Deed, str | None]]:
+    """What is asked, and of which queue, before a server that permits nothing denies a call."""
+    asked: list[tuple[Deed, str | None]] = []
+
+    def permits(_: Association, deed: Deed, queue: Queue | None) -> bool:
+        asked.append((deed, queue and queue.pathname))
+        return False
+
+    assert Scene(permits=permits).refusal(stem, request) == Status.MQ_ERROR_ACCESS_DENIED
+    return asked
 
 
 def case(rule: pytest.MarkDecorator, *values: Any) -> Any:

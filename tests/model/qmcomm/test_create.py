@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.model.data.elements import Queue
 from msmq_wire.model.data.enumerations import QueueType
-from msmq_wire.model.events.queue import create_queue
 from msmq_wire.model.qmcomm.queue_path import QueuePath, get_queue_path
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
@@ -22,17 +20,36 @@ from msmq_wire.rpc.types.queue_format import ObjectFormat, ObjectId, QueueFormat
 from msmq_wire.rpc.types.security_descriptor import SecurityDescriptor, default_security
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm.scene import ORDERS, Refusing, Scene, case, object_format
+from tests.model.qmcomm.scene import (
+    ORDERS,
+    OTHER_MANAGER,
+    PATH,
+    PUBLIC,
+    Directory,
+    Scene,
+    case,
+    cases,
+    denied,
+    object_format,
+)
 from tests.model.scene import QUEUE_MANAGER, START, make_manager, make_queue, pass_time, put
 
 INVALID_BOUND = 0x1C000007
-ILLEGAL_SECURITY_DESCRIPTOR = 0xC00E0021
+ILLEGAL_SECURITY = 0xC00E0021
+INVALID = Status.MQ_ERROR_INVALID_PARAMETER
+ILLEGAL_NAME = Status.MQ_ERROR_ILLEGAL_FORMATNAME
+ILLEGAL_PATH = Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME
+ILLEGAL_TYPE = Status.MQ_ERROR_ILLEGAL_PROPERTY_VT
+ILLEGAL_VALUE = Status.MQ_ERROR_ILLEGAL_PROPERTY_VALUE
+NOT_FOUND = Status.MQ_ERROR_QUEUE_NOT_FOUND
+PROPERTY = Status.MQ_ERROR_PROPERTY
+UNSUPPORTED = Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION
 CREATE = "r_qm_create_object_internal"
 DELETE = "r_qm_delete_object"
 TO_FORMAT = "r_qm_object_path_to_object_format"
+HERE = ".\\private$\\orders"
 LABEL = PropVariant(vt=31, arm=WcharText.of("a label"))
-PUBLIC = GUID(b"a public queue!!")
-OTHER_MANAGER = GUID(b"another manager!")
+MACHINE = ObjectFormat(obj_type=2)
 
 
 def creating(name: str = ".\\private$\\new", **more: Any) -> CreateObjectInternalRequest:
@@ -42,76 +59,40 @@ def creating(name: str = ".\\private$\\new", **more: Any) -> CreateObjectInterna
     return CreateObjectInternalRequest(lpwcs_path_name=WcharText.of(name), **more)
 
 
-def with_property(propid: int, vt: int, arm: Any) -> CreateObjectInternalRequest:
+def secured(data: bytes, name: str = ".\\private$\\new") -> CreateObjectInternalRequest:
+    return creating(name, sd_size=len(data), p_security_descriptor=data)
+
+
+def with_property(propid: int, vt: int = 1, arm: Any = None) -> CreateObjectInternalRequest:
     return creating(a_prop=(propid,), ap_var=(PropVariant(vt=vt, arm=arm),))
+
+
+NO_PATHS = ("", "new", ".\\", *(f".\\private$\\{name}" for name in ("", "a;b;c", "a\nb")))
+NOT_PRIVATE = (".\\new", ".\\private$\\new;journal", ".\\private$\\new;sub", ".\\system$;journal")
+NO_DESCRIPTORS = (b"", bytes(20), b"\x01", default_security()[:-1])
 
 
 @pytest.mark.rule("MQMP-3.1.4.5-2")
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
-        case(
-            pytest.mark.rule("MQMP-3.1.4.5-3"), creating(dw_object_type=0), Status.MQ_ERROR_INVALID_PARAMETER
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.5-3"),
-            creating(".\\private$\\orders", dw_object_type=2),
-            Status.MQ_ERROR_INVALID_PARAMETER,
-        ),
-        *(
-            case(pytest.mark.rule("MQMP-3.1.4.5-4"), creating(name), Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME)
-            for name in ("", "new", ".\\", ".\\private$\\", ".\\private$\\a;b;c", ".\\private$\\a\nb")
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.5-4"),
-            creating("\ud800\\private$\\new"),
-            Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
-        ),
-        *(
-            case(pytest.mark.rule("MQMP-3.1.4.5-5"), creating(name), Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME)
-            for name in (".\\new", ".\\private$\\new;journal", ".\\private$\\new;sub", ".\\system$;journal")
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.5-6"),
-            creating("elsewhere\\private$\\new"),
-            Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME,
-        ),
-        case(pytest.mark.rule("MQMP-3.1.4.5-9"), creating(sd_size=5), Status.MQ_ERROR_INVALID_PARAMETER),
-        *(
-            case(
-                pytest.mark.rule("MQMP-3.1.4.5-10"),
-                creating(sd_size=len(data), p_security_descriptor=data),
-                ILLEGAL_SECURITY_DESCRIPTOR,
-            )
-            for data in (b"", bytes(20), b"\x01", default_security()[:-1])
-        ),
-        *(
-            case(
-                pytest.mark.rule("MQMP-3.1.4.5-13"), with_property(propid, 1, None), Status.MQ_ERROR_PROPERTY
-            )
-            for propid in (1, 114, 201, 1101)
-        ),
-        *(
-            case(
-                pytest.mark.rule("MQMP-3.1.4.5-14"), with_property(propid, 1, None), Status.MQ_ERROR_PROPERTY
-            )
-            for propid in (101, 109, 110, 124, 126)
-        ),
-        *(
-            case(pytest.mark.rule("MQMP-3.1.4.5-15"), request, Status.MQ_ERROR_ILLEGAL_PROPERTY_VT)
-            for request in (with_property(108, 1, None), with_property(104, 19, 1))
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.5-16"),
-            with_property(104, 17, 2),
-            Status.MQ_ERROR_ILLEGAL_PROPERTY_VALUE,
-        ),
+        case(pytest.mark.rule("MQMP-3.1.4.5-3"), creating(dw_object_type=0), INVALID),
+        case(pytest.mark.rule("MQMP-3.1.4.5-3"), creating(HERE, dw_object_type=2), INVALID),
+        *cases(pytest.mark.rule("MQMP-3.1.4.5-4"), ILLEGAL_PATH, *map(creating, NO_PATHS)),
+        case(pytest.mark.rule("MQMP-3.1.4.5-4"), creating("\ud800\\private$\\new"), ILLEGAL_PATH),
+        *cases(pytest.mark.rule("MQMP-3.1.4.5-5"), ILLEGAL_PATH, *map(creating, NOT_PRIVATE)),
+        case(pytest.mark.rule("MQMP-3.1.4.5-6"), creating("elsewhere\\private$\\new"), ILLEGAL_PATH),
+        case(pytest.mark.rule("MQMP-3.1.4.5-9"), creating(sd_size=5), INVALID),
+        *cases(pytest.mark.rule("MQMP-3.1.4.5-10"), ILLEGAL_SECURITY, *map(secured, NO_DESCRIPTORS)),
+        *cases(pytest.mark.rule("MQMP-3.1.4.5-13"), PROPERTY, *map(with_property, (1, 114, 201, 1101))),
+        *cases(pytest.mark.rule("MQMP-3.1.4.5-14"), PROPERTY, *map(with_property, (101, 109, 110, 124, 126))),
+        case(pytest.mark.rule("MQMP-3.1.4.5-15"), with_property(108), ILLEGAL_TYPE),
+        case(pytest.mark.rule("MQMP-3.1.4.5-15"), with_property(104, 19, 1), ILLEGAL_TYPE),
+        case(pytest.mark.rule("MQMP-3.1.4.5-16"), with_property(104, 17, 2), ILLEGAL_VALUE),
     ],
 )
 def test_a_queue_that_cannot_be_made(request_: CreateObjectInternalRequest, status: int) -> None:
-    scene = Scene()
-    with scene.nothing_changes():
-        assert scene.status(CREATE, request_) == status
+    assert Scene().refusal(CREATE, request_) == status
 
 
 @pytest.mark.parametrize(
@@ -129,27 +110,16 @@ def test_a_queue_that_cannot_be_made(request_: CreateObjectInternalRequest, stat
     ],
 )
 def test_a_request_out_of_its_bounds_is_not_dispatched(request_: CreateObjectInternalRequest) -> None:
-    scene = Scene()
-    with scene.nothing_changes():
-        assert scene.fault(CREATE, request_) == INVALID_BOUND
+    assert Scene().fault(CREATE, request_) == INVALID_BOUND
 
 
 @pytest.mark.rule("MQMP-3.1.4.5-17", "MQMP-3.1.4.5-18", "MQMP-3.1.4.5-7")
 @pytest.mark.parametrize(
-    "name",
-    [
-        ".\\private$\\orders",
-        "host\\private$\\orders",
-        "HOST\\PRIVATE$\\Orders",
-        "localhost\\private$\\orders",
-    ],
+    "name", [HERE, "host\\private$\\orders", "HOST\\PRIVATE$\\Orders", "localhost\\private$\\orders"]
 )
 def test_a_queue_that_is_there_is_not_altered(name: str) -> None:
-    scene = Scene()
-    data = SecurityDescriptor().to_bytes()
-    with scene.nothing_changes():
-        request = creating(name, sd_size=len(data), p_security_descriptor=data)
-        assert scene.status(CREATE, request) == Status.MQ_ERROR_QUEUE_EXISTS
+    request = secured(SecurityDescriptor().to_bytes(), name)
+    assert Scene().refusal(CREATE, request) == Status.MQ_ERROR_QUEUE_EXISTS
 
 
 @pytest.mark.rule("MQMP-3.1.4.5-19", "MQMP-3.1.4.5-20", "MQMP-3.1.4.5-22", "MQMP-3.1.4.5-23")
@@ -196,71 +166,40 @@ def test_a_queue_is_made_with_what_is_said() -> None:
 
 @pytest.mark.rule("MQMP-3.1.4.5-25")
 def test_who_may_not_make_queues_does_not() -> None:
-    refusing = Refusing()
-    scene = Scene(permits=refusing)
-    with scene.nothing_changes():
-        assert scene.status(CREATE, creating()) == Status.MQ_ERROR_ACCESS_DENIED
-    assert refusing.asked == [("create", None)]
+    assert denied(CREATE, creating()) == [("create", None)]
 
 
-def public_queue(scene: Scene) -> Queue:
-    queue = Queue(
-        queue_manager=scene.manager,
-        pathname="host\\shared",
-        queue_type=QueueType.PUBLIC,
-        identifier=PUBLIC,
-    )
-    assert create_queue(scene.manager, queue) == Status.MQ_OK
-    return queue
+NO_FORMAT_NAMES = (
+    QueueFormat(),
+    QueueFormat(m_qft=3, arm=WcharText.of("OS:host\\private$\\" + "q" * 125)),
+    QueueFormat(m_qft=3, arm=WcharText.of("SMOKE:host\\q")),
+    QueueFormat(m_qft=2, m_suffix_and_flags=5, arm=ObjectId()),
+)
+NO_OBJECTS = [ObjectFormat(arm=name) for name in NO_FORMAT_NAMES]
+NOT_THERE = (
+    "DIRECT=OS:host\\private$\\nothing",
+    "DIRECT=OS:host\\private$\\nothing;sub",
+    "DIRECT=OS:elsewhere\\private$\\orders",
+    f"PRIVATE={QUEUE_MANAGER}\\00000099",
+    f"PRIVATE={OTHER_MANAGER}\\00000001",
+)
+NO_PRIVATE_QUEUES = (f"PUBLIC={PUBLIC}", "DIRECT=OS:host\\shared", ORDERS + ";journal", ORDERS + ";sub")
 
 
 @pytest.mark.parametrize(
     ("named", "status"),
     [
-        case(
-            pytest.mark.rule("MQMP-3.1.4.8-2", "MQMP-3.1.4.8-4"),
-            ObjectFormat(obj_type=2),
-            Status.MQ_ERROR_INVALID_PARAMETER,
-        ),
-        case(pytest.mark.rule("MQMP-3.1.4.8-5"), ObjectFormat(), Status.MQ_ERROR_INVALID_PARAMETER),
-        *(
-            case(
-                pytest.mark.rule("MQMP-3.1.4.8-6"),
-                ObjectFormat(arm=queue_format),
-                Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-            )
-            for queue_format in (
-                QueueFormat(),
-                QueueFormat(m_qft=3, arm=WcharText.of("OS:host\\private$\\" + "q" * 125)),
-                QueueFormat(m_qft=3, arm=WcharText.of("SMOKE:host\\q")),
-                QueueFormat(m_qft=2, m_suffix_and_flags=5, arm=ObjectId()),
-            )
-        ),
-        *(
-            case(pytest.mark.rule("MQMP-3.1.4.8-7"), object_format(name), Status.MQ_ERROR_QUEUE_NOT_FOUND)
-            for name in (
-                "DIRECT=OS:host\\private$\\nothing",
-                "DIRECT=OS:host\\private$\\nothing;sub",
-                "DIRECT=OS:elsewhere\\private$\\orders",
-                f"PRIVATE={QUEUE_MANAGER}\\00000099",
-                f"PRIVATE={OTHER_MANAGER}\\00000001",
-            )
-        ),
-        *(
-            case(
-                pytest.mark.rule("MQMP-3.1.4.8-8"),
-                object_format(name),
-                Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-            )
-            for name in (f"PUBLIC={PUBLIC}", "DIRECT=OS:host\\shared", ORDERS + ";journal", ORDERS + ";sub")
-        ),
+        case(pytest.mark.rule("MQMP-3.1.4.8-2", "MQMP-3.1.4.8-4"), MACHINE, INVALID),
+        case(pytest.mark.rule("MQMP-3.1.4.8-5"), ObjectFormat(), INVALID),
+        *cases(pytest.mark.rule("MQMP-3.1.4.8-6"), ILLEGAL_NAME, *NO_OBJECTS),
+        *cases(pytest.mark.rule("MQMP-3.1.4.8-7"), NOT_FOUND, *map(object_format, NOT_THERE)),
+        *cases(pytest.mark.rule("MQMP-3.1.4.8-8"), UNSUPPORTED, *map(object_format, NO_PRIVATE_QUEUES)),
     ],
 )
 def test_what_is_no_private_queue_is_not_deleted(named: ObjectFormat, status: int) -> None:
     scene = Scene()
-    public_queue(scene)
-    with scene.nothing_changes():
-        assert scene.status(DELETE, ObjectRequest(p_object_format=named)) == status
+    scene.add_public_queue()
+    assert scene.refusal(DELETE, ObjectRequest(p_object_format=named)) == status
     assert scene.queue.subqueue_collection == []
 
 
@@ -281,56 +220,35 @@ def test_a_private_queue_is_deleted_also_while_it_is_open(name: str) -> None:
 
 @pytest.mark.rule("MQMP-3.1.4.8-11")
 def test_who_may_not_delete_a_queue_does_not() -> None:
-    refusing = Refusing()
-    scene = Scene(permits=refusing)
-    with scene.nothing_changes():
-        request = ObjectRequest(p_object_format=object_format())
-        assert scene.status(DELETE, request) == Status.MQ_ERROR_ACCESS_DENIED
-    assert refusing.asked == [("delete", scene.queue)]
+    request = ObjectRequest(p_object_format=object_format())
+    assert denied(DELETE, request) == [("delete", PATH)]
 
 
-def resolving(name: str, named: ObjectFormat | None = None) -> ObjectPathToObjectFormatRequest:
-    room = ObjectFormat(arm=QueueFormat()) if named is None else named
+def resolving(name: str = HERE, room: ObjectFormat | None = None) -> ObjectPathToObjectFormatRequest:
+    room = room or ObjectFormat(arm=QueueFormat())
     return ObjectPathToObjectFormatRequest(lpwcs_path_name=WcharText.of(name), p_object_format=room)
+
+
+NO_PATHS_TO_QUEUES = ("", "orders", ".\\private$\\")
+NO_PRIVATE_PATHS = (".\\shared", HERE + ";journal", HERE + ";sub")
 
 
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
-        *(
-            case(pytest.mark.rule("MQMP-3.1.4.11-3"), resolving(name), Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME)
-            for name in ("", "orders", ".\\private$\\")
-        ),
-        *(
-            case(pytest.mark.rule("MQMP-3.1.4.11-4"), resolving(name), Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME)
-            for name in (".\\shared", ".\\private$\\orders;journal", ".\\private$\\orders;sub")
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.11-2", "MQMP-3.1.4.11-6"),
-            resolving(".\\private$\\orders", ObjectFormat(obj_type=2)),
-            Status.MQ_ERROR_INVALID_PARAMETER,
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.11-7"),
-            resolving(".\\private$\\orders", ObjectFormat()),
-            Status.MQ_ERROR_INVALID_PARAMETER,
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.11-8"),
-            resolving(".\\private$\\orders", object_format()),
-            Status.MQ_ERROR_INVALID_PARAMETER,
-        ),
-        *(
-            case(pytest.mark.rule("MQMP-3.1.4.11-9"), resolving(name), Status.MQ_ERROR_QUEUE_NOT_FOUND)
-            for name in (".\\private$\\nothing", "elsewhere\\private$\\orders")
-        ),
+        *cases(pytest.mark.rule("MQMP-3.1.4.11-3"), ILLEGAL_PATH, *map(resolving, NO_PATHS_TO_QUEUES)),
+        *cases(pytest.mark.rule("MQMP-3.1.4.11-4"), ILLEGAL_PATH, *map(resolving, NO_PRIVATE_PATHS)),
+        case(pytest.mark.rule("MQMP-3.1.4.11-2", "MQMP-3.1.4.11-6"), resolving(room=MACHINE), INVALID),
+        case(pytest.mark.rule("MQMP-3.1.4.11-7"), resolving(room=ObjectFormat()), INVALID),
+        case(pytest.mark.rule("MQMP-3.1.4.11-8"), resolving(room=object_format()), INVALID),
+        case(pytest.mark.rule("MQMP-3.1.4.11-9"), resolving(".\\private$\\nothing"), NOT_FOUND),
+        case(pytest.mark.rule("MQMP-3.1.4.11-9"), resolving("elsewhere\\private$\\orders"), NOT_FOUND),
     ],
 )
 def test_a_path_without_a_format_name(request_: ObjectPathToObjectFormatRequest, status: int) -> None:
     scene = Scene()
-    public_queue(scene)
-    with scene.nothing_changes():
-        assert scene.status(TO_FORMAT, request_) == status
+    scene.add_public_queue()
+    assert scene.refusal(TO_FORMAT, request_) == status
 
 
 @pytest.mark.rule("MQMP-3.1.4.11-10", "MQMP-3.1.4.11-11", "MQMP-3.1.4.11-13")
@@ -344,21 +262,6 @@ def test_a_path_gives_the_private_format_name_of_its_queue(computer: str) -> Non
         arm=QueueFormat(m_qft=2, arm=ObjectId(lineage=QUEUE_MANAGER, uniquifier=1))
     )
     assert scene.open(str(response.p_object_format.arm.format_name)).status == Status.MQ_OK
-
-
-class KnownNames:
-    """A directory with one public queue and one other queue manager."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, GUID]] = []
-
-    def queue(self, identifier: GUID) -> tuple[str, str] | None:
-        self.asked.append(("Queue", identifier))
-        return ("far\\queue", "far") if identifier == PUBLIC else None
-
-    def queue_manager(self, identifier: GUID) -> str | None:
-        self.asked.append(("QueueManager", identifier))
-        return "far" if identifier == OTHER_MANAGER else None
 
 
 ILLEGAL = QueuePath(status=Status.MQ_ERROR_ILLEGAL_FORMATNAME)
@@ -440,7 +343,8 @@ ILLEGAL = QueuePath(status=Status.MQ_ERROR_ILLEGAL_FORMATNAME)
     ],
 )
 def test_the_path_of_a_format_name(name: str, path: QueuePath, asked: tuple[str, GUID] | None) -> None:
-    manager, directory = make_manager(), KnownNames()
+    manager = make_manager()
+    directory = Directory({PUBLIC: ("far\\queue", "far")}, {OTHER_MANAGER: "far"})
     make_queue(manager)
     assert get_queue_path(manager, directory, FormatName.parse(name)) == path
     assert directory.asked == ([] if asked is None else [asked])

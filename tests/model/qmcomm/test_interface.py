@@ -127,8 +127,7 @@ def test_the_first_rule_that_is_broken_decides() -> None:
         dw_object_type=2, lpwcs_path_name=WcharText.of("no path"), cp=1, a_prop=(1,), ap_var=(_null(),)
     )
     scene = Scene()
-    with scene.nothing_changes():
-        assert scene.status("r_qm_create_object_internal", both) == Status.MQ_ERROR_INVALID_PARAMETER
+    assert scene.refusal("r_qm_create_object_internal", both) == Status.MQ_ERROR_INVALID_PARAMETER
     assert Scene(supporting_server=False).status("r_qm_create_object_internal", both) == Status.MQ_ERROR
 
 
@@ -159,8 +158,7 @@ def test_every_user_is_served() -> None:
 @pytest.mark.rule("MQMP-2.1-4")
 def test_who_calls_decides_what_is_permitted() -> None:
     scene = Scene(permits=lambda association, _, __: association.account == "clerk")
-    with scene.nothing_changes():
-        assert scene.status("rpc_qm_open_queue_internal", opening()) == Status.MQ_ERROR_ACCESS_DENIED
+    assert scene.refusal("rpc_qm_open_queue_internal", opening()) == Status.MQ_ERROR_ACCESS_DENIED
     clerk = Client(scene.server, account="clerk")
     assert clerk.call("rpc_qm_open_queue_internal", opening()).status == Status.MQ_OK
 
@@ -168,8 +166,7 @@ def test_who_calls_decides_what_is_permitted() -> None:
 @pytest.mark.rule("MQMP-5.1-1", "MQMP-5.1-2")
 def test_a_server_can_ask_for_authentication_but_not_for_its_port() -> None:
     scene = Scene(authentication_required=True)
-    with scene.nothing_changes():
-        assert scene.fault("rpc_qm_open_queue_internal", opening()) == ACCESS_DENIED
+    assert scene.fault("rpc_qm_open_queue_internal", opening()) == ACCESS_DENIED
     port = scene.call("r_qm_get_rtqm_server_port", queues.GetServerPortRequest(f_ip=1))
     assert port.return_value == 2105
     scene.client.association = Association(number=3, auth_level=6)
@@ -194,9 +191,7 @@ def test_a_server_can_ask_for_authentication_but_not_for_its_port() -> None:
     ],
 )
 def test_a_string_without_a_null_character_is_not_dispatched(stem: str, request_: Any) -> None:
-    scene = Scene()
-    with scene.nothing_changes():
-        assert scene.fault(stem, request_) == BAD_STUB_DATA
+    assert Scene().fault(stem, request_) == BAD_STUB_DATA
 
 
 @pytest.mark.rule("MQMP-2.2-3")

@@ -8,7 +8,6 @@ import pytest
 
 from msmq_wire.model.data.elements import OutgoingQueue
 from msmq_wire.model.data.enumerations import QueueAccessType, QueueShareMode
-from msmq_wire.model.events.queue import create_queue
 from msmq_wire.model.server import Answer
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMOpenQueueResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import OpenQueueInternalRequest, QueueHandleRequest, QueueRequest
@@ -17,156 +16,103 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm.scene import ELSEWHERE, ORDERS, REMOTE_HANDLE, Refusing, Scene, case, opening
+from tests.model.qmcomm.scene import (
+    ELSEWHERE,
+    ORDERS,
+    OTHER_MANAGER,
+    PATH,
+    PUBLIC,
+    REMOTE_HANDLE,
+    Directory,
+    Scene,
+    case,
+    cases,
+    denied,
+    opening,
+)
 from tests.model.scene import QUEUE_MANAGER, labels, pass_time, put, system_queue
 
 OPEN = "rpc_qm_open_queue_internal"
 NOT_AVAILABLE = 0xC00E0069
-PUBLIC = GUID(b"a public queue!!")
-OTHER_MANAGER = GUID(b"another manager!")
+ILLEGAL_NAME = Status.MQ_ERROR_ILLEGAL_FORMATNAME
+INVALID = Status.MQ_ERROR_INVALID_PARAMETER
+NOT_FOUND = Status.MQ_ERROR_QUEUE_NOT_FOUND
+UNSUPPORTED_ACCESS = Status.MQ_ERROR_UNSUPPORTED_ACCESS_MODE
+UNSUPPORTED_NAME = Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION
 FAR = {"h_remote_queue": 7, "dwp_queue": 8, "dwp_remote_context": 9}
 
 
-class KnownNames:
-    """A directory with one public queue and one other queue manager."""
-
-    def queue(self, identifier: GUID) -> tuple[str, str] | None:
-        return ("elsewhere\\far", "elsewhere") if identifier == PUBLIC else None
-
-    def queue_manager(self, identifier: GUID) -> str | None:
-        return "elsewhere" if identifier == OTHER_MANAGER else None
+DIRECTORY = Directory({PUBLIC: ("elsewhere\\far", "elsewhere")}, {OTHER_MANAGER: "elsewhere"})
 
 
 def _named(**parts: Any) -> OpenQueueInternalRequest:
     return OpenQueueInternalRequest(p_queue_format=QueueFormat(**parts), dw_desired_access=1)
 
 
+NO_NAMES = (
+    _named(),
+    _named(m_qft=3, arm=WcharText.of("OS:host")),
+    _named(m_qft=3, arm=None),
+    _named(m_qft=2, m_suffix_and_flags=1, arm=ObjectId(lineage=QUEUE_MANAGER, uniquifier=1)),
+    _named(m_qft=1, m_suffix_and_flags=0x83, arm=QUEUE_MANAGER),
+)
+NO_ACCESS = [opening(access=access) for access in (0, 0x80, 0x82, 0x21, 4, 0x101, 0xFFFF_FFFF)]
+NOT_READ = [
+    opening(name, access)
+    for name in ("DIRECT=HTTP://host/msmq/private$/orders", "MULTICAST=224.0.0.1:8001")
+    for access in (1, 0x20, 0x81, 0xA0)
+]
+NOT_SENT_TO = [
+    opening(name, access)
+    for name in (
+        "DIRECT=OS:host\\system$;deadletter",
+        ORDERS + ";journal",
+        f"MACHINE={QUEUE_MANAGER};journal",
+        f"CONNECTOR={QUEUE_MANAGER}",
+    )
+    for access in (2, 0x81, 0xA0)
+]
+NOT_ELSEWHERE = [opening(ELSEWHERE, access, **FAR) for access in (2, 0x81, 0xA0)]
+UNKNOWN = f"PRIVATE={OTHER_MANAGER}\\00000009"
+NOWHERE, NOTHING = "DIRECT=OS:nowhere\\private$\\far", "DIRECT=OS:host\\private$\\nothing"
+
+
 @pytest.mark.rule("MQMP-3.1.4.17-2", "MQMP-3.1.4.17-3")
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
+        case(pytest.mark.rule("MQMP-3.1.4.17-4", "MQMP-3.1.4.17-17"), opening(share=9), INVALID),
+        *cases(pytest.mark.rule("MQMP-3.1.4.17-6"), ILLEGAL_NAME, *NO_NAMES),
+        *cases(pytest.mark.rule("MQMP-3.1.4.17-12"), UNSUPPORTED_ACCESS, *NO_ACCESS),
+        *cases(pytest.mark.rule("MQMP-3.1.4.17-13"), UNSUPPORTED_NAME, *NOT_READ),
+        case(pytest.mark.rule("MQMP-3.1.4.17-14"), opening(ORDERS + ";retry", 2), UNSUPPORTED_NAME),
+        *cases(pytest.mark.rule("MQMP-3.1.4.17-15"), UNSUPPORTED_NAME, *NOT_SENT_TO),
+        *cases(pytest.mark.rule("MQMP-3.1.4.17-16"), UNSUPPORTED_ACCESS, *NOT_ELSEWHERE),
+        case(pytest.mark.rule("MQMP-3.1.4.17-18"), opening(access=2, share=1), INVALID),
+        case(pytest.mark.rule("MQMP-3.1.4.17-23"), opening(dwp_queue=1), INVALID),
+        case(pytest.mark.rule("MQMP-3.1.4.17-24"), opening(dwp_remote_context=1), INVALID),
         case(
-            pytest.mark.rule("MQMP-3.1.4.17-4", "MQMP-3.1.4.17-17"),
-            opening(share=9),
-            Status.MQ_ERROR_INVALID_PARAMETER,
-        ),
-        *(
-            case(pytest.mark.rule("MQMP-3.1.4.17-6"), request, Status.MQ_ERROR_ILLEGAL_FORMATNAME)
-            for request in (
-                _named(),
-                _named(m_qft=3, arm=WcharText.of("OS:host")),
-                _named(m_qft=3, arm=None),
-                _named(m_qft=2, m_suffix_and_flags=1, arm=ObjectId(lineage=QUEUE_MANAGER, uniquifier=1)),
-                _named(m_qft=1, m_suffix_and_flags=0x83, arm=QUEUE_MANAGER),
-            )
-        ),
-        *(
-            case(
-                pytest.mark.rule("MQMP-3.1.4.17-12"),
-                opening(access=access),
-                Status.MQ_ERROR_UNSUPPORTED_ACCESS_MODE,
-            )
-            for access in (0, 0x80, 0x82, 0x21, 4, 0x101, 0xFFFF_FFFF)
-        ),
-        *(
-            case(
-                pytest.mark.rule("MQMP-3.1.4.17-13"),
-                opening(name, access),
-                Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-            )
-            for name in ("DIRECT=HTTP://host/msmq/private$/orders", "MULTICAST=224.0.0.1:8001")
-            for access in (1, 0x20, 0x81, 0xA0)
+            pytest.mark.rule("MQMP-3.1.4.17-25"),
+            opening(ELSEWHERE, h_remote_queue=7, dwp_remote_context=9),
+            INVALID,
         ),
         case(
-            pytest.mark.rule("MQMP-3.1.4.17-14"),
-            opening(ORDERS + ";retry", 2),
-            Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
+            pytest.mark.rule("MQMP-3.1.4.17-25"),
+            opening(ELSEWHERE, h_remote_queue=7, dwp_queue=8),
+            INVALID,
         ),
-        *(
-            case(
-                pytest.mark.rule("MQMP-3.1.4.17-15"),
-                opening(name, access),
-                Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-            )
-            for name in (
-                "DIRECT=OS:host\\system$;deadletter",
-                ORDERS + ";journal",
-                f"MACHINE={QUEUE_MANAGER};journal",
-                f"CONNECTOR={QUEUE_MANAGER}",
-            )
-            for access in (2, 0x81, 0xA0)
-        ),
-        *(
-            case(
-                pytest.mark.rule("MQMP-3.1.4.17-16"),
-                opening(ELSEWHERE, access, **FAR),
-                Status.MQ_ERROR_UNSUPPORTED_ACCESS_MODE,
-            )
-            for access in (2, 0x81, 0xA0)
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-18"),
-            opening(access=2, share=1),
-            Status.MQ_ERROR_INVALID_PARAMETER,
-        ),
-        case(pytest.mark.rule("MQMP-3.1.4.17-23"), opening(dwp_queue=1), Status.MQ_ERROR_INVALID_PARAMETER),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-24"),
-            opening(dwp_remote_context=1),
-            Status.MQ_ERROR_INVALID_PARAMETER,
-        ),
-        *(
-            case(
-                pytest.mark.rule("MQMP-3.1.4.17-25"),
-                opening(ELSEWHERE, **(FAR | without)),
-                Status.MQ_ERROR_INVALID_PARAMETER,
-            )
-            for without in ({"dwp_queue": 0}, {"dwp_remote_context": 0})
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-32"),
-            opening(f"PUBLIC={QUEUE_MANAGER}", **FAR),
-            Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-33"),
-            opening(f"PRIVATE={OTHER_MANAGER}\\00000009", **FAR),
-            Status.MQ_ERROR_QUEUE_NOT_FOUND,
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-37"),
-            opening("DIRECT=OS:nowhere\\private$\\far", **FAR),
-            NOT_AVAILABLE,
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-59"),
-            opening(f"PUBLIC={QUEUE_MANAGER}"),
-            Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-60"),
-            opening(f"PRIVATE={OTHER_MANAGER}\\00000009"),
-            Status.MQ_ERROR_QUEUE_NOT_FOUND,
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-61"),
-            opening("DIRECT=OS:host\\private$\\nothing"),
-            Status.MQ_ERROR_QUEUE_NOT_FOUND,
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-65"),
-            opening("DIRECT=OS:host\\private$\\nothing", 2),
-            Status.MQ_ERROR_QUEUE_NOT_FOUND,
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-66"),
-            opening(f"DL={QUEUE_MANAGER}", 2),
-            Status.MQ_ERROR_ILLEGAL_FORMATNAME,
-        ),
+        case(pytest.mark.rule("MQMP-3.1.4.17-32"), opening(f"PUBLIC={QUEUE_MANAGER}", **FAR), ILLEGAL_NAME),
+        case(pytest.mark.rule("MQMP-3.1.4.17-33"), opening(UNKNOWN, **FAR), NOT_FOUND),
+        case(pytest.mark.rule("MQMP-3.1.4.17-37"), opening(NOWHERE, **FAR), NOT_AVAILABLE),
+        case(pytest.mark.rule("MQMP-3.1.4.17-59"), opening(f"PUBLIC={QUEUE_MANAGER}"), ILLEGAL_NAME),
+        case(pytest.mark.rule("MQMP-3.1.4.17-60"), opening(UNKNOWN), NOT_FOUND),
+        case(pytest.mark.rule("MQMP-3.1.4.17-61"), opening(NOTHING), NOT_FOUND),
+        case(pytest.mark.rule("MQMP-3.1.4.17-65"), opening(NOTHING, 2), NOT_FOUND),
+        case(pytest.mark.rule("MQMP-3.1.4.17-66"), opening(f"DL={QUEUE_MANAGER}", 2), ILLEGAL_NAME),
     ],
 )
 def test_a_queue_that_cannot_be_opened(request_: OpenQueueInternalRequest, status: int) -> None:
-    scene = Scene(directory=KnownNames())
+    scene = Scene(directory=DIRECTORY)
     with scene.nothing_changes():
         answer = scene.client.call(OPEN, request_)
     assert (answer.fault, answer.status) == (None, status)
@@ -272,8 +218,7 @@ def test_who_administers_a_queue_elsewhere_works_on_its_outgoing_queue(
 def test_a_queue_that_is_received_from_is_not_opened_for_one_alone() -> None:
     scene = Scene()
     scene.open()
-    with scene.nothing_changes():
-        assert scene.status(OPEN, opening(share=1)) == Status.MQ_ERROR_SHARING_VIOLATION
+    assert scene.refusal(OPEN, opening(share=1)) == Status.MQ_ERROR_SHARING_VIOLATION
 
 
 @pytest.mark.rule("MQMP-3.1.4.17-20", "MQMP-3.1.4.17-21", "MQMP-3.1.4.17-66")
@@ -308,7 +253,7 @@ def test_what_is_not_looked_at_when_a_queue_is_opened(room: Any, given: Any) -> 
     ("name", "computer"), [(ELSEWHERE, "elsewhere"), (f"PUBLIC={PUBLIC}", "elsewhere"), (ORDERS, "host")]
 )
 def test_a_queue_that_the_client_opened_elsewhere_is_opened_there(name: str, computer: str) -> None:
-    scene = Scene(directory=KnownNames())
+    scene = Scene(directory=DIRECTORY)
     response = scene.call(OPEN, opening(name, **FAR))
     assert (response.status, scene.bound) == (Status.MQ_OK, [computer])
     assert scene.manager.descriptors == {}
@@ -399,7 +344,7 @@ def test_a_client_that_goes_while_a_queue_is_opened_elsewhere_leaves_nothing() -
 )
 @pytest.mark.parametrize("access", [1, 0x20])
 def test_a_queue_of_another_queue_manager_is_pointed_at(name: str, path: str, access: int) -> None:
-    scene = Scene(directory=KnownNames())
+    scene = Scene(directory=DIRECTORY)
     with scene.nothing_changes():
         response = scene.call(OPEN, opening(name, access))
     assert response.status == Status.MQ_OK
@@ -409,11 +354,7 @@ def test_a_queue_of_another_queue_manager_is_pointed_at(name: str, path: str, ac
 
 @pytest.mark.rule("MQMP-3.1.4.17-67")
 def test_who_may_not_open_a_queue_does_not() -> None:
-    refusing = Refusing()
-    scene = Scene(permits=refusing)
-    with scene.nothing_changes():
-        assert scene.status(OPEN, opening()) == Status.MQ_ERROR_ACCESS_DENIED
-    assert refusing.asked == [("open", scene.queue)]
+    assert denied(OPEN, opening()) == [("open", PATH)]
 
 
 def test_queues_of_the_system_are_opened_to_read() -> None:
@@ -431,7 +372,5 @@ def test_queues_of_the_system_are_opened_to_read() -> None:
 
 def test_a_public_queue_of_this_queue_manager_is_opened_by_its_identifier() -> None:
     scene = Scene()
-    queue = system_queue(scene.manager, "shared")
-    queue.identifier = PUBLIC
-    assert create_queue(scene.manager, queue) == Status.MQ_OK
+    queue = scene.add_public_queue()
     assert scene.descriptor(scene.open(f"PUBLIC={PUBLIC}").ph_queue).queue_reference is queue

@@ -259,8 +259,7 @@ def test_room_for_a_format_name_that_is_not_there_or_of_two_sizes_is_refused() -
         naming(handle, 5, pdw_length=6),
         naming(handle, 0, pdw_length=6),
     ):
-        with scene.nothing_changes():
-            assert scene.status(NAME, request) == Status.MQ_ERROR_INVALID_PARAMETER
+        assert scene.refusal(NAME, request) == Status.MQ_ERROR_INVALID_PARAMETER
 
 
 @pytest.mark.rule("MQMP-3.1.4.21-5", "MQMP-3.1.4.21-14", "MQMP-3.1.4.21-15")
@@ -372,8 +371,7 @@ def test_a_handle_of_no_queue_is_not_purged() -> None:
     scene = Scene()
     put(scene.queue, b"one")
     other = scene.client.association.handle(scene.manager, object())
-    with scene.nothing_changes():
-        assert scene.status(PURGE, QueueRequest(h_queue=other)) == Status.MQ_ERROR_INVALID_HANDLE
+    assert scene.refusal(PURGE, QueueRequest(h_queue=other)) == Status.MQ_ERROR_INVALID_HANDLE
 
 
 @pytest.mark.rule("MQMP-3.1.4.22-9", "MQMP-3.1.4.22-10", "MQMP-3.1.4.22-11")
