@@ -42,7 +42,7 @@ class OtherQueueManager:
     def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
         self.waiting: list[Callable[[Answer], None]] = []
-        self.answers: dict[str, Answer] = {
+        self.answers: dict[str, Answer | None] = {
             "RemoteQMOpenQueue": Answer(RemoteQMOpenQueueResponse(ph_context=REMOTE_HANDLE)),
             "RemoteQMCloseQueue": Answer(HandleResponse()),
             "RemoteQMCloseCursor": Answer(StatusResponse()),
@@ -214,7 +214,7 @@ def denied(stem: str, request: Any) -> list[tuple[Deed, str | None]]:
     asked: list[tuple[Deed, str | None]] = []
 
     def permits(_: Association, deed: Deed, queue: Queue | None) -> bool:
-        asked.append((deed, queue and queue.pathname))
+        asked.append((deed, queue.pathname if queue else None))
         return False
 
     assert Scene(permits=permits).refusal(stem, request) == Status.MQ_ERROR_ACCESS_DENIED

@@ -154,21 +154,17 @@ def test_what_is_no_private_queue_has_neither_security_nor_properties(
 ) -> None:
     scene = scene_with_public_queue()
     for stem, request in (
-        (SET_SECURITY, securing(4, named=named)),
+        (SET_SECURITY, securing(4, p_object_format=named)),
         (GET_SECURITY, GetObjectSecurityRequest(p_object_format=named, n_length=9)),
-        (GET, getting((108,), named=named)),
-        (SET, setting((108,), (text("new"),), named=named)),
+        (GET, getting((108,), p_object_format=named)),
+        (SET, setting((108,), (text("new"),), p_object_format=named)),
     ):
         assert scene.refusal(stem, request) == status, stem
 
 
-def securing(information: int, data: bytes | None = FULL, *, named: Any = None) -> SetObjectSecurityRequest:
-    return SetObjectSecurityRequest(
-        p_object_format=object_format() if named is None else named,
-        security_information=information,
-        sd_size=0 if data is None else len(data),
-        p_security_descriptor=data,
-    )
+def securing(information: int, data: bytes | None = FULL, **more: Any) -> SetObjectSecurityRequest:
+    more = {"p_object_format": object_format(), "sd_size": len(data or b""), **more}
+    return SetObjectSecurityRequest(security_information=information, p_security_descriptor=data, **more)
 
 
 @pytest.mark.parametrize(
@@ -322,23 +318,17 @@ def text(words: str) -> PropVariant:
     return PropVariant(vt=31, arm=WcharText.of(words))
 
 
-def getting(propids: tuple[int, ...], *, named: Any = None, **more: Any) -> GetObjectPropertiesRequest:
-    more.setdefault("cp", len(propids))
-    more.setdefault("ap_var", (NOTHING,) * len(propids))
-    return GetObjectPropertiesRequest(
-        p_object_format=object_format() if named is None else named, a_prop=propids, **more
-    )
+def getting(propids: tuple[int, ...], **more: Any) -> GetObjectPropertiesRequest:
+    nothing = (NOTHING,) * len(propids)
+    more = {"p_object_format": object_format(), "cp": len(propids), "ap_var": nothing, **more}
+    return GetObjectPropertiesRequest(a_prop=propids, **more)
 
 
 def setting(
-    propids: tuple[int, ...] | None, values: tuple[PropVariant, ...] | None, *, named: Any = None, cp: int = 0
+    propids: tuple[int, ...] | None, values: tuple[PropVariant, ...] | None, **more: Any
 ) -> SetObjectPropertiesRequest:
-    return SetObjectPropertiesRequest(
-        p_object_format=object_format() if named is None else named,
-        cp=cp or len(propids or values or (0,)),
-        a_prop=propids,
-        ap_var=values,
-    )
+    more = {"p_object_format": object_format(), "cp": len(propids or values or (0,)), **more}
+    return SetObjectPropertiesRequest(a_prop=propids, ap_var=values, **more)
 
 
 @pytest.mark.parametrize(
@@ -349,11 +339,7 @@ def setting(
         case(pytest.mark.rule("MQMP-3.1.4.9-7"), GET, getting((108,), cp=2)),
         case(pytest.mark.rule("MQMP-3.1.4.9-7"), GET, getting((108,), ap_var=())),
         case(pytest.mark.rule("MQMP-3.1.4.9-7"), GET, getting((108, 105), cp=1)),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.10-6"),
-            SET,
-            SetObjectPropertiesRequest(p_object_format=object_format()),
-        ),
+        case(pytest.mark.rule("MQMP-3.1.4.10-6"), SET, setting(None, None, cp=0)),
         case(pytest.mark.rule("MQMP-3.1.4.10-6"), SET, setting((108,) * 129, (text("x"),) * 129)),
         case(pytest.mark.rule("MQMP-3.1.4.10-8"), SET, setting((108,), (text("x"),), cp=2)),
         case(pytest.mark.rule("MQMP-3.1.4.10-8"), SET, setting((108,), ())),

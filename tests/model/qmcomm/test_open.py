@@ -37,11 +37,11 @@ NOT_AVAILABLE = 0xC00E0069
 ILLEGAL_NAME = Status.MQ_ERROR_ILLEGAL_FORMATNAME
 INVALID = Status.MQ_ERROR_INVALID_PARAMETER
 NOT_FOUND = Status.MQ_ERROR_QUEUE_NOT_FOUND
+REFUSED = Status.MQ_ERROR_INVALID_HANDLE
+NOT_OPENED = RemoteQMOpenQueueResponse(status=REFUSED)
 UNSUPPORTED_ACCESS = Status.MQ_ERROR_UNSUPPORTED_ACCESS_MODE
 UNSUPPORTED_NAME = Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION
-FAR = {"h_remote_queue": 7, "dwp_queue": 8, "dwp_remote_context": 9}
-
-
+FAR: dict[str, Any] = {"h_remote_queue": 7, "dwp_queue": 8, "dwp_remote_context": 9}
 DIRECTORY = Directory({PUBLIC: ("elsewhere\\far", "elsewhere")}, {OTHER_MANAGER: "elsewhere"})
 
 
@@ -73,6 +73,7 @@ NOT_SENT_TO = [
     for access in (2, 0x81, 0xA0)
 ]
 NOT_ELSEWHERE = [opening(ELSEWHERE, access, **FAR) for access in (2, 0x81, 0xA0)]
+HALF_ELSEWHERE = [opening(ELSEWHERE, **FAR | {lacking: 0}) for lacking in ("dwp_queue", "dwp_remote_context")]
 UNKNOWN = f"PRIVATE={OTHER_MANAGER}\\00000009"
 NOWHERE, NOTHING = "DIRECT=OS:nowhere\\private$\\far", "DIRECT=OS:host\\private$\\nothing"
 
@@ -91,16 +92,7 @@ NOWHERE, NOTHING = "DIRECT=OS:nowhere\\private$\\far", "DIRECT=OS:host\\private$
         case(pytest.mark.rule("MQMP-3.1.4.17-18"), opening(access=2, share=1), INVALID),
         case(pytest.mark.rule("MQMP-3.1.4.17-23"), opening(dwp_queue=1), INVALID),
         case(pytest.mark.rule("MQMP-3.1.4.17-24"), opening(dwp_remote_context=1), INVALID),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-25"),
-            opening(ELSEWHERE, h_remote_queue=7, dwp_remote_context=9),
-            INVALID,
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-25"),
-            opening(ELSEWHERE, h_remote_queue=7, dwp_queue=8),
-            INVALID,
-        ),
+        *cases(pytest.mark.rule("MQMP-3.1.4.17-25"), INVALID, *HALF_ELSEWHERE),
         case(pytest.mark.rule("MQMP-3.1.4.17-32"), opening(f"PUBLIC={QUEUE_MANAGER}", **FAR), ILLEGAL_NAME),
         case(pytest.mark.rule("MQMP-3.1.4.17-33"), opening(UNKNOWN, **FAR), NOT_FOUND),
         case(pytest.mark.rule("MQMP-3.1.4.17-37"), opening(NOWHERE, **FAR), NOT_AVAILABLE),
@@ -280,27 +272,22 @@ def test_a_queue_that_is_open_elsewhere_gets_a_handle_and_a_number() -> None:
     assert scene.manager.timers.running == 0
 
 
-@pytest.mark.rule("MQMP-3.1.4.17-36", "MQMP-3.1.4.17-3")
+@pytest.mark.rule("MQMP-3.1.4.17-3")
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "status"),
     [
-        Answer(RemoteQMOpenQueueResponse(status=Status.MQ_ERROR_INVALID_HANDLE)),
-        Answer(fault=Status.MQ_ERROR_INVALID_HANDLE),
+        case(
+            pytest.mark.rule("MQMP-3.1.4.17-36"), Answer(RemoteQMOpenQueueResponse(status=REFUSED)), REFUSED
+        ),
+        case(pytest.mark.rule("MQMP-3.1.4.17-36"), Answer(fault=REFUSED), REFUSED),
+        case(pytest.mark.rule("MQMP-3.1.4.17-37"), Answer(fault=0x000006BA), NOT_AVAILABLE),
     ],
 )
-def test_what_the_other_queue_manager_refuses_is_told(answer: Answer) -> None:
+def test_what_the_other_queue_manager_refuses_or_breaks_is_told(answer: Answer, status: int) -> None:
     scene = Scene()
     scene.other.answers["RemoteQMOpenQueue"] = answer
-    assert scene.status(OPEN, opening(ELSEWHERE, **FAR)) == Status.MQ_ERROR_INVALID_HANDLE
+    assert scene.status(OPEN, opening(ELSEWHERE, **FAR)) == status
     assert (scene.client.association.handles, scene.manager.timers.running) == ({}, 0)
-
-
-@pytest.mark.rule("MQMP-3.1.4.17-37", "MQMP-3.1.4.17-3")
-def test_a_call_to_the_other_queue_manager_that_breaks_is_told() -> None:
-    scene = Scene()
-    scene.other.answers["RemoteQMOpenQueue"] = Answer(fault=0x000006BA)
-    assert scene.status(OPEN, opening(ELSEWHERE, **FAR)) == NOT_AVAILABLE
-    assert scene.client.association.handles == {}
 
 
 @pytest.mark.rule("MQMP-3.1.4.17-37", "MQMP-3.1.4.17-3")

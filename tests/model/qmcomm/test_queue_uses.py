@@ -38,6 +38,7 @@ from tests.model.scene import QUEUE_MANAGER, labels, pass_time, put, states
 INVALID_BOUND = 0x1C000007
 NOT_AVAILABLE = 0xC00E0069
 ILLEGAL_OPERATION = 0xC00E0064
+INVALID_HANDLE = Status.MQ_ERROR_INVALID_HANDLE
 NO_CURSOR = 0x0000000B
 CLOSE = "rpc_ac_close_handle"
 CLOSE_CURSOR = "rpc_ac_close_cursor"
@@ -79,7 +80,7 @@ def test_a_handle_of_no_queue_is_not_closed() -> None:
     other = scene.client.association.handle(scene.manager, object())
     with scene.nothing_changes():
         response = scene.call(CLOSE, QueueHandleRequest(ph_queue=other))
-    assert (response.status, response.ph_queue) == (Status.MQ_ERROR_INVALID_HANDLE, other)
+    assert (response.status, response.ph_queue) == (INVALID_HANDLE, other)
 
 
 @pytest.mark.rule("MQMP-3.1.4.18-10", "MQMP-3.1.4.18-11", "MQMP-3.1.4.18-12", "MQMP-3.1.4.18-13")
@@ -91,10 +92,7 @@ def test_a_remote_queue_is_closed_whatever_the_other_queue_manager_says(answer: 
     scene = Scene()
     proxy = scene.open_far()
     scene.other.calls.clear()
-    if answer is None:
-        del scene.other.answers["RemoteQMCloseQueue"]
-    else:
-        scene.other.answers["RemoteQMCloseQueue"] = answer
+    scene.other.answers["RemoteQMCloseQueue"] = answer
     response = scene.call(CLOSE, QueueHandleRequest(ph_queue=proxy.handle))
     assert (response.status, response.ph_queue.null) == (Status.MQ_OK, True)
     assert [(name, one.pph_context) for name, one in scene.other.calls] == [
@@ -135,10 +133,9 @@ def test_a_cursor_is_closed_with_the_handle_that_it_was_made_with() -> None:
     first, second = scene.open().ph_queue, scene.open().ph_queue
     cursor = _cursor(scene, first)
     other = scene.client.association.handle(scene.manager, object())
-    with scene.nothing_changes():
-        for handle, number in ((first, cursor.handle + 1), (second, cursor.handle), (other, cursor.handle)):
-            request = CursorRequest(h_queue=handle, h_cursor=number)
-            assert scene.status(CLOSE_CURSOR, request) == Status.MQ_ERROR_INVALID_HANDLE
+    for handle, number in ((first, cursor.handle + 1), (second, cursor.handle), (other, cursor.handle)):
+        request = CursorRequest(h_queue=handle, h_cursor=number)
+        assert scene.refusal(CLOSE_CURSOR, request) == INVALID_HANDLE
 
 
 @pytest.mark.rule("MQMP-3.1.4.19-5")
@@ -149,7 +146,7 @@ def test_a_cursor_of_a_local_queue_is_closed() -> None:
     request = CursorRequest(h_queue=handle, h_cursor=closed.handle)
     assert scene.status(CLOSE_CURSOR, request) == Status.MQ_OK
     assert scene.manager.cursors == {kept.handle: kept}
-    assert scene.status(CLOSE_CURSOR, request) == Status.MQ_ERROR_INVALID_HANDLE
+    assert scene.status(CLOSE_CURSOR, request) == INVALID_HANDLE
 
 
 @pytest.mark.rule("MQMP-3.1.4.19-8")
@@ -157,9 +154,8 @@ def test_a_cursor_that_a_remote_queue_does_not_have_is_not_closed() -> None:
     scene = Scene()
     proxy = scene.open_far()
     add_cursor_proxy(scene.manager, proxy, 5)
-    with scene.nothing_changes():
-        request = CursorRequest(h_queue=proxy.handle, h_cursor=5555)
-        assert scene.status(CLOSE_CURSOR, request) == Status.MQ_ERROR_INVALID_HANDLE
+    request = CursorRequest(h_queue=proxy.handle, h_cursor=5555)
+    assert scene.refusal(CLOSE_CURSOR, request) == INVALID_HANDLE
     assert len(proxy.cursor_proxy_collection) == 1
 
 
@@ -178,10 +174,7 @@ def test_a_cursor_of_a_remote_queue_is_closed_there(answer: Answer | None, statu
     proxy = scene.open_far()
     cursor = add_cursor_proxy(scene.manager, proxy, 55)
     scene.other.calls.clear()
-    if answer is None:
-        del scene.other.answers["RemoteQMCloseCursor"]
-    else:
-        scene.other.answers["RemoteQMCloseCursor"] = answer
+    scene.other.answers["RemoteQMCloseCursor"] = answer
     waiting = scene.start(CLOSE_CURSOR, CursorRequest(h_queue=proxy.handle, h_cursor=cursor.handle))
     pass_time(scene.manager, 300_000)
     assert waiting.status == status
@@ -224,7 +217,7 @@ def test_the_properties_of_no_cursor_are_not_set() -> None:
     local = scene.open().ph_queue
     for one, number in ((local, cursor.handle), (handle, cursor.handle + 1)):
         request = SetCursorPropertiesRequest(h_proxy=one, h_cursor=number, h_remote_cursor=5)
-        assert scene.status(SET_CURSOR, request) == Status.MQ_ERROR_INVALID_HANDLE
+        assert scene.status(SET_CURSOR, request) == INVALID_HANDLE
     assert not cursor.is_remote_cursor_handle_initialized
 
 
@@ -293,7 +286,7 @@ def test_a_format_name_that_fits_is_given(more: int) -> None:
 def test_a_handle_of_no_queue_has_no_format_name() -> None:
     scene = Scene()
     other = scene.client.association.handle(scene.manager, object())
-    assert scene.status(NAME, naming(other, 200)) == Status.MQ_ERROR_INVALID_HANDLE
+    assert scene.status(NAME, naming(other, 200)) == INVALID_HANDLE
 
 
 @pytest.mark.rule("MQMP-3.1.4.21-10")
@@ -371,7 +364,7 @@ def test_a_handle_of_no_queue_is_not_purged() -> None:
     scene = Scene()
     put(scene.queue, b"one")
     other = scene.client.association.handle(scene.manager, object())
-    assert scene.refusal(PURGE, QueueRequest(h_queue=other)) == Status.MQ_ERROR_INVALID_HANDLE
+    assert scene.refusal(PURGE, QueueRequest(h_queue=other)) == INVALID_HANDLE
 
 
 @pytest.mark.rule("MQMP-3.1.4.22-9", "MQMP-3.1.4.22-10", "MQMP-3.1.4.22-11")
@@ -389,10 +382,7 @@ def test_a_remote_queue_is_purged_there(answer: Answer | None, status: int, acce
     scene = Scene()
     response = scene.open(ELSEWHERE, access, h_remote_queue=7, dwp_queue=8, dwp_remote_context=9)
     scene.other.calls.clear()
-    if answer is None:
-        del scene.other.answers["RemoteQMPurgeQueue"]
-    else:
-        scene.other.answers["RemoteQMPurgeQueue"] = answer
+    scene.other.answers["RemoteQMPurgeQueue"] = answer
     waiting = scene.start(PURGE, QueueRequest(h_queue=response.ph_queue))
     pass_time(scene.manager, 300_000)
     assert waiting.status == status

@@ -25,6 +25,7 @@ from tests.model.scene import labels, put, states
 INVALID_BOUND = 0x1C000007
 BUFFER_TOO_SMALL = 0xC00E0028
 UOW = GUID(b"a unit of work!!")
+BEGINNING = EnlistInternalTransactionRequest(p_uow=UOW)
 WHEREABOUTS = "r_qm_get_tm_whereabouts"
 ENLIST = "r_qm_enlist_transaction"
 BEGIN = "r_qm_enlist_internal_transaction"
@@ -58,7 +59,7 @@ def enlisting(cookie: bytes = b"cookie") -> EnlistTransactionRequest:
 
 
 def begun(scene: Scene) -> Any:
-    response = scene.call(BEGIN, EnlistInternalTransactionRequest(p_uow=UOW))
+    response = scene.call(BEGIN, BEGINNING)
     assert response.status == Status.MQ_OK
     return response.ph_int_xact
 
@@ -67,9 +68,7 @@ def begun(scene: Scene) -> Any:
 def test_too_much_room_or_cookie_is_not_dispatched() -> None:
     scene = Scene(transaction_manager=Coordinator())
     assert scene.fault(WHEREABOUTS, GetTmWhereaboutsRequest(cb_buf_size=131073)) == INVALID_BOUND
-    with scene.nothing_changes():
-        request = EnlistTransactionRequest(cb_cookie=131073, pb_cookie=bytes(131073))
-        assert scene.fault(ENLIST, request) == INVALID_BOUND
+    assert scene.fault(ENLIST, enlisting(bytes(131073))) == INVALID_BOUND
 
 
 @pytest.mark.rule("MQMP-3.1.4.12-4", "MQMP-3.1.4.12-7", "MQMP-3.1.4.12-8")
@@ -149,10 +148,8 @@ def test_an_enlistment_that_fails_begins_nothing() -> None:
 def test_there_are_so_many_transactions_and_no_more() -> None:
     scene = Scene(transaction_manager=Coordinator(), transaction_limit=1)
     create_transaction(scene.manager, b"some other work!")
-    with scene.nothing_changes():
-        assert scene.status(ENLIST, enlisting()) == Status.MQ_ERROR_INSUFFICIENT_RESOURCES
-        request = EnlistInternalTransactionRequest(p_uow=UOW)
-        assert scene.status(BEGIN, request) == Status.MQ_ERROR_INSUFFICIENT_RESOURCES
+    assert scene.refusal(ENLIST, enlisting()) == Status.MQ_ERROR_INSUFFICIENT_RESOURCES
+    assert scene.refusal(BEGIN, BEGINNING) == Status.MQ_ERROR_INSUFFICIENT_RESOURCES
 
 
 @pytest.mark.rule("MQMP-3.1.4.14-3")
@@ -163,9 +160,7 @@ def test_a_transaction_is_not_begun_twice(external: bool) -> None:
         scene.call(ENLIST, enlisting())
     else:
         begun(scene)
-    with scene.nothing_changes():
-        request = EnlistInternalTransactionRequest(p_uow=UOW)
-        assert scene.status(BEGIN, request) == Status.MQ_ERROR_TRANSACTION_SEQUENCE
+    assert scene.refusal(BEGIN, BEGINNING) == Status.MQ_ERROR_TRANSACTION_SEQUENCE
 
 
 @pytest.mark.rule("MQMP-3.1.4.14-4", "MQMP-3.1.4.14-5", "MQMP-3.1.4.14-6", "MQMP-3.1.4.14-7")
