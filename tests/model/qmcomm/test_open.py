@@ -276,9 +276,7 @@ def test_a_queue_that_is_open_elsewhere_gets_a_handle_and_a_number() -> None:
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
-        case(
-            pytest.mark.rule("MQMP-3.1.4.17-36"), Answer(RemoteQMOpenQueueResponse(status=REFUSED)), REFUSED
-        ),
+        case(pytest.mark.rule("MQMP-3.1.4.17-36"), Answer(NOT_OPENED), REFUSED),
         case(pytest.mark.rule("MQMP-3.1.4.17-36"), Answer(fault=REFUSED), REFUSED),
         case(pytest.mark.rule("MQMP-3.1.4.17-37"), Answer(fault=0x000006BA), NOT_AVAILABLE),
     ],

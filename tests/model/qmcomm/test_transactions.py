@@ -138,10 +138,8 @@ def test_a_cookie_that_is_none_begins_nothing(dtc: Coordinator | None) -> None:
 
 @pytest.mark.rule("MQMP-3.1.4.13-9")
 def test_an_enlistment_that_fails_begins_nothing() -> None:
-    assert (
-        Scene(transaction_manager=Coordinator(enlists=False)).refusal(ENLIST, enlisting())
-        == Status.MQ_ERROR_TRANSACTION_ENLIST
-    )
+    scene = Scene(transaction_manager=Coordinator(enlists=False))
+    assert scene.refusal(ENLIST, enlisting()) == Status.MQ_ERROR_TRANSACTION_ENLIST
 
 
 @pytest.mark.rule("MQMP-3.1.4.13-10")

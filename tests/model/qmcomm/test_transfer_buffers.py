@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -54,146 +55,117 @@ def having(attribute: str, value: Any) -> MessageProperties:
     return MessageProperties(**{attribute: value})
 
 
+def octets(attribute: str, member: str, size: str, length: str, **more: Any) -> tuple[Any, ...]:
+    """A row of SIZED for a member of six octets."""
+    to_send = {member: b"octets", size: 6, **more}
+    room = {member: bytes(6), size: 6, length: 0}
+    return attribute, b"octets", to_send, room, f"old.{member}", f"old.{length}"
+
+
 def sent(**old: Any) -> MessageProperties:
     """What a message that is sent is."""
     return message_properties(sending(**old))
 
 
-# Sent and received alike: member, its value in the buffer, attribute, its value in the message.
-BOTH = [
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-9", "MQMP-3.1.1.11-15", "MQMP-3.1.5.3-99"),
-        "p_class",
-        0x0000,
-        "message_class",
-        0x0000,
-    ),
-    case(pytest.mark.rule("MQMP-2.2.3.2-10"), "p_class", 0x0001, "message_class", 0x0001),
-    case(pytest.mark.rule("MQMP-2.2.3.2-11"), "p_class", 0x0002, "message_class", 0x0002),
-    case(pytest.mark.rule("MQMP-2.2.3.2-12"), "p_class", 0x4000, "message_class", 0x4000),
-    case(pytest.mark.rule("MQMP-2.2.3.2-13"), "p_class", 0x8000, "message_class", 0x8000),
-    case(pytest.mark.rule("MQMP-2.2.3.2-14"), "p_class", 0x8001, "message_class", 0x8001),
-    case(pytest.mark.rule("MQMP-2.2.3.2-15"), "p_class", 0x8002, "message_class", 0x8002),
-    case(pytest.mark.rule("MQMP-2.2.3.2-16"), "p_class", 0x8003, "message_class", 0x8003),
-    case(pytest.mark.rule("MQMP-2.2.3.2-17"), "p_class", 0x8004, "message_class", 0x8004),
-    case(pytest.mark.rule("MQMP-2.2.3.2-18"), "p_class", 0x8005, "message_class", 0x8005),
-    case(pytest.mark.rule("MQMP-2.2.3.2-19"), "p_class", 0x8006, "message_class", 0x8006),
-    case(pytest.mark.rule("MQMP-2.2.3.2-20"), "p_class", 0x8007, "message_class", 0x8007),
-    case(pytest.mark.rule("MQMP-2.2.3.2-21"), "p_class", 0x8009, "message_class", 0x8009),
-    case(pytest.mark.rule("MQMP-2.2.3.2-22"), "p_class", 0x800A, "message_class", 0x800A),
-    case(pytest.mark.rule("MQMP-2.2.3.2-23"), "p_class", 0x800B, "message_class", 0x800B),
-    case(pytest.mark.rule("MQMP-2.2.3.2-24"), "p_class", 0xC000, "message_class", 0xC000),
-    case(pytest.mark.rule("MQMP-2.2.3.2-25"), "p_class", 0xC001, "message_class", 0xC001),
-    case(pytest.mark.rule("MQMP-2.2.3.2-26"), "p_class", 0xC002, "message_class", 0xC002),
-    case(pytest.mark.rule("MQMP-2.2.3.2-27"), "p_class", 0xC004, "message_class", 0xC004),
-    case(pytest.mark.rule("MQMP-2.2.3.2-28"), "p_class", 0x00FF, "message_class", 0x00FF),
-    case(pytest.mark.rule("MQMP-2.2.3.2-29"), "p_class", 0x1234, "message_class", 0x1234),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-30", "MQMP-3.1.1.11-17", "MQMP-3.1.5.3-101"),
-        "pp_correlation_id",
-        bytes(range(20)),
-        "correlation_identifier",
-        bytes(range(20)),
-    ),
-    case(pytest.mark.rule("MQMP-3.1.1.11-20", "MQMP-3.1.5.3-104"), "p_priority", 5, "priority", 5),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-35", "MQMP-3.1.1.11-21", "MQMP-3.1.5.3-105"),
-        "p_delivery",
-        0,
-        "delivery_guarantee",
-        0,
-    ),
-    case(pytest.mark.rule("MQMP-2.2.3.2-36"), "p_delivery", 1, "delivery_guarantee", 1),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-38", "MQMP-3.1.1.11-22", "MQMP-3.1.5.3-106"),
-        "p_acknowledge",
-        0x00,
-        "acknowledgements_requested",
-        0,
-    ),
-    case(pytest.mark.rule("MQMP-2.2.3.2-39"), "p_acknowledge", 0x01, "acknowledgements_requested", 1),
-    case(pytest.mark.rule("MQMP-2.2.3.2-40"), "p_acknowledge", 0x02, "acknowledgements_requested", 2),
-    case(pytest.mark.rule("MQMP-2.2.3.2-41"), "p_acknowledge", 0x04, "acknowledgements_requested", 4),
-    case(pytest.mark.rule("MQMP-2.2.3.2-42"), "p_acknowledge", 0x05, "acknowledgements_requested", 5),
-    case(pytest.mark.rule("MQMP-2.2.3.2-43"), "p_acknowledge", 0x08, "acknowledgements_requested", 8),
-    case(pytest.mark.rule("MQMP-2.2.3.2-44"), "p_acknowledge", 0x0C, "acknowledgements_requested", 12),
-    case(pytest.mark.rule("MQMP-2.2.3.2-45"), "p_acknowledge", 0x0E, "acknowledgements_requested", 14),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-52", "MQMP-3.1.1.11-24", "MQMP-3.1.5.3-108"),
-        "p_application_tag",
-        0xDEADBEEF,
-        "application_tag",
-        0xDEADBEEF,
-    ),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-58", "MQMP-3.1.1.11-36", "MQMP-3.1.5.3-111"),
-        "p_trace",
-        0,
-        "tracing_requested",
-        False,
-    ),
-    case(pytest.mark.rule("MQMP-2.2.3.2-59"), "p_trace", 1, "tracing_requested", True),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-61", "MQMP-3.1.1.11-37", "MQMP-3.1.5.3-117"),
-        "pul_sender_id_type",
-        0,
-        "sender_identifier_type",
-        0,
-    ),
-    case(pytest.mark.rule("MQMP-2.2.3.2-62"), "pul_sender_id_type", 1, "sender_identifier_type", 1),
-    case(pytest.mark.rule("MQMP-2.2.3.2-63"), "pul_sender_id_type", 2, "sender_identifier_type", 2),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-66", "MQMP-3.1.1.11-40", "MQMP-3.1.5.3-112"),
-        "pul_priv_level",
-        0,
-        "privacy_level",
-        0,
-    ),
-    case(pytest.mark.rule("MQMP-2.2.3.2-67"), "pul_priv_level", 1, "privacy_level", 1),
-    case(pytest.mark.rule("MQMP-2.2.3.2-68"), "pul_priv_level", 2, "privacy_level", 3),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-76", "MQMP-3.1.1.11-42", "MQMP-3.1.5.3-114"),
-        "pul_hash_alg",
-        0x8001,
-        "hash_algorithm",
-        0x8001,
-    ),
-    case(pytest.mark.rule("MQMP-2.2.3.2-77"), "pul_hash_alg", 0x8002, "hash_algorithm", 0x8002),
-    case(pytest.mark.rule("MQMP-2.2.3.2-78"), "pul_hash_alg", 0x8003, "hash_algorithm", 0x8003),
-    case(pytest.mark.rule("MQMP-2.2.3.2-79"), "pul_hash_alg", 0x8004, "hash_algorithm", 0x8004),
-    case(pytest.mark.rule("MQMP-2.2.3.2-80"), "pul_hash_alg", 0x800C, "hash_algorithm", 0x800C),
-    case(pytest.mark.rule("MQMP-2.2.3.2-81"), "pul_hash_alg", 0x800E, "hash_algorithm", 0x800E),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-82", "MQMP-3.1.1.11-43", "MQMP-3.1.5.3-115"),
-        "pul_encrypt_alg",
-        0x6602,
-        "encryption_algorithm",
-        0x6602,
-    ),
-    case(pytest.mark.rule("MQMP-2.2.3.2-83"), "pul_encrypt_alg", 0x6801, "encryption_algorithm", 0x6801),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-50", "MQMP-3.1.5.3-116"),
-        "pul_prov_type",
-        24,
-        "authentication_provider_type",
-        24,
-    ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-62", "MQMP-3.1.5.3-119"),
-        "pp_connector_type",
-        GUID(b"another one....."),
-        "connector_type_identifier",
-        GUID(b"another one....."),
-    ),
-    case(pytest.mark.rule("MQMP-3.1.1.11-63", "MQMP-3.1.5.3-120"), "pul_body_type", 0x1F, "body_type", 0x1F),
-    case(pytest.mark.rule("MQMP-2.2.3.2-88"), "pul_body_type", 0xBAD, "body_type", 0xBAD),
-]
+def rows(table: Mapping[tuple[str, str], Mapping[Any, pytest.MarkDecorator]]) -> list[Any]:
+    """Member, attribute and value, with its rule."""
+    return [case(rule, *names, value) for names, rules in table.items() for value, rule in rules.items()]
 
 
-@pytest.mark.parametrize(("member", "value", "attribute", "meaning"), BOTH)
-def test_a_member_is_an_attribute_both_ways(member: str, value: Any, attribute: str, meaning: Any) -> None:
-    assert getattr(sent(**{member: value}), attribute) == meaning
-    assert given_back(member, MessageProperties(**{attribute: meaning})) == value
+# Sent and received alike: the values of a member and an attribute.
+BOTH = {
+    ("p_class", "message_class"): {
+        0x0000: pytest.mark.rule("MQMP-2.2.3.2-9", "MQMP-3.1.1.11-15", "MQMP-3.1.5.3-99"),
+        0x0001: pytest.mark.rule("MQMP-2.2.3.2-10"),
+        0x0002: pytest.mark.rule("MQMP-2.2.3.2-11"),
+        0x4000: pytest.mark.rule("MQMP-2.2.3.2-12"),
+        0x8000: pytest.mark.rule("MQMP-2.2.3.2-13"),
+        0x8001: pytest.mark.rule("MQMP-2.2.3.2-14"),
+        0x8002: pytest.mark.rule("MQMP-2.2.3.2-15"),
+        0x8003: pytest.mark.rule("MQMP-2.2.3.2-16"),
+        0x8004: pytest.mark.rule("MQMP-2.2.3.2-17"),
+        0x8005: pytest.mark.rule("MQMP-2.2.3.2-18"),
+        0x8006: pytest.mark.rule("MQMP-2.2.3.2-19"),
+        0x8007: pytest.mark.rule("MQMP-2.2.3.2-20"),
+        0x8009: pytest.mark.rule("MQMP-2.2.3.2-21"),
+        0x800A: pytest.mark.rule("MQMP-2.2.3.2-22"),
+        0x800B: pytest.mark.rule("MQMP-2.2.3.2-23"),
+        0xC000: pytest.mark.rule("MQMP-2.2.3.2-24"),
+        0xC001: pytest.mark.rule("MQMP-2.2.3.2-25"),
+        0xC002: pytest.mark.rule("MQMP-2.2.3.2-26"),
+        0xC004: pytest.mark.rule("MQMP-2.2.3.2-27"),
+        0x00FF: pytest.mark.rule("MQMP-2.2.3.2-28"),
+        0x1234: pytest.mark.rule("MQMP-2.2.3.2-29"),
+    },
+    ("pp_correlation_id", "correlation_identifier"): {
+        bytes(range(20)): pytest.mark.rule("MQMP-2.2.3.2-30", "MQMP-3.1.1.11-17", "MQMP-3.1.5.3-101")
+    },
+    ("p_priority", "priority"): {5: pytest.mark.rule("MQMP-3.1.1.11-20", "MQMP-3.1.5.3-104")},
+    ("p_delivery", "delivery_guarantee"): {
+        0: pytest.mark.rule("MQMP-2.2.3.2-35", "MQMP-3.1.1.11-21", "MQMP-3.1.5.3-105"),
+        1: pytest.mark.rule("MQMP-2.2.3.2-36"),
+    },
+    ("p_acknowledge", "acknowledgements_requested"): {
+        0x00: pytest.mark.rule("MQMP-2.2.3.2-38", "MQMP-3.1.1.11-22", "MQMP-3.1.5.3-106"),
+        0x01: pytest.mark.rule("MQMP-2.2.3.2-39"),
+        0x02: pytest.mark.rule("MQMP-2.2.3.2-40"),
+        0x04: pytest.mark.rule("MQMP-2.2.3.2-41"),
+        0x05: pytest.mark.rule("MQMP-2.2.3.2-42"),
+        0x08: pytest.mark.rule("MQMP-2.2.3.2-43"),
+        0x0C: pytest.mark.rule("MQMP-2.2.3.2-44"),
+        0x0E: pytest.mark.rule("MQMP-2.2.3.2-45"),
+    },
+    ("p_application_tag", "application_tag"): {
+        0xDEADBEEF: pytest.mark.rule("MQMP-2.2.3.2-52", "MQMP-3.1.1.11-24", "MQMP-3.1.5.3-108")
+    },
+    ("p_trace", "tracing_requested"): {
+        False: pytest.mark.rule("MQMP-2.2.3.2-58", "MQMP-3.1.1.11-36", "MQMP-3.1.5.3-111"),
+        True: pytest.mark.rule("MQMP-2.2.3.2-59"),
+    },
+    ("pul_sender_id_type", "sender_identifier_type"): {
+        0: pytest.mark.rule("MQMP-2.2.3.2-61", "MQMP-3.1.1.11-37", "MQMP-3.1.5.3-117"),
+        1: pytest.mark.rule("MQMP-2.2.3.2-62"),
+        2: pytest.mark.rule("MQMP-2.2.3.2-63"),
+    },
+    ("pul_priv_level", "privacy_level"): {
+        0: pytest.mark.rule("MQMP-2.2.3.2-66", "MQMP-3.1.1.11-40", "MQMP-3.1.5.3-112"),
+        1: pytest.mark.rule("MQMP-2.2.3.2-67"),
+    },
+    ("pul_hash_alg", "hash_algorithm"): {
+        0x8001: pytest.mark.rule("MQMP-2.2.3.2-76", "MQMP-3.1.1.11-42", "MQMP-3.1.5.3-114"),
+        0x8002: pytest.mark.rule("MQMP-2.2.3.2-77"),
+        0x8003: pytest.mark.rule("MQMP-2.2.3.2-78"),
+        0x8004: pytest.mark.rule("MQMP-2.2.3.2-79"),
+        0x800C: pytest.mark.rule("MQMP-2.2.3.2-80"),
+        0x800E: pytest.mark.rule("MQMP-2.2.3.2-81"),
+    },
+    ("pul_encrypt_alg", "encryption_algorithm"): {
+        0x6602: pytest.mark.rule("MQMP-2.2.3.2-82", "MQMP-3.1.1.11-43", "MQMP-3.1.5.3-115"),
+        0x6801: pytest.mark.rule("MQMP-2.2.3.2-83"),
+    },
+    ("pul_prov_type", "authentication_provider_type"): {
+        24: pytest.mark.rule("MQMP-3.1.1.11-50", "MQMP-3.1.5.3-116")
+    },
+    ("pp_connector_type", "connector_type_identifier"): {
+        GUID(b"another one....."): pytest.mark.rule("MQMP-3.1.1.11-62", "MQMP-3.1.5.3-119")
+    },
+    ("pul_body_type", "body_type"): {
+        0x1F: pytest.mark.rule("MQMP-3.1.1.11-63", "MQMP-3.1.5.3-120"),
+        0xBAD: pytest.mark.rule("MQMP-2.2.3.2-88"),
+    },
+}
+
+
+@pytest.mark.parametrize(("member", "attribute", "value"), rows(BOTH))
+def test_a_member_is_an_attribute_both_ways(member: str, attribute: str, value: Any) -> None:
+    assert getattr(sent(**{member: value}), attribute) == value
+    assert given_back(member, having(attribute, value)) == value
+
+
+@pytest.mark.rule("MQMP-2.2.3.2-68")
+def test_the_second_privacy_level_is_3_in_the_message() -> None:
+    assert sent(pul_priv_level=2).privacy_level == 3
+    assert given_back("pul_priv_level", MessageProperties(privacy_level=3)) == 2
 
 
 @pytest.mark.parametrize(
@@ -214,91 +186,51 @@ def test_one_member_says_which_copies_are_kept(value: int, journal: bool, dead_l
 
 
 # Received only.
-RECEIVED = [
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-16", "MQMP-3.1.5.3-100"),
-        "pp_message_id",
-        "identifier",
-        IDENTIFIER,
-        IDENTIFIER,
-    ),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-32", "MQMP-3.1.1.11-18", "MQMP-3.1.5.3-102"),
-        "p_sent_time",
-        "sent_time",
-        START,
-        START,
-    ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-19", "MQMP-3.1.5.3-103"),
-        "p_arrived_time",
-        "arrival_time",
-        START,
-        START,
-    ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-33", "MQMP-3.1.5.3-109"),
-        "pul_relative_time_to_queue",
-        "time_to_reach_queue",
-        9,
-        9,
-    ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-35", "MQMP-3.1.5.3-110"),
-        "pul_relative_time_to_live",
-        "time_to_be_received",
-        9,
-        9,
-    ),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-71", "MQMP-3.1.1.11-41", "MQMP-3.1.5.3-113"),
-        "p_authenticated",
-        "authentication_level",
-        0,
-        0,
-    ),
-    case(pytest.mark.rule("MQMP-2.2.3.2-72"), "p_authenticated", "authentication_level", 1, 1),
-    case(pytest.mark.rule("MQMP-2.2.3.2-73"), "p_authenticated", "authentication_level", 3, 3),
-    case(pytest.mark.rule("MQMP-2.2.3.2-74"), "p_authenticated", "authentication_level", 5, 5),
-    case(pytest.mark.rule("MQMP-2.2.3.2-75"), "p_authenticated", "authentication_level", 9, 9),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-58", "MQMP-3.1.5.3-118"),
-        "pp_src_qmid",
-        "source_machine_identifier",
-        SOME,
-        SOME,
-    ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-64", "MQMP-3.1.5.3-122", "MQMP-2.2.3.3-1"),
-        "pb_first_in_xact",
-        "first_in_transaction",
-        True,
-        1,
-    ),
-    pytest.param("pb_first_in_xact", "first_in_transaction", False, 0, id="not the first one"),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-65", "MQMP-3.1.5.3-123", "MQMP-2.2.3.3-2"),
-        "pb_last_in_xact",
-        "last_in_transaction",
-        True,
-        1,
-    ),
-    pytest.param("pb_last_in_xact", "last_in_transaction", False, 0, id="not the last one"),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-66", "MQMP-3.1.5.3-124", "MQMP-2.2.3.3-3"),
-        "pp_xact_id",
-        "transaction_identifier",
-        IDENTIFIER,
-        IDENTIFIER,
-    ),
-]
+RECEIVED = {
+    ("pp_message_id", "identifier"): {IDENTIFIER: pytest.mark.rule("MQMP-3.1.1.11-16", "MQMP-3.1.5.3-100")},
+    ("p_sent_time", "sent_time"): {
+        START: pytest.mark.rule("MQMP-2.2.3.2-32", "MQMP-3.1.1.11-18", "MQMP-3.1.5.3-102")
+    },
+    ("p_arrived_time", "arrival_time"): {START: pytest.mark.rule("MQMP-3.1.1.11-19", "MQMP-3.1.5.3-103")},
+    ("pul_relative_time_to_queue", "time_to_reach_queue"): {
+        9: pytest.mark.rule("MQMP-3.1.1.11-33", "MQMP-3.1.5.3-109")
+    },
+    ("pul_relative_time_to_live", "time_to_be_received"): {
+        9: pytest.mark.rule("MQMP-3.1.1.11-35", "MQMP-3.1.5.3-110")
+    },
+    ("p_authenticated", "authentication_level"): {
+        0: pytest.mark.rule("MQMP-2.2.3.2-71", "MQMP-3.1.1.11-41", "MQMP-3.1.5.3-113"),
+        1: pytest.mark.rule("MQMP-2.2.3.2-72"),
+        3: pytest.mark.rule("MQMP-2.2.3.2-73"),
+        5: pytest.mark.rule("MQMP-2.2.3.2-74"),
+        9: pytest.mark.rule("MQMP-2.2.3.2-75"),
+    },
+    ("pp_src_qmid", "source_machine_identifier"): {
+        SOME: pytest.mark.rule("MQMP-3.1.1.11-58", "MQMP-3.1.5.3-118")
+    },
+    ("pb_first_in_xact", "first_in_transaction"): {
+        True: pytest.mark.rule("MQMP-3.1.1.11-64", "MQMP-3.1.5.3-122", "MQMP-2.2.3.3-1")
+    },
+    ("pb_last_in_xact", "last_in_transaction"): {
+        True: pytest.mark.rule("MQMP-3.1.1.11-65", "MQMP-3.1.5.3-123", "MQMP-2.2.3.3-2")
+    },
+    ("pp_xact_id", "transaction_identifier"): {
+        IDENTIFIER: pytest.mark.rule("MQMP-3.1.1.11-66", "MQMP-3.1.5.3-124", "MQMP-2.2.3.3-3")
+    },
+}
 
 
-@pytest.mark.parametrize(("member", "attribute", "meaning", "value"), RECEIVED)
-def test_an_attribute_is_given_back(member: str, attribute: str, meaning: Any, value: Any) -> None:
-    assert given_back(member, MessageProperties(**{attribute: meaning})) == value
-    status, filled = filled_buffer(receiving(), MessageProperties(**{attribute: meaning}))
-    assert (status, filled) == (Status.MQ_OK, receiving())
+@pytest.mark.parametrize(
+    ("member", "attribute", "value"),
+    [
+        *rows(RECEIVED),
+        pytest.param("pb_first_in_xact", "first_in_transaction", False, id="not the first one"),
+        pytest.param("pb_last_in_xact", "last_in_transaction", False, id="not the last one"),
+    ],
+)
+def test_an_attribute_is_given_back(member: str, attribute: str, value: Any) -> None:
+    assert given_back(member, having(attribute, value)) == value
+    assert filled_buffer(receiving(), having(attribute, value)) == (Status.MQ_OK, receiving())
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-121", "MQMP-2.2.3.2-89")
@@ -331,21 +263,17 @@ SIZED = [
     ),
     case(
         pytest.mark.rule("MQMP-3.1.1.11-38", "MQMP-3.1.1.11-39", "MQMP-3.1.1.11-54"),
-        "sender_identifier",
-        b"octets",
-        {"pp_sender_id": b"octets", "u_sender_id_len": 6, "pul_sender_id_type": 1},
-        {"pp_sender_id": bytes(6), "u_sender_id_len": 6, "pul_sender_id_len_prop": 0},
-        "old.pp_sender_id",
-        "old.pul_sender_id_len_prop",
+        *octets(
+            "sender_identifier",
+            "pp_sender_id",
+            "u_sender_id_len",
+            "pul_sender_id_len_prop",
+            pul_sender_id_type=1,
+        ),
     ),
     case(
         pytest.mark.rule("MQMP-3.1.1.11-44", "MQMP-3.1.1.11-45", "MQMP-3.1.1.11-46"),
-        "sender_certificate",
-        b"octets",
-        {"pp_sender_cert": b"octets", "ul_sender_cert_len": 6},
-        {"pp_sender_cert": bytes(6), "ul_sender_cert_len": 6, "pul_sender_cert_len_prop": 0},
-        "old.pp_sender_cert",
-        "old.pul_sender_cert_len_prop",
+        *octets("sender_certificate", "pp_sender_cert", "ul_sender_cert_len", "pul_sender_cert_len_prop"),
     ),
     case(
         pytest.mark.rule("MQMP-3.1.1.11-47", "MQMP-3.1.1.11-48", "MQMP-3.1.1.11-49", "MQMP-2.2.3.2-84"),
@@ -358,30 +286,15 @@ SIZED = [
     ),
     case(
         pytest.mark.rule("MQMP-3.1.1.11-51", "MQMP-3.1.1.11-52", "MQMP-3.1.1.11-53"),
-        "symmetric_key",
-        b"octets",
-        {"pp_symm_keys": b"octets", "ul_symm_keys_size": 6},
-        {"pp_symm_keys": bytes(6), "ul_symm_keys_size": 6, "pul_symm_keys_size_prop": 0},
-        "old.pp_symm_keys",
-        "old.pul_symm_keys_size_prop",
+        *octets("symmetric_key", "pp_symm_keys", "ul_symm_keys_size", "pul_symm_keys_size_prop"),
     ),
     case(
         pytest.mark.rule("MQMP-3.1.1.11-55", "MQMP-3.1.1.11-56", "MQMP-3.1.1.11-57"),
-        "signature",
-        b"octets",
-        {"pp_signature": b"octets", "ul_signature_size": 6},
-        {"pp_signature": bytes(6), "ul_signature_size": 6, "pul_signature_size_prop": 0},
-        "old.pp_signature",
-        "old.pul_signature_size_prop",
+        *octets("signature", "pp_signature", "ul_signature_size", "pul_signature_size_prop"),
     ),
     case(
         pytest.mark.rule("MQMP-3.1.1.11-59", "MQMP-3.1.1.11-60", "MQMP-3.1.1.11-61"),
-        "extension",
-        b"octets",
-        {"pp_msg_extension": b"octets", "ul_msg_extension_buffer_in_bytes": 6},
-        {"pp_msg_extension": bytes(6), "ul_msg_extension_buffer_in_bytes": 6, "p_msg_extension_size": 0},
-        "old.pp_msg_extension",
-        "old.p_msg_extension_size",
+        *octets("extension", "pp_msg_extension", "ul_msg_extension_buffer_in_bytes", "p_msg_extension_size"),
     ),
 ]
 
