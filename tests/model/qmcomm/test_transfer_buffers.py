@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given
@@ -67,13 +66,16 @@ def sent(**old: Any) -> MessageProperties:
     return message_properties(sending(**old))
 
 
-def rows(table: Mapping[tuple[str, str], Mapping[Any, pytest.MarkDecorator]]) -> list[Any]:
+Table: TypeAlias = dict[tuple[str, str], dict[Any, pytest.MarkDecorator]]
+
+
+def rows(table: Table) -> list[Any]:
     """Member, attribute and value, with its rule."""
     return [case(rule, *names, value) for names, rules in table.items() for value, rule in rules.items()]
 
 
 # Sent and received alike: the values of a member and an attribute.
-BOTH = {
+BOTH: Table = {
     ("p_class", "message_class"): {
         0x0000: pytest.mark.rule("MQMP-2.2.3.2-9", "MQMP-3.1.1.11-15", "MQMP-3.1.5.3-99"),
         0x0001: pytest.mark.rule("MQMP-2.2.3.2-10"),
@@ -186,7 +188,7 @@ def test_one_member_says_which_copies_are_kept(value: int, journal: bool, dead_l
 
 
 # Received only.
-RECEIVED = {
+RECEIVED: Table = {
     ("pp_message_id", "identifier"): {IDENTIFIER: pytest.mark.rule("MQMP-3.1.1.11-16", "MQMP-3.1.5.3-100")},
     ("p_sent_time", "sent_time"): {
         START: pytest.mark.rule("MQMP-2.2.3.2-32", "MQMP-3.1.1.11-18", "MQMP-3.1.5.3-102")
