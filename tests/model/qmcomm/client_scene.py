@@ -25,7 +25,9 @@ from msmq_wire.model.server import Answer, Association, Server
 from msmq_wire.rpc.interfaces import qmcomm
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACSendMessageExRequest
 from msmq_wire.rpc.ndr import StubValue, encode_stub, inspect_stub
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
+from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.model.scene import START, make_queue
@@ -36,6 +38,8 @@ FAR = "DIRECT=OS:elsewhere\\private$\\far"
 RECEIVE, SEND, PEEK = 0x01, 0x02, 0x20
 OK = 0
 NOT_THERE = Answer(fault=0x1C010002)
+FAILURES = (Status.MQ_ERROR, Status.MQ_ERROR_ACCESS_DENIED, 0x80070005, 0xC0000001)
+HANDLE = ContextHandle(uuid=GUID(b"a handle of some"))
 WHEREABOUTS = b"where the coordinator is"
 
 

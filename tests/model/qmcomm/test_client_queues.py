@@ -20,14 +20,20 @@ from msmq_wire.rpc.interfaces.shared_parameters import PortResponse
 from msmq_wire.rpc.ndr import NULL_POINTEE
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import CACCreateRemoteCursor, CACTransferBufferV1, TransferSend
-from msmq_wire.rpc.types.context_handle import ContextHandle
-from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm.client_scene import FAR, NOT_THERE, OK, ORDERS, PEEK, RECEIVE, SEND, World
+from tests.model.qmcomm.client_scene import (
+    FAILURES,
+    FAR,
+    HANDLE,
+    OK,
+    ORDERS,
+    PEEK,
+    RECEIVE,
+    SEND,
+    World,
+)
 from tests.model.scene import labels, put
 
-FAILURES = (Status.MQ_ERROR, Status.MQ_ERROR_ACCESS_DENIED, 0x80070005, 0xC0000001)
-HANDLE = ContextHandle(uuid=GUID(b"a handle of some"))
 NO_CURSOR = 0x0000000B
 OPENING = ["rpc_QMOpenQueueInternal"]
 REMOTE_OPENING = [
@@ -80,29 +86,6 @@ def test_what_no_queue_is_opened_with_is_not_sent(world: World, name: str, acces
     with pytest.raises(ValueError, match=r"nonsense|dwDesiredAccess|ShareMode"):
         world.run(world.client.open_queue(name, access, share))
     assert world.log == []
-
-
-@pytest.mark.rule("CMQMP-3.1.4.17-5", "CMQMP-3.2.4.7-10")
-@pytest.mark.parametrize("answer", [*FAILURES, NOT_THERE, Answer(fault=0xC00E0025)])
-def test_a_queue_that_cannot_be_opened_is_not_kept(world: World, answer: Any) -> None:
-    if isinstance(answer, Answer):
-        world.answers["rpc_QMOpenQueueInternal"] = answer
-    else:
-        world.fails(
-            "rpc_QMOpenQueueInternal",
-            answer,
-            ph_queue=HANDLE,
-            pdw_qm_context=5,
-            lplp_remote_queue_name=WcharText.of("elsewhere\\private$\\far"),
-        )
-    result = world.run(world.client.open_queue(ORDERS))
-    assert result.status == (answer.fault if isinstance(answer, Answer) else answer)
-    assert (result.value, world.client.queues, world.names) == (None, [], OPENING)
-
-
-def test_a_success_without_a_handle_is_a_failure(world: World) -> None:
-    world.answers["rpc_QMOpenQueueInternal"] = Answer(OpenQueueInternalResponse(pdw_qm_context=5))
-    assert world.run(world.client.open_queue(ORDERS)).status == Status.MQ_ERROR
 
 
 @pytest.mark.rule("CMQMP-3.2.4.7-4", "CMQMP-3.2.4.7-5", "CMQMP-3.2.4.7-6", "CMQMP-3.2.4.7-8")
