@@ -17,14 +17,24 @@ from msmq_wire.model.qmcomm.server import QmcommServer
 from msmq_wire.model.server import Answer, Association
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces.qm2qm import HandleResponse, RemoteQMOpenQueueResponse
-from msmq_wire.rpc.interfaces.qmcomm_queues import CreateRemoteCursorRequest, OpenQueueInternalRequest
+from msmq_wire.rpc.interfaces.qmcomm_objects import (
+    CreateObjectInternalRequest,
+    EnlistInternalTransactionRequest,
+)
+from msmq_wire.rpc.interfaces.qmcomm_queues import (
+    CreateRemoteCursorRequest,
+    OpenQueueInternalRequest,
+    OpenRemoteQueueRequest,
+)
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
 from msmq_wire.rpc.ndr import NULL_POINTEE
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferSend
 from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.wchar_text import WcharText
 from tests.model.scene import Client, Waiting, make_manager, make_queue, system_queue
 
 PATH = "host\\private$\\orders"
@@ -33,6 +43,7 @@ ELSEWHERE = "DIRECT=OS:elsewhere\\private$\\far"
 REMOTE_HANDLE = ContextHandle(uuid=GUID(b"a remote handle!"))
 PUBLIC = GUID(b"a public queue!!")
 OTHER_MANAGER = GUID(b"another manager!")
+UOW = GUID(b"a unit of work!!")
 UNKNOWN = ContextHandle(uuid=GUID(b"an unknown one!!"))
 
 
@@ -144,6 +155,20 @@ class Scene:
         assert create_queue(self.manager, queue) == Status.MQ_OK
         return queue
 
+    def open_for_others(self, access: int = 1, share: int = 0) -> Any:
+        """Open a queue for a client of another server: the response, which is MQ_OK."""
+        response = self.call("r_qm_open_remote_queue", opening_for_others(access=access, share=share))
+        assert response.status == Status.MQ_OK
+        return response
+
+    def begin(self, identifier: GUID = UOW) -> ContextHandle:
+        """Begin an internal transaction: its handle."""
+        request = EnlistInternalTransactionRequest(p_uow=identifier)
+        response = self.call("r_qm_enlist_internal_transaction", request)
+        assert response.status == Status.MQ_OK
+        handle: ContextHandle = response.ph_int_xact
+        return handle
+
     def thing(self, handle: ContextHandle) -> Any:
         """What a handle of the client stands for."""
         return self.client.association.handles.get(handle.uuid)
@@ -184,6 +209,22 @@ class Scene:
         before = self.state()
         yield
         assert self.state() == before
+
+
+def creating(name: str = ".\\private$\\new", **more: Any) -> CreateObjectInternalRequest:
+    """A request of R_QMCreateObjectInternal for a queue with a label."""
+    label = PropVariant(vt=31, arm=WcharText.of("a label"))
+    members = {"cp": 1, "a_prop": (108,), "ap_var": (label,), **more}
+    return CreateObjectInternalRequest(lpwcs_path_name=WcharText.of(name), **members)
+
+
+def opening_for_others(
+    name: str = ORDERS, access: int = 1, share: int = 0, **more: Any
+) -> OpenRemoteQueueRequest:
+    """A request of R_QMOpenRemoteQueue."""
+    return OpenRemoteQueueRequest(
+        p_queue_format=queue_format(name), dw_desired_access=access, dw_share_mode=share, **more
+    )
 
 
 def queue_format(name: str) -> QueueFormat:

@@ -25,7 +25,6 @@ from msmq_wire.wire.types.wchar_text import WcharText
 from tests.model.qmcomm.client_scene import (
     FAILURES,
     FAR,
-    NOT_THERE,
     OK,
     ORDERS,
     PEEK,
@@ -391,18 +390,6 @@ def test_a_queue_is_read_only_as_it_was_opened(world: World) -> None:
     with pytest.raises(ValueError, match="no time-out"):
         world.run(world.client.peek(peeker, timeout=1 << 32))
     assert "rpc_ACReceiveMessageEx" not in world.names
-
-
-@pytest.mark.rule("CMQMP-3.1.5.3-13")
-@pytest.mark.parametrize("status", FAILURES)
-def test_a_message_in_a_failure_is_not_read(world: World, status: int) -> None:
-    filled = receiving_buffer(Room(), PEEK_CURRENT)
-    queue = world.open()
-    world.fails("rpc_ACReceiveMessageEx", status, ptb=filled)
-    result = world.run(world.client.receive(queue))
-    assert (result.status, result.value) == (status, None)
-    world.answers["rpc_ACReceiveMessageEx"] = NOT_THERE
-    assert world.run(world.client.peek(queue)).status == NOT_THERE.fault
 
 
 @pytest.mark.rule("CMQMP-3.1.5.3-13")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from msmq_wire.model.qmcomm.client.values import Endpoint, OpenQueueContext
+from msmq_wire.model.qmcomm.client.buffers import Room, receiving_buffer
+from msmq_wire.model.qmcomm.client.client import QmcommClient
+from msmq_wire.model.qmcomm.client.values import Endpoint, OpenQueueContext, Result, Steps
 from msmq_wire.model.server import Answer
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACCreateCursorExResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import (
@@ -25,6 +28,7 @@ from tests.model.qmcomm.client_scene import (
     FAILURES,
     FAR,
     HANDLE,
+    NOT_THERE,
     OK,
     ORDERS,
     PEEK,
@@ -256,17 +260,37 @@ def test_a_queue_is_given_up_whatever_its_closing_comes_to(world: World, status:
     assert (queue.handle, queue.closed) == (handle, True)
 
 
-def uses(world: World, queue: OpenQueueContext) -> list[Any]:
-    """What can be done with a queue that is open."""
-    client = world.client
-    return [
-        client.purge(queue),
-        client.handle_to_format_name(queue),
-        client.create_cursor(queue),
-        client.close_cursor(queue, NO_CURSOR),
-        client.peek(queue),
-        client.receive(queue),
-    ]
+USES: list[tuple[str, Callable[[QmcommClient, OpenQueueContext], Steps[Any]]]] = [
+    ("rpc_ACPurgeQueue", lambda client, queue: client.purge(queue)),
+    ("rpc_ACHandleToFormatName", lambda client, queue: client.handle_to_format_name(queue)),
+    ("rpc_ACCreateCursorEx", lambda client, queue: client.create_cursor(queue)),
+    ("rpc_ACCloseCursor", lambda client, queue: client.close_cursor(queue, NO_CURSOR)),
+    ("rpc_ACReceiveMessageEx", lambda client, queue: client.peek(queue)),
+    ("rpc_ACReceiveMessageEx", lambda client, queue: client.receive(queue)),
+]
+OUT_PARAMETERS: dict[str, dict[str, Any]] = {
+    "rpc_ACHandleToFormatName": {"lpwcs_format_name": WcharText.of("secret"), "pdw_length": 7},
+    "rpc_ACCreateCursorEx": {"pcc": CACCreateRemoteCursor(h_cursor=5)},
+    "rpc_ACReceiveMessageEx": {"ptb": receiving_buffer(Room(), 0x80000000)},
+}
+
+
+@pytest.mark.rule("CMQMP-3.1.4.21-3", "CMQMP-3.1.4.22-2", "CMQMP-3.1.5.3-13", "CMQMP-3.1.5.4-3")
+@pytest.mark.rule("CMQMP-3.2.4.8-2")
+@pytest.mark.parametrize("fault", [False, True])
+@pytest.mark.parametrize("status", [*FAILURES, NOT_THERE.fault])
+@pytest.mark.parametrize(("method", "use"), USES)
+def test_all_failures_of_a_use_mean_the_same_and_nothing_is_read_from_them(
+    world: World, method: str, use: Any, status: int, fault: bool
+) -> None:
+    queue = world.open()
+    world.log.clear()
+    if fault:
+        world.answers[method] = Answer(fault=status)
+    else:
+        world.fails(method, status, **OUT_PARAMETERS.get(method, {}))
+    assert world.run(use(world.client, queue)) in (status, Result(status=status))
+    assert (world.names, queue.cursors) == ([method], set())
 
 
 @pytest.mark.rule("CMQMP-3.1.4.21-2", "CMQMP-3.1.4.22-1", "CMQMP-3.1.5.3-1", "CMQMP-3.1.5.4-1")
@@ -278,9 +302,9 @@ def test_a_queue_that_is_closed_or_deleted_is_not_used(world: World, how: str) -
     else:
         assert world.run(world.client.delete_queue(ORDERS.upper())) == OK
     calls = len(world.log)
-    for steps in uses(world, queue):
+    for _, use in USES:
         with pytest.raises(ValueError, match=how):
-            world.run(steps)
+            world.run(use(world.client, queue))
     assert len(world.log) == calls
     assert world.run(world.client.purge(far)) == OK
 
@@ -292,14 +316,6 @@ def test_a_queue_is_purged(world: World) -> None:
     assert world.run(world.client.purge(queue)) == OK
     assert world.request("rpc_ACPurgeQueue").h_queue == queue.handle
     assert labels(world.orders) == []
-
-
-@pytest.mark.rule("CMQMP-3.1.4.22-2")
-@pytest.mark.parametrize("status", FAILURES)
-def test_a_purge_can_fail_in_any_way(world: World, status: int) -> None:
-    queue = world.open()
-    world.fails("rpc_ACPurgeQueue", status)
-    assert world.run(world.client.purge(queue)) == status
 
 
 @pytest.mark.rule("CMQMP-3.2.4.14-1", "CMQMP-3.2.4.14-2", "CMQMP-3.2.4.14-3", "CMQMP-3.2.4.14-4")
@@ -316,16 +332,6 @@ def test_the_name_of_an_open_queue_gets_the_room_it_needs(world: World, room: in
         assert request.pdw_length == request.dw_format_name_rpc_buffer_len
         assert len(request.lpwcs_format_name or b"") == 2 * request.pdw_length
         assert (request.lpwcs_format_name is None) == (request.pdw_length == 0)
-
-
-@pytest.mark.rule("CMQMP-3.1.4.21-3")
-@pytest.mark.parametrize("status", FAILURES)
-def test_a_name_in_a_failure_is_not_read(world: World, status: int) -> None:
-    queue = world.open()
-    world.fails("rpc_ACHandleToFormatName", status, lpwcs_format_name=WcharText.of("secret"), pdw_length=7)
-    result = world.run(world.client.handle_to_format_name(queue))
-    assert (result.status, result.value) == (status, None)
-    assert world.names.count("rpc_ACHandleToFormatName") == 1
 
 
 @pytest.mark.parametrize("length", [0, 5, 524_289, 0xFFFFFFFF])
@@ -381,16 +387,6 @@ def test_a_cursor_is_given_up_whatever_its_closing_comes_to(world: World, status
     world.fails("rpc_ACCloseCursor", status)
     assert world.run(world.client.close_cursor(queue, cursor)) == status
     assert queue.cursors == set()
-
-
-@pytest.mark.rule("CMQMP-3.2.4.8-2", "CMQMP-3.1.5.4-3")
-@pytest.mark.parametrize("status", FAILURES)
-def test_there_is_no_cursor_in_a_failure(world: World, status: int) -> None:
-    queue = world.open()
-    world.fails("rpc_ACCreateCursorEx", status, pcc=CACCreateRemoteCursor(h_cursor=5))
-    result = world.run(world.client.create_cursor(queue))
-    assert (result.status, result.value, queue.cursors) == (status, None, set())
-    assert world.names[-1] == "rpc_ACCreateCursorEx"
 
 
 @pytest.mark.rule("CMQMP-3.1.5.4-2")

@@ -29,6 +29,7 @@ from tests.model.qmcomm.scene import (
     Scene,
     case,
     cases,
+    creating,
     denied,
     object_format,
 )
@@ -50,13 +51,6 @@ TO_FORMAT = "r_qm_object_path_to_object_format"
 HERE = ".\\private$\\orders"
 LABEL = PropVariant(vt=31, arm=WcharText.of("a label"))
 MACHINE = ObjectFormat(obj_type=2)
-
-
-def creating(name: str = ".\\private$\\new", **more: Any) -> CreateObjectInternalRequest:
-    more.setdefault("cp", 1)
-    more.setdefault("a_prop", (108,))
-    more.setdefault("ap_var", (LABEL,))
-    return CreateObjectInternalRequest(lpwcs_path_name=WcharText.of(name), **more)
 
 
 def secured(data: bytes, name: str = ".\\private$\\new") -> CreateObjectInternalRequest:

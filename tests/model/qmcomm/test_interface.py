@@ -23,13 +23,13 @@ from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.model.qmcomm.scene import (
     ELSEWHERE,
-    ORDERS,
     REMOTE_HANDLE,
     UNKNOWN,
+    UOW,
     Scene,
+    creating,
     object_format,
     opening,
-    queue_format,
     remote_cursor,
 )
 from tests.model.scene import Client, labels, make_manager, make_packet, pass_time, put
@@ -40,7 +40,6 @@ INVALID_BOUND = 0x1C000007
 CONTEXT_MISMATCH = 0x1C00001A
 NO_SUCH_METHOD = 0x1C010002
 ACCESS_DENIED = 0x00000005
-UOW = GUID(b"a unit of work!!")
 
 WITH_SUPPORT: dict[int, Any] = {
     1: queues.GetRemoteQueueNameRequest(),
@@ -74,7 +73,7 @@ def test_a_server_that_is_no_supporting_server_does_nothing(opnum: int) -> None:
     method = QmcommServer.INTERFACE.methods[opnum]
     request = WITH_SUPPORT.get(opnum)
     if opnum == 6:
-        request = _create()
+        request = creating()
     elif opnum == 10:
         request = objects.GetObjectPropertiesRequest(
             p_object_format=object_format(), cp=1, a_prop=(108,), ap_var=(_null(),)
@@ -88,16 +87,6 @@ def test_a_server_that_is_no_supporting_server_does_nothing(opnum: int) -> None:
     assert (answer.fault, answer.status) == (None, Status.MQ_ERROR)
 
 
-def _create(name: str = ".\\private$\\new", **more: Any) -> objects.CreateObjectInternalRequest:
-    return objects.CreateObjectInternalRequest(
-        lpwcs_path_name=WcharText.of(name),
-        cp=1,
-        a_prop=(108,),
-        ap_var=(PropVariant(vt=31, arm=WcharText.of("label")),),
-        **more,
-    )
-
-
 def _null() -> Any:
     return PropVariant(vt=1)
 
@@ -105,10 +94,7 @@ def _null() -> Any:
 @pytest.mark.rule("MQMP-3.1.4-5", "MQMP-3.1.4.24-10")
 def test_four_methods_are_served_by_every_server() -> None:
     scene = Scene(supporting_server=False)
-    opened = scene.call(
-        "r_qm_open_remote_queue",
-        queues.OpenRemoteQueueRequest(p_queue_format=queue_format(ORDERS), dw_desired_access=1),
-    )
+    opened = scene.open_for_others()
     assert opened.status == Status.MQ_OK
     cursor = scene.call("r_qm_create_remote_cursor", remote_cursor(opened.ph_queue))
     assert (cursor.status, list(scene.manager.cursors)) == (Status.MQ_OK, [cursor.ph_cursor])
@@ -284,13 +270,8 @@ def test_each_kind_of_handle_is_found_by_its_handle_and_as_no_other_kind() -> No
     scene = Scene(obsolete_methods=True)
     local = scene.open().ph_queue
     remote = scene.open_far().handle
-    begun = scene.call(
-        "r_qm_enlist_internal_transaction", objects.EnlistInternalTransactionRequest(p_uow=UOW)
-    ).ph_int_xact
-    opened = scene.call(
-        "r_qm_open_remote_queue",
-        queues.OpenRemoteQueueRequest(p_queue_format=queue_format(ORDERS), dw_desired_access=1),
-    ).pph_context
+    begun = scene.begin()
+    opened = scene.open_for_others().pph_context
     kinds = [type(scene.thing(one)).__name__ for one in (local, remote, opened, begun)]
     assert kinds == [
         "LocalQueueContextHandle",
@@ -325,20 +306,8 @@ def test_no_two_handles_are_the_same() -> None:
     scene = Scene()
     proxies = [scene.open_far() for _ in range(3)]
     handles = [scene.open().ph_queue.uuid for _ in range(3)] + [one.handle.uuid for one in proxies]
-    handles += [
-        scene.call(
-            "r_qm_open_remote_queue",
-            queues.OpenRemoteQueueRequest(p_queue_format=queue_format(ORDERS), dw_desired_access=0x20),
-        ).pph_context.uuid
-        for _ in range(3)
-    ]
-    handles += [
-        scene.call(
-            "r_qm_enlist_internal_transaction",
-            objects.EnlistInternalTransactionRequest(p_uow=GUID(bytes([number] * 16))),
-        ).ph_int_xact.uuid
-        for number in range(3)
-    ]
+    handles += [scene.open_for_others(0x20).pph_context.uuid for _ in range(3)]
+    handles += [scene.begin(GUID(bytes([number] * 16))).uuid for number in range(3)]
     assert len(set(handles)) == 12
     assert len({one.context for one in proxies}) == 3
 
@@ -349,16 +318,11 @@ def test_handles_keep_what_they_stand_for() -> None:
     opened = scene.open()
     descriptor = scene.descriptor(opened.ph_queue)
     assert descriptor is scene.manager.descriptors[opened.pdw_qm_context]
-    remote = scene.call(
-        "r_qm_open_remote_queue",
-        queues.OpenRemoteQueueRequest(p_queue_format=queue_format(ORDERS), dw_desired_access=1),
-    )
+    remote = scene.open_for_others()
     thing = scene.thing(remote.pph_context)
     assert thing.open_queue_descriptor_reference is scene.manager.descriptors[remote.ph_queue]
-    begun = scene.call(
-        "r_qm_enlist_internal_transaction", objects.EnlistInternalTransactionRequest(p_uow=UOW)
-    )
-    transaction = scene.thing(begun.ph_int_xact).transaction_reference
+    begun = scene.begin()
+    transaction = scene.thing(begun).transaction_reference
     assert transaction is scene.manager.transaction_collection[bytes(UOW)]
 
 
@@ -391,7 +355,7 @@ def test_time_that_passes_changes_nothing() -> None:
     scene = Scene()
     scene.open()
     scene.open_far()
-    scene.call("r_qm_enlist_internal_transaction", objects.EnlistInternalTransactionRequest(p_uow=UOW))
+    scene.begin()
     assert scene.manager.timers.running == 0
     with scene.nothing_changes():
         pass_time(scene.manager, 10**9)
@@ -435,10 +399,7 @@ def test_a_client_that_held_nothing_leaves_everything_as_it_was() -> None:
 @pytest.mark.parametrize("ready", [False, True])
 def test_what_was_opened_for_another_server_goes_unless_that_one_reads_it(ready: bool) -> None:
     scene = Scene()
-    opened = scene.call(
-        "r_qm_open_remote_queue",
-        queues.OpenRemoteQueueRequest(p_queue_format=queue_format(ORDERS), dw_desired_access=1),
-    )
+    opened = scene.open_for_others()
     descriptor = scene.manager.descriptors[opened.ph_queue]
     if ready:
         descriptor.remote_read_state = RemoteReadState.READY_FOR_READ
@@ -452,7 +413,7 @@ def test_a_transaction_of_a_client_that_is_gone_is_aborted() -> None:
     scene = Scene()
     kept = put(scene.queue, b"kept")
     opened = scene.open()
-    scene.call("r_qm_enlist_internal_transaction", objects.EnlistInternalTransactionRequest(p_uow=UOW))
+    scene.begin()
     transaction = scene.manager.transaction_collection[bytes(UOW)]
     dequeue_message(scene.descriptor(opened.ph_queue), lambda *_: None, transaction=transaction)
     new = Message(packet=make_packet(b"new"), label="new", size=10)

@@ -38,7 +38,9 @@ from tests.model.qmcomm.scene import (
     REMOTE_HANDLE,
     UNKNOWN,
     Scene,
+    creating,
     opening,
+    opening_for_others,
     queue_format,
     remote_cursor,
 )
@@ -144,14 +146,9 @@ def test_any_request_is_answered_with_a_success_a_failure_or_a_fault(data: st.Da
     if scene.server.environment.supporting_server:
         proxy = scene.open_far()
         add_cursor_proxy(scene.manager, proxy, 3)
-        begun = scene.call(
-            "r_qm_enlist_internal_transaction", objects.EnlistInternalTransactionRequest(p_uow=QUEUE_MANAGER)
-        )
-        handles += [scene.open().ph_queue, proxy.handle, begun.ph_int_xact]
-    opened = scene.call(
-        "r_qm_open_remote_queue",
-        queues.OpenRemoteQueueRequest(p_queue_format=queue_format(ORDERS), dw_desired_access=0x20),
-    )
+        begun = scene.begin(QUEUE_MANAGER)
+        handles += [scene.open().ph_queue, proxy.handle, begun]
+    opened = scene.open_for_others(0x20)
     handles.append(opened.pph_context)
     waits = data.draw(st.sampled_from(["", "RemoteQMOpenQueue", "RemoteQMPurgeQueue", "RemoteQMCloseCursor"]))
     scene.other.answers.pop(waits, None)
@@ -203,7 +200,7 @@ class Clients(RuleBasedStateMachine):
         self.gone: Counter[str] = Counter()
         self.held: dict[str, _Work] = {}
         for name in "ab":
-            self._call(0, "r_qm_create_object_internal", _creating(name))
+            self._call(0, "r_qm_create_object_internal", creating(f".\\private$\\{name}"))
 
     def _call(self, client: int, stem: str, request: Any) -> Any:
         answer = self.clients[client].call(stem, request)
@@ -234,10 +231,7 @@ class Clients(RuleBasedStateMachine):
         target=opened, client=st.integers(0, 2), name=st.sampled_from("ab"), access=st.sampled_from([1, 0x20])
     )
     def open_for_another_server(self, client: int, name: str, access: int) -> Any:
-        request = queues.OpenRemoteQueueRequest(
-            p_queue_format=queue_format(_name(name)), dw_desired_access=access
-        )
-        response = self._call(client, "r_qm_open_remote_queue", request)
+        response = self._call(client, "r_qm_open_remote_queue", opening_for_others(_name(name), access))
         return multiple() if response.status else (client, response.pph_context, response.ph_queue)
 
     @rule(one=consumes(opened))
@@ -288,7 +282,9 @@ class Clients(RuleBasedStateMachine):
             request = objects.ObjectRequest(p_object_format=ObjectFormat(arm=queue_format(_name(name))))
             assert self._call(client, "r_qm_delete_object", request).status == Status.MQ_OK
         else:
-            status = self._call(client, "r_qm_create_object_internal", _creating(name)).status
+            status = self._call(
+                client, "r_qm_create_object_internal", creating(f".\\private$\\{name}")
+            ).status
             assert status == (Status.MQ_ERROR_QUEUE_EXISTS if there else Status.MQ_OK)
 
     @rule(target=works, client=st.integers(0, 2), number=st.integers(0, 3))
@@ -444,15 +440,6 @@ class Clients(RuleBasedStateMachine):
 
 def _name(name: str) -> str:
     return f"DIRECT=OS:host\\private$\\{name}"
-
-
-def _creating(name: str) -> objects.CreateObjectInternalRequest:
-    return objects.CreateObjectInternalRequest(
-        lpwcs_path_name=WcharText.of(f".\\private$\\{name}"),
-        cp=1,
-        a_prop=(108,),
-        ap_var=(PropVariant(vt=31, arm=WcharText.of(name)),),
-    )
 
 
 TestClients = Clients.TestCase

@@ -28,7 +28,7 @@ from tests.model.qmcomm.scene import (
     case,
     cases,
     opening,
-    queue_format,
+    opening_for_others,
     remote_cursor,
 )
 from tests.model.scene import QUEUE_MANAGER
@@ -46,12 +46,6 @@ OPEN = "r_qm_open_remote_queue"
 CLOSE = "r_qm_close_remote_queue_context"
 CURSOR = "r_qm_create_remote_cursor"
 NAME = "r_qm_get_remote_queue_name"
-
-
-def remote(name: str = ORDERS, access: int = 1, share: int = 0, **more: Any) -> OpenRemoteQueueRequest:
-    return OpenRemoteQueueRequest(
-        p_queue_format=queue_format(name), dw_desired_access=access, dw_share_mode=share, **more
-    )
 
 
 @pytest.mark.rule("MQMP-3.1.4.1-2")
@@ -108,7 +102,7 @@ def _illegal(**parts: Any) -> OpenRemoteQueueRequest:
 
 
 BY_HTTP = [f"DIRECT={scheme}://host/msmq/private$/orders" for scheme in ("HTTP", "HTTPS")]
-NO_ACCESS = [remote(access=access) for access in (0, 2, 4, 0x21, 0x81, 0xA0, 0xFFFF_FFFF)]
+NO_ACCESS = [opening_for_others(access=access) for access in (0, 2, 4, 0x21, 0x81, 0xA0, 0xFFFF_FFFF)]
 
 
 @pytest.mark.rule("MQMP-3.1.4.2-1", "MQMP-3.1.4.2-24")
@@ -128,14 +122,22 @@ NO_ACCESS = [remote(access=access) for access in (0, 2, 4, 0x21, 0x81, 0xA0, 0xF
             _illegal(m_qft=1, m_suffix_and_flags=0x82, arm=QUEUE_MANAGER),
             ILLEGAL_NAME,
         ),
-        case(pytest.mark.rule("MQMP-3.1.4.2-8"), remote(f"DL={QUEUE_MANAGER}"), UNSUPPORTED_NAME),
-        case(pytest.mark.rule("MQMP-3.1.4.2-9"), remote("MULTICAST=224.0.0.1:8001"), UNSUPPORTED_NAME),
-        *cases(pytest.mark.rule("MQMP-3.1.4.2-10"), UNSUPPORTED_NAME, *map(remote, BY_HTTP)),
+        case(pytest.mark.rule("MQMP-3.1.4.2-8"), opening_for_others(f"DL={QUEUE_MANAGER}"), UNSUPPORTED_NAME),
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-9"),
+            opening_for_others("MULTICAST=224.0.0.1:8001"),
+            UNSUPPORTED_NAME,
+        ),
+        *cases(pytest.mark.rule("MQMP-3.1.4.2-10"), UNSUPPORTED_NAME, *map(opening_for_others, BY_HTTP)),
         *cases(pytest.mark.rule("MQMP-3.1.4.2-14"), UNSUPPORTED_ACCESS, *NO_ACCESS),
-        case(pytest.mark.rule("MQMP-3.1.4.2-15"), remote(share=2), INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.2-15"), remote(share=0xFFFF_FFFF), INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.2-26"), remote("DIRECT=OS:host\\private$\\nothing"), NOT_FOUND),
-        case(pytest.mark.rule("MQMP-3.1.4.2-27"), remote(ELSEWHERE), NOT_FOUND),
+        case(pytest.mark.rule("MQMP-3.1.4.2-15"), opening_for_others(share=2), INVALID),
+        case(pytest.mark.rule("MQMP-3.1.4.2-15"), opening_for_others(share=0xFFFF_FFFF), INVALID),
+        case(
+            pytest.mark.rule("MQMP-3.1.4.2-26"),
+            opening_for_others("DIRECT=OS:host\\private$\\nothing"),
+            NOT_FOUND,
+        ),
+        case(pytest.mark.rule("MQMP-3.1.4.2-27"), opening_for_others(ELSEWHERE), NOT_FOUND),
     ],
 )
 def test_a_queue_that_cannot_be_opened_for_others(request_: OpenRemoteQueueRequest, status: int) -> None:
@@ -177,7 +179,7 @@ def test_a_queue_opened_for_others_is_known_by_one_number_and_a_handle(
     access: int, share: int, opened_for: QueueAccessType, shared: QueueShareMode
 ) -> None:
     scene = Scene()
-    response = scene.call(OPEN, remote(access=access, share=share))
+    response = scene.call(OPEN, opening_for_others(access=access, share=share))
     (descriptor,) = scene.manager.descriptors.values()
     assert response.status == Status.MQ_OK
     assert (response.pdw_context, response.ph_queue, response.dwp_queue) == (descriptor.handle,) * 3
@@ -202,7 +204,7 @@ def test_a_queue_opened_for_others_is_known_by_one_number_and_a_handle(
 )
 def test_every_name_of_a_local_queue_opens_it_for_others(name: str) -> None:
     scene = Scene()
-    assert scene.status(OPEN, remote(name)) == Status.MQ_OK
+    assert scene.status(OPEN, opening_for_others(name)) == Status.MQ_OK
     assert len(scene.manager.descriptors) == 1
 
 
@@ -210,26 +212,26 @@ def test_every_name_of_a_local_queue_opens_it_for_others(name: str) -> None:
 def test_a_queue_that_is_open_for_receive_is_not_opened_for_one_alone() -> None:
     scene = Scene()
     scene.open()
-    assert scene.refusal(OPEN, remote(share=1)) == SHARING_VIOLATION
+    assert scene.refusal(OPEN, opening_for_others(share=1)) == SHARING_VIOLATION
 
 
 @pytest.mark.rule("MQMP-3.1.4.2-17", "MQMP-3.1.4.2-19")
 def test_a_queue_that_is_open_for_one_alone_waits_for_that_one() -> None:
     scene = Scene()
-    alone = scene.call(OPEN, remote(share=1))
+    alone = scene.open_for_others(share=1)
     with scene.nothing_changes():
-        assert scene.status(OPEN, remote()) == SHARING_VIOLATION
+        assert scene.status(OPEN, opening_for_others()) == SHARING_VIOLATION
         answer = scene.another_client().call("rpc_qm_open_queue_internal", opening())
         assert answer.status == Status.MQ_ERROR_SHARING_VIOLATION
     scene.call(CLOSE, CloseRemoteQueueContext(pph_context=alone.pph_context))
-    assert scene.status(OPEN, remote()) == Status.MQ_OK
+    assert scene.status(OPEN, opening_for_others()) == Status.MQ_OK
 
 
 @pytest.mark.rule("MQMP-3.1.4.2-18")
 def test_a_queue_that_is_open_for_one_alone_can_be_peeked_at() -> None:
     scene = Scene()
-    scene.call(OPEN, remote(share=1))
-    assert scene.status(OPEN, remote(access=0x20)) == Status.MQ_OK
+    scene.open_for_others(share=1)
+    assert scene.status(OPEN, opening_for_others(access=0x20)) == Status.MQ_OK
 
 
 @pytest.mark.rule("MQMP-3.1.4.3-1", "MQMP-3.1.4.3-7")
@@ -245,7 +247,7 @@ def test_closing_what_is_no_remote_queue_context_changes_nothing() -> None:
 @pytest.mark.rule("MQMP-3.1.4.3-2", "MQMP-3.1.4.3-4", "MQMP-3.1.4.3-5", "MQMP-3.1.4.3-7")
 def test_a_remote_queue_context_that_nobody_reads_closes_the_queue() -> None:
     scene = Scene()
-    opened = scene.call(OPEN, remote())
+    opened = scene.open_for_others()
     seen: list[int] = []
     descriptor = scene.manager.descriptors[opened.ph_queue]
     dequeue_message(descriptor, lambda status, _: seen.append(status))
@@ -258,7 +260,7 @@ def test_a_remote_queue_context_that_nobody_reads_closes_the_queue() -> None:
 @pytest.mark.rule("MQMP-3.1.4.3-3", "MQMP-3.1.4.3-4", "MQMP-3.1.4.3-5")
 def test_a_remote_queue_context_that_somebody_reads_leaves_the_queue_open() -> None:
     scene = Scene()
-    opened = scene.call(OPEN, remote())
+    opened = scene.open_for_others()
     descriptor = scene.manager.descriptors[opened.ph_queue]
     descriptor.remote_read_state = RemoteReadState.READY_FOR_READ
     answer = scene.client.call(CLOSE, CloseRemoteQueueContext(pph_context=opened.pph_context))
@@ -271,7 +273,7 @@ def test_a_remote_queue_context_that_somebody_reads_leaves_the_queue_open() -> N
 @pytest.mark.rule("MQMP-3.1.4.4-1")
 def test_the_buffer_of_a_new_remote_cursor_is_not_looked_at() -> None:
     scene = Scene()
-    opened = scene.call(OPEN, remote())
+    opened = scene.open_for_others()
     request = remote_cursor(opened.ph_queue, p_class=0xFFFF, p_priority=99, ul_absolute_time_to_queue=1)
     assert scene.status(CURSOR, request) == Status.MQ_OK
 
@@ -280,14 +282,14 @@ def test_the_buffer_of_a_new_remote_cursor_is_not_looked_at() -> None:
 @pytest.mark.parametrize("number", [0, 77, 0xFFFF_FFFF])
 def test_a_number_of_no_open_queue_gives_no_cursor(number: int) -> None:
     scene = Scene()
-    scene.call(OPEN, remote())
+    scene.open_for_others()
     assert scene.refusal(CURSOR, remote_cursor(number)) == Status.MQ_ERROR_INVALID_HANDLE
 
 
 @pytest.mark.rule("MQMP-3.1.4.4-4")
 def test_a_queue_that_was_closed_gives_no_cursor() -> None:
     scene = Scene()
-    opened = scene.call(OPEN, remote())
+    opened = scene.open_for_others()
     close_queue(scene.manager, scene.manager.descriptors[opened.ph_queue])
     assert scene.refusal(CURSOR, remote_cursor(opened.ph_queue)) == INVALID_HANDLE
 
@@ -295,7 +297,7 @@ def test_a_queue_that_was_closed_gives_no_cursor() -> None:
 @pytest.mark.rule("MQMP-3.1.4.4-5", "MQMP-3.1.4.4-7")
 def test_a_queue_that_was_deleted_gives_no_cursor() -> None:
     scene = Scene()
-    opened = scene.call(OPEN, remote())
+    opened = scene.open_for_others()
     delete_queue(scene.manager, scene.queue)
     assert scene.refusal(CURSOR, remote_cursor(opened.ph_queue)) == INVALID_HANDLE
 
@@ -303,7 +305,7 @@ def test_a_queue_that_was_deleted_gives_no_cursor() -> None:
 @pytest.mark.rule("MQMP-3.1.4.4-6", "MQMP-3.1.4.4-8", "MQMP-3.1.4.4-9")
 def test_an_open_queue_gives_a_new_cursor_each_time() -> None:
     scene = Scene()
-    opened = scene.call(OPEN, remote())
+    opened = scene.open_for_others()
     responses = [scene.call(CURSOR, remote_cursor(opened.ph_queue)) for _ in range(2)]
     descriptor = scene.manager.descriptors[opened.ph_queue]
     assert [one.status for one in responses] == [Status.MQ_OK] * 2
@@ -314,5 +316,5 @@ def test_an_open_queue_gives_a_new_cursor_each_time() -> None:
 def test_a_machine_queue_that_is_not_there_is_not_found() -> None:
     scene = Scene()
     assert FormatName.parse(f"MACHINE={QUEUE_MANAGER};DEADLETTER").kind is QueueFormatType.MACHINE
-    request = remote(f"MACHINE={QUEUE_MANAGER};DEADLETTER")
+    request = opening_for_others(f"MACHINE={QUEUE_MANAGER};DEADLETTER")
     assert scene.status(OPEN, request) == Status.MQ_ERROR_QUEUE_NOT_FOUND

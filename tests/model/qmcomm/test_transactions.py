@@ -18,13 +18,11 @@ from msmq_wire.rpc.interfaces.qmcomm_objects import (
     TransactionRequest,
 )
 from msmq_wire.rpc.statuses import Status
-from msmq_wire.wire.types.guid import GUID
-from tests.model.qmcomm.scene import Scene
+from tests.model.qmcomm.scene import UOW, Scene
 from tests.model.scene import labels, put, states
 
 INVALID_BOUND = 0x1C000007
 BUFFER_TOO_SMALL = 0xC00E0028
-UOW = GUID(b"a unit of work!!")
 BEGINNING = EnlistInternalTransactionRequest(p_uow=UOW)
 WHEREABOUTS = "r_qm_get_tm_whereabouts"
 ENLIST = "r_qm_enlist_transaction"
@@ -56,12 +54,6 @@ class Coordinator:
 
 def enlisting(cookie: bytes = b"cookie") -> EnlistTransactionRequest:
     return EnlistTransactionRequest(p_uow=UOW, cb_cookie=len(cookie), pb_cookie=cookie)
-
-
-def begun(scene: Scene) -> Any:
-    response = scene.call(BEGIN, BEGINNING)
-    assert response.status == Status.MQ_OK
-    return response.ph_int_xact
 
 
 @pytest.mark.rule("MQMP-3.1.4.12-2", "MQMP-3.1.4.13-2")
@@ -157,7 +149,7 @@ def test_a_transaction_is_not_begun_twice(external: bool) -> None:
     if external:
         scene.call(ENLIST, enlisting())
     else:
-        begun(scene)
+        scene.begin()
     assert scene.refusal(BEGIN, BEGINNING) == Status.MQ_ERROR_TRANSACTION_SEQUENCE
 
 
@@ -165,7 +157,7 @@ def test_a_transaction_is_not_begun_twice(external: bool) -> None:
 @pytest.mark.rule("MQMP-3.1.4.14-8")
 def test_an_internal_transaction_gets_a_handle() -> None:
     scene = Scene()
-    handle = begun(scene)
+    handle = scene.begin()
     (transaction,) = scene.manager.transaction_collection.values()
     assert transaction.identifier == bytes(UOW)
     entry = scene.thing(handle)
@@ -177,9 +169,9 @@ def test_an_internal_transaction_gets_a_handle() -> None:
 @pytest.mark.parametrize("end", [COMMIT, ABORT])
 def test_a_unit_of_work_that_has_ended_can_begin_again(end: str) -> None:
     scene = Scene()
-    first = begun(scene)
+    first = scene.begin()
     scene.call(end, TransactionRequest(ph_int_xact=first))
-    assert begun(scene) != first
+    assert scene.begin() != first
     assert list(scene.manager.transaction_collection) == [bytes(UOW)]
 
 
@@ -187,7 +179,7 @@ def test_a_unit_of_work_that_has_ended_can_begin_again(end: str) -> None:
 @pytest.mark.parametrize("end", [COMMIT, ABORT])
 def test_a_handle_of_something_else_ends_no_transaction(end: str) -> None:
     scene = Scene()
-    begun(scene)
+    scene.begin()
     queue = scene.open().ph_queue
     with scene.nothing_changes():
         response = scene.call(end, TransactionRequest(ph_int_xact=queue))
@@ -201,7 +193,7 @@ def test_a_transaction_happens_whole_or_not_at_all(end: str, left: list[str]) ->
     scene = Scene()
     put(scene.queue, b"received")
     descriptor = scene.descriptor(scene.open().ph_queue)
-    handle = begun(scene)
+    handle = scene.begin()
     transaction = scene.thing(handle).transaction_reference
     dequeue_message(descriptor, lambda *_: None, transaction=transaction)
     assert enqueue_message(scene.queue, Message(label="sent", size=1), transaction) == 0
@@ -217,7 +209,7 @@ def test_a_transaction_happens_whole_or_not_at_all(end: str, left: list[str]) ->
 @pytest.mark.parametrize("end", [COMMIT, ABORT])
 def test_a_transaction_that_ended_otherwise_is_out_of_sequence_and_its_handle_goes(end: str) -> None:
     scene = Scene()
-    handle = begun(scene)
+    handle = scene.begin()
     transaction_commit(scene.manager, bytes(UOW))
     response = scene.call(end, TransactionRequest(ph_int_xact=handle))
     assert response.status == Status.MQ_ERROR_TRANSACTION_SEQUENCE
@@ -227,7 +219,7 @@ def test_a_transaction_that_ended_otherwise_is_out_of_sequence_and_its_handle_go
 @pytest.mark.parametrize("end", [COMMIT, ABORT])
 def test_a_handle_does_not_end_what_somebody_else_began_under_the_same_identifier(end: str) -> None:
     scene = Scene()
-    handle = begun(scene)
+    handle = scene.begin()
     transaction_commit(scene.manager, bytes(UOW))
     anew = create_transaction(scene.manager, bytes(UOW))
     assert scene.status(end, TransactionRequest(ph_int_xact=handle)) == Status.MQ_ERROR_TRANSACTION_SEQUENCE
