@@ -46,6 +46,18 @@ VT_I4 = 3
 MINUTES = 60_000
 
 
+def ipid_of(pointer: Any) -> GUID:
+    given = pointer_of(pointer)
+    assert given is not None
+    return given[0]
+
+
+def naming(name: str) -> TextRequest:
+    """A request of put_FormatName."""
+    text = WcharText(name.encode("utf-16-le"))
+    return TextRequest(text=FlaggedWordBlob(c_bytes=len(text), cl_size=len(text) // 2, as_data=text))
+
+
 class Scene:
     """An exporter with the queue ``orders``, and one client of its objects."""
 
@@ -78,27 +90,25 @@ class Scene:
 
     def info(self) -> GUID:
         """The IPID of a new MSMQQueueInfo."""
-        given = pointer_of(self.activate().pp_interface_data[0])
-        assert given is not None
-        return given[0]
+        return ipid_of(self.activate().pp_interface_data[0])
 
     def open(self, name: str | None = ORDERS, access: int = 1, mode: int = 0) -> Answer:
         ipid = self.info()
         if name is not None:
-            text = WcharText(name.encode("utf-16-le"))
-            blob = FlaggedWordBlob(c_bytes=len(text), cl_size=len(text) // 2, as_data=text)
-            assert self.call(QueueInfoServer, 15, TextRequest(text=blob), ipid).status == 0
+            assert self.call(QueueInfoServer, 15, naming(name), ipid).status == 0
         return self.call(QueueInfoServer, 34, OpenRequest(access=access, share_mode=mode), ipid)
 
     def opened(self) -> GUID:
         """The IPID of an open queue."""
-        given = pointer_of(self.open().response.pointer)
-        assert given is not None
-        return given[0]
+        return ipid_of(self.open().response.pointer)
 
     def receive(self, ipid: GUID, timeout: int = 0) -> list[Answer]:
         request = ReceiveCurrentRequest(receive_timeout=Variant(vt=VT_I4, arm=timeout))
         return self.start(QueueServer, 17, request, ipid)
+
+    def query(self, ipid: GUID, *iids: GUID) -> Answer:
+        request = QueryInterfaceRequest(ripid=ipid, c_iids=len(iids), iids=iids)
+        return self.call(RemUnknownServer, 3, request, self.exporter.ipid_rem_unknown)
 
     def references(self, opnum: int, ipid: GUID, count: int) -> Answer:
         request = InterfaceReferencesRequest(
@@ -132,9 +142,7 @@ def test_a_message_is_received_as_an_object_with_its_label() -> None:
     scene = Scene()
     put(scene.queue, b"first")
     (answer,) = scene.receive(scene.opened())
-    given = pointer_of(answer.response.ppmsg)
-    assert given is not None
-    text = scene.call(MessageServer, 36, OrpcRequest(), given[0]).response.text
+    text = scene.call(MessageServer, 36, OrpcRequest(), ipid_of(answer.response.ppmsg)).response.text
     assert (text.as_data.text, labels(scene.queue)) == ("first", [])
 
 
@@ -142,12 +150,10 @@ def test_a_queue_info_tells_the_name_that_it_was_given() -> None:
     scene = Scene()
     ipid = scene.info()
     assert scene.call(QueueInfoServer, 14, OrpcRequest(), ipid).response.text.as_data == b""
-    text = WcharText("DIRECT=OS:a\\b".encode("utf-16-le"))
-    blob = FlaggedWordBlob(c_bytes=len(text), cl_size=len(text) // 2, as_data=text)
-    scene.call(QueueInfoServer, 15, TextRequest(text=blob), ipid)
-    assert scene.call(QueueInfoServer, 14, OrpcRequest(), ipid).response.text.as_data == text
-    scene.call(QueueInfoServer, 15, TextRequest(), ipid)
-    assert scene.call(QueueInfoServer, 14, OrpcRequest(), ipid).response.text.as_data == b""
+    for request, text in ((naming("DIRECT=OS:a\\b"), "DIRECT=OS:a\\b"), (TextRequest(), "")):
+        scene.call(QueueInfoServer, 15, request, ipid)
+        told = scene.call(QueueInfoServer, 14, OrpcRequest(), ipid).response.text.as_data
+        assert told == text.encode("utf-16-le")
 
 
 @pytest.mark.parametrize(
@@ -191,16 +197,12 @@ def test_an_ipid_that_is_not_found_is_disconnected(kind: Any, opnum: int, reques
 def test_an_object_gives_its_interface_again_and_no_other() -> None:
     scene = Scene()
     ipid = scene.info()
-    wanted = (QUEUE_INFO.uuid, NULL_GUID)
-    unknown = scene.exporter.ipid_rem_unknown
-    request = QueryInterfaceRequest(ripid=ipid, c_iids=2, iids=wanted)
-    answer = scene.call(RemUnknownServer, 3, request, unknown)
+    answer = scene.query(ipid, QUEUE_INFO.uuid, NULL_GUID)
     first, second = answer.response.pp_qi_results
     assert (answer.status, first.h_result, second.h_result) == (NO_INTERFACE, 0, NO_INTERFACE)
     assert first.std.ipid not in (ipid, NULL_GUID)
     assert scene.call(QueueInfoServer, 14, OrpcRequest(), first.std.ipid).status == 0
-    request = QueryInterfaceRequest(ripid=NULL_GUID, c_iids=2, iids=wanted)
-    assert scene.call(RemUnknownServer, 3, request, unknown).fault == DISCONNECTED
+    assert scene.query(NULL_GUID, QUEUE_INFO.uuid, NULL_GUID).fault == DISCONNECTED
 
 
 @pytest.mark.rule("MQAC-3.11.4-1", "MQAC-3.11.4-2", "MQAC-3.11.4-3", "MQAC-3.11.4-4", "MQAC-3.11.4-5")
@@ -208,9 +210,7 @@ def test_an_object_gives_its_interface_again_and_no_other() -> None:
 def test_a_queue_receives_by_each_of_its_four_interfaces(kind: Any) -> None:
     scene = Scene()
     put(scene.queue, b"first")
-    request = QueryInterfaceRequest(ripid=scene.opened(), c_iids=1, iids=(kind.INTERFACE.uuid,))
-    answer = scene.call(RemUnknownServer, 3, request, scene.exporter.ipid_rem_unknown)
-    (found,) = answer.response.pp_qi_results
+    (found,) = scene.query(scene.opened(), kind.INTERFACE.uuid).response.pp_qi_results
     received = scene.call(kind, 17, ReceiveCurrentRequest(), found.std.ipid)
     assert (received.status, labels(scene.queue)) == (0, [])
 

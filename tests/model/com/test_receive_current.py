@@ -76,11 +76,12 @@ AT_ONCE = i4(0)
 
 
 class Desk:
-    """A queue that an MSMQQueue has open, and what its receives gave."""
+    """A queue with messages that an MSMQQueue has open, and what its receives gave."""
 
-    def __init__(self, access: QueueAccessType = QueueAccessType.RECEIVE_ACCESS) -> None:
+    def __init__(self, *bodies: bytes, access: QueueAccessType = QueueAccessType.RECEIVE_ACCESS) -> None:
         self.manager = make_manager()
         self.queue = make_queue(self.manager)
+        self.messages = [put(self.queue, body) for body in bodies]
         status, descriptor = open_queue(self.manager, format_name(self.queue), access)
         assert status == Status.MQ_OK
         assert descriptor is not None
@@ -115,6 +116,14 @@ class Desk:
     def peek(self) -> None:
         """Read the message at the cursor of the object, as PeekCurrent does."""
         peek_message(self.descriptor, lambda status, message: None, cursor=self.cursor, timeout=0)
+
+
+def refusal(**arguments: Any) -> int:
+    """The status of a call that receives nothing and leaves everything as it was."""
+    desk = Desk(b"m")
+    status, message = desk.receive(**arguments)
+    assert (message, states(desk.queue), desk.manager.transaction_collection) == (None, ["Available"], {})
+    return status
 
 
 def journal(queue: Queue) -> list[str]:
@@ -187,8 +196,7 @@ def test_an_object_that_was_opened_is_at_the_start_of_its_queue() -> None:
 @pytest.mark.rule("MQAC-3.11.3-6", "MQAC-3.11.3-7", "MQAC-3.11.3-8", "MQAC-3.11.4.1.11-14")
 @pytest.mark.rule("MQAC-3.11.4.1.11-16")
 def test_an_object_that_a_client_made_is_blank() -> None:
-    desk = Desk()
-    put(desk.queue, b"m")
+    desk = Desk(b"m")
     made = MsmqQueue()
     assert (made.open_queue_descriptor, made.is_closed, made.is_initialized) == (None, True, False)
     # Before the arguments are looked at.
@@ -198,8 +206,7 @@ def test_an_object_that_a_client_made_is_blank() -> None:
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-15", "MQAC-3.11.1.1-1")
 def test_a_closed_object_receives_nothing() -> None:
-    desk = Desk()
-    put(desk.queue, b"m")
+    desk = Desk(b"m")
     desk.object.is_closed = True
     assert desk.receive() == (Status.MQ_ERROR_INVALID_HANDLE, None)
     assert states(desk.queue) == ["Available"]
@@ -208,8 +215,7 @@ def test_a_closed_object_receives_nothing() -> None:
 @pytest.mark.parametrize("access", list(QueueAccessType))
 @pytest.mark.rule("MQAC-3.11.4.1.11-17")
 def test_a_queue_must_be_open_to_receive(access: QueueAccessType) -> None:
-    desk = Desk(access)
-    put(desk.queue, b"m")
+    desk = Desk(b"m", access=access)
     allowed = access in (QueueAccessType.RECEIVE_ACCESS, QueueAccessType.RECEIVE_ADMIN_ACCESS)
     status, _ = desk.receive()
     assert status == (S_OK if allowed else Status.MQ_ERROR_ACCESS_DENIED)
@@ -250,10 +256,7 @@ _names = ["transaction", "want_destination_queue", "want_body", "receive_timeout
 @pytest.mark.parametrize("name", _names)
 @pytest.mark.rule("MQAC-3.1.4.2-3", "MQAC-3.1.4.3-2", "MQAC-3.11.4.1.11-61")
 def test_another_error_in_an_argument_fails(name: str) -> None:
-    desk = Desk()
-    put(desk.queue, b"m")
-    assert desk.receive(**{name: (VariantType.VT_ERROR, 0x80020005)}) == (E_INVALIDARG, None)
-    assert states(desk.queue) == ["Available"]
+    assert refusal(**{name: (VariantType.VT_ERROR, 0x80020005)}) == E_INVALIDARG
 
 
 @pytest.mark.parametrize(
@@ -269,10 +272,7 @@ def test_another_error_in_an_argument_fails(name: str) -> None:
     [(VariantType.VT_BSTR, "yes"), (VariantType.VT_DISPATCH, None), (VariantType.VT_I4, None), (8192, 1)],
 )
 def test_an_argument_of_another_type_fails(name: str, argument: Argument) -> None:
-    desk = Desk()
-    put(desk.queue, b"m")
-    assert desk.receive(**{name: argument}) == (E_INVALIDARG, None)
-    assert states(desk.queue) == ["Available"]
+    assert refusal(**{name: argument}) == E_INVALIDARG
 
 
 def _sent(desk: Desk) -> Message:
@@ -326,11 +326,12 @@ def test_a_message_object_has_what_the_message_has_and_nothing_of_its_own() -> N
 
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-11", "MQAC-3.11.2-1", "MQAC-3.11.4.1.11-44", "MQAC-3.11.4.1.11-38")
-def test_the_timeout_is_in_milliseconds_and_has_a_timer() -> None:
+@pytest.mark.parametrize(("value", "milliseconds"), [(1500, 1500), (-2, 0xFFFFFFFE)])
+def test_the_timeout_is_in_milliseconds_and_has_a_timer(value: int, milliseconds: int) -> None:
     desk = Desk()
-    answers = desk.start(receive_timeout=i4(1500))
+    answers = desk.start(receive_timeout=i4(value))
     assert desk.manager.timers.running == 1
-    pass_time(desk.manager, 1499)
+    pass_time(desk.manager, milliseconds - 1)
     assert answers == []
     pass_time(desk.manager, 1)
     assert answers == [(Status.MQ_ERROR_IO_TIMEOUT, None)]
@@ -345,12 +346,6 @@ def test_a_timeout_of_minus_one_is_infinite() -> None:
     assert desk.manager.timers.running == 0
     pass_time(desk.manager, 2 * INFINITE)
     assert answers == []
-    negative = Desk()
-    waiting = negative.start(receive_timeout=i4(-2))
-    pass_time(negative.manager, 0xFFFFFFFD)
-    assert waiting == []
-    pass_time(negative.manager, 1)
-    assert waiting == [(Status.MQ_ERROR_IO_TIMEOUT, None)]
 
 
 # Transactions
@@ -371,8 +366,7 @@ def test_a_timeout_of_minus_one_is_infinite() -> None:
 def test_a_number_says_which_transaction_there_is(
     value: int, context: bytes | None, state: list[str]
 ) -> None:
-    desk = Desk()
-    put(desk.queue, b"m")
+    desk = Desk(b"m")
     assert desk.label(transaction=i4(value), context_transaction=context) == "m"
     assert states(desk.queue) == state
     assert list(desk.manager.transaction_collection) == ([UNIT_OF_WORK] if state else [])
@@ -381,18 +375,13 @@ def test_a_number_says_which_transaction_there_is(
 @pytest.mark.parametrize("value", [-1, 4, 0x7FFFFFFF])
 @pytest.mark.rule("MQAC-2.2.2.1-6")
 def test_another_number_is_no_transaction(value: int) -> None:
-    desk = Desk()
-    put(desk.queue, b"m")
-    assert desk.receive(transaction=i4(value), context_transaction=UNIT_OF_WORK) == (E_INVALIDARG, None)
-    assert states(desk.queue) == ["Available"]
-    assert desk.manager.transaction_collection == {}
+    assert refusal(transaction=i4(value), context_transaction=UNIT_OF_WORK) == E_INVALIDARG
 
 
 @pytest.mark.parametrize("by_reference", [0, int(VariantType.VT_BYREF)])
 @pytest.mark.rule("MQAC-3.11.4.1.11-19", "MQAC-3.11.4.1.11-20", "MQAC-3.11.4.1.11-26", "MQAC-3.11.4.1.11-40")
 def test_a_transaction_object_is_a_transaction_to_work_in(by_reference: int) -> None:
-    desk = Desk()
-    put(desk.queue, b"m")
+    desk = Desk(b"m")
     transaction = create_transaction(desk.manager, UNIT_OF_WORK)
     argument = VariantType.VT_DISPATCH | by_reference, MsmqTransaction(transaction=transaction)
     assert desk.label(transaction=argument) == "m"
@@ -404,22 +393,15 @@ def test_a_transaction_object_is_a_transaction_to_work_in(by_reference: int) -> 
 @pytest.mark.parametrize("value", [None, MsmqQueue(), "an object"])
 @pytest.mark.rule("MQAC-3.11.4.1.11-21")
 def test_another_object_is_no_transaction(value: object) -> None:
-    desk = Desk()
-    put(desk.queue, b"m")
-    assert desk.receive(transaction=(VariantType.VT_DISPATCH, value)) == (E_INVALIDARG, None)
-    assert states(desk.queue) == ["Available"]
+    assert refusal(transaction=(VariantType.VT_DISPATCH, value)) == E_INVALIDARG
 
 
 @pytest.mark.parametrize("ended", [False, True])
 @pytest.mark.rule("MQAC-3.11.4.1.11-22")
 def test_a_transaction_object_without_a_transaction_cannot_be_used(ended: bool) -> None:
-    desk = Desk()
-    put(desk.queue, b"m")
     transaction = Transaction(identifier=UNIT_OF_WORK) if ended else None
     argument = VariantType.VT_DISPATCH, MsmqTransaction(transaction=transaction, ended=ended)
-    assert desk.receive(transaction=argument) == (Status.MQ_ERROR_TRANSACTION_USAGE, None)
-    assert states(desk.queue) == ["Available"]
-    assert desk.manager.transaction_collection == {}
+    assert refusal(transaction=argument) == Status.MQ_ERROR_TRANSACTION_USAGE
 
 
 @pytest.mark.parametrize(
@@ -433,10 +415,7 @@ def test_a_transaction_object_without_a_transaction_cannot_be_used(ended: bool) 
 )
 @pytest.mark.rule("MQAC-3.11.4.1.11-25")
 def test_a_transaction_of_another_type_fails(argument: Argument) -> None:
-    desk = Desk()
-    put(desk.queue, b"m")
-    assert desk.receive(transaction=argument) == (E_INVALIDARG, None)
-    assert states(desk.queue) == ["Available"]
+    assert refusal(transaction=argument) == E_INVALIDARG
 
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-27", "MQAC-3.11.4.1.11-28", "MQAC-3.11.4.1.11-29")
@@ -453,8 +432,8 @@ def test_a_transaction_that_is_not_known_is_made_and_stays() -> None:
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-51", "MQAC-3.11.4.1.11-52", "MQAC-3.11.4.1.11-53", "MQAC-3.11.4.1.11-54")
 def test_a_receive_in_a_transaction_is_one_operation_and_locks_the_message() -> None:
-    desk = Desk()
-    message = put(desk.queue, b"m")
+    desk = Desk(b"m")
+    (message,) = desk.messages
     desk.label(context_transaction=UNIT_OF_WORK)
     (operation,) = desk.manager.transaction_collection[UNIT_OF_WORK].transactional_operation_collection
     assert operation.message_position_reference is position(message)
@@ -473,9 +452,7 @@ def test_a_receive_in_a_transaction_is_one_operation_and_locks_the_message() -> 
     ],
 )
 def test_a_transaction_is_all_or_nothing(end: Any, left: list[str]) -> None:
-    desk = Desk()
-    put(desk.queue, b"m")
-    put(desk.queue, b"n")
+    desk = Desk(b"m", b"n")
     assert [desk.label(context_transaction=UNIT_OF_WORK) for _ in range(2)] == ["m", "n"]
     assert end(desk.manager, UNIT_OF_WORK) == Status.MQ_OK
     assert labels(desk.queue) == left
@@ -489,8 +466,7 @@ def test_a_transaction_is_all_or_nothing(end: Any, left: list[str]) -> None:
 @pytest.mark.rule("MQAC-3.11.4.1.11-30")
 def test_a_message_that_was_taken_since_the_cursor_read_it_is_not_received(timeout: Argument) -> None:
     for take in ("purge", "receive"):
-        desk = Desk()
-        put(desk.queue, b"a")
+        desk = Desk(b"a")
         desk.peek()
         if take == "purge":
             purge_queue(desk.queue)
@@ -503,9 +479,7 @@ def test_a_message_that_was_taken_since_the_cursor_read_it_is_not_received(timeo
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-31", "MQAC-3.11.4.1.11-39", "MQAC-3.11.4.1.11-50")
 def test_a_message_that_was_peeked_at_is_received_and_then_the_one_behind_it() -> None:
-    desk = Desk()
-    for body in (b"a", b"b", b"c"):
-        put(desk.queue, body)
+    desk = Desk(b"a", b"b", b"c")
     desk.peek()
     put(desk.queue, b"urgent", priority=7)
     assert [desk.label() for _ in range(3)] == ["a", "b", "c"]
@@ -514,28 +488,23 @@ def test_a_message_that_was_peeked_at_is_received_and_then_the_one_behind_it() -
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-32", "MQAC-3.11.4.1.11-37", "MQAC-3.11.4.1.11-62", "MQAC-3.1.4.3-1")
 def test_a_cursor_that_read_nothing_receives_the_first_message_then_the_next() -> None:
-    desk = Desk()
-    for body in (b"a", b"b"):
-        put(desk.queue, body)
+    desk = Desk(b"a", b"b")
     assert [desk.label() for _ in range(2)] == ["a", "b"]
     assert desk.receive()[0] == Status.MQ_ERROR_MESSAGE_NOT_FOUND
 
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-33")
 def test_a_message_that_somebody_holds_is_skipped() -> None:
-    desk = Desk()
-    messages = [put(desk.queue, body) for body in (b"locked", b"purged", b"free")]
-    position(messages[0]).state = PositionState.LOCKED
-    position(messages[1]).state = PositionState.PURGE_PENDING
+    desk = Desk(b"locked", b"purged", b"free")
+    position(desk.messages[0]).state = PositionState.LOCKED
+    position(desk.messages[1]).state = PositionState.PURGE_PENDING
     assert desk.label() == "free"
     assert labels(desk.queue) == ["locked", "purged"]
 
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-34")
 def test_a_message_that_came_back_is_behind_the_cursor() -> None:
-    desk = Desk()
-    put(desk.queue, b"a")
-    put(desk.queue, b"b")
+    desk = Desk(b"a", b"b")
     assert desk.label(context_transaction=UNIT_OF_WORK) == "a"
     assert transaction_abort(desk.manager, UNIT_OF_WORK) == Status.MQ_OK
     assert desk.label() == "b"
@@ -544,8 +513,7 @@ def test_a_message_that_came_back_is_behind_the_cursor() -> None:
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-35")
 def test_what_arrived_after_a_wait_in_vain_is_received() -> None:
-    desk = Desk()
-    put(desk.queue, b"a")
+    desk = Desk(b"a")
     assert desk.label() == "a"
     assert len(desk.start(receive_timeout=i4(10))) == 0
     pass_time(desk.manager, 10)
@@ -661,9 +629,7 @@ _arguments = st.one_of(
 def test_every_call_is_answered_once_or_waits_and_no_message_is_lost(
     calls: list[dict[str, Argument]], context: bytes | None, messages: int
 ) -> None:
-    desk = Desk()
-    for number in range(messages):
-        put(desk.queue, b"%d" % number)
+    desk = Desk(*(b"%d" % number for number in range(messages)))
     answers = [desk.start(context_transaction=context, **call) for call in calls]
     pass_time(desk.manager, INFINITE)
     close_queue(desk.manager, desk.descriptor)
