@@ -32,6 +32,7 @@ from tests.model.scene import START, format_name, labels, make_queue, pass_time,
 INVALID = Status.MQ_ERROR_INVALID_PARAMETER
 PROPERTY = Status.MQ_ERROR_PROPERTY
 ILLEGAL = Status.MQ_ERROR_ILLEGAL_FORMATNAME
+NO_CERTIFICATE = Status.MQ_ERROR_CERTIFICATE_NOT_PROVIDED
 CORRUPTED = Status.MQ_ERROR_CORRUPTED_SECURITY_DATA
 UOW = GUID(b"a unit of work.."[:16])
 NO_QUEUE = QueueFormat(m_qft=3, arm=WcharText.of("nonsense"))
@@ -182,6 +183,7 @@ def test_a_send_needs_a_buffer() -> None:
     assert scene.call(1, request).status == INVALID
 
 
+SENDER: dict[str, Any] = {"pp_sender_id": b"x", "u_sender_id_len": 1}
 REFUSED = [
     case(pytest.mark.rule("MQMP-3.1.5.2-6"), {"u_transfer_type": 1}, INVALID),
     case(pytest.mark.rule("MQMP-2.2.3.2-2"), {"u_transfer_type": 2}, INVALID),
@@ -189,42 +191,26 @@ REFUSED = [
     case(pytest.mark.rule("MQMP-3.1.5.2-10"), {"response": NO_QUEUE}, ILLEGAL),
     case(pytest.mark.rule("MQMP-3.1.5.2-11"), {"pul_priv_level": 1, "pul_encrypt_alg": 0x6602}, INVALID),
     case(pytest.mark.rule("MQMP-3.1.5.2-14"), {"p_priority": 8}, PROPERTY),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-36"),
-        {"pp_body": b"x", "ul_body_buffer_size_in_bytes": 2, "ul_alloc_body_buffer_in_bytes": 1},
-        INVALID,
-    ),
-    case(pytest.mark.rule("MQMP-3.1.5.2-38"), {**SIGNED, "pul_hash_alg": None}, PROPERTY),
-    case(pytest.mark.rule("MQMP-3.1.5.2-40"), {**SIGNED, "pul_hash_alg": 0x8005}, PROPERTY),
+    case(pytest.mark.rule("MQMP-3.1.5.2-36"), body(b"x") | {"ul_body_buffer_size_in_bytes": 2}, INVALID),
+    case(pytest.mark.rule("MQMP-3.1.5.2-38"), SIGNED | {"pul_hash_alg": None}, PROPERTY),
+    case(pytest.mark.rule("MQMP-3.1.5.2-40"), SIGNED | {"pul_hash_alg": 0x8005}, PROPERTY),
     case(pytest.mark.rule("MQMP-3.1.5.2-41"), {"pul_priv_level": 0}, PROPERTY),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-46"),
-        {"ul_sender_cert_len": 1},
-        Status.MQ_ERROR_CERTIFICATE_NOT_PROVIDED,
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-46"), {"ul_sender_cert_len": 1}, NO_CERTIFICATE),
     case(pytest.mark.rule("MQMP-3.1.5.2-47"), {"u_sender_id_len": 1}, PROPERTY),
     case(pytest.mark.rule("MQMP-3.1.5.2-50"), {"u_sender_id_len": 1, "pul_sender_id_type": 0}, PROPERTY),
     pytest.param({"pul_sender_id_type": 1}, PROPERTY, id="a type of sender without a sender"),
     case(pytest.mark.rule("MQMP-3.1.5.2-52"), {"ul_symm_keys_size": 1}, CORRUPTED),
-    case(pytest.mark.rule("MQMP-3.1.5.2-55"), {**NAMED, "ppwcs_prov_name": None}, PROPERTY),
-    case(pytest.mark.rule("MQMP-3.1.5.2-59"), {**SIGNED, "pul_prov_type": None}, PROPERTY),
-    pytest.param({**SIGNED, "pul_prov_type": 24}, PROPERTY, id="not the type of the default provider"),
-    case(pytest.mark.rule("MQMP-3.1.5.2-65"), {**NAMED, "pul_auth_prov_name_len_prop": 13}, INVALID),
-    pytest.param({**NAMED, "pul_auth_prov_name_len_prop": 3}, INVALID, id="a negative length"),
+    case(pytest.mark.rule("MQMP-3.1.5.2-55"), NAMED | {"ppwcs_prov_name": None}, PROPERTY),
+    case(pytest.mark.rule("MQMP-3.1.5.2-59"), SIGNED | {"pul_prov_type": None}, PROPERTY),
+    pytest.param(SIGNED | {"pul_prov_type": 24}, PROPERTY, id="not the type of the default provider"),
+    case(pytest.mark.rule("MQMP-3.1.5.2-65"), NAMED | {"pul_auth_prov_name_len_prop": 13}, INVALID),
+    pytest.param(NAMED | {"pul_auth_prov_name_len_prop": 3}, INVALID, id="a negative length"),
     case(pytest.mark.rule("MQMP-2.2.3.2-37"), {"p_delivery": 2}, PROPERTY),
     case(pytest.mark.rule("MQMP-2.2.3.2-46"), {"p_acknowledge": 3}, PROPERTY),
     case(pytest.mark.rule("MQMP-2.2.3.2-51"), {"p_auditing": 4}, PROPERTY),
     case(pytest.mark.rule("MQMP-2.2.3.2-60"), {"p_trace": 2}, PROPERTY),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-64"),
-        {"pul_sender_id_type": 0, "pp_sender_id": b"x", "u_sender_id_len": 1},
-        PROPERTY,
-    ),
-    case(
-        pytest.mark.rule("MQMP-2.2.3.2-65"),
-        {"pul_sender_id_type": 3, "pp_sender_id": b"x", "u_sender_id_len": 1},
-        PROPERTY,
-    ),
+    case(pytest.mark.rule("MQMP-2.2.3.2-64"), SENDER | {"pul_sender_id_type": 0}, PROPERTY),
+    case(pytest.mark.rule("MQMP-2.2.3.2-65"), SENDER | {"pul_sender_id_type": 3}, PROPERTY),
 ]
 
 
@@ -270,17 +256,23 @@ def test_who_answers_retry_does_so_for_encrypted_messages() -> None:
     assert labels(scene.queue) == ["a"]
 
 
+def titled(text: WcharText, count: int) -> dict[str, Any]:
+    """The members of a label of which so many characters are told."""
+    return {"pp_title": text, "ul_title_buffer_size_in_wchars": count}
+
+
+LONG = WcharText(b"a\0" * 300)
+TWO_SIGNATURES = NAMED | {"pp_signature": b"11122222", "pul_auth_prov_name_len_prop": 9}
+EXTENDED = {"pp_msg_extension": b"a\0b\0c", "ul_msg_extension_buffer_in_bytes": 4}
+UNDYING = {"ul_absolute_time_to_queue": 0}
+WITH_KEY = {"pp_symm_keys": b"key", "ul_symm_keys_size": 3}
+LONG_NAME = NAMED | {"ppwcs_prov_name": WcharText.of("CSP") + b"x\0" * 9, "ul_prov_name_len": 13}
 DEFAULTS = [
     case(pytest.mark.rule("MQMP-3.1.5.2-7"), {}, "administration_queue_format_name", None),
     case(pytest.mark.rule("MQMP-3.1.5.2-9"), {}, "response_queue_format_name", None),
     case(pytest.mark.rule("MQMP-3.1.5.2-13"), {}, "priority", 3),
     case(pytest.mark.rule("MQMP-3.1.5.2-15"), {}, "tracing_requested", False),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-16"),
-        {"ul_absolute_time_to_queue": 0},
-        "time_to_reach_queue",
-        0xFFFFFFFF,
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-16"), UNDYING, "time_to_reach_queue", 0xFFFFFFFF),
     case(pytest.mark.rule("MQMP-3.1.5.2-18"), {}, "connector_type_identifier", None),
     case(pytest.mark.rule("MQMP-3.1.5.2-19"), {}, "delivery_guarantee", 0),
     case(pytest.mark.rule("MQMP-3.1.5.2-21"), {}, "positive_journaling_requested", False),
@@ -292,25 +284,10 @@ DEFAULTS = [
     case(pytest.mark.rule("MQMP-3.1.5.2-25"), {}, "acknowledgements_requested", 0),
     case(pytest.mark.rule("MQMP-3.1.5.2-26"), {}, "application_tag", 0),
     case(pytest.mark.rule("MQMP-3.1.5.2-27"), {"ul_title_buffer_size_in_wchars": 9}, "label", b""),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-28"),
-        {"pp_title": WcharText.of("abcdef"), "ul_title_buffer_size_in_wchars": 3},
-        "label",
-        "abc".encode("utf-16-le"),
-    ),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-29", "MQMP-3.1.5.2-30"),
-        {"pp_title": WcharText(b"a\0" * 300), "ul_title_buffer_size_in_wchars": 300},
-        "label",
-        b"a\0" * 249,
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-28"), titled(WcharText.of("abcdef"), 3), "label", b"a\0b\0c\0"),
+    case(pytest.mark.rule("MQMP-3.1.5.2-29", "MQMP-3.1.5.2-30"), titled(LONG, 300), "label", b"a\0" * 249),
     case(pytest.mark.rule("MQMP-3.1.5.2-31"), {"ul_msg_extension_buffer_in_bytes": 9}, "extension", None),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-32"),
-        {"pp_msg_extension": b"a\0b\0c", "ul_msg_extension_buffer_in_bytes": 4},
-        "extension",
-        b"a\0b\0",
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-32"), EXTENDED, "extension", b"a\0b\0"),
     case(
         pytest.mark.rule("MQMP-3.1.5.2-33"),
         {"ul_body_buffer_size_in_bytes": 9, "ul_alloc_body_buffer_in_bytes": 5},
@@ -335,44 +312,27 @@ DEFAULTS = [
     case(pytest.mark.rule("MQMP-3.1.5.2-48"), {}, "sender_identifier_type", 0),
     case(pytest.mark.rule("MQMP-3.1.5.2-49"), {"pul_sender_id_type": 0}, "sender_identifier", None),
     case(pytest.mark.rule("MQMP-3.1.5.2-51"), {}, "symmetric_key", None),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-53"),
-        {"pp_symm_keys": b"key", "ul_symm_keys_size": 3},
-        "symmetric_key",
-        b"key",
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-53"), WITH_KEY, "symmetric_key", b"key"),
     case(pytest.mark.rule("MQMP-3.1.5.2-54"), {"pp_signature": b"s"}, "signature", None),
-    case(pytest.mark.rule("MQMP-3.1.5.2-106"), {**SIGNED, "pp_signature": None}, "signature", None),
-    pytest.param(
-        {**SIGNED, "pp_signature": None}, "authentication_level", 0, id="a size without a signature"
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-106"), SIGNED | {"pp_signature": None}, "signature", None),
+    pytest.param(SIGNED | {"pp_signature": None}, "authentication_level", 0, id="a size without a signature"),
     case(pytest.mark.rule("MQMP-3.1.5.2-56"), NAMED, "authentication_provider_type", 24),
     case(
         pytest.mark.rule("MQMP-3.1.5.2-57"),
-        {**NAMED, "pul_prov_type": None},
+        NAMED | {"pul_prov_type": None},
         "authentication_provider_type",
         0,
     ),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-58"),
-        {**NAMED, "ppwcs_prov_name": WcharText.of("CSP") + b"x\0" * 9, "ul_prov_name_len": 13},
-        "authentication_provider_name",
-        "CSP".encode("utf-16-le"),
-    ),
+    case(pytest.mark.rule("MQMP-3.1.5.2-58"), LONG_NAME, "authentication_provider_name", b"C\0S\0P\0"),
     case(pytest.mark.rule("MQMP-3.1.5.2-60"), SIGNED, "signature", b"s" * 8),
     pytest.param(SIGNED, "authentication_level", 1, id="a signature of MSMQ 1.0"),
     case(
         pytest.mark.rule("MQMP-3.1.5.2-61", "MQMP-3.1.5.2-62", "MQMP-3.1.5.2-63", "MQMP-3.1.5.2-64"),
-        {**NAMED, "pp_signature": b"11122222", "pul_auth_prov_name_len_prop": 9},
+        TWO_SIGNATURES,
         "signature",
         b"22222",
     ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-67"),
-        {**NAMED, "pp_signature": b"11122222", "pul_auth_prov_name_len_prop": 9},
-        "authentication_level",
-        3,
-    ),
+    case(pytest.mark.rule("MQMP-3.1.1.11-67"), TWO_SIGNATURES, "authentication_level", 3),
     case(pytest.mark.rule("MQMP-3.1.5.2-66"), {"pul_auth_prov_name_len_prop": 77}, "authentication_level", 0),
 ]
 
@@ -493,12 +453,7 @@ def test_a_transaction_that_was_not_enlisted_sends_nothing(uow: GUID) -> None:
     assert labels(scene.queue) == []
 
 
-ENCRYPTED: dict[str, Any] = {
-    "b_encrypted": 1,
-    "pp_symm_keys": b"key",
-    "ul_symm_keys_size": 3,
-    **body(b"secret", "a"),
-}
+ENCRYPTED: dict[str, Any] = {"b_encrypted": 1, **WITH_KEY, **body(b"secret", "a")}
 
 
 @pytest.mark.rule("MQMP-3.1.5.2-95", "MQMP-3.1.5.2-96", "MQMP-2.2.3.2-85")

@@ -49,6 +49,56 @@ ASK = "r_qm_query_qm_registry_internal"
 PORT = "r_qm_get_rtqm_server_port"
 
 
+def closing(handle: ContextHandle) -> QueueHandleRequest:
+    return QueueHandleRequest(ph_queue=handle)
+
+
+def purging(handle: ContextHandle) -> QueueRequest:
+    return QueueRequest(h_queue=handle)
+
+
+def naming(handle: ContextHandle, room: int = 200, **more: Any) -> ACHandleToFormatNameRequest:
+    more.setdefault("lpwcs_format_name", WcharText("x".encode("utf-16-le") * room))
+    more.setdefault("pdw_length", room)
+    return ACHandleToFormatNameRequest(h_queue=handle, dw_format_name_rpc_buffer_len=room, **more)
+
+
+def cursor_of(handle: ContextHandle, number: int) -> CursorRequest:
+    return CursorRequest(h_queue=handle, h_cursor=number)
+
+
+@pytest.mark.parametrize(
+    ("stem", "request_for"),
+    [
+        case(pytest.mark.rule("MQMP-3.1.4.18-9"), CLOSE, closing),
+        case(pytest.mark.rule("MQMP-3.1.4.21-9"), NAME, naming),
+        case(pytest.mark.rule("MQMP-3.1.4.22-8"), PURGE, purging),
+    ],
+)
+def test_a_handle_of_no_queue_is_refused(stem: str, request_for: Any) -> None:
+    scene = Scene()
+    put(scene.queue, b"one")
+    other = scene.client.association.handle(scene.manager, object())
+    with scene.nothing_changes():
+        response = scene.call(stem, request_for(other))
+    assert response.status == INVALID_HANDLE
+    assert getattr(response, "ph_queue", other) == other
+
+
+@pytest.mark.parametrize(
+    ("stem", "request_for"),
+    [
+        case(pytest.mark.rule("MQMP-3.1.4.21-7", "MQMP-3.1.4.21-16"), NAME, naming),
+        case(pytest.mark.rule("MQMP-3.1.4.22-3"), PURGE, purging),
+    ],
+)
+def test_a_deleted_queue_is_neither_named_nor_purged(stem: str, request_for: Any) -> None:
+    scene = Scene()
+    handle = scene.open().ph_queue
+    delete_queue(scene.manager, scene.queue)
+    assert scene.status(stem, request_for(handle)) == Status.MQ_ERROR_QUEUE_DELETED
+
+
 @pytest.mark.rule("MQMP-3.1.4.18-3", "MQMP-3.1.4.18-4", "MQMP-3.1.4.18-5", "MQMP-3.1.4.18-6")
 @pytest.mark.rule("MQMP-3.1.4.18-7")
 def test_a_local_queue_is_closed_with_cursors_and_who_waits() -> None:
@@ -58,7 +108,7 @@ def test_a_local_queue_is_closed_with_cursors_and_who_waits() -> None:
     open_cursor(descriptor)
     seen: list[int] = []
     dequeue_message(descriptor, lambda status, _: seen.append(status))
-    response = scene.call(CLOSE, QueueHandleRequest(ph_queue=handle))
+    response = scene.call(CLOSE, closing(handle))
     assert (response.status, response.ph_queue.null) == (Status.MQ_OK, True)
     assert seen == [Status.MQ_ERROR_OPERATION_CANCELLED]
     assert (scene.manager.descriptors, scene.manager.cursors) == ({}, {})
@@ -70,17 +120,8 @@ def test_the_handle_of_a_deleted_queue_is_closed() -> None:
     scene = Scene()
     handle = scene.open().ph_queue
     delete_queue(scene.manager, scene.queue)
-    assert scene.status(CLOSE, QueueHandleRequest(ph_queue=handle)) == Status.MQ_OK
+    assert scene.status(CLOSE, closing(handle)) == Status.MQ_OK
     assert (scene.manager.descriptors, scene.client.association.handles) == ({}, {})
-
-
-@pytest.mark.rule("MQMP-3.1.4.18-9")
-def test_a_handle_of_no_queue_is_not_closed() -> None:
-    scene = Scene()
-    other = scene.client.association.handle(scene.manager, object())
-    with scene.nothing_changes():
-        response = scene.call(CLOSE, QueueHandleRequest(ph_queue=other))
-    assert (response.status, response.ph_queue) == (INVALID_HANDLE, other)
 
 
 @pytest.mark.rule("MQMP-3.1.4.18-10", "MQMP-3.1.4.18-11", "MQMP-3.1.4.18-12", "MQMP-3.1.4.18-13")
@@ -93,7 +134,7 @@ def test_a_remote_queue_is_closed_whatever_the_other_queue_manager_says(answer: 
     proxy = scene.open_far()
     scene.other.calls.clear()
     scene.other.answers["RemoteQMCloseQueue"] = answer
-    response = scene.call(CLOSE, QueueHandleRequest(ph_queue=proxy.handle))
+    response = scene.call(CLOSE, closing(proxy.handle))
     assert (response.status, response.ph_queue.null) == (Status.MQ_OK, True)
     assert [(name, one.pph_context) for name, one in scene.other.calls] == [
         ("RemoteQMCloseQueue", REMOTE_HANDLE)
@@ -114,7 +155,7 @@ def test_the_cursor_that_is_none_is_closed_on_any_handle() -> None:
     handles.append(scene.client.association.handle(scene.manager, object()))
     with scene.nothing_changes():
         for handle in handles:
-            request = CursorRequest(h_queue=handle, h_cursor=NO_CURSOR)
+            request = cursor_of(handle, NO_CURSOR)
             assert scene.status(CLOSE_CURSOR, request) == Status.MQ_OK
 
 
@@ -134,7 +175,7 @@ def test_a_cursor_is_closed_with_the_handle_that_it_was_made_with() -> None:
     cursor = _cursor(scene, first)
     other = scene.client.association.handle(scene.manager, object())
     for handle, number in ((first, cursor.handle + 1), (second, cursor.handle), (other, cursor.handle)):
-        request = CursorRequest(h_queue=handle, h_cursor=number)
+        request = cursor_of(handle, number)
         assert scene.refusal(CLOSE_CURSOR, request) == INVALID_HANDLE
 
 
@@ -143,7 +184,7 @@ def test_a_cursor_of_a_local_queue_is_closed() -> None:
     scene = Scene()
     handle = scene.open().ph_queue
     kept, closed = _cursor(scene, handle), _cursor(scene, handle)
-    request = CursorRequest(h_queue=handle, h_cursor=closed.handle)
+    request = cursor_of(handle, closed.handle)
     assert scene.status(CLOSE_CURSOR, request) == Status.MQ_OK
     assert scene.manager.cursors == {kept.handle: kept}
     assert scene.status(CLOSE_CURSOR, request) == INVALID_HANDLE
@@ -154,8 +195,7 @@ def test_a_cursor_that_a_remote_queue_does_not_have_is_not_closed() -> None:
     scene = Scene()
     proxy = scene.open_far()
     add_cursor_proxy(scene.manager, proxy, 5)
-    request = CursorRequest(h_queue=proxy.handle, h_cursor=5555)
-    assert scene.refusal(CLOSE_CURSOR, request) == INVALID_HANDLE
+    assert scene.refusal(CLOSE_CURSOR, cursor_of(proxy.handle, 5555)) == INVALID_HANDLE
     assert len(proxy.cursor_proxy_collection) == 1
 
 
@@ -175,7 +215,7 @@ def test_a_cursor_of_a_remote_queue_is_closed_there(answer: Answer | None, statu
     cursor = add_cursor_proxy(scene.manager, proxy, 55)
     scene.other.calls.clear()
     scene.other.answers["RemoteQMCloseCursor"] = answer
-    waiting = scene.start(CLOSE_CURSOR, CursorRequest(h_queue=proxy.handle, h_cursor=cursor.handle))
+    waiting = scene.start(CLOSE_CURSOR, cursor_of(proxy.handle, cursor.handle))
     pass_time(scene.manager, 300_000)
     assert waiting.status == status
     assert [(name, one.h_queue, one.h_cursor) for name, one in scene.other.calls] == [
@@ -190,8 +230,7 @@ def test_a_remote_cursor_that_was_never_made_is_closed_here_alone() -> None:
     proxy = scene.open_far()
     cursor = add_cursor_proxy(scene.manager, proxy)
     scene.other.calls.clear()
-    request = CursorRequest(h_queue=proxy.handle, h_cursor=cursor.handle)
-    assert scene.status(CLOSE_CURSOR, request) == Status.MQ_OK
+    assert scene.status(CLOSE_CURSOR, cursor_of(proxy.handle, cursor.handle)) == Status.MQ_OK
     assert (scene.other.calls, proxy.cursor_proxy_collection) == ([], [])
 
 
@@ -230,12 +269,6 @@ def test_a_cursor_is_tied_to_that_of_the_other_queue_manager() -> None:
     assert (cursor.remote_cursor_handle, cursor.is_remote_cursor_handle_initialized) == (5, True)
 
 
-def naming(handle: ContextHandle, room: int, **more: Any) -> ACHandleToFormatNameRequest:
-    more.setdefault("lpwcs_format_name", WcharText("x".encode("utf-16-le") * room))
-    more.setdefault("pdw_length", room)
-    return ACHandleToFormatNameRequest(h_queue=handle, dw_format_name_rpc_buffer_len=room, **more)
-
-
 @pytest.mark.rule("MQMP-3.1.4.21-3")
 def test_too_much_room_for_a_format_name_is_not_dispatched() -> None:
     scene = Scene()
@@ -264,14 +297,6 @@ def test_a_format_name_is_measured(buffer: WcharText | None) -> None:
     assert (response.pdw_length, response.lpwcs_format_name) == (len(ORDERS) + 1, buffer)
 
 
-@pytest.mark.rule("MQMP-3.1.4.21-7", "MQMP-3.1.4.21-16")
-def test_the_format_name_of_a_deleted_queue_is_not_told() -> None:
-    scene = Scene()
-    handle = scene.open().ph_queue
-    delete_queue(scene.manager, scene.queue)
-    assert scene.status(NAME, naming(handle, 200)) == Status.MQ_ERROR_QUEUE_DELETED
-
-
 @pytest.mark.rule("MQMP-3.1.4.21-8", "MQMP-3.1.4.21-11", "MQMP-3.1.4.21-12")
 @pytest.mark.parametrize("more", [0, 1, 100])
 def test_a_format_name_that_fits_is_given(more: int) -> None:
@@ -280,13 +305,6 @@ def test_a_format_name_that_fits_is_given(more: int) -> None:
     response = scene.call(NAME, naming(scene.open().ph_queue, room))
     assert (response.status, response.pdw_length) == (Status.MQ_OK, len(ORDERS) + 1)
     assert response.lpwcs_format_name == (ORDERS + "\0" + "x" * more).encode("utf-16-le")
-
-
-@pytest.mark.rule("MQMP-3.1.4.21-9")
-def test_a_handle_of_no_queue_has_no_format_name() -> None:
-    scene = Scene()
-    other = scene.client.association.handle(scene.manager, object())
-    assert scene.status(NAME, naming(other, 200)) == INVALID_HANDLE
 
 
 @pytest.mark.rule("MQMP-3.1.4.21-10")
@@ -314,14 +332,6 @@ def test_a_format_name_never_leaves_its_room(room: int) -> None:
     assert (response.status == Status.MQ_OK) is (room > len(ORDERS))
 
 
-@pytest.mark.rule("MQMP-3.1.4.22-3")
-def test_a_deleted_queue_is_not_purged() -> None:
-    scene = Scene()
-    handle = scene.open().ph_queue
-    delete_queue(scene.manager, scene.queue)
-    assert scene.status(PURGE, QueueRequest(h_queue=handle)) == Status.MQ_ERROR_QUEUE_DELETED
-
-
 @pytest.mark.rule("MQMP-3.1.4.22-4")
 @pytest.mark.parametrize(
     "opened_for",
@@ -332,7 +342,7 @@ def test_who_may_not_receive_does_not_purge(opened_for: QueueAccessType) -> None
     put(scene.queue, b"one")
     handle = scene.open().ph_queue
     scene.descriptor(handle).access_type = opened_for
-    assert scene.status(PURGE, QueueRequest(h_queue=handle)) == Status.MQ_ERROR_ACCESS_DENIED
+    assert scene.status(PURGE, purging(handle)) == Status.MQ_ERROR_ACCESS_DENIED
     assert labels(scene.queue) == ["one"]
 
 
@@ -341,7 +351,7 @@ def test_a_purged_queue_is_empty() -> None:
     scene = Scene()
     for body in (b"one", b"two"):
         put(scene.queue, body)
-    assert scene.status(PURGE, QueueRequest(h_queue=scene.open().ph_queue)) == Status.MQ_OK
+    assert scene.status(PURGE, purging(scene.open().ph_queue)) == Status.MQ_OK
     assert (labels(scene.queue), scene.queue.total_bytes) == ([], 0)
 
 
@@ -353,18 +363,10 @@ def test_what_a_transaction_holds_is_gone_after_a_purge_and_an_abort() -> None:
     handle = scene.open().ph_queue
     transaction = create_transaction(scene.manager, b"a unit of work!!")
     dequeue_message(scene.descriptor(handle), lambda *_: None, transaction=transaction)
-    assert scene.status(PURGE, QueueRequest(h_queue=handle)) == Status.MQ_OK
+    assert scene.status(PURGE, purging(handle)) == Status.MQ_OK
     assert (labels(scene.queue), states(scene.queue)) == (["held"], ["PurgePending"])
     transaction_abort(scene.manager, transaction.identifier)
     assert labels(scene.queue) == []
-
-
-@pytest.mark.rule("MQMP-3.1.4.22-8")
-def test_a_handle_of_no_queue_is_not_purged() -> None:
-    scene = Scene()
-    put(scene.queue, b"one")
-    other = scene.client.association.handle(scene.manager, object())
-    assert scene.refusal(PURGE, QueueRequest(h_queue=other)) == INVALID_HANDLE
 
 
 @pytest.mark.rule("MQMP-3.1.4.22-9", "MQMP-3.1.4.22-10", "MQMP-3.1.4.22-11")
@@ -383,7 +385,7 @@ def test_a_remote_queue_is_purged_there(answer: Answer | None, status: int, acce
     response = scene.open(ELSEWHERE, access, h_remote_queue=7, dwp_queue=8, dwp_remote_context=9)
     scene.other.calls.clear()
     scene.other.answers["RemoteQMPurgeQueue"] = answer
-    waiting = scene.start(PURGE, QueueRequest(h_queue=response.ph_queue))
+    waiting = scene.start(PURGE, purging(response.ph_queue))
     pass_time(scene.manager, 300_000)
     assert waiting.status == status
     assert [(name, one.h_queue) for name, one in scene.other.calls] == [("RemoteQMPurgeQueue", 7)]
@@ -393,7 +395,7 @@ def test_a_client_that_goes_while_a_queue_is_purged_elsewhere_leaves_no_timer() 
     scene = Scene()
     proxy = scene.open_far()
     del scene.other.answers["RemoteQMPurgeQueue"]
-    waiting = scene.start(PURGE, QueueRequest(h_queue=proxy.handle))
+    waiting = scene.start(PURGE, purging(proxy.handle))
     scene.client.disconnect()
     assert (waiting.status, scene.manager.timers.running) == (NOT_AVAILABLE, 0)
     scene.other.waiting[0](Answer(StatusResponse()))
