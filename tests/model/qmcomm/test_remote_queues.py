@@ -286,19 +286,20 @@ def test_a_number_of_no_open_queue_gives_no_cursor(number: int) -> None:
     assert scene.refusal(CURSOR, remote_cursor(number)) == Status.MQ_ERROR_INVALID_HANDLE
 
 
-@pytest.mark.rule("MQMP-3.1.4.4-4")
-def test_a_queue_that_was_closed_gives_no_cursor() -> None:
+@pytest.mark.parametrize(
+    "end",
+    [
+        case(pytest.mark.rule("MQMP-3.1.4.4-4"), lambda manager, one: close_queue(manager, one)),
+        case(
+            pytest.mark.rule("MQMP-3.1.4.4-5", "MQMP-3.1.4.4-7"),
+            lambda manager, one: delete_queue(manager, one.queue_reference),
+        ),
+    ],
+)
+def test_a_queue_that_was_closed_or_deleted_gives_no_cursor(end: Any) -> None:
     scene = Scene()
     opened = scene.open_for_others()
-    close_queue(scene.manager, scene.manager.descriptors[opened.ph_queue])
-    assert scene.refusal(CURSOR, remote_cursor(opened.ph_queue)) == INVALID_HANDLE
-
-
-@pytest.mark.rule("MQMP-3.1.4.4-5", "MQMP-3.1.4.4-7")
-def test_a_queue_that_was_deleted_gives_no_cursor() -> None:
-    scene = Scene()
-    opened = scene.open_for_others()
-    delete_queue(scene.manager, scene.queue)
+    end(scene.manager, scene.manager.descriptors[opened.ph_queue])
     assert scene.refusal(CURSOR, remote_cursor(opened.ph_queue)) == INVALID_HANDLE
 
 
