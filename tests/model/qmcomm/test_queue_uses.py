@@ -184,9 +184,13 @@ def test_a_cursor_of_a_local_queue_is_closed() -> None:
     scene = Scene()
     handle = scene.open().ph_queue
     kept, closed = _cursor(scene, handle), _cursor(scene, handle)
+    seen: list[int] = []
+    dequeue_message(
+        scene.descriptor(handle), lambda status, _: seen.append(status), cursor=kept, timeout=1000
+    )
     request = cursor_of(handle, closed.handle)
     assert scene.status(CLOSE_CURSOR, request) == Status.MQ_OK
-    assert scene.manager.cursors == {kept.handle: kept}
+    assert (scene.manager.cursors, seen) == ({kept.handle: kept}, [])
     assert scene.status(CLOSE_CURSOR, request) == INVALID_HANDLE
 
 

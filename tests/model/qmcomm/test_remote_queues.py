@@ -234,6 +234,14 @@ def test_a_queue_that_is_open_for_one_alone_can_be_peeked_at() -> None:
     assert scene.status(OPEN, opening_for_others(access=0x20)) == Status.MQ_OK
 
 
+@pytest.mark.rule("MQMP-3.1.4.2-17")
+def test_who_peeks_alone_keeps_others_from_receiving_but_not_from_peeking() -> None:
+    scene = Scene()
+    scene.open_for_others(access=0x20, share=1)
+    assert scene.refusal(OPEN, opening_for_others()) == SHARING_VIOLATION
+    assert scene.status(OPEN, opening_for_others(access=0x20)) == Status.MQ_OK
+
+
 @pytest.mark.rule("MQMP-3.1.4.3-1", "MQMP-3.1.4.3-7")
 def test_closing_what_is_no_remote_queue_context_changes_nothing() -> None:
     scene = Scene()
