@@ -322,18 +322,9 @@ def test_a_label_ends_at_its_first_null() -> None:
     assert queue.label == "one"
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.1.33-1",
-    "MQDMPR-3.1.7.1.33-2",
-    "MQDMPR-3.1.7.1.33-3",
-    "MQDMPR-3.1.7.1.33-4",
-    "MQDMPR-3.1.7.1.33-5",
-    "MQDMPR-3.1.7.1.33-6",
-    "MQDMPR-3.1.7.1.33-7",
-    "MQDMPR-3.1.7.1.33-8",
-    "MQDMPR-3.1.7.1.33-9",
-    "MQDMPR-3.1.7.1.33-10",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.1.33-1", "MQDMPR-3.1.7.1.33-2", "MQDMPR-3.1.7.1.33-3", "MQDMPR-3.1.7.1.33-4")
+@pytest.mark.rule("MQDMPR-3.1.7.1.33-5", "MQDMPR-3.1.7.1.33-6", "MQDMPR-3.1.7.1.33-7", "MQDMPR-3.1.7.1.33-8")
+@pytest.mark.rule("MQDMPR-3.1.7.1.33-9", "MQDMPR-3.1.7.1.33-10")
 def test_a_queue_that_is_prepared_has_the_defaults() -> None:
     queue = filled()
     set_queue_defaults(queue)

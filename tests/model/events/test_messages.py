@@ -84,14 +84,8 @@ def test_a_message_that_was_on_its_way_too_long_is_refused(late: int, status: in
     assert len(queue.message_position_list) == (status == 0)
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.1.9-5",
-    "MQDMPR-3.1.7.1.9-6",
-    "MQDMPR-3.1.7.1.9-7",
-    "MQDMPR-3.1.7.1.9-9",
-    "MQDMPR-3.1.7.1.9-14",
-    "MQDMPR-3.1.7.1.9-15",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.1.9-5", "MQDMPR-3.1.7.1.9-6", "MQDMPR-3.1.7.1.9-7", "MQDMPR-3.1.7.1.9-9")
+@pytest.mark.rule("MQDMPR-3.1.7.1.9-14", "MQDMPR-3.1.7.1.9-15")
 def test_a_message_gets_a_slot_a_time_and_a_number() -> None:
     manager = make_manager()
     queue = make_queue(manager)
@@ -187,13 +181,8 @@ def test_who_gives_no_timeout_waits_without_end() -> None:
     assert manager.timers.running == 0
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.1.10-4",
-    "MQDMPR-3.1.7.1.10-13",
-    "MQDMPR-3.1.7.1.10-14",
-    "MQDMPR-3.1.7.1.10-22",
-    "MQDMPR-3.1.7.1.10-23",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.1.10-4", "MQDMPR-3.1.7.1.10-13", "MQDMPR-3.1.7.1.10-14")
+@pytest.mark.rule("MQDMPR-3.1.7.1.10-22", "MQDMPR-3.1.7.1.10-23")
 @pytest.mark.parametrize("unit", [None, Transaction(identifier=b"")])
 def test_the_first_message_is_taken_at_once(unit: Transaction | None) -> None:
     manager = make_manager()

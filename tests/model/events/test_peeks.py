@@ -58,15 +58,8 @@ def test_a_deleted_queue_has_no_cursors() -> None:
     assert place.manager.cursors == {}
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.1.1-2",
-    "MQDMPR-3.1.7.1.1-3",
-    "MQDMPR-3.1.7.1.1-4",
-    "MQDMPR-3.2.7.1-2",
-    "MQDMPR-3.2.7.1-3",
-    "MQDMPR-3.2.7.1-4",
-    "MQDMPR-3.2.7.1-5",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.1.1-2", "MQDMPR-3.1.7.1.1-3", "MQDMPR-3.1.7.1.1-4", "MQDMPR-3.2.7.1-2")
+@pytest.mark.rule("MQDMPR-3.2.7.1-3", "MQDMPR-3.2.7.1-4", "MQDMPR-3.2.7.1-5")
 def test_a_new_cursor_stands_before_the_first_message() -> None:
     place = Place(b"a")
     other = open_cursor(place.descriptor)
@@ -167,24 +160,18 @@ WAITS = [
     pytest.param(
         peek_next,
         READ,
-        marks=pytest.mark.rule(
-            "MQDMPR-3.1.7.1.14-7",
-            "MQDMPR-3.1.7.1.14-8",
-            "MQDMPR-3.1.7.1.14-9",
-            "MQDMPR-3.1.7.1.14-10",
-            "MQDMPR-3.1.7.1.14-11",
-        ),
+        marks=[
+            pytest.mark.rule("MQDMPR-3.1.7.1.14-7", "MQDMPR-3.1.7.1.14-8", "MQDMPR-3.1.7.1.14-9"),
+            pytest.mark.rule("MQDMPR-3.1.7.1.14-10", "MQDMPR-3.1.7.1.14-11"),
+        ],
     ),
     pytest.param(
         peek_here,
         UNREAD,
-        marks=pytest.mark.rule(
-            "MQDMPR-3.1.7.1.15-6",
-            "MQDMPR-3.1.7.1.15-7",
-            "MQDMPR-3.1.7.1.15-8",
-            "MQDMPR-3.1.7.1.15-9",
-            "MQDMPR-3.1.7.1.15-10",
-        ),
+        marks=[
+            pytest.mark.rule("MQDMPR-3.1.7.1.15-6", "MQDMPR-3.1.7.1.15-7", "MQDMPR-3.1.7.1.15-8"),
+            pytest.mark.rule("MQDMPR-3.1.7.1.15-9", "MQDMPR-3.1.7.1.15-10"),
+        ],
     ),
     pytest.param(peek_plain, None, marks=pytest.mark.rule("MQDMPR-3.1.7.1.15-13", "MQDMPR-3.1.7.1.15-14")),
 ]

@@ -97,15 +97,8 @@ def test_the_pathname_decides_what_kind_of_queue_it_is(
     assert (queue.journal_queue_reference is not None) is journal
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.1.3-4",
-    "MQDMPR-3.1.7.1.3-7",
-    "MQDMPR-3.1.7.1.3-8",
-    "MQDMPR-3.1.7.1.3-9",
-    "MQDMPR-3.1.7.1.3-13",
-    "MQDMPR-3.1.7.1.3-14",
-    "MQDMPR-3.1.7.1.3-26",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.1.3-4", "MQDMPR-3.1.7.1.3-7", "MQDMPR-3.1.7.1.3-8", "MQDMPR-3.1.7.1.3-9")
+@pytest.mark.rule("MQDMPR-3.1.7.1.3-13", "MQDMPR-3.1.7.1.3-14", "MQDMPR-3.1.7.1.3-26")
 def test_a_new_queue_keeps_what_was_asked_for_and_is_empty() -> None:
     manager = make_manager()
     queue = new(manager, "host\\private$\\q")
@@ -202,18 +195,9 @@ def test_several_queues_are_opened_to_send_only(
     assert manager.descriptors == {}
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.1.5-3",
-    "MQDMPR-3.1.7.1.5-6",
-    "MQDMPR-3.1.7.1.5-7",
-    "MQDMPR-3.1.7.1.5-8",
-    "MQDMPR-3.1.7.1.5-9",
-    "MQDMPR-3.1.7.1.5-10",
-    "MQDMPR-3.1.7.1.5-12",
-    "MQDMPR-3.1.7.1.5-13",
-    "MQDMPR-3.1.7.1.6-2",
-    "MQDMPR-3.1.7.1.6-3",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.1.5-3", "MQDMPR-3.1.7.1.5-6", "MQDMPR-3.1.7.1.5-7", "MQDMPR-3.1.7.1.5-8")
+@pytest.mark.rule("MQDMPR-3.1.7.1.5-9", "MQDMPR-3.1.7.1.5-10", "MQDMPR-3.1.7.1.5-12", "MQDMPR-3.1.7.1.5-13")
+@pytest.mark.rule("MQDMPR-3.1.7.1.6-2", "MQDMPR-3.1.7.1.6-3")
 def test_several_queues_are_opened_and_closed_together() -> None:
     manager = make_manager()
     queues = [make_queue(manager, name) for name in "ab"]
@@ -412,14 +396,8 @@ def test_who_was_first_decides_who_may_share(
     assert len(queue.open_queue_descriptor_collection) == 1 + (descriptor is not None) == 1 + allowed
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.1.5-37",
-    "MQDMPR-3.1.7.1.5-38",
-    "MQDMPR-3.1.7.1.5-39",
-    "MQDMPR-3.1.7.1.5-40",
-    "MQDMPR-3.1.7.1.5-41",
-    "MQDMPR-3.1.7.1.5-42",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.1.5-37", "MQDMPR-3.1.7.1.5-38", "MQDMPR-3.1.7.1.5-39", "MQDMPR-3.1.7.1.5-40")
+@pytest.mark.rule("MQDMPR-3.1.7.1.5-41", "MQDMPR-3.1.7.1.5-42")
 def test_an_opening_says_what_was_asked_for() -> None:
     manager = make_manager()
     queue = make_queue(manager)
@@ -504,13 +482,10 @@ def resolved(name: FormatName) -> list[str] | None:
         pytest.param(
             f"DL={GUID_TEXT[:-1]}1",
             "DIRECT=OS:a\\q,DIRECT=OS:b\\q,DIRECT=OS:c\\q",
-            marks=pytest.mark.rule(
-                "MQDMPR-3.1.7.3.8-2",
-                "MQDMPR-3.1.7.3.8-4",
-                "MQDMPR-3.1.7.3.8-6",
-                "MQDMPR-3.1.7.3.8-7",
-                "MQDMPR-3.1.7.3.8-9",
-            ),
+            marks=[
+                pytest.mark.rule("MQDMPR-3.1.7.3.8-2", "MQDMPR-3.1.7.3.8-4", "MQDMPR-3.1.7.3.8-6"),
+                pytest.mark.rule("MQDMPR-3.1.7.3.8-7", "MQDMPR-3.1.7.3.8-9"),
+            ],
         ),
         pytest.param(
             "DIRECT=OS:b\\q,DIRECT=OS:a\\q,DIRECT=OS:B\\q",

@@ -108,12 +108,7 @@ def test_who_waits_is_served_opening_by_opening_until_one_takes_the_message() ->
     assert labels(queue) == []
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.2.2-5",
-    "MQDMPR-3.1.7.3.6-1",
-    "MQDMPR-3.1.7.3.7-1",
-    "MQDMPR-3.1.7.3.7-2",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.2.2-5", "MQDMPR-3.1.7.3.6-1", "MQDMPR-3.1.7.3.7-1", "MQDMPR-3.1.7.3.7-2")
 def test_those_who_peek_let_the_next_reader_in() -> None:
     manager = make_manager()
     queue = make_queue(manager)
@@ -270,13 +265,8 @@ class Wait:
         )
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.3.1-3",
-    "MQDMPR-3.1.7.3.1-4",
-    "MQDMPR-3.1.7.3.1-5",
-    "MQDMPR-3.1.7.3.4-1",
-    "MQDMPR-3.1.2.3-1",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.3.1-3", "MQDMPR-3.1.7.3.1-4", "MQDMPR-3.1.7.3.1-5", "MQDMPR-3.1.7.3.4-1")
+@pytest.mark.rule("MQDMPR-3.1.2.3-1")
 def test_who_waits_stands_behind_those_who_waited_before() -> None:
     wait = Wait()
     _, reader = wait.descriptor.waiting_message_read_operation_collection
@@ -284,13 +274,8 @@ def test_who_waits_stands_behind_those_who_waited_before() -> None:
     assert wait.manager.timers.next_due == SECOND
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.3.1-6",
-    "MQDMPR-3.1.7.3.1-9",
-    "MQDMPR-3.1.7.3.5-1",
-    "MQDMPR-3.1.6.3-1",
-    "MQDMPR-3.1.2.3-2",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.3.1-6", "MQDMPR-3.1.7.3.1-9", "MQDMPR-3.1.7.3.5-1", "MQDMPR-3.1.6.3-1")
+@pytest.mark.rule("MQDMPR-3.1.2.3-2")
 def test_a_wait_ends_when_its_time_has_passed() -> None:
     wait = Wait()
     pass_time(wait.manager, SECOND - 1)

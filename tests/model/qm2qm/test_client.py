@@ -153,26 +153,11 @@ every_read = pytest.mark.parametrize("kind", ["peek", "receive", "peek by cursor
 # Opening
 
 
-@pytest.mark.rule(
-    "CMQQP-3.2.4.1-1",
-    "CMQQP-3.2.4.1-2",
-    "CMQQP-3.2.4.1-3",
-    "CMQQP-3.2.4.1-5",
-    "CMQQP-3.2.4.1-6",
-    "CMQQP-3.2.4.1-8",
-    "CMQQP-3.2.4.1-9",
-    "CMQQP-3.2.4.1-10",
-    "CMQQP-3.2.4.1-11",
-    "CMQQP-3.2.4.1-13",
-    "CMQQP-3.2.4.1-14",
-    "CMQQP-3.1.4-2",
-    "CMQQP-3.1.4.3-2",
-    "CMQQP-3.1.4.3-3",
-    "CMQQP-3.1.4.3-4",
-    "CMQQP-3.1.4.8-1",
-    "CMQQP-2.2.1-1",
-    "CMQQP-3.2.1-2",
-)
+@pytest.mark.rule("CMQQP-3.2.4.1-1", "CMQQP-3.2.4.1-2", "CMQQP-3.2.4.1-3", "CMQQP-3.2.4.1-5")
+@pytest.mark.rule("CMQQP-3.2.4.1-6", "CMQQP-3.2.4.1-8", "CMQQP-3.2.4.1-9", "CMQQP-3.2.4.1-10")
+@pytest.mark.rule("CMQQP-3.2.4.1-11", "CMQQP-3.2.4.1-13", "CMQQP-3.2.4.1-14", "CMQQP-3.1.4-2")
+@pytest.mark.rule("CMQQP-3.1.4.3-2", "CMQQP-3.1.4.3-3", "CMQQP-3.1.4.3-4", "CMQQP-3.1.4.8-1", "CMQQP-2.2.1-1")
+@pytest.mark.rule("CMQQP-3.2.1-2")
 def test_opening_asks_for_the_port_binds_to_it_and_opens() -> None:
     scene = Scene(opened=False)
     wire = Wire(scene)
@@ -273,23 +258,10 @@ def test_a_fault_a_failure_and_an_unknown_failure_are_failures() -> None:
 
 
 @every_read
-@pytest.mark.rule(
-    "CMQQP-3.2.1-1",
-    "CMQQP-3.2.4.2-1",
-    "CMQQP-3.2.4.2-2",
-    "CMQQP-3.2.4.2-3",
-    "CMQQP-3.2.4.3-1",
-    "CMQQP-3.2.4.3-2",
-    "CMQQP-3.2.4.3-3",
-    "CMQQP-3.2.4.5-1",
-    "CMQQP-3.2.4.5-2",
-    "CMQQP-3.2.4.5-3",
-    "CMQQP-3.2.4.6-1",
-    "CMQQP-3.2.4.6-2",
-    "CMQQP-3.2.4.6-3",
-    "CMQQP-2.2.2.1-8",
-    "CMQQP-2.2.2.1-9",
-)
+@pytest.mark.rule("CMQQP-3.2.1-1", "CMQQP-3.2.4.2-1", "CMQQP-3.2.4.2-2", "CMQQP-3.2.4.2-3", "CMQQP-3.2.4.3-1")
+@pytest.mark.rule("CMQQP-3.2.4.3-2", "CMQQP-3.2.4.3-3", "CMQQP-3.2.4.5-1", "CMQQP-3.2.4.5-2")
+@pytest.mark.rule("CMQQP-3.2.4.5-3", "CMQQP-3.2.4.6-1", "CMQQP-3.2.4.6-2", "CMQQP-3.2.4.6-3")
+@pytest.mark.rule("CMQQP-2.2.2.1-8", "CMQQP-2.2.2.1-9")
 def test_every_read_is_pending_under_a_number_of_its_own(kind: str) -> None:
     wire = _wire()
     reads = [wire.begin(_reading(wire, kind)) for _ in range(3)]
@@ -387,42 +359,15 @@ def test_a_server_without_a_version_is_an_old_one(kind: str) -> None:
         ),
     ],
 )
-@pytest.mark.rule(
-    "CMQQP-3.2.4.2-10",
-    "CMQQP-3.2.4.2-11",
-    "CMQQP-3.2.4.2-13",
-    "CMQQP-3.2.4.2-15",
-    "CMQQP-3.2.4.2-16",
-    "CMQQP-3.2.4.2-17",
-    "CMQQP-3.2.4.3-10",
-    "CMQQP-3.2.4.3-11",
-    "CMQQP-3.2.4.3-13",
-    "CMQQP-3.2.4.3-15",
-    "CMQQP-3.2.4.3-16",
-    "CMQQP-3.2.4.3-17",
-    "CMQQP-3.2.4.5-10",
-    "CMQQP-3.2.4.5-11",
-    "CMQQP-3.2.4.5-13",
-    "CMQQP-3.2.4.5-15",
-    "CMQQP-3.2.4.5-16",
-    "CMQQP-3.2.4.5-17",
-    "CMQQP-3.2.4.6-10",
-    "CMQQP-3.2.4.6-11",
-    "CMQQP-3.2.4.6-13",
-    "CMQQP-3.2.4.6-15",
-    "CMQQP-3.2.4.6-16",
-    "CMQQP-3.2.4.6-17",
-    "CMQQP-2.2.2.1-1",
-    "CMQQP-2.2.2.1-2",
-    "CMQQP-2.2.2.1-3",
-    "CMQQP-2.2.2.1-5",
-    "CMQQP-2.2.2.1-6",
-    "CMQQP-2.2.2.1-7",
-    "CMQQP-2.2.2.1-11",
-    "CMQQP-3.1.4.1-5",
-    "CMQQP-3.1.4.10-1",
-    "CMQQP-3.1.4.10-2",
-)
+@pytest.mark.rule("CMQQP-3.2.4.2-10", "CMQQP-3.2.4.2-11", "CMQQP-3.2.4.2-13", "CMQQP-3.2.4.2-15")
+@pytest.mark.rule("CMQQP-3.2.4.2-16", "CMQQP-3.2.4.2-17", "CMQQP-3.2.4.3-10", "CMQQP-3.2.4.3-11")
+@pytest.mark.rule("CMQQP-3.2.4.3-13", "CMQQP-3.2.4.3-15", "CMQQP-3.2.4.3-16", "CMQQP-3.2.4.3-17")
+@pytest.mark.rule("CMQQP-3.2.4.5-10", "CMQQP-3.2.4.5-11", "CMQQP-3.2.4.5-13", "CMQQP-3.2.4.5-15")
+@pytest.mark.rule("CMQQP-3.2.4.5-16", "CMQQP-3.2.4.5-17", "CMQQP-3.2.4.6-10", "CMQQP-3.2.4.6-11")
+@pytest.mark.rule("CMQQP-3.2.4.6-13", "CMQQP-3.2.4.6-15", "CMQQP-3.2.4.6-16", "CMQQP-3.2.4.6-17")
+@pytest.mark.rule("CMQQP-2.2.2.1-1", "CMQQP-2.2.2.1-2", "CMQQP-2.2.2.1-3", "CMQQP-2.2.2.1-5")
+@pytest.mark.rule("CMQQP-2.2.2.1-6", "CMQQP-2.2.2.1-7", "CMQQP-2.2.2.1-11", "CMQQP-3.1.4.1-5")
+@pytest.mark.rule("CMQQP-3.1.4.10-1", "CMQQP-3.1.4.10-2")
 def test_a_start_is_filled_in_as_the_read_wants_it(
     kind: str, action: int, cursor: bool, second: bool
 ) -> None:
@@ -474,19 +419,9 @@ def test_the_next_message_is_asked_for_with_a_cursor() -> None:
 
 @pytest.mark.parametrize("second", [False, True])
 @pytest.mark.parametrize("kind", ["peek", "peek by cursor"])
-@pytest.mark.rule(
-    "CMQQP-3.2.4.2-18",
-    "CMQQP-3.2.4.2-19",
-    "CMQQP-3.2.4.2-20",
-    "CMQQP-3.2.4.2-21",
-    "CMQQP-3.2.4.5-18",
-    "CMQQP-3.2.4.5-19",
-    "CMQQP-3.2.4.5-20",
-    "CMQQP-3.2.4.5-21",
-    "CMQQP-3.1.4.1-7",
-    "CMQQP-3.1.4.10-4",
-    "CMQQP-2.2.2.1-10",
-)
+@pytest.mark.rule("CMQQP-3.2.4.2-18", "CMQQP-3.2.4.2-19", "CMQQP-3.2.4.2-20", "CMQQP-3.2.4.2-21")
+@pytest.mark.rule("CMQQP-3.2.4.5-18", "CMQQP-3.2.4.5-19", "CMQQP-3.2.4.5-20", "CMQQP-3.2.4.5-21")
+@pytest.mark.rule("CMQQP-3.1.4.1-7", "CMQQP-3.1.4.10-4", "CMQQP-2.2.2.1-10")
 def test_a_peek_rebuilds_the_message_and_ends_nothing(kind: str, second: bool) -> None:
     wire = _wire()
     message = put(wire.scene.queue, b"m", priority=5)
@@ -506,24 +441,10 @@ def test_a_peek_rebuilds_the_message_and_ends_nothing(kind: str, second: bool) -
 
 @pytest.mark.parametrize("second", [False, True])
 @pytest.mark.parametrize("kind", ["receive", "receive by cursor"])
-@pytest.mark.rule(
-    "CMQQP-3.2.4.3-18",
-    "CMQQP-3.2.4.3-19",
-    "CMQQP-3.2.4.3-20",
-    "CMQQP-3.2.4.3-21",
-    "CMQQP-3.2.4.3-22",
-    "CMQQP-3.2.4.6-18",
-    "CMQQP-3.2.4.6-19",
-    "CMQQP-3.2.4.6-20",
-    "CMQQP-3.2.4.6-21",
-    "CMQQP-3.2.4.6-22",
-    "CMQQP-3.1.4.1-1",
-    "CMQQP-3.1.4.1-2",
-    "CMQQP-3.1.4.2-1",
-    "CMQQP-3.1.4.2-2",
-    "CMQQP-3.1.4.2-3",
-    "CMQQP-2.2.1-2",
-)
+@pytest.mark.rule("CMQQP-3.2.4.3-18", "CMQQP-3.2.4.3-19", "CMQQP-3.2.4.3-20", "CMQQP-3.2.4.3-21")
+@pytest.mark.rule("CMQQP-3.2.4.3-22", "CMQQP-3.2.4.6-18", "CMQQP-3.2.4.6-19", "CMQQP-3.2.4.6-20")
+@pytest.mark.rule("CMQQP-3.2.4.6-21", "CMQQP-3.2.4.6-22", "CMQQP-3.1.4.1-1", "CMQQP-3.1.4.1-2")
+@pytest.mark.rule("CMQQP-3.1.4.2-1", "CMQQP-3.1.4.2-2", "CMQQP-3.1.4.2-3", "CMQQP-2.2.1-2")
 def test_a_receive_rebuilds_the_message_and_acknowledges_it(kind: str, second: bool) -> None:
     wire = _wire()
     message = put(wire.scene.queue, b"m")
@@ -631,9 +552,8 @@ def test_a_purge_names_the_queue() -> None:
     assert labels(wire.scene.queue) == []
 
 
-@pytest.mark.rule(
-    "CMQQP-3.1.4.3-1", "CMQQP-3.1.4.1-1", "CMQQP-3.1.4.2-1", "CMQQP-3.1.4.6-1", "CMQQP-3.1.4.7-1"
-)
+@pytest.mark.rule("CMQQP-3.1.4.3-1", "CMQQP-3.1.4.1-1", "CMQQP-3.1.4.2-1", "CMQQP-3.1.4.6-1")
+@pytest.mark.rule("CMQQP-3.1.4.7-1")
 def test_nothing_is_called_for_a_queue_that_is_not_open() -> None:
     wire = Wire(Scene(opened=False))
     client, handle = wire.client, wire.scene.handle
@@ -654,16 +574,8 @@ def test_nothing_is_called_for_a_queue_that_is_not_open() -> None:
 
 
 @every_read
-@pytest.mark.rule(
-    "CMQQP-3.2.4.7-1",
-    "CMQQP-3.2.4.7-2",
-    "CMQQP-3.2.4.7-3",
-    "CMQQP-3.2.4.7-4",
-    "CMQQP-3.2.4.7-5",
-    "CMQQP-3.1.4.1-3",
-    "CMQQP-3.1.4.1-4",
-    "CMQQP-3.1.4.6-1",
-)
+@pytest.mark.rule("CMQQP-3.2.4.7-1", "CMQQP-3.2.4.7-2", "CMQQP-3.2.4.7-3", "CMQQP-3.2.4.7-4")
+@pytest.mark.rule("CMQQP-3.2.4.7-5", "CMQQP-3.1.4.1-3", "CMQQP-3.1.4.1-4", "CMQQP-3.1.4.6-1")
 def test_a_cancel_names_the_read_and_forgets_it(kind: str) -> None:
     wire = _wire()
     read = wire.begin(_reading(wire, kind))
@@ -708,15 +620,8 @@ def test_a_cursor_is_closed_by_its_queue_and_number() -> None:
     assert wire.scene.manager.cursors == {}
 
 
-@pytest.mark.rule(
-    "CMQQP-3.2.4.9-1",
-    "CMQQP-3.2.4.9-2",
-    "CMQQP-3.2.4.9-3",
-    "CMQQP-3.2.4.9-4",
-    "CMQQP-3.2.4.9-5",
-    "CMQQP-3.1.4.4-1",
-    "CMQQP-3.2.4.1-5",
-)
+@pytest.mark.rule("CMQQP-3.2.4.9-1", "CMQQP-3.2.4.9-2", "CMQQP-3.2.4.9-3", "CMQQP-3.2.4.9-4")
+@pytest.mark.rule("CMQQP-3.2.4.9-5", "CMQQP-3.1.4.4-1", "CMQQP-3.2.4.1-5")
 def test_closing_cancels_what_is_pending_closes_once_and_gives_up_the_binding() -> None:
     wire = _wire()
     handle = wire.scene.handle

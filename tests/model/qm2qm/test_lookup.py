@@ -133,15 +133,8 @@ def test_a_handle_for_peeks_receives_nothing(action: int) -> None:
         pytest.param(1, "b", b"c", marks=pytest.mark.rule("MQQP-3.1.4.11-28")),
     ],
 )
-@pytest.mark.rule(
-    "MQQP-3.1.4.11-14",
-    "MQQP-3.1.4.11-20",
-    "MQQP-3.1.4.11-21",
-    "MQQP-3.1.4.11-22",
-    "MQQP-3.1.4.11-23",
-    "MQQP-3.1.4.11-29",
-    "MQQP-3.1.4.11-30",
-)
+@pytest.mark.rule("MQQP-3.1.4.11-14", "MQQP-3.1.4.11-20", "MQQP-3.1.4.11-21", "MQQP-3.1.4.11-22")
+@pytest.mark.rule("MQQP-3.1.4.11-23", "MQQP-3.1.4.11-29", "MQQP-3.1.4.11-30")
 def test_an_action_and_an_identifier_name_a_message(
     receive: bool, seek: int, which: int | str, body: bytes
 ) -> None:
@@ -157,9 +150,8 @@ def test_an_action_and_an_identifier_name_a_message(
 @pytest.mark.parametrize(
     ("ack", "left"), [(RemoteReadAck.RR_ACK, ["b", "c"]), (RemoteReadAck.RR_NACK, ["a", "b", "c"])]
 )
-@pytest.mark.rule(
-    "MQQP-3.1.4.11-30", "MQQP-3.1.4.11-45", "MQQP-3.1.4.11-17", "MQQP-3.1.4.11-18", "MQQP-3.1.4.11-19"
-)
+@pytest.mark.rule("MQQP-3.1.4.11-30", "MQQP-3.1.4.11-45", "MQQP-3.1.4.11-17", "MQQP-3.1.4.11-18")
+@pytest.mark.rule("MQQP-3.1.4.11-19")
 def test_a_receive_by_identifier_is_ended_as_any_other(ack: int, left: list[str]) -> None:
     scene, messages = _three()
     answer = scene.lookup(RECEIVE_CURRENT, messages[0].lookup_identifier, dw_request_id=9)
@@ -240,14 +232,8 @@ def test_a_queue_that_was_deleted_is_not_available() -> None:
     assert scene.nothing_happened()
 
 
-@pytest.mark.rule(
-    "MQQP-3.1.4.11-38",
-    "MQQP-3.1.4.11-39",
-    "MQQP-3.1.4.11-40",
-    "MQQP-3.1.4.11-41",
-    "MQQP-3.1.4.11-46",
-    "MQQP-3.1.4.11-48",
-)
+@pytest.mark.rule("MQQP-3.1.4.11-38", "MQQP-3.1.4.11-39", "MQQP-3.1.4.11-40", "MQQP-3.1.4.11-41")
+@pytest.mark.rule("MQQP-3.1.4.11-46", "MQQP-3.1.4.11-48")
 def test_a_message_comes_as_its_packet_with_its_size_and_arrival() -> None:
     scene = Scene()
     pass_time(scene.manager, 3_000)

@@ -86,16 +86,8 @@ def test_only_an_old_server_looks_whether_the_queue_is_open_when_a_receive_ends(
         assert labels(scene.queue) == left
 
 
-@pytest.mark.rule(
-    "MQQP-3.1.4.2-4",
-    "MQQP-3.1.4.2-6",
-    "MQQP-3.1.4.2-7",
-    "MQQP-3.1.4.2-8",
-    "MQQP-3.1.4.2-10",
-    "MQQP-3.1.4.2-16",
-    "MQQP-3.1.4.2-17",
-    "MQQP-3.1.4.2-18",
-)
+@pytest.mark.rule("MQQP-3.1.4.2-4", "MQQP-3.1.4.2-6", "MQQP-3.1.4.2-7", "MQQP-3.1.4.2-8", "MQQP-3.1.4.2-10")
+@pytest.mark.rule("MQQP-3.1.4.2-16", "MQQP-3.1.4.2-17", "MQQP-3.1.4.2-18")
 def test_an_acknowledged_receive_removes_its_message_for_good() -> None:
     scene = Scene()
     seen = _reasons(scene.manager)
@@ -210,14 +202,8 @@ def test_windows_2000_goes_by_h_queue() -> None:
     assert entry.open_queue_descriptor_handle == scene.handle
 
 
-@pytest.mark.rule(
-    "MQQP-3.1.4.3-3",
-    "MQQP-3.1.4.3-9",
-    "MQQP-3.1.4.3-10",
-    "MQQP-3.1.4.3-11",
-    "MQQP-3.1.4.3-12",
-    "MQQP-3.1.4.3-15",
-)
+@pytest.mark.rule("MQQP-3.1.4.3-3", "MQQP-3.1.4.3-9", "MQQP-3.1.4.3-10", "MQQP-3.1.4.3-11", "MQQP-3.1.4.3-12")
+@pytest.mark.rule("MQQP-3.1.4.3-15")
 def test_an_opened_queue_is_an_entry_with_a_handle() -> None:
     scene = Scene(opened=False)
     answer = _open(scene.client, h_queue=4711, p_queue=scene.handle, context=scene.handle)
@@ -303,15 +289,8 @@ def test_only_an_old_server_looks_for_the_queue_that_is_to_be_closed() -> None:
         assert scene.close().status == status
 
 
-@pytest.mark.rule(
-    "MQQP-3.1.4.4-3",
-    "MQQP-3.1.4.4-5",
-    "MQQP-3.1.4.4-9",
-    "MQQP-3.1.4.4-10",
-    "MQQP-3.1.4.4-12",
-    "MQQP-3.1.4.4-13",
-    "MQQP-3.1.4.4-14",
-)
+@pytest.mark.rule("MQQP-3.1.4.4-3", "MQQP-3.1.4.4-5", "MQQP-3.1.4.4-9", "MQQP-3.1.4.4-10", "MQQP-3.1.4.4-12")
+@pytest.mark.rule("MQQP-3.1.4.4-13", "MQQP-3.1.4.4-14")
 def test_a_closed_queue_is_free_for_others_and_has_no_cursors() -> None:
     scene = Scene()
     scene.descriptor.share_mode = QueueShareMode.DENY_RECEIVE
@@ -456,14 +435,8 @@ def test_a_cancel_without_a_descriptor_is_an_invalid_handle() -> None:
 
 @pytest.mark.parametrize("action", [RECEIVE, PEEK])
 @pytest.mark.parametrize("method", [START, START2])
-@pytest.mark.rule(
-    "MQQP-3.1.4.6-8",
-    "MQQP-3.1.4.6-10",
-    "MQQP-3.1.4.6-12",
-    "MQQP-3.1.4.6-13",
-    "MQQP-3.1.4.6-16",
-    "MQQP-3.1.4.6-17",
-)
+@pytest.mark.rule("MQQP-3.1.4.6-8", "MQQP-3.1.4.6-10", "MQQP-3.1.4.6-12", "MQQP-3.1.4.6-13")
+@pytest.mark.rule("MQQP-3.1.4.6-16", "MQQP-3.1.4.6-17")
 def test_a_cancelled_read_is_answered_and_its_request_identifier_is_free(method: str, action: int) -> None:
     scene = Scene()
     waiting = scene.start(method, action, ul_timeout=1000)

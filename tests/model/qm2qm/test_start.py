@@ -47,14 +47,8 @@ def test_a_peek_is_over_with_its_answer_and_gives_no_handle(method: str) -> None
 
 
 @both
-@pytest.mark.rule(
-    "MQQP-3.1.4.1-2",
-    "MQQP-3.1.4.10-3",
-    "MQQP-3.1.4.1-24",
-    "MQQP-3.1.4.10-26",
-    "MQQP-3.1.4.1-45",
-    "MQQP-3.1.4.10-48",
-)
+@pytest.mark.rule("MQQP-3.1.4.1-2", "MQQP-3.1.4.10-3", "MQQP-3.1.4.1-24", "MQQP-3.1.4.10-26")
+@pytest.mark.rule("MQQP-3.1.4.1-45", "MQQP-3.1.4.10-48")
 def test_a_receive_locks_the_first_available_message_until_it_is_ended(method: str) -> None:
     scene = Scene()
     first, second = put(scene.queue, b"first"), put(scene.queue, b"second")
@@ -213,18 +207,9 @@ def test_a_cursor_that_is_not_of_the_descriptor_is_refused(method: str, action: 
 
 
 @both
-@pytest.mark.rule(
-    "MQQP-3.1.4.1-16",
-    "MQQP-3.1.4.10-18",
-    "MQQP-3.1.4.1-17",
-    "MQQP-3.1.4.10-19",
-    "MQQP-3.1.4.1-18",
-    "MQQP-3.1.4.10-20",
-    "MQQP-3.1.4.1-19",
-    "MQQP-3.1.4.10-21",
-    "MQQP-3.1.4.1-20",
-    "MQQP-3.1.4.10-22",
-)
+@pytest.mark.rule("MQQP-3.1.4.1-16", "MQQP-3.1.4.10-18", "MQQP-3.1.4.1-17", "MQQP-3.1.4.10-19")
+@pytest.mark.rule("MQQP-3.1.4.1-18", "MQQP-3.1.4.10-20", "MQQP-3.1.4.1-19", "MQQP-3.1.4.10-21")
+@pytest.mark.rule("MQQP-3.1.4.1-20", "MQQP-3.1.4.10-22")
 def test_a_receive_that_waits_has_an_entry_and_a_waiting_operation(method: str) -> None:
     scene = Scene()
     scene.start(method, RECEIVE, ul_timeout=1500, dw_request_id=7, lp_buffer=b"x", dw_size=1)
@@ -269,21 +254,9 @@ def test_a_peek_at_the_next_message_that_waits_has_a_tag_and_the_cursor(method: 
 
 @both
 @every_action
-@pytest.mark.rule(
-    "MQQP-3.1.4.1-23",
-    "MQQP-3.1.4.10-25",
-    "MQQP-3.1.4.1-33",
-    "MQQP-3.1.4.10-35",
-    "MQQP-3.1.4.1-35",
-    "MQQP-3.1.4.10-37",
-    "MQQP-3.1.4.1-44",
-    "MQQP-3.1.4.10-47",
-    "MQQP-3.1.4.1-47",
-    "MQQP-3.1.4.10-50",
-    "MQQP-3.1.2-1",
-    "MQQP-3.1.2-2",
-    "MQQP-3.1.5-1",
-)
+@pytest.mark.rule("MQQP-3.1.4.1-23", "MQQP-3.1.4.10-25", "MQQP-3.1.4.1-33", "MQQP-3.1.4.10-35")
+@pytest.mark.rule("MQQP-3.1.4.1-35", "MQQP-3.1.4.10-37", "MQQP-3.1.4.1-44", "MQQP-3.1.4.10-47")
+@pytest.mark.rule("MQQP-3.1.4.1-47", "MQQP-3.1.4.10-50", "MQQP-3.1.2-1", "MQQP-3.1.2-2", "MQQP-3.1.5-1")
 def test_a_read_waits_as_many_milliseconds_as_it_said(method: str, action: int) -> None:
     scene = Scene()
     cursor = scene.cursor()
@@ -490,21 +463,9 @@ def test_a_queue_that_was_deleted_is_not_available(method: str, action: int) -> 
 
 @both
 @pytest.mark.parametrize("action", [RECEIVE, PEEK])
-@pytest.mark.rule(
-    "MQQP-3.1.4.1-39",
-    "MQQP-3.1.4.10-41",
-    "MQQP-3.1.4.1-40",
-    "MQQP-3.1.4.10-42",
-    "MQQP-3.1.4.1-41",
-    "MQQP-3.1.4.10-43",
-    "MQQP-3.1.4.1-42",
-    "MQQP-3.1.4.10-44",
-    "MQQP-3.1.4.1-48",
-    "MQQP-3.1.4.10-51",
-    "MQQP-2.2.2.1-3",
-    "MQQP-2.2.2.1-5",
-    "MQQP-2.2.2.1-6",
-)
+@pytest.mark.rule("MQQP-3.1.4.1-39", "MQQP-3.1.4.10-41", "MQQP-3.1.4.1-40", "MQQP-3.1.4.10-42")
+@pytest.mark.rule("MQQP-3.1.4.1-41", "MQQP-3.1.4.10-43", "MQQP-3.1.4.1-42", "MQQP-3.1.4.10-44")
+@pytest.mark.rule("MQQP-3.1.4.1-48", "MQQP-3.1.4.10-51", "MQQP-2.2.2.1-3", "MQQP-2.2.2.1-5", "MQQP-2.2.2.1-6")
 def test_a_message_comes_as_its_packet_with_its_size_and_arrival(method: str, action: int) -> None:
     scene = Scene()
     pass_time(scene.manager, 61_999)

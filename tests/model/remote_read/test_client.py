@@ -118,29 +118,11 @@ def test_the_port_can_be_asked_for_before_all_else(talk: Conversation) -> None:
     assert end.value.value == 0
 
 
-@pytest.mark.rule(
-    "CMQRR-2.2.4-1",
-    "CMQRR-3.1.4.2-2",
-    "CMQRR-3.1.4.2-3",
-    "CMQRR-3.1.4.2-4",
-    "CMQRR-3.1.4.2-5",
-    "CMQRR-3.1.4.2-6",
-    "CMQRR-3.1.4.2-7",
-    "CMQRR-3.1.4.2-8",
-    "CMQRR-3.1.4.2-9",
-    "CMQRR-3.1.4.2-10",
-    "CMQRR-3.1.4.2-11",
-    "CMQRR-3.1.4.2-12",
-    "CMQRR-3.1.4.2-13",
-    "CMQRR-3.2.1-1",
-    "CMQRR-3.2.4.1-1",
-    "CMQRR-3.2.4.1-5",
-    "CMQRR-3.2.4.1-6",
-    "CMQRR-3.2.4.1-7",
-    "CMQRR-3.2.4.1-8",
-    "CMQRR-3.2.4.1-9",
-    "CMQRR-3.2.4.1-11",
-)
+@pytest.mark.rule("CMQRR-2.2.4-1", "CMQRR-3.1.4.2-2", "CMQRR-3.1.4.2-3", "CMQRR-3.1.4.2-4", "CMQRR-3.1.4.2-5")
+@pytest.mark.rule("CMQRR-3.1.4.2-6", "CMQRR-3.1.4.2-7", "CMQRR-3.1.4.2-8", "CMQRR-3.1.4.2-9")
+@pytest.mark.rule("CMQRR-3.1.4.2-10", "CMQRR-3.1.4.2-11", "CMQRR-3.1.4.2-12", "CMQRR-3.1.4.2-13")
+@pytest.mark.rule("CMQRR-3.2.1-1", "CMQRR-3.2.4.1-1", "CMQRR-3.2.4.1-5", "CMQRR-3.2.4.1-6", "CMQRR-3.2.4.1-7")
+@pytest.mark.rule("CMQRR-3.2.4.1-8", "CMQRR-3.2.4.1-9", "CMQRR-3.2.4.1-11")
 @pytest.mark.parametrize("routing", [True, False])
 @pytest.mark.parametrize("domain", [True, False])
 @pytest.mark.parametrize(("access", "share"), [(RECEIVE, 0), (RECEIVE, 1), (PEEK, 0)])
@@ -167,21 +149,10 @@ def test_opening_says_what_for_and_who_the_client_is(
     assert talk.reader.queues == [opened.queue]
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.11-2",
-    "CMQRR-3.1.4.11-3",
-    "CMQRR-3.1.4.11-4",
-    "CMQRR-3.1.4.11-5",
-    "CMQRR-3.1.4.11-6",
-    "CMQRR-3.1.4.11-7",
-    "CMQRR-3.1.4.11-8",
-    "CMQRR-3.1.4.11-9",
-    "CMQRR-3.1.4.11-10",
-    "CMQRR-3.1.4.11-11",
-    "CMQRR-3.1.4.11-12",
-    "CMQRR-3.1.4.11-13",
-    "CMQRR-2.2.4-1",
-)
+@pytest.mark.rule("CMQRR-3.1.4.11-2", "CMQRR-3.1.4.11-3", "CMQRR-3.1.4.11-4", "CMQRR-3.1.4.11-5")
+@pytest.mark.rule("CMQRR-3.1.4.11-6", "CMQRR-3.1.4.11-7", "CMQRR-3.1.4.11-8", "CMQRR-3.1.4.11-9")
+@pytest.mark.rule("CMQRR-3.1.4.11-10", "CMQRR-3.1.4.11-11", "CMQRR-3.1.4.11-12", "CMQRR-3.1.4.11-13")
+@pytest.mark.rule("CMQRR-2.2.4-1")
 @pytest.mark.parametrize("routing", [True, False])
 @pytest.mark.parametrize("domain", [True, False])
 def test_opening_for_moves_says_so_and_who_the_client_is(domain: bool, routing: bool) -> None:
@@ -243,24 +214,10 @@ def test_a_server_that_is_not_registered_is_one_for_qm2qm(talk: Conversation) ->
     assert not Opened(status=QUEUE_NOT_FOUND).use_qm2qm
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.7-2",
-    "CMQRR-3.1.4.7-6",
-    "CMQRR-3.1.4.7-8",
-    "CMQRR-3.1.4.7-9",
-    "CMQRR-3.2.4.3-1",
-    "CMQRR-3.2.4.3-2",
-    "CMQRR-3.2.4.3-3",
-    "CMQRR-3.2.4.3-4",
-    "CMQRR-3.2.4.3-5",
-    "CMQRR-3.2.4.3-6",
-    "CMQRR-3.2.4.3-7",
-    "CMQRR-3.2.4.3-8",
-    "CMQRR-3.2.4.3-9",
-    "CMQRR-3.2.4.3-10",
-    "CMQRR-3.2.4.3-11",
-    "CMQRR-2.2.6-1",
-)
+@pytest.mark.rule("CMQRR-3.1.4.7-2", "CMQRR-3.1.4.7-6", "CMQRR-3.1.4.7-8", "CMQRR-3.1.4.7-9")
+@pytest.mark.rule("CMQRR-3.2.4.3-1", "CMQRR-3.2.4.3-2", "CMQRR-3.2.4.3-3", "CMQRR-3.2.4.3-4")
+@pytest.mark.rule("CMQRR-3.2.4.3-5", "CMQRR-3.2.4.3-6", "CMQRR-3.2.4.3-7", "CMQRR-3.2.4.3-8")
+@pytest.mark.rule("CMQRR-3.2.4.3-9", "CMQRR-3.2.4.3-10", "CMQRR-3.2.4.3-11", "CMQRR-2.2.6-1")
 @pytest.mark.parametrize(
     ("action", "timeout", "expected"), [(PEEK_CURRENT, 50, b"first one"), (LOOKUP_PEEK_NEXT, 0, b"second")]
 )
@@ -301,31 +258,12 @@ def test_a_body_that_was_cut_says_what_is_missing(talk: Conversation) -> None:
     assert received.missing == ((len(received.packet) - 188, 6),)
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.9-2",
-    "CMQRR-3.1.4.9-3",
-    "CMQRR-3.1.4.9-4",
-    "CMQRR-3.1.4.9-5",
-    "CMQRR-3.1.4.9-7",
-    "CMQRR-3.1.4.7-3",
-    "CMQRR-3.2.4.4-1",
-    "CMQRR-3.2.4.4-2",
-    "CMQRR-3.2.4.4.1-1",
-    "CMQRR-3.2.4.4.1-2",
-    "CMQRR-3.2.4.4.1-3",
-    "CMQRR-3.2.4.4.1-4",
-    "CMQRR-3.2.4.4.1-5",
-    "CMQRR-3.2.4.4.1-6",
-    "CMQRR-3.2.4.4.1-7",
-    "CMQRR-3.2.4.4.1-8",
-    "CMQRR-3.2.4.4.1-9",
-    "CMQRR-3.2.4.4.1-10",
-    "CMQRR-3.2.4.4.1-12",
-    "CMQRR-3.2.4.4.1-13",
-    "CMQRR-3.2.4.4.1-14",
-    "CMQRR-3.2.4.4.1-15",
-    "CMQRR-3.2.4.4.1-16",
-)
+@pytest.mark.rule("CMQRR-3.1.4.9-2", "CMQRR-3.1.4.9-3", "CMQRR-3.1.4.9-4", "CMQRR-3.1.4.9-5")
+@pytest.mark.rule("CMQRR-3.1.4.9-7", "CMQRR-3.1.4.7-3", "CMQRR-3.2.4.4-1", "CMQRR-3.2.4.4-2")
+@pytest.mark.rule("CMQRR-3.2.4.4.1-1", "CMQRR-3.2.4.4.1-2", "CMQRR-3.2.4.4.1-3", "CMQRR-3.2.4.4.1-4")
+@pytest.mark.rule("CMQRR-3.2.4.4.1-5", "CMQRR-3.2.4.4.1-6", "CMQRR-3.2.4.4.1-7", "CMQRR-3.2.4.4.1-8")
+@pytest.mark.rule("CMQRR-3.2.4.4.1-9", "CMQRR-3.2.4.4.1-10", "CMQRR-3.2.4.4.1-12", "CMQRR-3.2.4.4.1-13")
+@pytest.mark.rule("CMQRR-3.2.4.4.1-14", "CMQRR-3.2.4.4.1-15", "CMQRR-3.2.4.4.1-16")
 @pytest.mark.parametrize(("action", "timeout"), [(ACTION_RECEIVE, 50), (LOOKUP_RECEIVE_CURRENT, 0)])
 def test_a_receive_is_two_calls_the_second_with_an_ack(talk: Conversation, action: int, timeout: int) -> None:
     (lookup_id,) = _put(talk, b"a")
@@ -344,39 +282,14 @@ def test_a_receive_is_two_calls_the_second_with_an_ack(talk: Conversation, actio
     assert not queue.pending
 
 
-@pytest.mark.rule(
-    "CMQRR-2.2.8-2",
-    "CMQRR-3.1.4.13-2",
-    "CMQRR-3.1.4.13-3",
-    "CMQRR-3.1.4.13-6",
-    "CMQRR-3.1.4.13-8",
-    "CMQRR-3.1.4.13-9",
-    "CMQRR-3.1.4.13-10",
-    "CMQRR-3.1.4.15-2",
-    "CMQRR-3.1.4.15-3",
-    "CMQRR-3.1.4.15-4",
-    "CMQRR-3.1.4.15-5",
-    "CMQRR-3.1.4.15-7",
-    "CMQRR-3.2.4.4-1",
-    "CMQRR-3.2.4.4-3",
-    "CMQRR-3.2.4.4.2-1",
-    "CMQRR-3.2.4.4.2-3",
-    "CMQRR-3.2.4.4.2-4",
-    "CMQRR-3.2.4.4.2-5",
-    "CMQRR-3.2.4.4.2-6",
-    "CMQRR-3.2.4.4.2-7",
-    "CMQRR-3.2.4.4.2-8",
-    "CMQRR-3.2.4.4.2-9",
-    "CMQRR-3.2.4.4.2-10",
-    "CMQRR-3.2.4.4.2-11",
-    "CMQRR-3.2.4.4.2-12",
-    "CMQRR-3.2.4.4.2-13",
-    "CMQRR-3.2.4.4.2-15",
-    "CMQRR-3.2.4.4.2-16",
-    "CMQRR-3.2.4.4.2-17",
-    "CMQRR-3.2.4.4.2-18",
-    "CMQRR-3.2.4.4.2-19",
-)
+@pytest.mark.rule("CMQRR-2.2.8-2", "CMQRR-3.1.4.13-2", "CMQRR-3.1.4.13-3", "CMQRR-3.1.4.13-6")
+@pytest.mark.rule("CMQRR-3.1.4.13-8", "CMQRR-3.1.4.13-9", "CMQRR-3.1.4.13-10", "CMQRR-3.1.4.15-2")
+@pytest.mark.rule("CMQRR-3.1.4.15-3", "CMQRR-3.1.4.15-4", "CMQRR-3.1.4.15-5", "CMQRR-3.1.4.15-7")
+@pytest.mark.rule("CMQRR-3.2.4.4-1", "CMQRR-3.2.4.4-3", "CMQRR-3.2.4.4.2-1", "CMQRR-3.2.4.4.2-3")
+@pytest.mark.rule("CMQRR-3.2.4.4.2-4", "CMQRR-3.2.4.4.2-5", "CMQRR-3.2.4.4.2-6", "CMQRR-3.2.4.4.2-7")
+@pytest.mark.rule("CMQRR-3.2.4.4.2-8", "CMQRR-3.2.4.4.2-9", "CMQRR-3.2.4.4.2-10", "CMQRR-3.2.4.4.2-11")
+@pytest.mark.rule("CMQRR-3.2.4.4.2-12", "CMQRR-3.2.4.4.2-13", "CMQRR-3.2.4.4.2-15", "CMQRR-3.2.4.4.2-16")
+@pytest.mark.rule("CMQRR-3.2.4.4.2-17", "CMQRR-3.2.4.4.2-18", "CMQRR-3.2.4.4.2-19")
 def test_a_receive_in_an_internal_transaction_needs_no_enlisting(talk: Conversation) -> None:
     _put(talk, b"a")
     queue = talk.open()
@@ -400,19 +313,9 @@ def test_a_receive_in_an_internal_transaction_needs_no_enlisting(talk: Conversat
     assert labels(talk.scene.orders) == []
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.12-2",
-    "CMQRR-3.1.4.12-4",
-    "CMQRR-3.1.4.12-5",
-    "CMQRR-3.1.4.12-6",
-    "CMQRR-3.2.4.2-1",
-    "CMQRR-3.2.4.2-2",
-    "CMQRR-3.2.4.2-3",
-    "CMQRR-3.2.4.2-4",
-    "CMQRR-3.2.4.2-5",
-    "CMQRR-3.2.4.4.2-2",
-    "CMQRR-3.2.4.10.2-1",
-)
+@pytest.mark.rule("CMQRR-3.1.4.12-2", "CMQRR-3.1.4.12-4", "CMQRR-3.1.4.12-5", "CMQRR-3.1.4.12-6")
+@pytest.mark.rule("CMQRR-3.2.4.2-1", "CMQRR-3.2.4.2-2", "CMQRR-3.2.4.2-3", "CMQRR-3.2.4.2-4")
+@pytest.mark.rule("CMQRR-3.2.4.2-5", "CMQRR-3.2.4.4.2-2", "CMQRR-3.2.4.10.2-1")
 def test_an_external_transaction_is_enlisted_in_once_and_before_all_else(talk: Conversation) -> None:
     _put(talk, b"a", b"b")
     queue = talk.open()
@@ -443,9 +346,8 @@ def test_nothing_is_received_or_moved_where_enlisting_failed() -> None:
     assert states(talk.scene.orders) == ["Available"]
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4-3", "CMQRR-3.2.4.4.1-18", "CMQRR-3.2.4.4.2-21", "CMQRR-3.2.4.10.1-16", "CMQRR-3.2.4.10.2-18"
-)
+@pytest.mark.rule("CMQRR-3.1.4-3", "CMQRR-3.2.4.4.1-18", "CMQRR-3.2.4.4.2-21", "CMQRR-3.2.4.10.1-16")
+@pytest.mark.rule("CMQRR-3.2.4.10.2-18")
 @pytest.mark.parametrize("with_cursor", [True, False])
 @pytest.mark.parametrize("transaction", [None, EXTERNAL])
 def test_a_receive_that_did_not_begin_is_not_ended(
@@ -476,14 +378,8 @@ def _interrupted(
             return end.value, calls
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.9-6",
-    "CMQRR-3.1.4.15-6",
-    "CMQRR-3.2.4.4.1-11",
-    "CMQRR-3.2.4.4.2-14",
-    "CMQRR-3.2.4.10.1-12",
-    "CMQRR-3.2.4.10.2-14",
-)
+@pytest.mark.rule("CMQRR-3.1.4.9-6", "CMQRR-3.1.4.15-6", "CMQRR-3.2.4.4.1-11", "CMQRR-3.2.4.4.2-14")
+@pytest.mark.rule("CMQRR-3.2.4.10.1-12", "CMQRR-3.2.4.10.2-14")
 @pytest.mark.parametrize("with_cursor", [True, False])
 @pytest.mark.parametrize("transaction", [None, ClientTransaction(identifier=TRANSACTION)])
 @pytest.mark.parametrize("damage", ["no sections", "no packet", "sizes"])
@@ -531,17 +427,9 @@ def test_an_end_that_fails_matters_only_to_a_transaction(
         assert received == Received(status=0x1C00001A)
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.14-2",
-    "CMQRR-3.1.4.14-3",
-    "CMQRR-3.1.4.14-4",
-    "CMQRR-3.1.4.14-5",
-    "CMQRR-3.2.4.5-1",
-    "CMQRR-3.2.4.5-2",
-    "CMQRR-3.2.4.5-3",
-    "CMQRR-3.2.4.5-4",
-    "CMQRR-3.2.4.5-5",
-)
+@pytest.mark.rule("CMQRR-3.1.4.14-2", "CMQRR-3.1.4.14-3", "CMQRR-3.1.4.14-4", "CMQRR-3.1.4.14-5")
+@pytest.mark.rule("CMQRR-3.2.4.5-1", "CMQRR-3.2.4.5-2", "CMQRR-3.2.4.5-3", "CMQRR-3.2.4.5-4")
+@pytest.mark.rule("CMQRR-3.2.4.5-5")
 def test_a_message_is_rejected_between_its_receive_and_the_commit(talk: Conversation) -> None:
     (lookup_id,) = _put(talk, b"a")
     queue = talk.open()
@@ -554,23 +442,10 @@ def test_a_message_is_rejected_between_its_receive_and_the_commit(talk: Conversa
     assert talk.scene.deleted == [("a", 0xC004)]
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.10-2",
-    "CMQRR-3.1.4.10-3",
-    "CMQRR-3.1.4.10-4",
-    "CMQRR-3.1.4.10-5",
-    "CMQRR-3.1.4.10-6",
-    "CMQRR-3.1.4.10-7",
-    "CMQRR-3.2.4.6-1",
-    "CMQRR-3.2.4.6-2",
-    "CMQRR-3.2.4.6-3",
-    "CMQRR-3.2.4.6-4",
-    "CMQRR-3.2.4.6-5",
-    "CMQRR-3.2.4.6-6",
-    "CMQRR-3.2.4.6-7",
-    "CMQRR-3.2.4.6-8",
-    "CMQRR-3.2.4.6-9",
-)
+@pytest.mark.rule("CMQRR-3.1.4.10-2", "CMQRR-3.1.4.10-3", "CMQRR-3.1.4.10-4", "CMQRR-3.1.4.10-5")
+@pytest.mark.rule("CMQRR-3.1.4.10-6", "CMQRR-3.1.4.10-7", "CMQRR-3.2.4.6-1", "CMQRR-3.2.4.6-2")
+@pytest.mark.rule("CMQRR-3.2.4.6-3", "CMQRR-3.2.4.6-4", "CMQRR-3.2.4.6-5", "CMQRR-3.2.4.6-6")
+@pytest.mark.rule("CMQRR-3.2.4.6-7", "CMQRR-3.2.4.6-8", "CMQRR-3.2.4.6-9")
 @pytest.mark.parametrize("transaction", [None, EXTERNAL])
 def test_a_move_names_the_number_of_its_target(
     talk: Conversation, transaction: ClientTransaction | None
@@ -597,23 +472,10 @@ def test_a_purge_is_one_call(talk: Conversation) -> None:
     assert labels(talk.scene.orders) == []
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.4-2",
-    "CMQRR-3.1.4.5-2",
-    "CMQRR-3.1.4.5-3",
-    "CMQRR-3.1.4.5-4",
-    "CMQRR-3.2.1-2",
-    "CMQRR-3.2.4.8-1",
-    "CMQRR-3.2.4.8-2",
-    "CMQRR-3.2.4.8-3",
-    "CMQRR-3.2.4.8-4",
-    "CMQRR-3.2.4.8-5",
-    "CMQRR-3.2.4.12-1",
-    "CMQRR-3.2.4.12-3",
-    "CMQRR-3.2.4.12-4",
-    "CMQRR-3.2.4.12-5",
-    "CMQRR-3.2.4.12-6",
-)
+@pytest.mark.rule("CMQRR-3.1.4.4-2", "CMQRR-3.1.4.5-2", "CMQRR-3.1.4.5-3", "CMQRR-3.1.4.5-4", "CMQRR-3.2.1-2")
+@pytest.mark.rule("CMQRR-3.2.4.8-1", "CMQRR-3.2.4.8-2", "CMQRR-3.2.4.8-3", "CMQRR-3.2.4.8-4")
+@pytest.mark.rule("CMQRR-3.2.4.8-5", "CMQRR-3.2.4.12-1", "CMQRR-3.2.4.12-3", "CMQRR-3.2.4.12-4")
+@pytest.mark.rule("CMQRR-3.2.4.12-5", "CMQRR-3.2.4.12-6")
 def test_a_cursor_is_recorded_until_it_is_closed(talk: Conversation) -> None:
     queue = talk.open()
     cursor = talk.run(talk.reader.create_cursor(queue))
@@ -633,20 +495,9 @@ def test_a_cursor_that_the_server_refuses_is_none(talk: Conversation) -> None:
     assert queue.cursors == set()
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.7-4",
-    "CMQRR-3.2.4.9-1",
-    "CMQRR-3.2.4.9-2",
-    "CMQRR-3.2.4.9-3",
-    "CMQRR-3.2.4.9-4",
-    "CMQRR-3.2.4.9-5",
-    "CMQRR-3.2.4.9-6",
-    "CMQRR-3.2.4.9-7",
-    "CMQRR-3.2.4.9-8",
-    "CMQRR-3.2.4.9-9",
-    "CMQRR-3.2.4.9-10",
-    "CMQRR-3.2.4.9-11",
-)
+@pytest.mark.rule("CMQRR-3.1.4.7-4", "CMQRR-3.2.4.9-1", "CMQRR-3.2.4.9-2", "CMQRR-3.2.4.9-3")
+@pytest.mark.rule("CMQRR-3.2.4.9-4", "CMQRR-3.2.4.9-5", "CMQRR-3.2.4.9-6", "CMQRR-3.2.4.9-7")
+@pytest.mark.rule("CMQRR-3.2.4.9-8", "CMQRR-3.2.4.9-9", "CMQRR-3.2.4.9-10", "CMQRR-3.2.4.9-11")
 def test_a_cursor_peeks_message_by_message(talk: Conversation) -> None:
     _put(talk, b"a", b"b", b"c")
     queue = talk.open(access=PEEK)
@@ -663,43 +514,15 @@ def test_a_cursor_peeks_message_by_message(talk: Conversation) -> None:
     assert len(set(numbers)) == 3
 
 
-@pytest.mark.rule(
-    "CMQRR-3.2.4.10-1",
-    "CMQRR-3.2.4.10-2",
-    "CMQRR-3.2.4.10.1-1",
-    "CMQRR-3.2.4.10.1-2",
-    "CMQRR-3.2.4.10.1-3",
-    "CMQRR-3.2.4.10.1-4",
-    "CMQRR-3.2.4.10.1-5",
-    "CMQRR-3.2.4.10.1-6",
-    "CMQRR-3.2.4.10.1-7",
-    "CMQRR-3.2.4.10.1-8",
-    "CMQRR-3.2.4.10.1-9",
-    "CMQRR-3.2.4.10.1-10",
-    "CMQRR-3.2.4.10.1-11",
-    "CMQRR-3.2.4.10.1-12",
-    "CMQRR-3.2.4.10.1-13",
-    "CMQRR-3.2.4.10.1-14",
-)
-@pytest.mark.rule(
-    "CMQRR-3.1.4.13-4",
-    "CMQRR-3.2.4.10-3",
-    "CMQRR-3.2.4.10.2-2",
-    "CMQRR-3.2.4.10.2-3",
-    "CMQRR-3.2.4.10.2-4",
-    "CMQRR-3.2.4.10.2-5",
-    "CMQRR-3.2.4.10.2-6",
-    "CMQRR-3.2.4.10.2-7",
-    "CMQRR-3.2.4.10.2-8",
-    "CMQRR-3.2.4.10.2-9",
-    "CMQRR-3.2.4.10.2-10",
-    "CMQRR-3.2.4.10.2-11",
-    "CMQRR-3.2.4.10.2-12",
-    "CMQRR-3.2.4.10.2-13",
-    "CMQRR-3.2.4.10.2-14",
-    "CMQRR-3.2.4.10.2-15",
-    "CMQRR-3.2.4.10.2-16",
-)
+@pytest.mark.rule("CMQRR-3.2.4.10-1", "CMQRR-3.2.4.10-2", "CMQRR-3.2.4.10.1-1", "CMQRR-3.2.4.10.1-2")
+@pytest.mark.rule("CMQRR-3.2.4.10.1-3", "CMQRR-3.2.4.10.1-4", "CMQRR-3.2.4.10.1-5", "CMQRR-3.2.4.10.1-6")
+@pytest.mark.rule("CMQRR-3.2.4.10.1-7", "CMQRR-3.2.4.10.1-8", "CMQRR-3.2.4.10.1-9", "CMQRR-3.2.4.10.1-10")
+@pytest.mark.rule("CMQRR-3.2.4.10.1-11", "CMQRR-3.2.4.10.1-12", "CMQRR-3.2.4.10.1-13", "CMQRR-3.2.4.10.1-14")
+@pytest.mark.rule("CMQRR-3.1.4.13-4", "CMQRR-3.2.4.10-3", "CMQRR-3.2.4.10.2-2", "CMQRR-3.2.4.10.2-3")
+@pytest.mark.rule("CMQRR-3.2.4.10.2-4", "CMQRR-3.2.4.10.2-5", "CMQRR-3.2.4.10.2-6", "CMQRR-3.2.4.10.2-7")
+@pytest.mark.rule("CMQRR-3.2.4.10.2-8", "CMQRR-3.2.4.10.2-9", "CMQRR-3.2.4.10.2-10", "CMQRR-3.2.4.10.2-11")
+@pytest.mark.rule("CMQRR-3.2.4.10.2-12", "CMQRR-3.2.4.10.2-13", "CMQRR-3.2.4.10.2-14", "CMQRR-3.2.4.10.2-15")
+@pytest.mark.rule("CMQRR-3.2.4.10.2-16")
 @pytest.mark.parametrize("transaction", [None, EXTERNAL])
 def test_a_cursor_receives_message_by_message(
     talk: Conversation, transaction: ClientTransaction | None
@@ -727,17 +550,9 @@ def test_a_cursor_receives_message_by_message(
     assert labels(talk.scene.orders) == []
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.8-2",
-    "CMQRR-3.1.4.8-3",
-    "CMQRR-3.2.4.11-1",
-    "CMQRR-3.2.4.11-2",
-    "CMQRR-3.2.4.11-3",
-    "CMQRR-3.2.4.11-4",
-    "CMQRR-3.1.4.7-3",
-    "CMQRR-3.1.4.7-7",
-    "CMQRR-3.1.4.13-7",
-)
+@pytest.mark.rule("CMQRR-3.1.4.8-2", "CMQRR-3.1.4.8-3", "CMQRR-3.2.4.11-1", "CMQRR-3.2.4.11-2")
+@pytest.mark.rule("CMQRR-3.2.4.11-3", "CMQRR-3.2.4.11-4", "CMQRR-3.1.4.7-3", "CMQRR-3.1.4.7-7")
+@pytest.mark.rule("CMQRR-3.1.4.13-7")
 @pytest.mark.parametrize("transaction", [None, ClientTransaction(identifier=TRANSACTION)])
 def test_a_receive_that_waits_is_cancelled_by_its_number(
     talk: Conversation, transaction: ClientTransaction | None
@@ -764,16 +579,8 @@ def test_numbers_of_requests_pass_over_those_that_are_pending(talk: Conversation
     assert [talk.reader.new_request_id() for _ in range(2)] == [3, 5]
 
 
-@pytest.mark.rule(
-    "CMQRR-2.2.4-2",
-    "CMQRR-3.1.4.3-2",
-    "CMQRR-3.2.4.13-1",
-    "CMQRR-3.2.4.13-2",
-    "CMQRR-3.2.4.13-3",
-    "CMQRR-3.2.4.13-4",
-    "CMQRR-3.2.4.13-5",
-    "CMQRR-3.2.4.12-2",
-)
+@pytest.mark.rule("CMQRR-2.2.4-2", "CMQRR-3.1.4.3-2", "CMQRR-3.2.4.13-1", "CMQRR-3.2.4.13-2")
+@pytest.mark.rule("CMQRR-3.2.4.13-3", "CMQRR-3.2.4.13-4", "CMQRR-3.2.4.13-5", "CMQRR-3.2.4.12-2")
 def test_closing_cancels_what_waits_then_closes_cursors_then_the_queue(talk: Conversation) -> None:
     queue = talk.open()
     cursor = talk.run(talk.reader.create_cursor(queue))
@@ -804,16 +611,8 @@ def test_closing_a_cursor_cancels_what_waits_with_it_first(talk: Conversation) -
     assert others.answer is None
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.4-2",
-    "CMQRR-3.1.4.5-2",
-    "CMQRR-3.1.4.6-2",
-    "CMQRR-3.1.4.7-2",
-    "CMQRR-3.1.4.8-2",
-    "CMQRR-3.1.4.10-3",
-    "CMQRR-3.1.4.14-2",
-    "CMQRR-3.1.4.3-2",
-)
+@pytest.mark.rule("CMQRR-3.1.4.4-2", "CMQRR-3.1.4.5-2", "CMQRR-3.1.4.6-2", "CMQRR-3.1.4.7-2")
+@pytest.mark.rule("CMQRR-3.1.4.8-2", "CMQRR-3.1.4.10-3", "CMQRR-3.1.4.14-2", "CMQRR-3.1.4.3-2")
 def test_a_closed_queue_is_not_used(talk: Conversation) -> None:
     queue, target = talk.open(), talk.open_for_move(ORDERS + ";done")
     talk.run(talk.reader.close(queue))
@@ -835,16 +634,8 @@ def test_a_closed_queue_is_not_used(talk: Conversation) -> None:
     assert len(talk.log) == before
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.6-2",
-    "CMQRR-3.1.4.7-2",
-    "CMQRR-3.1.4.10-2",
-    "CMQRR-3.1.4.10-3",
-    "CMQRR-3.1.4.10-4",
-    "CMQRR-3.1.4.13-2",
-    "CMQRR-3.1.4.14-2",
-    "CMQRR-3.1.4.4-2",
-)
+@pytest.mark.rule("CMQRR-3.1.4.6-2", "CMQRR-3.1.4.7-2", "CMQRR-3.1.4.10-2", "CMQRR-3.1.4.10-3")
+@pytest.mark.rule("CMQRR-3.1.4.10-4", "CMQRR-3.1.4.13-2", "CMQRR-3.1.4.14-2", "CMQRR-3.1.4.4-2")
 def test_a_queue_is_used_for_what_it_was_opened_for(talk: Conversation) -> None:
     source, peeked = talk.open(), talk.open(access=PEEK)
     target, other = talk.open_for_move(ORDERS + ";done"), talk.open_for_move(format_name(talk.scene.letters))
@@ -868,9 +659,8 @@ def test_a_queue_is_used_for_what_it_was_opened_for(talk: Conversation) -> None:
     assert len(talk.log) == before
 
 
-@pytest.mark.rule(
-    "CMQRR-3.1.4.5-4", "CMQRR-3.1.4.7-4", "CMQRR-3.1.4.7-5", "CMQRR-3.1.4.13-4", "CMQRR-3.1.4.13-5"
-)
+@pytest.mark.rule("CMQRR-3.1.4.5-4", "CMQRR-3.1.4.7-4", "CMQRR-3.1.4.7-5", "CMQRR-3.1.4.13-4")
+@pytest.mark.rule("CMQRR-3.1.4.13-5")
 def test_parameters_that_do_not_fit_are_not_sent(talk: Conversation) -> None:
     queue, other = talk.open(), talk.open()
     cursor = talk.run(talk.reader.create_cursor(other))

@@ -75,17 +75,8 @@ def test_a_receive_of_another_handle_is_not_cancelled(scene: Scene) -> None:
     assert scene.server.pending_request_table.find(scene.context(others, other), 1) is not None
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.8-5",
-    "MQRR-3.1.4.8-6",
-    "MQRR-3.1.4.8-7",
-    "MQRR-3.1.4.8-11",
-    "MQRR-3.1.4.8-12",
-    "MQRR-3.1.4.8-13",
-    "MQRR-3.1.4.8-14",
-    "MQRR-3.1.4.8-15",
-    "MQRR-2.2.4.1-1",
-)
+@pytest.mark.rule("MQRR-3.1.4.8-5", "MQRR-3.1.4.8-6", "MQRR-3.1.4.8-7", "MQRR-3.1.4.8-11", "MQRR-3.1.4.8-12")
+@pytest.mark.rule("MQRR-3.1.4.8-13", "MQRR-3.1.4.8-14", "MQRR-3.1.4.8-15", "MQRR-2.2.4.1-1")
 @both
 def test_a_receive_that_waits_is_cancelled_and_leaves_nothing(scene: Scene, transaction: GUID | None) -> None:
     handle = scene.client.open(scene.orders)
@@ -375,17 +366,8 @@ def test_an_acknowledged_message_of_a_transaction_goes_with_the_commit(scene: Sc
     assert states(scene.orders) == ([] if commits else ["Available", "Available"])
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.5.1-1",
-    "MQRR-3.1.5.1-2",
-    "MQRR-3.1.5.1-3",
-    "MQRR-3.1.5.1-4",
-    "MQRR-3.1.5.1-6",
-    "MQRR-3.1.5.1-7",
-    "MQRR-3.1.5.1-8",
-    "MQRR-3.1.5.1-11",
-    "MQRR-3.1.5.1-12",
-)
+@pytest.mark.rule("MQRR-3.1.5.1-1", "MQRR-3.1.5.1-2", "MQRR-3.1.5.1-3", "MQRR-3.1.5.1-4", "MQRR-3.1.5.1-6")
+@pytest.mark.rule("MQRR-3.1.5.1-7", "MQRR-3.1.5.1-8", "MQRR-3.1.5.1-11", "MQRR-3.1.5.1-12")
 @both
 def test_a_receive_that_nobody_ends_gives_its_message_back(scene: Scene, transaction: GUID | None) -> None:
     put(scene.orders, b"a")
@@ -464,18 +446,8 @@ def test_a_failed_connection_closes_cursors_and_queues_and_leaves_what_is_pendin
     assert states(scene.orders) == ["Locked"]
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.6.2-1",
-    "MQRR-3.1.6.2-3",
-    "MQRR-3.1.6.2-4",
-    "MQRR-3.1.6.2-5",
-    "MQRR-3.1.6.2-6",
-    "MQRR-3.1.6.2-8",
-    "MQRR-3.1.6.2-9",
-    "MQRR-3.1.6.2-10",
-    "MQRR-3.1.6.2-12",
-    "MQRR-3.1.6.2-13",
-)
+@pytest.mark.rule("MQRR-3.1.6.2-1", "MQRR-3.1.6.2-3", "MQRR-3.1.6.2-4", "MQRR-3.1.6.2-5", "MQRR-3.1.6.2-6")
+@pytest.mark.rule("MQRR-3.1.6.2-8", "MQRR-3.1.6.2-9", "MQRR-3.1.6.2-10", "MQRR-3.1.6.2-12", "MQRR-3.1.6.2-13")
 @both
 def test_a_client_that_is_gone_leaves_nothing_behind(scene: Scene, transaction: GUID | None) -> None:
     for name in (b"a", b"b", b"c"):

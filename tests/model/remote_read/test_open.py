@@ -121,9 +121,8 @@ def _opens(scene: Scene, stem: str, expected: int | None, **changes: Any) -> Non
     assert len(scene.client.association.handles) == (expected is None)
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.2-1", "MQRR-3.1.4.2-2", "MQRR-3.1.4.2-42", "MQRR-3.1.4.11-1", "MQRR-3.1.4.11-22"
-)
+@pytest.mark.rule("MQRR-3.1.4.2-1", "MQRR-3.1.4.2-2", "MQRR-3.1.4.2-42", "MQRR-3.1.4.11-1")
+@pytest.mark.rule("MQRR-3.1.4.11-22")
 @pytest.mark.parametrize("stem", OPENERS)
 def test_no_queue_format_is_thrown_back(scene: Scene, stem: str) -> None:
     _opens(scene, stem, INVALID_PARAMETER, p_queue_format=None)
@@ -164,19 +163,9 @@ IGNORED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.2-16",
-    "MQRR-3.1.4.2-17",
-    "MQRR-3.1.4.2-19",
-    "MQRR-3.1.4.2-20",
-    "MQRR-3.1.4.2-21",
-    "MQRR-3.1.4.2-22",
-    "MQRR-3.1.4.11-9",
-    "MQRR-3.1.4.11-10",
-    "MQRR-3.1.4.11-11",
-    "MQRR-3.1.4.11-12",
-    "MQRR-3.1.4.11-13",
-)
+@pytest.mark.rule("MQRR-3.1.4.2-16", "MQRR-3.1.4.2-17", "MQRR-3.1.4.2-19", "MQRR-3.1.4.2-20")
+@pytest.mark.rule("MQRR-3.1.4.2-21", "MQRR-3.1.4.2-22", "MQRR-3.1.4.11-9", "MQRR-3.1.4.11-10")
+@pytest.mark.rule("MQRR-3.1.4.11-11", "MQRR-3.1.4.11-12", "MQRR-3.1.4.11-13")
 @pytest.mark.parametrize("stem", OPENERS)
 @pytest.mark.parametrize("what", IGNORED)
 def test_who_and_what_the_client_is_does_not_matter(scene: Scene, what: str, stem: str) -> None:
@@ -212,9 +201,8 @@ def test_every_kind_of_name_that_can_be_read_opens_its_queue(scene: Scene, kind:
     assert descriptor.queue_reference.pathname == expected.get(kind, "host\\private$\\orders")
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.2-9", "MQRR-3.1.4.2-10", "MQRR-3.1.4.2-11", "MQRR-3.1.4.2-33", "MQRR-3.1.4.2-34"
-)
+@pytest.mark.rule("MQRR-3.1.4.2-9", "MQRR-3.1.4.2-10", "MQRR-3.1.4.2-11", "MQRR-3.1.4.2-33")
+@pytest.mark.rule("MQRR-3.1.4.2-34")
 @pytest.mark.parametrize("access", [RECEIVE, PEEK, 0, 3, 0x21, 0xFFFFFFFF])
 def test_every_access_but_receive_opens_to_peek(scene: Scene, access: int) -> None:
     put(scene.orders, b"a")
@@ -249,9 +237,8 @@ def test_deny_share_keeps_other_receivers_out(scene: Scene, first: int, second: 
     other.open(scene.orders, RECEIVE, second)
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.2-31", "MQRR-3.1.4.2-39", "MQRR-3.1.4.11-15", "MQRR-3.1.4.11-21", "MQRR-3.1.4.2-42"
-)
+@pytest.mark.rule("MQRR-3.1.4.2-31", "MQRR-3.1.4.2-39", "MQRR-3.1.4.11-15", "MQRR-3.1.4.11-21")
+@pytest.mark.rule("MQRR-3.1.4.2-42")
 @pytest.mark.parametrize("stem", OPENERS)
 @pytest.mark.parametrize(
     "name",
@@ -360,9 +347,8 @@ def test_a_handle_whose_descriptor_is_gone_stays_when_it_is_closed(scene: Scene)
     assert handle.uuid in scene.client.association.handles
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.3-5", "MQRR-3.1.4.3-7", "MQRR-3.1.4.3-10", "MQRR-3.1.4.3-11", "MQRR-2.2.4-1", "MQRR-2.2.4.2-1"
-)
+@pytest.mark.rule("MQRR-3.1.4.3-5", "MQRR-3.1.4.3-7", "MQRR-3.1.4.3-10", "MQRR-3.1.4.3-11", "MQRR-2.2.4-1")
+@pytest.mark.rule("MQRR-2.2.4.2-1")
 @pytest.mark.parametrize("stem", OPENERS)
 def test_closing_a_queue_ends_its_handle_and_its_cursors(scene: Scene, stem: str) -> None:
     if stem == "r_open_queue":

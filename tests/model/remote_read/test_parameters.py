@@ -295,14 +295,8 @@ def test_only_handles_to_receive_are_good_for_transactions(
     assert scene.state() == before
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.7-39",
-    "MQRR-3.1.4.7-40",
-    "MQRR-3.1.4.7-41",
-    "MQRR-3.1.4.13-40",
-    "MQRR-3.1.4.13-41",
-    "MQRR-3.1.4.13-42",
-)
+@pytest.mark.rule("MQRR-3.1.4.7-39", "MQRR-3.1.4.7-40", "MQRR-3.1.4.7-41", "MQRR-3.1.4.13-40")
+@pytest.mark.rule("MQRR-3.1.4.13-41", "MQRR-3.1.4.13-42")
 @ways
 def test_a_cursor_must_be_one_of_the_handle(scene: Scene, transaction: GUID | None) -> None:
     handle, other = scene.client.open(scene.orders), scene.client.open(scene.orders)

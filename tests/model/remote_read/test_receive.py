@@ -67,19 +67,9 @@ def _spy(monkeypatch: pytest.MonkeyPatch, event: str) -> list[tuple[tuple[Any, .
     return calls
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.7-48",
-    "MQRR-3.1.4.7-49",
-    "MQRR-3.1.4.7-50",
-    "MQRR-3.1.4.7-51",
-    "MQRR-3.1.4.7-52",
-    "MQRR-3.1.4.13-57",
-    "MQRR-3.1.4.13-58",
-    "MQRR-3.1.4.13-59",
-    "MQRR-3.1.4.13-60",
-    "MQRR-3.1.4.13-61",
-    "MQRR-3.1.4.13-62",
-)
+@pytest.mark.rule("MQRR-3.1.4.7-48", "MQRR-3.1.4.7-49", "MQRR-3.1.4.7-50", "MQRR-3.1.4.7-51")
+@pytest.mark.rule("MQRR-3.1.4.7-52", "MQRR-3.1.4.13-57", "MQRR-3.1.4.13-58", "MQRR-3.1.4.13-59")
+@pytest.mark.rule("MQRR-3.1.4.13-60", "MQRR-3.1.4.13-61", "MQRR-3.1.4.13-62")
 @ways
 @pytest.mark.parametrize("with_cursor", [True, False])
 def test_a_receive_raises_dequeue_message_begin_with_what_the_client_gave(
@@ -101,25 +91,10 @@ def test_a_receive_raises_dequeue_message_begin_with_what_the_client_gave(
     )
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.1.2-1",
-    "MQRR-3.1.2.2-1",
-    "MQRR-3.1.2.2-2",
-    "MQRR-3.1.4.7-42",
-    "MQRR-3.1.4.7-43",
-    "MQRR-3.1.4.7-44",
-    "MQRR-3.1.4.7-45",
-    "MQRR-3.1.4.7-46",
-    "MQRR-3.1.4.7-47",
-    "MQRR-3.1.4.7-53",
-    "MQRR-3.1.4.13-51",
-    "MQRR-3.1.4.13-52",
-    "MQRR-3.1.4.13-53",
-    "MQRR-3.1.4.13-54",
-    "MQRR-3.1.4.13-55",
-    "MQRR-3.1.4.13-56",
-    "MQRR-3.1.4.13-63",
-)
+@pytest.mark.rule("MQRR-3.1.1.2-1", "MQRR-3.1.2.2-1", "MQRR-3.1.2.2-2", "MQRR-3.1.4.7-42", "MQRR-3.1.4.7-43")
+@pytest.mark.rule("MQRR-3.1.4.7-44", "MQRR-3.1.4.7-45", "MQRR-3.1.4.7-46", "MQRR-3.1.4.7-47")
+@pytest.mark.rule("MQRR-3.1.4.7-53", "MQRR-3.1.4.13-51", "MQRR-3.1.4.13-52", "MQRR-3.1.4.13-53")
+@pytest.mark.rule("MQRR-3.1.4.13-54", "MQRR-3.1.4.13-55", "MQRR-3.1.4.13-56", "MQRR-3.1.4.13-63")
 @ways
 def test_a_receive_makes_its_entry_before_the_event_and_completes_it_after(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, transaction: GUID | None
@@ -190,9 +165,8 @@ def test_a_receive_that_fails_leaves_no_entry_and_no_timer(scene: Scene, transac
     assert scene.client.end(handle, transactional=transaction is not None) == INVALID_HANDLE
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.7-55", "MQRR-3.1.4.7-56", "MQRR-3.1.4.7-57", "MQRR-3.1.4.7-58", "MQRR-3.1.4.7-62"
-)
+@pytest.mark.rule("MQRR-3.1.4.7-55", "MQRR-3.1.4.7-56", "MQRR-3.1.4.7-57", "MQRR-3.1.4.7-58")
+@pytest.mark.rule("MQRR-3.1.4.7-62")
 @pytest.mark.parametrize("with_cursor", [True, False])
 def test_peek_current_raises_peek_message_with_what_the_client_gave(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, with_cursor: bool
@@ -243,51 +217,27 @@ LOOKUPS = [
 RECEIVING_LOOKUPS = [
     pytest.param(
         LOOKUP_RECEIVE_CURRENT,
-        marks=pytest.mark.rule(
-            "MQRR-3.1.4.7-72",
-            "MQRR-3.1.4.7-73",
-            "MQRR-3.1.4.7-74",
-            "MQRR-3.1.4.7-75",
-            "MQRR-3.1.4.7-76",
-            "MQRR-3.1.4.13-65",
-            "MQRR-3.1.4.13-66",
-            "MQRR-3.1.4.13-67",
-            "MQRR-3.1.4.13-68",
-            "MQRR-3.1.4.13-69",
-            "MQRR-3.1.4.13-70",
-        ),
+        marks=[
+            pytest.mark.rule("MQRR-3.1.4.7-72", "MQRR-3.1.4.7-73", "MQRR-3.1.4.7-74", "MQRR-3.1.4.7-75"),
+            pytest.mark.rule("MQRR-3.1.4.7-76", "MQRR-3.1.4.13-65", "MQRR-3.1.4.13-66", "MQRR-3.1.4.13-67"),
+            pytest.mark.rule("MQRR-3.1.4.13-68", "MQRR-3.1.4.13-69", "MQRR-3.1.4.13-70"),
+        ],
     ),
     pytest.param(
         LOOKUP_RECEIVE_NEXT,
-        marks=pytest.mark.rule(
-            "MQRR-3.1.4.7-77",
-            "MQRR-3.1.4.7-78",
-            "MQRR-3.1.4.7-79",
-            "MQRR-3.1.4.7-80",
-            "MQRR-3.1.4.7-81",
-            "MQRR-3.1.4.13-71",
-            "MQRR-3.1.4.13-72",
-            "MQRR-3.1.4.13-73",
-            "MQRR-3.1.4.13-74",
-            "MQRR-3.1.4.13-75",
-            "MQRR-3.1.4.13-76",
-        ),
+        marks=[
+            pytest.mark.rule("MQRR-3.1.4.7-77", "MQRR-3.1.4.7-78", "MQRR-3.1.4.7-79", "MQRR-3.1.4.7-80"),
+            pytest.mark.rule("MQRR-3.1.4.7-81", "MQRR-3.1.4.13-71", "MQRR-3.1.4.13-72", "MQRR-3.1.4.13-73"),
+            pytest.mark.rule("MQRR-3.1.4.13-74", "MQRR-3.1.4.13-75", "MQRR-3.1.4.13-76"),
+        ],
     ),
     pytest.param(
         LOOKUP_RECEIVE_PREV,
-        marks=pytest.mark.rule(
-            "MQRR-3.1.4.7-82",
-            "MQRR-3.1.4.7-83",
-            "MQRR-3.1.4.7-84",
-            "MQRR-3.1.4.7-85",
-            "MQRR-3.1.4.7-86",
-            "MQRR-3.1.4.13-77",
-            "MQRR-3.1.4.13-78",
-            "MQRR-3.1.4.13-79",
-            "MQRR-3.1.4.13-80",
-            "MQRR-3.1.4.13-81",
-            "MQRR-3.1.4.13-82",
-        ),
+        marks=[
+            pytest.mark.rule("MQRR-3.1.4.7-82", "MQRR-3.1.4.7-83", "MQRR-3.1.4.7-84", "MQRR-3.1.4.7-85"),
+            pytest.mark.rule("MQRR-3.1.4.7-86", "MQRR-3.1.4.13-77", "MQRR-3.1.4.13-78", "MQRR-3.1.4.13-79"),
+            pytest.mark.rule("MQRR-3.1.4.13-80", "MQRR-3.1.4.13-81", "MQRR-3.1.4.13-82"),
+        ],
     ),
 ]
 FOUND_FROM_B = {
