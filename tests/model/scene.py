@@ -127,6 +127,12 @@ class Waiting:
         assert self.answer is not None, "the call still waits"
         return self.answer.status
 
+    @property
+    def response(self) -> Any:
+        """The response in the answer."""
+        assert self.answer is not None, "the call still waits"
+        return self.answer.response
+
 
 class Client:
     """A client of a server in memory. Every answer is one that can be encoded, and comes once."""

@@ -44,11 +44,6 @@ ORDERS = "DIRECT=OS:host\\private$\\orders"
 OPENERS = {"r_open_queue": RECEIVE, "r_open_queue_for_move": MOVE}
 
 
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
-
-
 def _port(scene: Scene) -> int:
     port: int = scene.client.call("r_get_server_port", NoParameters()).response.return_value
     return port
@@ -57,10 +52,9 @@ def _port(scene: Scene) -> int:
 @pytest.mark.rule("MQRR-3.1.4.1-1", "MQRR-3.1.4.1-2", "MQRR-3.1.3-2", "MQRR-3.1.4.1-5", "MQRR-3.1.4.1-6")
 def test_the_port_is_2103_and_stays_and_need_not_be_asked_for(scene: Scene) -> None:
     scene.client.open(scene.orders)
-    before = scene.state()
-    assert _port(scene) == 2103
-    assert _port(scene) == 2103
-    assert scene.state() == before
+    with scene.unchanged():
+        assert _port(scene) == 2103
+        assert _port(scene) == 2103
 
 
 @pytest.mark.rule("MQRR-3.1.4.1-3")
@@ -77,9 +71,8 @@ def test_the_port_is_zero_where_none_was_free() -> None:
 @pytest.mark.rule("MQRR-3.1.4-3", "MQRR-3.1.4-5")
 @pytest.mark.parametrize("opnum", [1, 16, 255, 65_535])
 def test_an_opnum_that_is_no_method_is_a_fault(scene: Scene, opnum: int) -> None:
-    before = scene.state()
-    assert scene.client.call_opnum(opnum, NoParameters()).fault == UNKNOWN_METHOD
-    assert scene.state() == before
+    with scene.unchanged():
+        assert scene.client.call_opnum(opnum, NoParameters()).fault == UNKNOWN_METHOD
 
 
 INVALID_FORMATS = {
@@ -106,9 +99,8 @@ INVALID_FORMATS = {
 )
 def test_a_name_that_nobody_can_read_from_is_thrown_back(scene: Scene, name: str, stem: str) -> None:
     request = changed(open_request(ORDERS, OPENERS[stem]), p_queue_format=INVALID_FORMATS[name])
-    before = scene.state()
-    assert scene.client.call(stem, request).fault == INVALID_PARAMETER
-    assert scene.state() == before
+    with scene.unchanged():
+        assert scene.client.call(stem, request).fault == INVALID_PARAMETER
     assert not scene.client.association.handles
 
 
@@ -250,9 +242,8 @@ def test_deny_share_keeps_other_receivers_out(scene: Scene, first: int, second: 
     ],
 )
 def test_a_queue_that_is_not_here_is_thrown_back(scene: Scene, name: str, stem: str) -> None:
-    before = scene.state()
-    assert scene.client.call(stem, open_request(name, OPENERS[stem])).fault == QUEUE_NOT_FOUND
-    assert scene.state() == before
+    with scene.unchanged():
+        assert scene.client.call(stem, open_request(name, OPENERS[stem])).fault == QUEUE_NOT_FOUND
 
 
 @pytest.mark.parametrize("stem", OPENERS)
@@ -273,10 +264,9 @@ def test_what_open_queue_answers_is_thrown_as_it_is(
 @pytest.mark.rule("MQRR-2.1-4")
 def test_a_client_without_the_right_is_refused_when_it_opens() -> None:
     scene = Scene(permits=lambda client, queue, access: access is QueueAccessType.PEEK_ACCESS)
-    before = scene.state()
-    answer = scene.client.call("r_open_queue", open_request(scene.orders, RECEIVE))
-    assert answer.fault == ACCESS_DENIED
-    assert scene.state() == before
+    with scene.unchanged():
+        answer = scene.client.call("r_open_queue", open_request(scene.orders, RECEIVE))
+        assert answer.fault == ACCESS_DENIED
     scene.client.open(scene.orders, PEEK)
 
 
@@ -321,10 +311,9 @@ def test_the_number_of_a_target_goes_with_its_handle(scene: Scene) -> None:
 @pytest.mark.rule("MQRR-3.1.4.3-1", "MQRR-3.1.4.3-12")
 def test_closing_null_fails(scene: Scene) -> None:
     scene.client.open(scene.orders)
-    before = scene.state()
-    answer = scene.client.close(ContextHandle())
-    assert (answer.status, answer.response.pph_context) == (INVALID_HANDLE, ContextHandle())
-    assert scene.state() == before
+    with scene.unchanged():
+        answer = scene.client.close(ContextHandle())
+        assert (answer.status, answer.response.pph_context) == (INVALID_HANDLE, ContextHandle())
 
 
 @pytest.mark.rule("MQRR-3.1.4.3-2", "MQRR-3.1.4.3-3")
@@ -333,9 +322,8 @@ def test_a_handle_that_was_never_given_or_was_closed_cannot_be_closed(scene: Sce
     assert scene.client.close(UNKNOWN_HANDLE).fault == CONTEXT_MISMATCH
     assert len(scene.manager.descriptors) == 1
     assert scene.client.close(handle).status == OK
-    before = scene.state()
-    assert scene.client.close(handle).fault == CONTEXT_MISMATCH
-    assert scene.state() == before
+    with scene.unchanged():
+        assert scene.client.close(handle).fault == CONTEXT_MISMATCH
 
 
 @pytest.mark.rule("MQRR-3.1.4.3-4", "MQRR-3.1.4.3-12")
@@ -351,11 +339,9 @@ def test_a_handle_whose_descriptor_is_gone_stays_when_it_is_closed(scene: Scene)
 @pytest.mark.rule("MQRR-2.2.4.2-1")
 @pytest.mark.parametrize("stem", OPENERS)
 def test_closing_a_queue_ends_its_handle_and_its_cursors(scene: Scene, stem: str) -> None:
+    handle = scene.client.open_in_any_way(scene.orders, OPENERS[stem])
     if stem == "r_open_queue":
-        handle = scene.client.open(scene.orders)
         scene.client.create_cursor(handle)
-    else:
-        handle = scene.client.open_for_move(scene.orders)[0]
     answer = scene.client.close(handle)
     assert (answer.status, answer.response.pph_context) == (OK, ContextHandle())
     assert not scene.client.association.handles
@@ -379,8 +365,7 @@ def test_closing_a_queue_cancels_receives_and_peeks_that_wait(scene: Scene) -> N
 
 @pytest.mark.rule("MQRR-3.1.4.3-8", "MQRR-3.1.4.3-9")
 def test_closing_a_queue_gives_back_what_was_received_with_it_alone(scene: Scene) -> None:
-    for body in (b"a", b"b"):
-        put(scene.orders, body)
+    scene.put(b"a", b"b")
     handle, other = scene.client.open(scene.orders), scene.client.open(scene.orders)
     scene.client.take(handle)
     scene.client.take(other)
@@ -431,10 +416,9 @@ def test_null_and_handles_of_others_and_closed_ones_are_refused_by_the_transport
     closed = scene.client.open(scene.orders)
     scene.client.close(closed)
     others = scene.another_client().open(scene.orders)
-    before = scene.state()
-    for handle in (ContextHandle(), UNKNOWN_HANDLE, closed, others):
-        assert _calls(scene, handle, what) == CONTEXT_MISMATCH
-    assert scene.state() == before
+    with scene.unchanged():
+        for handle in (ContextHandle(), UNKNOWN_HANDLE, closed, others):
+            assert _calls(scene, handle, what) == CONTEXT_MISMATCH
 
 
 @pytest.mark.rule("MQRR-2.2.4.2-2")
@@ -462,9 +446,8 @@ def test_a_handle_without_a_descriptor_fails_and_changes_nothing(scene: Scene, w
     put(scene.orders, b"a")
     handle = scene.client.open(scene.orders)
     scene.lose_descriptor(handle)
-    before = scene.state()
-    assert _calls(scene, handle, what) == INVALID_HANDLE
-    assert scene.state() == before
+    with scene.unchanged():
+        assert _calls(scene, handle, what) == INVALID_HANDLE
 
 
 @pytest.mark.rule("MQRR-3.1.4.4-4")
@@ -500,10 +483,9 @@ def test_a_cursor_that_the_handle_does_not_have_cannot_be_closed(scene: Scene) -
     handle, other = scene.client.open(scene.orders), scene.client.open(scene.orders)
     closed, others = scene.client.create_cursor(handle), scene.client.create_cursor(other)
     scene.client.close_cursor(handle, closed)
-    before = scene.state()
-    for number in (0, 0xFFFFFFFF, closed, others):
-        assert scene.client.close_cursor(handle, number) == STATUS_INVALID_HANDLE
-    assert scene.state() == before
+    with scene.unchanged():
+        for number in (0, 0xFFFFFFFF, closed, others):
+            assert scene.client.close_cursor(handle, number) == STATUS_INVALID_HANDLE
 
 
 @pytest.mark.rule("MQRR-3.1.4.5-7", "MQRR-3.1.4.5-8", "MQRR-3.1.4.5-9")
@@ -521,8 +503,7 @@ def test_closing_a_cursor_answers_who_waits_with_it_and_nobody_else(scene: Scene
 
 @pytest.mark.rule("MQRR-3.1.4.6-4", "MQRR-3.1.4.6-5")
 def test_a_purge_takes_what_is_free_now_and_what_is_locked_later(scene: Scene) -> None:
-    for body in (b"a", b"b", b"c"):
-        put(scene.orders, body)
+    scene.put(b"a", b"b", b"c")
     handle = scene.client.open(scene.orders)
     scene.client.take(handle)
     assert scene.client.purge(handle) == OK
@@ -533,22 +514,17 @@ def test_a_purge_takes_what_is_free_now_and_what_is_locked_later(scene: Scene) -
 @pytest.mark.rule("MQRR-3.1.4.6-6")
 def test_a_purge_of_an_empty_queue_succeeds(scene: Scene) -> None:
     handle = scene.client.open(scene.orders)
-    before = scene.state()
-    assert scene.client.purge(handle) == OK
-    assert scene.state() == before
+    with scene.unchanged():
+        assert scene.client.purge(handle) == OK
 
 
 @pytest.mark.rule("MQRR-3.1.4.6-7", "MQRR-3.1.4.6-8")
 @pytest.mark.parametrize("access", [PEEK, MOVE])
 def test_a_purge_needs_receive_access(scene: Scene, access: int) -> None:
     put(scene.orders, b"a")
-    if access == MOVE:
-        handle = scene.client.open_for_move(scene.orders)[0]
-    else:
-        handle = scene.client.open(scene.orders, access)
-    before = scene.state()
-    assert scene.client.purge(handle) == STATUS_ACCESS_DENIED
-    assert scene.state() == before
+    handle = scene.client.open_in_any_way(scene.orders, access)
+    with scene.unchanged():
+        assert scene.client.purge(handle) == STATUS_ACCESS_DENIED
 
 
 def test_a_purge_of_a_deleted_queue_fails(scene: Scene) -> None:

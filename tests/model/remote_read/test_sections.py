@@ -228,8 +228,7 @@ def test_a_packet_tells_the_host_that_a_message_came_from_in_both_its_places(
     message.source_address = source
     handle = scene.client.open(scene.orders)
     call = scene.client.begin(handle, action, transaction=transaction)
-    assert call.answer is not None
-    (only,) = call.answer.response.pp_packet_sections
+    (only,) = call.response.pp_packet_sections
     found = inspect(only.data, "message_packet")
     assert (found.error, found.remainder, found.anomalies) == (None, b"", ())
     address = bytes.fromhex(whole)

@@ -46,11 +46,6 @@ LETTERS = "DIRECT=OS:host\\private$\\letters"
 REJECTED = int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED)
 
 
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
-
-
 def _queue(scene: Scene, name: str) -> Queue:
     """A queue of the scene that was opened, by its format name."""
     for one in (scene.orders, scene.letters):
@@ -75,13 +70,10 @@ def _moves(
 @pytest.mark.parametrize("access", [PEEK, MOVE])
 def test_a_source_must_be_open_to_receive(scene: Scene, access: int) -> None:
     message = put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders, PEEK)
-    if access == MOVE:
-        handle = scene.client.open_for_move(scene.orders)[0]
+    handle = scene.client.open_in_any_way(scene.orders, access)
     _, number = scene.client.open_for_move(ORDERS + ";done")
-    before = scene.state()
-    assert scene.client.move(handle, number, message.lookup_identifier) == STATUS_ACCESS_DENIED
-    assert scene.state() == before
+    with scene.unchanged():
+        assert scene.client.move(handle, number, message.lookup_identifier) == STATUS_ACCESS_DENIED
 
 
 @pytest.mark.rule("MQRR-3.1.4.10-5", "MQRR-3.1.4.10-6", "MQRR-3.1.4.10-7", "MQRR-3.1.4.10-8")
@@ -91,10 +83,9 @@ def test_a_target_must_be_open_for_moves(scene: Scene) -> None:
     closed, gone = scene.client.open_for_move(ORDERS + ";done")
     scene.client.close(closed)
     read = scene.context(scene.client.open(ORDERS + ";done")).descriptor.context_value
-    before = scene.state()
-    for number in (0, 0xDEAD_BEEF_0000_0001, gone, read):
-        assert scene.client.move(handle, number, message.lookup_identifier) == INVALID_HANDLE
-    assert scene.state() == before
+    with scene.unchanged():
+        for number in (0, 0xDEAD_BEEF_0000_0001, gone, read):
+            assert scene.client.move(handle, number, message.lookup_identifier) == INVALID_HANDLE
 
 
 @pytest.mark.parametrize(
@@ -114,8 +105,7 @@ def test_a_message_moves_between_a_queue_and_its_subqueues(scene: Scene, source:
     assert status == OK
     assert (labels(from_queue), labels(to_queue), states(to_queue)) == ([], ["a"], ["Available"])
     assert position(message).queue_reference is to_queue
-    assert waiting.answer is not None
-    assert body(waiting.answer) == b"a"
+    assert body(waiting) == b"a"
     assert scene.deleted == []
 
 
@@ -148,9 +138,8 @@ def test_a_message_that_the_source_does_not_have_is_not_moved(scene: Scene) -> N
     message = put(scene.letters, b"a")
     handle = scene.client.open(scene.orders)
     _, number = scene.client.open_for_move(ORDERS + ";done")
-    before = scene.state()
-    assert scene.client.move(handle, number, message.lookup_identifier) == MESSAGE_NOT_FOUND
-    assert scene.state() == before
+    with scene.unchanged():
+        assert scene.client.move(handle, number, message.lookup_identifier) == MESSAGE_NOT_FOUND
 
 
 @pytest.mark.rule("MQRR-3.1.4.10-16", "MQRR-3.1.4.10-17")
@@ -161,10 +150,9 @@ def test_a_locked_message_is_not_moved(scene: Scene, transaction: GUID | None) -
     _, number = scene.client.open_for_move(ORDERS + ";done")
     scene.client.enlist()
     scene.client.take(handle, transaction=transaction)
-    before = scene.state()
-    for within in (NULL_GUID, TRANSACTION):
-        assert scene.client.move(handle, number, message.lookup_identifier, within) == MESSAGE_LOCKED
-    assert scene.state() == before
+    with scene.unchanged():
+        for within in (NULL_GUID, TRANSACTION):
+            assert scene.client.move(handle, number, message.lookup_identifier, within) == MESSAGE_LOCKED
 
 
 @pytest.mark.rule("MQRR-3.1.4.10-14", "MQRR-3.1.4.10-15", "MQRR-3.1.4.10-16", "MQRR-3.1.4.10-18")
@@ -222,8 +210,7 @@ def _header(scene: Scene, message: Message) -> SubqueueHeader | None:
     handle: ContextHandle = scene.client.open(position(message).queue_reference, PEEK)
     message.allow_peek_when_locked = True
     call = scene.client.begin(handle, LOOKUP_PEEK_CURRENT, lookup_id=message.lookup_identifier)
-    assert call.answer is not None
-    (section,) = call.answer.response.pp_packet_sections
+    (section,) = call.response.pp_packet_sections
     found = inspect(section.data, as_="message_packet")
     assert found.error is None
     assert found.anomalies == ()
@@ -424,8 +411,7 @@ def test_who_waits_in_the_target_gets_a_packet_that_says_so(scene: Scene, transa
     _moves(scene, ORDERS, ORDERS + ";done", transaction)
     assert (call.answer is None) == (transaction == TRANSACTION)
     transaction_commit(scene.manager, TRANSACTION)
-    assert call.answer is not None
-    (section,) = call.answer.response.pp_packet_sections
+    (section,) = call.response.pp_packet_sections
     found = inspect(section.data, as_="message_packet")
     assert (found.error, found.anomalies) == (None, ())
     header = found.packet.subqueue_header
@@ -534,13 +520,9 @@ def _received(scene: Scene) -> tuple[ContextHandle, Message]:
 @pytest.mark.parametrize("access", [PEEK, MOVE])
 def test_only_a_handle_to_receive_rejects(scene: Scene, access: int) -> None:
     _, message = _received(scene)
-    if access == MOVE:
-        handle = scene.client.open_for_move(scene.orders)[0]
-    else:
-        handle = scene.client.open(scene.orders, access)
-    before = scene.state()
-    assert scene.client.classify(handle, message.lookup_identifier) == INVALID_HANDLE
-    assert scene.state() == before
+    handle = scene.client.open_in_any_way(scene.orders, access)
+    with scene.unchanged():
+        assert scene.client.classify(handle, message.lookup_identifier) == INVALID_HANDLE
 
 
 @pytest.mark.rule("MQRR-3.1.4.14-5")
@@ -567,11 +549,10 @@ def test_a_message_of_no_transaction_is_not_rejected(scene: Scene, received: boo
     handle = scene.client.open(scene.orders)
     if received:
         scene.client.take(handle)
-    before = scene.state()
-    for us_class in (0, 0xC004):
-        status = scene.client.classify(handle, message.lookup_identifier, us_class)
-        assert status == TRANSACTION_USAGE
-    assert scene.state() == before
+    with scene.unchanged():
+        for us_class in (0, 0xC004):
+            status = scene.client.classify(handle, message.lookup_identifier, us_class)
+            assert status == TRANSACTION_USAGE
 
 
 @pytest.mark.rule("MQRR-3.1.4.14-8")

@@ -1,0 +1,18 @@
+"""The scene of every test: `both` and `ways` of the scene's module say how its client receives."""
+
+from __future__ import annotations
+
+import pytest
+
+from msmq_wire.wire.types.guid import GUID
+from tests.model.remote_read.scene import Scene
+
+
+@pytest.fixture
+def way() -> GUID | None:
+    return None
+
+
+@pytest.fixture
+def scene(way: GUID | None) -> Scene:
+    return Scene(way=way)
