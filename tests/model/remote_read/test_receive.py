@@ -39,13 +39,14 @@ from tests.model.remote_read.scene import (
 from tests.model.scene import START, labels, pass_time, position, put, states
 
 SEEKS = {
-    LOOKUP_PEEK_CURRENT: MessageSeekAction.SEEK_CURRENT,
-    LOOKUP_PEEK_NEXT: MessageSeekAction.SEEK_NEXT,
-    LOOKUP_PEEK_PREV: MessageSeekAction.SEEK_PREVIOUS,
-    LOOKUP_RECEIVE_CURRENT: MessageSeekAction.SEEK_CURRENT,
-    LOOKUP_RECEIVE_NEXT: MessageSeekAction.SEEK_NEXT,
-    LOOKUP_RECEIVE_PREV: MessageSeekAction.SEEK_PREVIOUS,
+    LOOKUP_PEEK_CURRENT: (MessageSeekAction.SEEK_CURRENT, b"b"),
+    LOOKUP_PEEK_NEXT: (MessageSeekAction.SEEK_NEXT, b"c"),
+    LOOKUP_PEEK_PREV: (MessageSeekAction.SEEK_PREVIOUS, b"a"),
+    LOOKUP_RECEIVE_CURRENT: (MessageSeekAction.SEEK_CURRENT, b"b"),
+    LOOKUP_RECEIVE_NEXT: (MessageSeekAction.SEEK_NEXT, b"c"),
+    LOOKUP_RECEIVE_PREV: (MessageSeekAction.SEEK_PREVIOUS, b"a"),
 }
+"""How a lookup seeks, and what it finds from the second of a, b and c."""
 
 
 def _spy(monkeypatch: pytest.MonkeyPatch, event: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
@@ -207,14 +208,6 @@ RECEIVING_LOOKUPS = [
         ],
     ),
 ]
-FOUND_FROM_B = {
-    LOOKUP_PEEK_CURRENT: b"b",
-    LOOKUP_PEEK_NEXT: b"c",
-    LOOKUP_PEEK_PREV: b"a",
-    LOOKUP_RECEIVE_CURRENT: b"b",
-    LOOKUP_RECEIVE_NEXT: b"c",
-    LOOKUP_RECEIVE_PREV: b"a",
-}
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-87")
@@ -225,12 +218,13 @@ def test_a_lookup_that_peeks_reads_by_lookup_identifier_and_leaves_all_as_it_was
     messages = scene.put(b"a", b"b", b"c")
     calls = _spy(monkeypatch, "read_message_by_lookup_identifier")
     handle = scene.client.open(scene.orders)
+    lookup_id = messages[1].lookup_identifier
+    seek, expected = SEEKS[action]
     with scene.unchanged():
-        lookup_id = messages[1].lookup_identifier
-        assert scene.client.take(handle, action, lookup_id=lookup_id) == FOUND_FROM_B[action]
-        (arguments, named) = calls[0]
-        assert arguments == (scene.context(handle).descriptor, lookup_id, SEEKS[action])
-        assert named["peek_operation"] is True
+        assert scene.client.take(handle, action, lookup_id=lookup_id) == expected
+    (arguments, named) = calls[0]
+    assert arguments == (scene.context(handle).descriptor, lookup_id, seek)
+    assert named["peek_operation"] is True
 
 
 @ways
@@ -243,13 +237,14 @@ def test_a_lookup_that_receives_locks_the_message_and_has_an_entry(
     handle = scene.client.open(scene.orders)
     lookup_id = messages[b"b"].lookup_identifier
     found = scene.client.take(handle, action, lookup_id=lookup_id)
-    assert found == FOUND_FROM_B[action]
+    seek, expected = SEEKS[action]
+    assert found == expected
     (arguments, named) = calls[0]
-    assert arguments == (scene.context(handle).descriptor, lookup_id, SEEKS[action])
+    assert arguments == (scene.context(handle).descriptor, lookup_id, seek)
     assert (named["peek_operation"], named["two_phase_read"]) == (False, True)
     assert named["transaction"] is scene.manager.transaction_collection.get(way or b"")
-    expected = ["Locked" if label == found.decode() else "Available" for label in labels(scene.orders)]
-    assert states(scene.orders) == expected
+    after = ["Locked" if label == found.decode() else "Available" for label in labels(scene.orders)]
+    assert states(scene.orders) == after
     entry, timer = scene.pending(handle)
     assert (entry.lookup_identifier, timer.due) == (messages[found].lookup_identifier, 300_000)
     assert scene.client.end(handle) == OK
