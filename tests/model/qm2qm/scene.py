@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.model.data.elements import Cursor, Message, OpenQueueDescriptor, QueueManager
+from msmq_wire.model.data.elements import Cursor, Message, OpenQueueDescriptor
 from msmq_wire.model.data.enumerations import QueueAccessType
 from msmq_wire.model.events.cursor import open_cursor
-from msmq_wire.model.events.queue import open_queue
 from msmq_wire.model.qm2qm.entries import Qm2qmConfiguration
 from msmq_wire.model.qm2qm.server import Qm2qmServer
 from msmq_wire.model.server import Answer
@@ -21,7 +20,16 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 from msmq_wire.wire.types.guid import GUID
-from tests.model.scene import Client, Waiting, body_of, format_name, make_manager, make_queue, put
+from tests.model.scene import (
+    Client,
+    Waiting,
+    body_of,
+    format_name,
+    make_manager,
+    make_queue,
+    open_descriptor,
+    put,
+)
 
 START = "remote_qm_start_receive"
 START2 = "remote_qm_start_receive2"
@@ -32,16 +40,6 @@ PEEK = ReceiveAction.MQ_ACTION_PEEK_CURRENT
 PEEK_NEXT = ReceiveAction.MQ_ACTION_PEEK_NEXT
 NULL = ContextHandle()
 both = pytest.mark.parametrize("method", [START, START2])
-
-
-def open_descriptor(
-    manager: QueueManager, name: str, access: QueueAccessType = QueueAccessType.RECEIVE_ACCESS
-) -> OpenQueueDescriptor:
-    """What R_QMOpenRemoteQueue of qmcomm makes."""
-    status, descriptor = open_queue(manager, name, access)
-    assert status == Status.MQ_OK
-    assert descriptor is not None
-    return descriptor
 
 
 def read_of(answer: Answer | Waiting) -> RemoteReadDesc:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from msmq_wire.model.events.queue import delete_queue
@@ -298,7 +300,7 @@ def test_a_queue_that_is_not_transactional_takes_part_in_no_transaction(scene: S
 def test_nothing_is_peeked_in_a_transaction(scene: Scene, action: int) -> None:
     handle = scene.client.open(scene.orders)
     cursor = scene.client.create_cursor(handle) if action == PEEK_NEXT else 0
-    how = {"transaction": TRANSACTION, "cursor": cursor, "lookup_id": _lookup_id(action)}
+    how: dict[str, Any] = {"transaction": TRANSACTION, "cursor": cursor, "lookup_id": _lookup_id(action)}
     with scene.unchanged():
         assert scene.client.begin(handle, action, **how).status == TRANSACTION_USAGE
 

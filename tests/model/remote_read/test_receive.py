@@ -170,16 +170,13 @@ def test_peek_next_raises_peek_next_message_with_what_the_client_gave(
 
 LOOKUPS = [
     pytest.param(
-        LOOKUP_PEEK_CURRENT,
-        marks=pytest.mark.rule("MQRR-3.1.4.7-63", "MQRR-3.1.4.7-64", "MQRR-3.1.4.7-65"),
+        LOOKUP_PEEK_CURRENT, marks=pytest.mark.rule("MQRR-3.1.4.7-63", "MQRR-3.1.4.7-64", "MQRR-3.1.4.7-65")
     ),
     pytest.param(
-        LOOKUP_PEEK_NEXT,
-        marks=pytest.mark.rule("MQRR-3.1.4.7-66", "MQRR-3.1.4.7-67", "MQRR-3.1.4.7-68"),
+        LOOKUP_PEEK_NEXT, marks=pytest.mark.rule("MQRR-3.1.4.7-66", "MQRR-3.1.4.7-67", "MQRR-3.1.4.7-68")
     ),
     pytest.param(
-        LOOKUP_PEEK_PREV,
-        marks=pytest.mark.rule("MQRR-3.1.4.7-69", "MQRR-3.1.4.7-70", "MQRR-3.1.4.7-71"),
+        LOOKUP_PEEK_PREV, marks=pytest.mark.rule("MQRR-3.1.4.7-69", "MQRR-3.1.4.7-70", "MQRR-3.1.4.7-71")
     ),
 ]
 RECEIVING_LOOKUPS = [
