@@ -10,11 +10,7 @@ from msmq_wire.model.binary.sending import Sending
 from msmq_wire.model.data.elements import OpenQueueDescriptor, OutgoingQueue
 from msmq_wire.model.data.enumerations import QueueAccessType
 from msmq_wire.model.data.stored_message import message_of
-from msmq_wire.model.events.message import (
-    dequeue_message,
-    enqueue_message_to_an_open_queue,
-    purge_queue,
-)
+from msmq_wire.model.events.message import dequeue_message, enqueue_message_to_an_open_queue, purge_queue
 from msmq_wire.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.model.qmcomm.sent_message import sent_message
 from msmq_wire.rpc.statuses import Status

@@ -62,11 +62,7 @@ def queue_manager(name: str, identifier: GUID, timers: Timers) -> QueueManager:
 
 
 def add_queue(manager: QueueManager, name: str, **more: Any) -> Queue:
-    queue = Queue(
-        queue_manager=manager,
-        pathname=f"{manager.computer_name}\\private$\\{name}",
-        **more,
-    )
+    queue = Queue(queue_manager=manager, pathname=f"{manager.computer_name}\\private$\\{name}", **more)
     assert create_queue(manager, queue) == 0
     return queue
 
@@ -134,13 +130,7 @@ class Wire:
     """A connection; the first session initiated it. What arrives is written down, packet by packet."""
 
     def __init__(
-        self,
-        world: World,
-        number: int,
-        client: BinarySession,
-        server: BinarySession,
-        *,
-        back: bool = False,
+        self, world: World, number: int, client: BinarySession, server: BinarySession, *, back: bool = False
     ) -> None:
         self.world = world
         self.back = back

@@ -136,10 +136,6 @@ class Place:
 def operations(transaction: Transaction) -> list[tuple[Any, ...]]:
     """What a transaction will do: kind, label, reason."""
     return [
-        (
-            one.operation_type.value,
-            one.message_position_reference.message_reference.label,
-            one.dequeue_reason,
-        )
+        (one.operation_type.value, one.message_position_reference.message_reference.label, one.dequeue_reason)
         for one in transaction.transactional_operation_collection
     ]

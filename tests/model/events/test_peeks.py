@@ -18,11 +18,7 @@ from msmq_wire.model.events.cursor import (
     open_cursor,
     wait_time_expired,
 )
-from msmq_wire.model.events.message import (
-    close_cursor,
-    peek_message,
-    peek_next_message,
-)
+from msmq_wire.model.events.message import close_cursor, peek_message, peek_next_message
 from msmq_wire.model.events.queue import delete_queue
 from msmq_wire.rpc.statuses import Status
 from tests.model.events.scene import Place, Told

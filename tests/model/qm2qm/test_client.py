@@ -7,14 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from msmq_wire.model.qm2qm.client import (
-    BIND,
-    UNBIND,
-    Qm2qmClient,
-    ReadResult,
-    Steps,
-    answered_status,
-)
+from msmq_wire.model.qm2qm.client import BIND, UNBIND, Qm2qmClient, ReadResult, Steps, answered_status
 from msmq_wire.model.qm2qm.entries import Qm2qmConfiguration
 from msmq_wire.model.server import Answer
 from msmq_wire.rpc.constants import ReceiveAction
@@ -527,11 +520,7 @@ def test_a_purge_names_the_queue(wire: Wire) -> None:
 def test_nothing_is_called_for_a_queue_that_is_not_open() -> None:
     wire = Wire(Scene(opened=False))
     client, handle = wire.client, wire.scene.handle
-    reads = [
-        client.receive(handle, 0),
-        client.peek(handle, 0),
-        client.read_by_lookup_identifier(handle, 1),
-    ]
+    reads = [client.receive(handle, 0), client.peek(handle, 0), client.read_by_lookup_identifier(handle, 1)]
     others: list[Steps] = [
         client.purge(handle),
         client.cancel(handle, 1),

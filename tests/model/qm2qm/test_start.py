@@ -18,17 +18,7 @@ from msmq_wire.rpc.constants import RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc2
-from tests.model.qm2qm.scene import (
-    NULL,
-    PEEK,
-    PEEK_NEXT,
-    RECEIVE,
-    START2,
-    Scene,
-    body_read,
-    both,
-    read_of,
-)
+from tests.model.qm2qm.scene import NULL, PEEK, PEEK_NEXT, RECEIVE, START2, Scene, body_read, both, read_of
 from tests.model.scene import labels, make_queue, pass_time, position, put, states
 
 INVALID_BOUND = 0x1C000007

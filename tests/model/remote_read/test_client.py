@@ -583,10 +583,7 @@ def test_numbers_of_requests_pass_over_those_that_are_pending(talk: Conversation
 def test_closing_cancels_what_waits_then_closes_cursors_then_the_queue(talk: Conversation) -> None:
     queue = talk.open()
     cursor = talk.cursor(queue)
-    waits = [
-        talk.reader.receive(queue, timeout=1000),
-        talk.reader.peek(queue, cursor=cursor, timeout=1000),
-    ]
+    waits = [talk.reader.receive(queue, timeout=1000), talk.reader.peek(queue, cursor=cursor, timeout=1000)]
     calls = [talk.scene.client.start_opnum(*next(steps)) for steps in waits]
     assert talk.run(talk.reader.close(queue)) == OK
     assert talk.opnums == [2, 4, 8, 8, 5, 3]

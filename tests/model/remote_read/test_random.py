@@ -278,9 +278,7 @@ class RandomClients(RuleBasedStateMachine):
             opened.client.waiting.append(call)
 
     @rule(
-        which=small,
-        timeout=st.sampled_from([0, 400_000]),
-        transaction=st.sampled_from([None, *TRANSACTIONS]),
+        which=small, timeout=st.sampled_from([0, 400_000]), transaction=st.sampled_from([None, *TRANSACTIONS])
     )
     def receive(self, which: int, timeout: int, transaction: GUID | None) -> None:
         """A read that mostly succeeds, so that there is something to end."""

@@ -78,11 +78,7 @@ def _srmp() -> bytes:
 
 
 def _sections(
-    packet: bytes,
-    body_size: int,
-    compound_size: int,
-    action: int,
-    transaction: GUID | None,
+    packet: bytes, body_size: int, compound_size: int, action: int, transaction: GUID | None
 ) -> tuple[SectionBuffer, ...]:
     scene = Scene()
     put(scene.orders, packet=packet)
