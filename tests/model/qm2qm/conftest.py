@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from msmq_wire.model.data.elements import Cursor
 from tests.model.qm2qm.scene import START, Scene
 
 
@@ -15,3 +16,8 @@ def method() -> str:
 @pytest.fixture
 def scene(method: str) -> Scene:
     return Scene(method=method)
+
+
+@pytest.fixture
+def cursor(scene: Scene) -> Cursor:
+    return scene.cursor()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from msmq_wire.model.data.elements import Message
+from msmq_wire.model.data.elements import Cursor, Message
 from msmq_wire.model.data.enumerations import PositionState, QueueAccessType, QueueShareMode, RemoteReadState
 from msmq_wire.model.events.message import dequeue_message
 from msmq_wire.model.events.queue import close_queue, delete_queue, open_queue
@@ -265,9 +265,8 @@ def test_only_an_old_server_looks_for_the_queue_that_is_to_be_closed() -> None:
 
 @pytest.mark.rule("MQQP-3.1.4.4-3", "MQQP-3.1.4.4-5", "MQQP-3.1.4.4-9", "MQQP-3.1.4.4-10", "MQQP-3.1.4.4-12")
 @pytest.mark.rule("MQQP-3.1.4.4-13", "MQQP-3.1.4.4-14")
-def test_a_closed_queue_is_free_for_others_and_has_no_cursors(scene: Scene) -> None:
+def test_a_closed_queue_is_free_for_others_and_has_no_cursors(scene: Scene, cursor: Cursor) -> None:
     scene.descriptor.share_mode = QueueShareMode.DENY_RECEIVE
-    cursor = scene.cursor()
     name = format_name(scene.queue)
     shared = open_queue(scene.manager, name, QueueAccessType.RECEIVE_ACCESS)
     assert shared == (Status.MQ_ERROR_SHARING_VIOLATION, None)
@@ -316,8 +315,7 @@ def test_closing_a_queue_whose_descriptor_is_gone_succeeds(scene: Scene) -> None
 
 
 @pytest.mark.rule("MQQP-3.1.4.5-1", "MQQP-3.1.4.5-2", "MQQP-3.1.4.5-5", "MQQP-3.1.4.5-7")
-def test_a_closed_cursor_is_unknown(scene: Scene) -> None:
-    cursor = scene.cursor()
+def test_a_closed_cursor_is_unknown(scene: Scene, cursor: Cursor) -> None:
     assert scene.close_cursor(cursor.handle).status == Status.MQ_OK
     assert scene.descriptor.cursor_collection == []
     assert scene.read(PEEK, h_cursor=cursor.handle).status == Status.STATUS_INVALID_PARAMETER
@@ -325,8 +323,7 @@ def test_a_closed_cursor_is_unknown(scene: Scene) -> None:
 
 
 @pytest.mark.rule("MQQP-3.1.4.5-3", "MQQP-3.1.4.5-4")
-def test_a_cursor_is_closed_by_its_own_queue_only(scene: Scene) -> None:
-    cursor = scene.cursor()
+def test_a_cursor_is_closed_by_its_own_queue_only(scene: Scene, cursor: Cursor) -> None:
     assert scene.close_cursor(cursor.handle, 4711).status == Status.MQ_ERROR_INVALID_HANDLE
     assert scene.close_cursor(cursor.handle, scene.another().handle).status == Status.MQ_ERROR_INVALID_HANDLE
     assert scene.close_cursor(4711).status == Status.MQ_ERROR_INVALID_HANDLE
@@ -334,8 +331,7 @@ def test_a_cursor_is_closed_by_its_own_queue_only(scene: Scene) -> None:
 
 
 @pytest.mark.rule("MQQP-3.1.4.5-6")
-def test_who_waits_with_a_cursor_that_is_closed_waits_no_more(scene: Scene) -> None:
-    cursor = scene.cursor()
+def test_who_waits_with_a_cursor_that_is_closed_waits_no_more(scene: Scene, cursor: Cursor) -> None:
     waiting = scene.start(RECEIVE, ul_timeout=1000, h_cursor=cursor.handle)
     assert scene.close_cursor(cursor.handle).status == Status.MQ_OK
     assert waiting.status == Status.MQ_ERROR_OPERATION_CANCELLED
@@ -608,8 +604,7 @@ def test_a_queue_that_one_client_opened_is_open_for_all(scene: Scene) -> None:
 
 
 @pytest.mark.rule("MQQP-3.1.6.1-1")
-def test_a_client_that_is_gone_has_no_queue_open_and_waits_for_nothing(scene: Scene) -> None:
-    cursor = scene.cursor()
+def test_a_client_that_is_gone_has_no_queue_open_and_waits_for_nothing(scene: Scene, cursor: Cursor) -> None:
     waiting = scene.start(RECEIVE, ul_timeout=1000, h_cursor=cursor.handle)
     scene.client.disconnect()
     assert waiting.status == Status.MQ_INFORMATION_REMOTE_CANCELED_BY_CLIENT

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.engines.codec import decode
-from msmq_wire.model.data.elements import Message
+from msmq_wire.model.data.elements import Cursor, Message
 from msmq_wire.model.data.enumerations import CursorState, PositionState, QueueAccessType
 from msmq_wire.model.data.message_packet import count_move
 from msmq_wire.model.data.timers import INFINITE
@@ -179,8 +179,7 @@ def test_a_receive_that_waits_has_an_entry_and_a_waiting_operation(scene: Scene)
 
 @both
 @pytest.mark.rule("MQQP-3.1.4.1-21", "MQQP-3.1.4.10-23", "MQQP-3.1.4.1-14", "MQQP-3.1.4.10-16")
-def test_a_peek_that_waits_has_a_tag_and_the_cursor(scene: Scene) -> None:
-    cursor = scene.cursor()
+def test_a_peek_that_waits_has_a_tag_and_the_cursor(scene: Scene, cursor: Cursor) -> None:
     scene.start(PEEK, ul_timeout=1500, dw_request_id=7, h_cursor=cursor.handle)
     (reader,) = scene.descriptor.waiting_message_read_operation_collection
     assert (reader.destructive_read, reader.tag, reader.cursor_reference) == (False, 7, cursor)
@@ -189,8 +188,7 @@ def test_a_peek_that_waits_has_a_tag_and_the_cursor(scene: Scene) -> None:
 
 @both
 @pytest.mark.rule("MQQP-3.1.4.1-22", "MQQP-3.1.4.10-24")
-def test_a_peek_at_the_next_message_that_waits_has_a_tag_and_the_cursor(scene: Scene) -> None:
-    cursor = scene.cursor()
+def test_a_peek_at_the_next_message_that_waits_has_a_tag_and_the_cursor(scene: Scene, cursor: Cursor) -> None:
     put(scene.queue, b"m")
     assert scene.read(PEEK, h_cursor=cursor.handle).status == Status.MQ_OK
     waiting = scene.start(PEEK_NEXT, ul_timeout=1500, dw_request_id=7, h_cursor=cursor.handle)
@@ -205,8 +203,7 @@ def test_a_peek_at_the_next_message_that_waits_has_a_tag_and_the_cursor(scene: S
 @pytest.mark.rule("MQQP-3.1.4.1-23", "MQQP-3.1.4.10-25", "MQQP-3.1.4.1-33", "MQQP-3.1.4.10-35")
 @pytest.mark.rule("MQQP-3.1.4.1-35", "MQQP-3.1.4.10-37", "MQQP-3.1.4.1-44", "MQQP-3.1.4.10-47")
 @pytest.mark.rule("MQQP-3.1.4.1-47", "MQQP-3.1.4.10-50", "MQQP-3.1.2-1", "MQQP-3.1.2-2", "MQQP-3.1.5-1")
-def test_a_read_waits_as_many_milliseconds_as_it_said(scene: Scene, action: int) -> None:
-    cursor = scene.cursor()
+def test_a_read_waits_as_many_milliseconds_as_it_said(scene: Scene, cursor: Cursor, action: int) -> None:
     if action == PEEK_NEXT:
         put(scene.queue, b"m")
         scene.read(PEEK, h_cursor=cursor.handle)
@@ -226,8 +223,7 @@ def test_a_read_waits_as_many_milliseconds_as_it_said(scene: Scene, action: int)
 @both
 @every_action
 @pytest.mark.rule("MQQP-2.2.2.1-11", "MQQP-3.1.2-2")
-def test_a_timeout_of_all_ones_never_ends(scene: Scene, action: int) -> None:
-    cursor = scene.cursor()
+def test_a_timeout_of_all_ones_never_ends(scene: Scene, cursor: Cursor, action: int) -> None:
     put(scene.queue, b"m")
     scene.read(PEEK, h_cursor=cursor.handle)
     if action != PEEK_NEXT:
@@ -242,8 +238,7 @@ def test_a_timeout_of_all_ones_never_ends(scene: Scene, action: int) -> None:
 
 @both
 @pytest.mark.rule("MQQP-3.1.4.1-25", "MQQP-3.1.4.10-27", "MQQP-3.1.4.1-14", "MQQP-3.1.4.10-16")
-def test_a_receive_with_a_cursor_goes_on_from_its_place(scene: Scene) -> None:
-    cursor = scene.cursor()
+def test_a_receive_with_a_cursor_goes_on_from_its_place(scene: Scene, cursor: Cursor) -> None:
     messages = [put(scene.queue, body) for body in (b"a", b"b", b"c")]
     scene.read(PEEK, h_cursor=cursor.handle)
     scene.read(PEEK_NEXT, h_cursor=cursor.handle)
@@ -266,8 +261,7 @@ def test_a_peek_returns_the_front_and_changes_nothing(scene: Scene) -> None:
 
 @both
 @pytest.mark.rule("MQQP-3.1.4.1-27", "MQQP-3.1.4.10-29")
-def test_a_peek_at_a_cursor_stays_at_its_message(scene: Scene) -> None:
-    cursor = scene.cursor()
+def test_a_peek_at_a_cursor_stays_at_its_message(scene: Scene, cursor: Cursor) -> None:
     put(scene.queue, b"a")
     put(scene.queue, b"b")
     scene.read(PEEK, h_cursor=cursor.handle)
@@ -282,8 +276,7 @@ def test_a_peek_at_a_cursor_stays_at_its_message(scene: Scene) -> None:
 
 @both
 @pytest.mark.rule("MQQP-3.1.4.1-28", "MQQP-3.1.4.10-30")
-def test_a_peek_at_the_next_message_moves_the_cursor(scene: Scene) -> None:
-    cursor = scene.cursor()
+def test_a_peek_at_the_next_message_moves_the_cursor(scene: Scene, cursor: Cursor) -> None:
     messages = [put(scene.queue, body) for body in (b"a", b"b")]
     scene.read(PEEK, h_cursor=cursor.handle)
     answer = scene.read(PEEK_NEXT, h_cursor=cursor.handle)
@@ -294,8 +287,7 @@ def test_a_peek_at_the_next_message_moves_the_cursor(scene: Scene) -> None:
 
 @both
 @pytest.mark.rule("MQQP-3.1.4.1-29", "MQQP-3.1.4.10-31")
-def test_a_cursor_that_read_nothing_has_no_next_message(scene: Scene) -> None:
-    cursor = scene.cursor()
+def test_a_cursor_that_read_nothing_has_no_next_message(scene: Scene, cursor: Cursor) -> None:
     scene.refuses(Status.MQ_ERROR_ILLEGAL_CURSOR_ACTION, PEEK_NEXT, h_cursor=cursor.handle)
     assert cursor.message_position_reference == "start"
 
@@ -349,8 +341,7 @@ def test_an_arrival_ends_the_wait(scene: Scene, action: int, state: str) -> None
 @both
 @every_action
 @pytest.mark.rule("MQQP-3.1.4.1-36", "MQQP-3.1.4.10-38")
-def test_a_cancelled_read_returns_what_the_cancel_gave(scene: Scene, action: int) -> None:
-    cursor = scene.cursor()
+def test_a_cancelled_read_returns_what_the_cancel_gave(scene: Scene, cursor: Cursor, action: int) -> None:
     put(scene.queue, b"m")
     scene.read(PEEK, h_cursor=cursor.handle)
     if action != PEEK_NEXT:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 from tests.model.remote_read.scene import Scene
 
@@ -16,3 +17,9 @@ def way() -> GUID | None:
 @pytest.fixture
 def scene(way: GUID | None) -> Scene:
     return Scene(way=way)
+
+
+@pytest.fixture
+def handle(scene: Scene) -> ContextHandle:
+    """``orders``, open to receive."""
+    return scene.client.open(scene.orders)

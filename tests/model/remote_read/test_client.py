@@ -116,6 +116,11 @@ def talk() -> Conversation:
     return Conversation(Scene())
 
 
+@pytest.fixture
+def queue(talk: Conversation) -> RemoteQueue:
+    return talk.open()
+
+
 def _put(talk: Conversation, *bodies: bytes) -> list[int]:
     return [put(talk.scene.orders, body).lookup_identifier for body in bodies]
 
@@ -352,9 +357,8 @@ def test_nothing_is_received_or_moved_where_enlisting_failed() -> None:
 @pytest.mark.parametrize("with_cursor", [True, False])
 @pytest.mark.parametrize("transaction", [None, EXTERNAL])
 def test_a_receive_that_did_not_begin_is_not_ended(
-    talk: Conversation, transaction: ClientTransaction | None, with_cursor: bool
+    talk: Conversation, queue: RemoteQueue, transaction: ClientTransaction | None, with_cursor: bool
 ) -> None:
-    queue = talk.open()
     cursor = talk.cursor(queue) if with_cursor else 0
     received = talk.receive(queue, transaction=transaction, cursor=cursor)
     assert received == Received(status=MESSAGE_NOT_FOUND if with_cursor else IO_TIMEOUT)
@@ -385,10 +389,13 @@ def _interrupted(
 @pytest.mark.parametrize("transaction", [None, ClientTransaction(identifier=TRANSACTION)])
 @pytest.mark.parametrize("damage", ["no sections", "no packet", "sizes"])
 def test_a_message_that_cannot_be_rebuilt_is_given_back(
-    talk: Conversation, damage: str, transaction: ClientTransaction | None, with_cursor: bool
+    talk: Conversation,
+    queue: RemoteQueue,
+    damage: str,
+    transaction: ClientTransaction | None,
+    with_cursor: bool,
 ) -> None:
     _put(talk, b"a")
-    queue = talk.open()
     cursor = talk.cursor(queue) if with_cursor else 0
     whole = talk.peek(queue).packet
     assert whole is not None
@@ -411,10 +418,9 @@ def test_a_message_that_cannot_be_rebuilt_is_given_back(
 @pytest.mark.parametrize("with_cursor", [True, False])
 @pytest.mark.parametrize("transaction", [None, ClientTransaction(identifier=TRANSACTION)])
 def test_an_end_that_fails_matters_only_to_a_transaction(
-    talk: Conversation, transaction: ClientTransaction | None, with_cursor: bool
+    talk: Conversation, queue: RemoteQueue, transaction: ClientTransaction | None, with_cursor: bool
 ) -> None:
     _put(talk, b"a")
-    queue = talk.open()
     cursor = talk.cursor(queue) if with_cursor else 0
     steps = talk.reader.receive(queue, transaction=transaction, cursor=cursor)
     opnum, request = next(steps)
@@ -465,9 +471,8 @@ def test_a_move_names_the_number_of_its_target(
 
 
 @pytest.mark.rule("CMQRR-3.1.4.6-2", "CMQRR-3.2.4.7-1", "CMQRR-3.2.4.7-2", "CMQRR-3.2.4.7-3")
-def test_a_purge_is_one_call(talk: Conversation) -> None:
+def test_a_purge_is_one_call(talk: Conversation, queue: RemoteQueue) -> None:
     _put(talk, b"a")
-    queue = talk.open()
     assert talk.run(talk.reader.purge(queue)) == OK
     assert (talk.opnums, talk.request(6).ph_context) == ([2, 6], queue.handle)
     assert labels(talk.scene.orders) == []
@@ -477,8 +482,7 @@ def test_a_purge_is_one_call(talk: Conversation) -> None:
 @pytest.mark.rule("CMQRR-3.2.4.8-1", "CMQRR-3.2.4.8-2", "CMQRR-3.2.4.8-3", "CMQRR-3.2.4.8-4")
 @pytest.mark.rule("CMQRR-3.2.4.8-5", "CMQRR-3.2.4.12-1", "CMQRR-3.2.4.12-3", "CMQRR-3.2.4.12-4")
 @pytest.mark.rule("CMQRR-3.2.4.12-5", "CMQRR-3.2.4.12-6")
-def test_a_cursor_is_recorded_until_it_is_closed(talk: Conversation) -> None:
-    queue = talk.open()
+def test_a_cursor_is_recorded_until_it_is_closed(talk: Conversation, queue: RemoteQueue) -> None:
     cursor = talk.cursor(queue)
     assert queue.cursors == {cursor} == set(talk.scene.manager.cursors)
     assert talk.request(4).ph_context == queue.handle
@@ -489,8 +493,7 @@ def test_a_cursor_is_recorded_until_it_is_closed(talk: Conversation) -> None:
 
 
 @pytest.mark.rule("CMQRR-3.1.4-3")
-def test_a_cursor_that_the_server_refuses_is_none(talk: Conversation) -> None:
-    queue = talk.open()
+def test_a_cursor_that_the_server_refuses_is_none(talk: Conversation, queue: RemoteQueue) -> None:
     talk.scene.lose_descriptor(queue.handle)
     assert talk.cursor(queue) == 0
     assert queue.cursors == set()
@@ -526,10 +529,9 @@ def test_a_cursor_peeks_message_by_message(talk: Conversation) -> None:
 @pytest.mark.rule("CMQRR-3.2.4.10.2-16")
 @pytest.mark.parametrize("transaction", [None, EXTERNAL])
 def test_a_cursor_receives_message_by_message(
-    talk: Conversation, transaction: ClientTransaction | None
+    talk: Conversation, queue: RemoteQueue, transaction: ClientTransaction | None
 ) -> None:
     _put(talk, b"a", b"b")
-    queue = talk.open()
     cursor = talk.cursor(queue)
     begin, finish = (7, 9) if transaction is None else (13, 15)
     numbers = set()
@@ -554,9 +556,8 @@ def test_a_cursor_receives_message_by_message(
 @pytest.mark.rule("CMQRR-3.1.4.13-7")
 @pytest.mark.parametrize("transaction", [None, ClientTransaction(identifier=TRANSACTION)])
 def test_a_receive_that_waits_is_cancelled_by_its_number(
-    talk: Conversation, transaction: ClientTransaction | None
+    talk: Conversation, queue: RemoteQueue, transaction: ClientTransaction | None
 ) -> None:
-    queue = talk.open()
     steps = talk.reader.receive(queue, timeout=1000, request_id=77, transaction=transaction)
     waiting = talk.scene.client.start_opnum(*next(steps))
     assert queue.pending == {77: 0}
@@ -572,8 +573,7 @@ def test_a_receive_that_waits_is_cancelled_by_its_number(
 
 
 @pytest.mark.rule("CMQRR-3.1.4.7-6", "CMQRR-3.1.4.13-6", "CMQRR-3.2.4.3-9")
-def test_numbers_of_requests_pass_over_those_that_are_pending(talk: Conversation) -> None:
-    queue = talk.open()
+def test_numbers_of_requests_pass_over_those_that_are_pending(talk: Conversation, queue: RemoteQueue) -> None:
     queue.pending.update(dict.fromkeys((1, 2, 4), 0))
     assert [talk.reader.new_request_id() for _ in range(2)] == [3, 5]
 
@@ -596,8 +596,7 @@ def test_closing_cancels_what_waits_then_closes_cursors_then_the_queue(talk: Con
 
 
 @pytest.mark.rule("CMQRR-3.2.4.12-2")
-def test_closing_a_cursor_cancels_what_waits_with_it_first(talk: Conversation) -> None:
-    queue = talk.open()
+def test_closing_a_cursor_cancels_what_waits_with_it_first(talk: Conversation, queue: RemoteQueue) -> None:
     cursor, another = (talk.cursor(queue) for _ in range(2))
     peeks = [talk.reader.peek(queue, cursor=one, timeout=1000) for one in (cursor, another)]
     waiting, others = [talk.scene.client.start_opnum(*next(steps)) for steps in peeks]
@@ -687,8 +686,7 @@ def test_a_client_never_calls_what_is_reserved_and_starts_no_timer(talk: Convers
     assert talk.scene.manager.timers.running == 0
 
 
-def test_an_operation_that_is_given_up_leaves_its_number_free(talk: Conversation) -> None:
-    queue = talk.open()
+def test_an_operation_that_is_given_up_leaves_its_number_free(talk: Conversation, queue: RemoteQueue) -> None:
     steps = talk.reader.receive(queue, timeout=1000, request_id=5)
     next(steps)
     steps.close()

@@ -10,6 +10,7 @@ from msmq_wire.model.events.position import message_position_deleted
 from msmq_wire.model.events.queue import delete_queue
 from msmq_wire.model.events.transaction import transaction_abort, transaction_commit
 from msmq_wire.model.remote_read import pending as remote_read_pending
+from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 from tests.model.remote_read.scene import (
@@ -69,8 +70,7 @@ def test_a_receive_of_another_handle_is_not_cancelled(scene: Scene) -> None:
 @pytest.mark.rule("MQRR-3.1.4.8-5", "MQRR-3.1.4.8-6", "MQRR-3.1.4.8-7", "MQRR-3.1.4.8-11", "MQRR-3.1.4.8-12")
 @pytest.mark.rule("MQRR-3.1.4.8-13", "MQRR-3.1.4.8-14", "MQRR-3.1.4.8-15", "MQRR-2.2.4.1-1")
 @both
-def test_a_receive_that_waits_is_cancelled_and_leaves_nothing(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_receive_that_waits_is_cancelled_and_leaves_nothing(scene: Scene, handle: ContextHandle) -> None:
     waiting = scene.client.begin(handle, request_id=1, timeout=1000)
     another = scene.client.begin(handle, request_id=2, timeout=1000)
     _, timer = scene.pending(handle, 1)
@@ -85,8 +85,7 @@ def test_a_receive_that_waits_is_cancelled_and_leaves_nothing(scene: Scene) -> N
 
 
 @pytest.mark.rule("MQRR-3.1.4.8-11", "MQRR-3.1.4.8-14", "MQRR-3.1.4.7-62")
-def test_a_peek_that_waits_is_cancelled(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_peek_that_waits_is_cancelled(scene: Scene, handle: ContextHandle) -> None:
     waiting = scene.client.begin(handle, PEEK_CURRENT, request_id=3, timeout=1000)
     assert scene.client.cancel(handle, 3) == OK
     assert waiting.status == CANCELLED
@@ -95,8 +94,7 @@ def test_a_peek_that_waits_is_cancelled(scene: Scene) -> None:
 
 @pytest.mark.rule("MQRR-3.1.4.8-16")
 @both
-def test_a_cursor_whose_wait_is_cancelled_is_unread(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_cursor_whose_wait_is_cancelled_is_unread(scene: Scene, handle: ContextHandle) -> None:
     number = scene.client.create_cursor(handle)
     scene.client.begin(handle, cursor=number, timeout=1000)
     assert scene.manager.cursors[number].cursor_state is CursorState.WAIT_RECEIVE
@@ -134,9 +132,8 @@ def test_a_request_that_the_handle_does_not_have_is_not_ended(scene: Scene) -> N
 @pytest.mark.rule("MQRR-3.1.4.9-6", "MQRR-3.1.4.15-6", "MQRR-3.1.4.9-10", "MQRR-3.1.4.15-10")
 @both
 @pytest.mark.parametrize("ack", [ACK, NACK])
-def test_a_request_is_ended_once(scene: Scene, ack: int) -> None:
+def test_a_request_is_ended_once(scene: Scene, handle: ContextHandle, ack: int) -> None:
     scene.put(b"a", b"b")
-    handle = scene.client.open(scene.orders)
     scene.client.take(handle, request_id=1)
     assert scene.client.end(handle, ack, request_id=1) == OK
     assert scene.client.end(handle, ack, request_id=1) == INVALID_HANDLE
@@ -157,8 +154,7 @@ def test_each_way_to_receive_has_its_own_end(scene: Scene, way: GUID | None) -> 
 @pytest.mark.rule("MQRR-3.1.4.9-9", "MQRR-3.1.4.15-9")
 @both
 @pytest.mark.parametrize("ack", [ACK, NACK])
-def test_a_receive_that_waits_is_not_ended(scene: Scene, ack: int) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_receive_that_waits_is_not_ended(scene: Scene, handle: ContextHandle, ack: int) -> None:
     waiting = scene.client.begin(handle, timeout=1000)
     with scene.unchanged():
         assert scene.client.end(handle, ack) == MESSAGE_NOT_FOUND
@@ -360,8 +356,7 @@ def test_what_is_gone_is_only_forgotten(scene: Scene, gone: str) -> None:
 
 @pytest.mark.rule("MQRR-3.1.2.2-3", "MQRR-3.1.5.1-10")
 @both
-def test_the_time_to_end_a_receive_counts_from_its_answer(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_the_time_to_end_a_receive_counts_from_its_answer(scene: Scene, handle: ContextHandle) -> None:
     scene.client.begin(handle, timeout=2 * FIVE_MINUTES)
     pass_time(scene.manager, FIVE_MINUTES + 1)
     put(scene.orders, b"a")

@@ -348,8 +348,7 @@ def test_closing_a_queue_ends_its_handle_and_its_cursors(scene: Scene, stem: str
 
 
 @pytest.mark.rule("MQRR-3.1.4.3-6", "MQRR-2.2.4.1-1")
-def test_closing_a_queue_cancels_receives_and_peeks_that_wait(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_closing_a_queue_cancels_receives_and_peeks_that_wait(scene: Scene, handle: ContextHandle) -> None:
     receive = scene.client.begin(handle, timeout=1000, request_id=1)
     peek = scene.client.begin(handle, PEEK_CURRENT, timeout=1000, request_id=2)
     assert receive.answer is None
@@ -454,8 +453,7 @@ def test_a_handle_for_moves_has_no_cursors(scene: Scene) -> None:
 
 
 @pytest.mark.rule("MQRR-3.1.4.4-6")
-def test_a_queue_that_was_deleted_gets_no_cursor(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_queue_that_was_deleted_gets_no_cursor(scene: Scene, handle: ContextHandle) -> None:
     delete_queue(scene.manager, scene.orders)
     assert _calls(scene, handle, "create_cursor") == QUEUE_NOT_AVAILABLE
     assert not scene.manager.cursors
@@ -498,9 +496,8 @@ def test_closing_a_cursor_answers_who_waits_with_it_and_nobody_else(scene: Scene
 
 
 @pytest.mark.rule("MQRR-3.1.4.6-4", "MQRR-3.1.4.6-5")
-def test_a_purge_takes_what_is_free_now_and_what_is_locked_later(scene: Scene) -> None:
+def test_a_purge_takes_what_is_free_now_and_what_is_locked_later(scene: Scene, handle: ContextHandle) -> None:
     scene.put(b"a", b"b", b"c")
-    handle = scene.client.open(scene.orders)
     scene.client.take(handle)
     assert scene.client.purge(handle) == OK
     assert (labels(scene.orders), states(scene.orders)) == (["a"], ["PurgePending"])
@@ -508,8 +505,7 @@ def test_a_purge_takes_what_is_free_now_and_what_is_locked_later(scene: Scene) -
 
 
 @pytest.mark.rule("MQRR-3.1.4.6-6")
-def test_a_purge_of_an_empty_queue_succeeds(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_purge_of_an_empty_queue_succeeds(scene: Scene, handle: ContextHandle) -> None:
     with scene.unchanged():
         assert scene.client.purge(handle) == OK
 
@@ -523,7 +519,6 @@ def test_a_purge_needs_receive_access(scene: Scene, access: int) -> None:
         assert scene.client.purge(handle) == STATUS_ACCESS_DENIED
 
 
-def test_a_purge_of_a_deleted_queue_fails(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_purge_of_a_deleted_queue_fails(scene: Scene, handle: ContextHandle) -> None:
     delete_queue(scene.manager, scene.orders)
     assert scene.client.purge(handle) == QUEUE_NOT_AVAILABLE

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from msmq_wire.model.events.queue import delete_queue
+from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from tests.model.remote_read.scene import (
     ACTION_RECEIVE,
@@ -138,8 +139,7 @@ def test_an_action_that_is_none_is_refused(scene: Scene, action: int, lookup_id:
 
 @pytest.mark.rule("MQRR-3.1.4.7-26", "MQRR-3.1.4.13-26", "MQRR-3.1.2.1-4", "MQRR-3.1.2.1-5", "MQRR-3.1.2.1-6")
 @ways
-def test_a_time_out_is_in_milliseconds(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_time_out_is_in_milliseconds(scene: Scene, handle: ContextHandle) -> None:
     for number in range(3):
         scene.client.take(handle, request_id=number)
     waiting = scene.client.begin(handle, request_id=7, timeout=1500)
@@ -180,8 +180,7 @@ def test_the_number_of_a_request_that_is_not_ended_cannot_be_used(scene: Scene) 
 
 @pytest.mark.rule("MQRR-3.1.4.7-28", "MQRR-3.1.4.13-28")
 @ways
-def test_the_number_of_a_peek_that_waits_cannot_be_used(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_the_number_of_a_peek_that_waits_cannot_be_used(scene: Scene, handle: ContextHandle) -> None:
     for number in range(3):
         scene.client.take(handle, request_id=number)
     peek = scene.client.begin(handle, PEEK_CURRENT, request_id=5, timeout=1000)
@@ -193,8 +192,7 @@ def test_the_number_of_a_peek_that_waits_cannot_be_used(scene: Scene) -> None:
 
 @pytest.mark.rule("MQRR-3.1.4.7-29", "MQRR-3.1.4.13-29")
 @ways
-def test_a_number_can_be_used_again_when_its_request_is_over(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_number_can_be_used_again_when_its_request_is_over(scene: Scene, handle: ContextHandle) -> None:
     for _ in range(2):
         scene.client.take(handle, request_id=5)
         assert scene.client.end(handle, request_id=5) == OK
@@ -297,8 +295,7 @@ def test_a_queue_that_is_not_transactional_takes_part_in_no_transaction(scene: S
         pytest.param(LOOKUP_PEEK_PREV, marks=pytest.mark.rule("MQRR-3.1.4.13-48")),
     ],
 )
-def test_nothing_is_peeked_in_a_transaction(scene: Scene, action: int) -> None:
-    handle = scene.client.open(scene.orders)
+def test_nothing_is_peeked_in_a_transaction(scene: Scene, handle: ContextHandle, action: int) -> None:
     cursor = scene.client.create_cursor(handle) if action == PEEK_NEXT else 0
     how: dict[str, Any] = {"transaction": TRANSACTION, "cursor": cursor, "lookup_id": _lookup_id(action)}
     with scene.unchanged():
@@ -320,7 +317,6 @@ def test_a_queue_that_was_deleted_gives_nothing(scene: Scene, action: int, way: 
         assert scene.client.begin(handle, PEEK_CURRENT).status == QUEUE_NOT_AVAILABLE
 
 
-def test_a_refused_receive_leaves_all_messages_available(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_refused_receive_leaves_all_messages_available(scene: Scene, handle: ContextHandle) -> None:
     scene.client.begin(handle, 99)
     assert states(scene.orders) == ["Available"] * 3

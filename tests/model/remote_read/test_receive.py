@@ -11,6 +11,7 @@ from msmq_wire.model.data.enumerations import CursorState, MessageSeekAction, Op
 from msmq_wire.model.events.message import dequeue_message_begin
 from msmq_wire.model.events.position import message_position_deleted
 from msmq_wire.model.remote_read import receive as remote_read_receive
+from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from tests.model.remote_read.scene import (
@@ -68,11 +69,10 @@ def _spy(monkeypatch: pytest.MonkeyPatch, event: str) -> list[tuple[tuple[Any, .
 @ways
 @pytest.mark.parametrize("with_cursor", [True, False])
 def test_a_receive_raises_dequeue_message_begin_with_what_the_client_gave(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, with_cursor: bool, way: GUID | None
+    scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch, with_cursor: bool, way: GUID | None
 ) -> None:
     put(scene.orders, b"a")
     calls = _spy(monkeypatch, "dequeue_message_begin")
-    handle = scene.client.open(scene.orders)
     cursor = scene.client.create_cursor(handle) if with_cursor else 0
     scene.client.take(handle, cursor=cursor, timeout=1234, request_id=77)
     (arguments, named) = calls[0]
@@ -89,11 +89,10 @@ def test_a_receive_raises_dequeue_message_begin_with_what_the_client_gave(
 @pytest.mark.rule("MQRR-3.1.4.13-54", "MQRR-3.1.4.13-55", "MQRR-3.1.4.13-56", "MQRR-3.1.4.13-63")
 @ways
 def test_a_receive_makes_its_entry_before_the_event_and_completes_it_after(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+    scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message = put(scene.orders, b"a")
     pass_time(scene.manager, (1 << 32) + 5)
-    handle = scene.client.open(scene.orders)
     seen: list[tuple[Any, ...]] = []
     raised = dequeue_message_begin
 
@@ -123,8 +122,7 @@ def test_the_time_to_clean_up_can_be_configured() -> None:
 
 @pytest.mark.rule("MQRR-3.1.4.7-54", "MQRR-3.1.4.13-64", "MQRR-3.1.4.7-136", "MQRR-3.1.4.13-122")
 @ways
-def test_a_receive_that_fails_leaves_no_entry_and_no_timer(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_receive_that_fails_leaves_no_entry_and_no_timer(scene: Scene, handle: ContextHandle) -> None:
     call = scene.client.begin(handle)
     assert call.status == IO_TIMEOUT
     assert call.response.pp_packet_sections is None
@@ -137,10 +135,9 @@ def test_a_receive_that_fails_leaves_no_entry_and_no_timer(scene: Scene) -> None
 @pytest.mark.rule("MQRR-3.1.4.7-62")
 @pytest.mark.parametrize("with_cursor", [True, False])
 def test_peek_current_raises_peek_message_with_what_the_client_gave(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, with_cursor: bool
+    scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch, with_cursor: bool
 ) -> None:
     calls = _spy(monkeypatch, "peek_message")
-    handle = scene.client.open(scene.orders)
     cursor = scene.client.create_cursor(handle) if with_cursor else 0
     waiting = scene.client.begin(handle, PEEK_CURRENT, cursor=cursor, timeout=1234, request_id=77)
     (arguments, named) = calls[0]
@@ -153,11 +150,10 @@ def test_peek_current_raises_peek_message_with_what_the_client_gave(
 
 @pytest.mark.rule("MQRR-3.1.4.7-59", "MQRR-3.1.4.7-60", "MQRR-3.1.4.7-61", "MQRR-3.1.4.7-62")
 def test_peek_next_raises_peek_next_message_with_what_the_client_gave(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+    scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(scene.orders, b"a")
     calls = _spy(monkeypatch, "peek_next_message")
-    handle = scene.client.open(scene.orders)
     cursor = scene.client.create_cursor(handle)
     scene.client.take(handle, PEEK_CURRENT, cursor=cursor)
     waiting = scene.client.begin(handle, PEEK_NEXT, cursor=cursor, timeout=1234, request_id=77)
@@ -210,11 +206,10 @@ RECEIVING_LOOKUPS = [
 @pytest.mark.rule("MQRR-3.1.4.7-87")
 @pytest.mark.parametrize("action", LOOKUPS)
 def test_a_lookup_that_peeks_reads_by_lookup_identifier_and_leaves_all_as_it_was(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, action: int
+    scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch, action: int
 ) -> None:
     messages = scene.put(b"a", b"b", b"c")
     calls = _spy(monkeypatch, "read_message_by_lookup_identifier")
-    handle = scene.client.open(scene.orders)
     lookup_id = messages[1].lookup_identifier
     seek, expected = SEEKS[action]
     with scene.unchanged():
@@ -227,11 +222,10 @@ def test_a_lookup_that_peeks_reads_by_lookup_identifier_and_leaves_all_as_it_was
 @ways
 @pytest.mark.parametrize("action", RECEIVING_LOOKUPS)
 def test_a_lookup_that_receives_locks_the_message_and_has_an_entry(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, action: int, way: GUID | None
+    scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch, action: int, way: GUID | None
 ) -> None:
     messages = {body: put(scene.orders, body) for body in (b"a", b"b", b"c")}
     calls = _spy(monkeypatch, "read_message_by_lookup_identifier")
-    handle = scene.client.open(scene.orders)
     lookup_id = messages[b"b"].lookup_identifier
     found = scene.client.take(handle, action, lookup_id=lookup_id)
     seek, expected = SEEKS[action]
@@ -260,9 +254,8 @@ def test_a_peek_is_over_when_it_is_answered(scene: Scene, transaction: GUID | No
 @pytest.mark.rule("MQRR-3.1.4.7-89", "MQRR-3.1.4.7-135", "MQRR-3.1.4.9-24", "MQRR-3.1.4.15-26")
 @pytest.mark.rule("MQRR-3.1.4.13-84", "MQRR-3.1.4.13-121")
 @ways
-def test_a_receive_holds_its_message_until_it_is_cleaned_up(scene: Scene) -> None:
+def test_a_receive_holds_its_message_until_it_is_cleaned_up(scene: Scene, handle: ContextHandle) -> None:
     put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
     assert scene.client.take(handle) == b"a"
     pass_time(scene.manager, 299_999)
     assert states(scene.orders) == ["Locked"]
@@ -273,11 +266,10 @@ def test_a_receive_holds_its_message_until_it_is_cleaned_up(scene: Scene) -> Non
 
 @pytest.mark.rule("MQRR-3.1.4.7-90", "MQRR-3.1.4.13-85")
 @ways
-def test_a_receive_takes_the_first_message_that_is_not_locked(scene: Scene) -> None:
+def test_a_receive_takes_the_first_message_that_is_not_locked(scene: Scene, handle: ContextHandle) -> None:
     for name, priority in ((b"low", 1), (b"high", 6), (b"higher", 7), (b"high too", 6)):
         put(scene.orders, name, priority=priority)
     scene.lock(scene.orders)
-    handle = scene.client.open(scene.orders)
     taken = [scene.client.take(handle, request_id=number) for number in range(3)]
     assert taken == [b"high", b"high too", b"low"]
     assert states(scene.orders) == ["Locked"] * 4
@@ -314,17 +306,15 @@ def test_who_waited_in_vain_is_told_when_the_time_is_over(scene: Scene, action: 
 
 @pytest.mark.rule("MQRR-3.1.4.7-94", "MQRR-3.1.4.13-89")
 @ways
-def test_who_does_not_wait_is_told_at_once(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_who_does_not_wait_is_told_at_once(scene: Scene, handle: ContextHandle) -> None:
     assert scene.client.begin(handle, timeout=0).status == IO_TIMEOUT
     assert scene.state()["waiting"] == 0
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-95", "MQRR-3.1.4.7-96", "MQRR-3.1.4.13-90", "MQRR-3.1.4.13-91")
 @ways
-def test_a_cursor_walks_as_it_receives(scene: Scene) -> None:
+def test_a_cursor_walks_as_it_receives(scene: Scene, handle: ContextHandle) -> None:
     messages = scene.put(b"a", b"b")
-    handle = scene.client.open(scene.orders)
     number = scene.client.create_cursor(handle)
     cursor = scene.manager.cursors[number]
     for request_id, message in enumerate(messages):
@@ -339,9 +329,8 @@ def test_a_cursor_walks_as_it_receives(scene: Scene) -> None:
 
 @pytest.mark.rule("MQRR-3.1.4.7-97", "MQRR-3.1.4.13-92", "MQRR-3.1.4.7-103")
 @ways
-def test_a_cursor_stays_on_a_message_that_somebody_else_took(scene: Scene) -> None:
+def test_a_cursor_stays_on_a_message_that_somebody_else_took(scene: Scene, handle: ContextHandle) -> None:
     scene.put(b"a", b"b")
-    handle = scene.client.open(scene.orders)
     number = scene.client.create_cursor(handle)
     scene.client.take(handle, PEEK_CURRENT, cursor=number)
     scene.lock(scene.orders)
@@ -357,9 +346,8 @@ def test_a_cursor_stays_on_a_message_that_somebody_else_took(scene: Scene) -> No
 
 @pytest.mark.rule("MQRR-3.1.4.7-98", "MQRR-3.1.4.13-93")
 @ways
-def test_a_cursor_that_has_read_a_message_takes_it_and_goes_on(scene: Scene) -> None:
+def test_a_cursor_that_has_read_a_message_takes_it_and_goes_on(scene: Scene, handle: ContextHandle) -> None:
     scene.put(b"a", b"b")
-    handle = scene.client.open(scene.orders)
     number = scene.client.create_cursor(handle)
     scene.client.take(handle, PEEK_CURRENT, cursor=number)
     assert scene.client.take(handle, cursor=number) == b"a"
@@ -383,8 +371,7 @@ def test_a_cursor_peeks_again_where_it_stands_and_goes_on_when_told_so(scene: Sc
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-100")
-def test_a_cursor_at_the_end_peeks_nothing(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_cursor_at_the_end_peeks_nothing(scene: Scene, handle: ContextHandle) -> None:
     number = scene.client.create_cursor(handle)
     assert scene.client.begin(handle, PEEK_CURRENT, cursor=number).status == IO_TIMEOUT
     assert scene.state()["waiting"] == 0
@@ -404,9 +391,8 @@ def test_a_peek_that_waits_lets_the_next_one_have_the_message_too(scene: Scene) 
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-104")
-def test_a_cursor_that_has_read_nothing_cannot_peek_on(scene: Scene) -> None:
+def test_a_cursor_that_has_read_nothing_cannot_peek_on(scene: Scene, handle: ContextHandle) -> None:
     put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
     number = scene.client.create_cursor(handle)
     with scene.unchanged():
         assert scene.client.begin(handle, PEEK_NEXT, cursor=number).status == ILLEGAL_CURSOR_ACTION
@@ -416,10 +402,9 @@ def test_a_cursor_that_has_read_nothing_cannot_peek_on(scene: Scene) -> None:
 @ways
 @pytest.mark.parametrize("action", SEEKS)
 def test_a_lookup_identifier_that_no_message_has_finds_nothing(
-    scene: Scene, action: int, way: GUID | None
+    scene: Scene, handle: ContextHandle, action: int, way: GUID | None
 ) -> None:
     put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
     call = scene.client.begin(handle, action, lookup_id=99, transaction=way)
     peeks_within = way == TRANSACTION and action < LOOKUP_RECEIVE_CURRENT
     assert call.status == (TRANSACTION_USAGE if peeks_within else MESSAGE_NOT_FOUND)
@@ -443,10 +428,9 @@ def test_no_message_on_the_side_that_is_asked_for_is_none(scene: Scene, action: 
 
 @pytest.mark.rule("MQRR-3.1.4.7-108", "MQRR-3.1.4.13-96")
 @ways
-def test_a_message_that_left_its_queue_is_not_found(scene: Scene) -> None:
+def test_a_message_that_left_its_queue_is_not_found(scene: Scene, handle: ContextHandle) -> None:
     message = put(scene.orders, b"a")
     message_position_deleted(position(message), MessageClass.MQMSG_CLASS_ACK_RECEIVE)
-    handle = scene.client.open(scene.orders)
     lookup_id = message.lookup_identifier
     call = scene.client.begin(handle, LOOKUP_RECEIVE_CURRENT, lookup_id=lookup_id)
     assert call.status == MESSAGE_NOT_FOUND
@@ -456,10 +440,9 @@ def test_a_message_that_left_its_queue_is_not_found(scene: Scene) -> None:
 
 @pytest.mark.rule("MQRR-3.1.4.7-109", "MQRR-3.1.4.7-111", "MQRR-3.1.4.13-97")
 @ways
-def test_a_locked_message_is_neither_shown_nor_given(scene: Scene) -> None:
+def test_a_locked_message_is_neither_shown_nor_given(scene: Scene, handle: ContextHandle) -> None:
     message = put(scene.orders, b"a")
     scene.lock(scene.orders)
-    handle = scene.client.open(scene.orders)
     lookup_id = message.lookup_identifier
     peek = scene.client.begin(handle, LOOKUP_PEEK_CURRENT, lookup_id=lookup_id)
     assert peek.status == TRANSACTION_USAGE
@@ -470,11 +453,10 @@ def test_a_locked_message_is_neither_shown_nor_given(scene: Scene) -> None:
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-110")
-def test_a_locked_message_that_may_be_peeked_is_shown(scene: Scene) -> None:
+def test_a_locked_message_that_may_be_peeked_is_shown(scene: Scene, handle: ContextHandle) -> None:
     message = put(scene.orders, b"a")
     scene.lock(scene.orders)
     message.allow_peek_when_locked = True
-    handle = scene.client.open(scene.orders)
     assert scene.client.take(handle, PEEK_CURRENT) == b"a"
     lookup_id = message.lookup_identifier
     assert scene.client.take(handle, LOOKUP_PEEK_CURRENT, lookup_id=lookup_id) == b"a"
@@ -484,8 +466,7 @@ def test_a_locked_message_that_may_be_peeked_is_shown(scene: Scene) -> None:
 @pytest.mark.rule("MQRR-3.1.4.7-113", "MQRR-3.1.4.13-99")
 @ways
 @pytest.mark.parametrize("how", ["cancel", "close", "rundown"])
-def test_a_wait_that_is_ended_is_answered_as_cancelled(scene: Scene, how: str) -> None:
-    handle = scene.client.open(scene.orders)
+def test_a_wait_that_is_ended_is_answered_as_cancelled(scene: Scene, handle: ContextHandle, how: str) -> None:
     waiting = scene.client.begin(handle, timeout=1000)
     if how == "cancel":
         assert scene.client.cancel(handle) == OK
@@ -538,10 +519,9 @@ def test_a_receive_joins_the_transaction_that_it_names_or_begins_it(scene: Scene
 @pytest.mark.rule("MQRR-3.1.4.13-36", "MQRR-3.1.4.13-38", "MQRR-3.1.4.9-8", "MQRR-3.1.4.15-8")
 @pytest.mark.parametrize("transactional", [True, False])
 def test_a_receive_in_no_transaction_is_a_plain_one_that_either_call_ends(
-    scene: Scene, transactional: bool
+    scene: Scene, handle: ContextHandle, transactional: bool
 ) -> None:
     put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
     assert scene.client.take(handle, transaction=NULL_GUID) == b"a"
     assert not scene.manager.transaction_collection
     assert scene.entry(handle) is not None

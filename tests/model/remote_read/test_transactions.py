@@ -83,9 +83,8 @@ def test_a_source_must_be_open_to_receive(scene: Scene, access: int) -> None:
 
 
 @pytest.mark.rule("MQRR-3.1.4.10-5", "MQRR-3.1.4.10-6", "MQRR-3.1.4.10-7", "MQRR-3.1.4.10-8")
-def test_a_target_must_be_open_for_moves(scene: Scene) -> None:
+def test_a_target_must_be_open_for_moves(scene: Scene, handle: ContextHandle) -> None:
     message = put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
     closed, gone = scene.client.open_for_move(DONE)
     scene.client.close(closed)
     read = scene.context(scene.client.open(DONE)).descriptor.context_value
@@ -486,9 +485,8 @@ def test_enlisting_asks_the_transaction_manager_and_makes_the_transaction() -> N
 
 
 @pytest.mark.rule("MQRR-3.1.4.12-11")
-def test_enlisting_twice_finds_the_transaction_that_is_there(scene: Scene) -> None:
+def test_enlisting_twice_finds_the_transaction_that_is_there(scene: Scene, handle: ContextHandle) -> None:
     put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
     scene.client.enlist()
     scene.client.take(handle, transaction=TRANSACTION)
     before = scene.manager.transaction_collection[TRANSACTION]
@@ -546,10 +544,9 @@ def test_a_message_of_no_transaction_is_not_rejected(scene: Scene, received: boo
 
 
 @pytest.mark.rule("MQRR-3.1.4.14-8")
-def test_a_message_that_moves_is_not_rejected(scene: Scene) -> None:
+def test_a_message_that_moves_is_not_rejected(scene: Scene, handle: ContextHandle) -> None:
     scene.client.enlist()
     _, message, _, _ = _moves(scene, ORDERS, DONE, TRANSACTION)
-    handle = scene.client.open(scene.orders)
     assert scene.client.classify(handle, message.lookup_identifier) == TRANSACTION_USAGE
     (operation,) = scene.manager.transaction_collection[TRANSACTION].transactional_operation_collection
     assert operation.dequeue_reason is None
