@@ -433,8 +433,6 @@ class RandomClients(RuleBasedStateMachine):
 
     @invariant()
     def every_message_is_in_one_place(self) -> None:
-        if not hasattr(self, "scene"):
-            return
         queues = [self.scene.orders, self.scene.letters, *self.scene.orders.subqueue_collection]
         listed = [
             (one.message_reference.lookup_identifier, queue)
@@ -450,8 +448,6 @@ class RandomClients(RuleBasedStateMachine):
 
     @invariant()
     def what_nobody_holds_can_be_read(self) -> None:
-        if not hasattr(self, "scene"):
-            return
         for queue in (self.scene.orders, self.scene.letters, *self.scene.orders.subqueue_collection):
             for slot in queue.message_position_list:
                 lookup_id = slot.message_reference.lookup_identifier
@@ -461,8 +457,6 @@ class RandomClients(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_kept_that_nobody_uses(self) -> None:
-        if not hasattr(self, "scene"):
-            return
         state = self.scene.state()
         waiting = sum(len(client.waiting) for client in self.clients)
         assert state["waiting"] == waiting
@@ -493,8 +487,6 @@ class RandomClients(RuleBasedStateMachine):
 
     @invariant()
     def reasons_are_what_happened(self) -> None:
-        if not hasattr(self, "scene"):
-            return
         for lookup_id, reason in self.gone.items():
             if reason == MessageClass.MQMSG_CLASS_NACK_Q_PURGED:
                 assert lookup_id in self.purged

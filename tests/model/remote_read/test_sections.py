@@ -83,15 +83,9 @@ def _sections(
     scene = Scene()
     put(scene.orders, packet=packet)
     handle = scene.client.open(scene.orders)
-    call = scene.client.begin(
-        handle,
-        action,
-        transaction=transaction,
-        max_body_size=body_size,
-        max_compound_message_size=compound_size,
-    )
-    assert call.answer is not None
-    response = call.answer.response
+    limits = {"max_body_size": body_size, "max_compound_message_size": compound_size}
+    call = scene.client.begin(handle, action, transaction=transaction, **limits)
+    response = call.response
     assert response.pdw_number_of_sections == len(response.pp_packet_sections)
     sections: tuple[SectionBuffer, ...] = response.pp_packet_sections
     return sections

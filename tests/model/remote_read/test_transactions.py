@@ -227,14 +227,8 @@ def _header(scene: Scene, message: Message) -> SubqueueHeader:
     return header
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.10-25",
-    "MQRR-2.2.5.3-6",
-    "MQRR-2.2.5.3-7",
-    "MQRR-2.2.5.3-8",
-    "MQRR-2.2.5.3-9",
-    "MQRR-2.2.5.3-11",
-)
+@pytest.mark.rule("MQRR-3.1.4.10-25", "MQRR-2.2.5.3-6", "MQRR-2.2.5.3-7", "MQRR-2.2.5.3-8", "MQRR-2.2.5.3-9")
+@pytest.mark.rule("MQRR-2.2.5.3-11")
 def test_a_moved_message_says_how_often_and_when_and_where(scene: Scene) -> None:
     handle, done = scene.client.open(scene.orders), scene.client.open(DONE)
     _, to_done = scene.client.open_for_move(DONE)
@@ -253,15 +247,8 @@ def test_a_moved_message_says_how_often_and_when_and_where(scene: Scene) -> None
     assert header.subqueue_name.text == ""
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.10-26",
-    "MQRR-3.1.4.10-27",
-    "MQRR-3.1.4.10-25",
-    "MQRR-2.2.5.3-4",
-    "MQRR-2.2.5.3-5",
-    "MQRR-2.2.5.3-12",
-    "MQRR-2.2.5.3-14",
-)
+@pytest.mark.rule("MQRR-3.1.4.10-26", "MQRR-3.1.4.10-27", "MQRR-3.1.4.10-25", "MQRR-2.2.5.3-4")
+@pytest.mark.rule("MQRR-2.2.5.3-5", "MQRR-2.2.5.3-12", "MQRR-2.2.5.3-14")
 def test_a_moving_message_says_where_to_and_how_often_that_failed(scene: Scene) -> None:
     handle, number = _ends(scene)
     message = put(scene.orders, b"a")
@@ -318,32 +305,11 @@ DEAD_LETTER = struct.pack("<I", 44) + DEAD_LETTER_PATH.encode("utf-16-le") + byt
 
 @pytest.mark.parametrize("commits", [None, True, False], ids=["no transaction", "commit", "abort"])
 @pytest.mark.parametrize("dead_letter", [False, True])
-@pytest.mark.rule(
-    "MQRR-3.1.4.10-25",
-    "MQRR-3.1.4.10-26",
-    "MQRR-3.1.4.10-27",
-    "MQRR-2.2.5-1",
-    "MQRR-2.2.5-2",
-    "MQRR-2.2.5-3",
-    "MQRR-2.2.5.2-2",
-    "MQRR-2.2.5.2-3",
-    "MQRR-2.2.5.2-4",
-    "MQRR-2.2.5.2-7",
-    "MQRR-2.2.5.3-4",
-    "MQRR-2.2.5.3-5",
-    "MQRR-2.2.5.3-6",
-    "MQRR-2.2.5.3-7",
-    "MQRR-2.2.5.3-8",
-    "MQRR-2.2.5.3-9",
-    "MQRR-2.2.5.3-10",
-    "MQRR-2.2.5.3-11",
-    "MQRR-2.2.5.3-12",
-    "MQRR-2.2.5.3-13",
-    "MQRR-2.2.5.3-14",
-    "MQRR-2.2.5.4-2",
-    "MQRR-2.2.5.4-3",
-    "MQRR-2.2.5.4-4",
-)
+@pytest.mark.rule("MQRR-3.1.4.10-25", "MQRR-3.1.4.10-26", "MQRR-3.1.4.10-27", "MQRR-2.2.5-1", "MQRR-2.2.5-2")
+@pytest.mark.rule("MQRR-2.2.5-3", "MQRR-2.2.5.2-2", "MQRR-2.2.5.2-3", "MQRR-2.2.5.2-4", "MQRR-2.2.5.2-7")
+@pytest.mark.rule("MQRR-2.2.5.3-4", "MQRR-2.2.5.3-5", "MQRR-2.2.5.3-6", "MQRR-2.2.5.3-7", "MQRR-2.2.5.3-8")
+@pytest.mark.rule("MQRR-2.2.5.3-9", "MQRR-2.2.5.3-10", "MQRR-2.2.5.3-11", "MQRR-2.2.5.3-12")
+@pytest.mark.rule("MQRR-2.2.5.3-13", "MQRR-2.2.5.3-14", "MQRR-2.2.5.4-2", "MQRR-2.2.5.4-3", "MQRR-2.2.5.4-4")
 def test_the_trailing_headers_of_a_moved_message_are_counted_in_its_packet_size(
     scene: Scene, commits: bool | None, dead_letter: bool
 ) -> None:
