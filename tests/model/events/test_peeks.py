@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -219,9 +218,15 @@ def test_without_a_cursor_the_first_message_is_peeked_at() -> None:
     assert labels(place.queue) == ["a", "b"]
 
 
+def dequeue(cursor: Cursor) -> object:
+    return get_next_message_for_dequeue(cursor, no_wait=False)
+
+
+def dequeue_now(cursor: Cursor) -> object:
+    return get_next_message_for_dequeue(cursor, no_wait=True)
+
+
 PEEK, PEEK_NEXT = get_message_for_peek, get_next_message_for_peek
-DEQUEUE = partial(get_next_message_for_dequeue, no_wait=False)
-DEQUEUE_NOW = partial(get_next_message_for_dequeue, no_wait=True)
 DONE, GONE = "Succeeded", "AlreadyReceived"
 MACHINE = [
     pytest.param(
@@ -243,25 +248,25 @@ MACHINE = [
         marks=pytest.mark.rule("MQDMPR-3.2.7.3-5"),
     ),
     pytest.param(
-        *(DEQUEUE, UNREAD, None, DONE, 0, UNREAD, 0),
+        *(dequeue, UNREAD, None, DONE, 0, UNREAD, 0),
         marks=pytest.mark.rule("MQDMPR-3.2.7.4-1", "MQDMPR-3.2.7.4-4"),
     ),
     pytest.param(
-        DEQUEUE_NOW, UNREAD, 1, "NotFound", None, UNREAD, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.4-2")
+        dequeue_now, UNREAD, 1, "NotFound", None, UNREAD, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.4-2")
     ),
     pytest.param(
-        DEQUEUE, UNREAD, 1, "Waiting", None, WAIT_RECEIVE, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.4-3")
+        dequeue, UNREAD, 1, "Waiting", None, WAIT_RECEIVE, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.4-3")
     ),
-    pytest.param(DEQUEUE, READ, 0, DONE, 0, UNREAD, 0, marks=pytest.mark.rule("MQDMPR-3.2.7.4-5")),
+    pytest.param(dequeue, READ, 0, DONE, 0, UNREAD, 0, marks=pytest.mark.rule("MQDMPR-3.2.7.4-5")),
     pytest.param(
-        DEQUEUE, WAIT_PEEK, None, GONE, None, WAIT_PEEK, None, marks=pytest.mark.rule("MQDMPR-3.2.7.4-7")
+        dequeue, WAIT_PEEK, None, GONE, None, WAIT_PEEK, None, marks=pytest.mark.rule("MQDMPR-3.2.7.4-7")
     ),
 ]
 
 
 @pytest.mark.parametrize(("event", "start", "at", "answer", "found", "after", "there"), MACHINE)
 def test_what_a_cursor_does(
-    event: Callable[[Cursor], Any],
+    event: Callable[[Cursor], object],
     start: CursorState,
     at: int | None,
     answer: str,
