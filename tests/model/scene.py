@@ -9,10 +9,17 @@ from typing import Any
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.errors import DecodeError
-from msmq_wire.model.data.elements import Message, MessagePosition, Queue, QueueManager
+from msmq_wire.model.data.elements import (
+    Message,
+    MessagePosition,
+    OpenQueueDescriptor,
+    Queue,
+    QueueManager,
+)
+from msmq_wire.model.data.enumerations import QueueAccessType, QueueShareMode
 from msmq_wire.model.data.timers import INFINITE, Timers
 from msmq_wire.model.events.message import enqueue_message
-from msmq_wire.model.events.queue import create_queue
+from msmq_wire.model.events.queue import create_queue, open_queue
 from msmq_wire.model.server import Answer, Association, Server
 from msmq_wire.rpc.ndr import StubValue, encode_stub
 from msmq_wire.rpc.statuses import Status
@@ -52,6 +59,19 @@ def make_queue(manager: QueueManager, name: str = "orders", *, transactional: bo
     )
     assert create_queue(manager, queue) == Status.MQ_OK
     return queue
+
+
+def open_descriptor(
+    manager: QueueManager,
+    name: str,
+    access: QueueAccessType = QueueAccessType.RECEIVE_ACCESS,
+    mode: QueueShareMode = QueueShareMode.DENY_NONE,
+) -> OpenQueueDescriptor:
+    """An opening of what a name stands for, which must open."""
+    status, descriptor = open_queue(manager, name, access, mode)
+    assert status == Status.MQ_OK
+    assert descriptor is not None
+    return descriptor
 
 
 def format_name(queue: Queue) -> str:
@@ -126,6 +146,12 @@ class Waiting:
         """The status of the answer."""
         assert self.answer is not None, "the call still waits"
         return self.answer.status
+
+    @property
+    def response(self) -> Any:
+        """The response in the answer."""
+        assert self.answer is not None, "the call still waits"
+        return self.answer.response
 
 
 class Client:

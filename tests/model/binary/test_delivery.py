@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from msmq_wire import GUID, decode, encode
 from msmq_wire.model.binary.acknowledgments import administration_ack, final_ack, order_ack, order_queue
 from msmq_wire.model.binary.settings import BinarySettings
-from msmq_wire.model.data.enumerations import QueueAccessType
 from msmq_wire.model.data.stored_message import message_name
 from msmq_wire.model.events.message import dequeue_message, purge_queue
-from msmq_wire.model.events.queue import delete_queue, open_queue
+from msmq_wire.model.events.queue import delete_queue
 from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.packets.final_ack import FinalAck
 from msmq_wire.wire.packets.order_ack import OrderAck
@@ -32,10 +31,13 @@ from tests.model.binary.world import (
     add_queue,
     bodies,
     classes,
+    dead,
+    journal,
     message,
     receive,
     transaction,
 )
+from tests.model.scene import open_descriptor
 
 ACK = MessageClass.MQMSG_CLASS_ACK_RECEIVE
 REACHED = MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE
@@ -59,8 +61,7 @@ def world() -> World:
 
 
 def test_a_message_is_stored_as_it_came(world: World) -> None:
-    sent = world.outgoing.send(message("recoverable", b"hello", label="greeting", priority=6))
-    assert sent is not None
+    sent = world.sent(message("recoverable", b"hello", label="greeting", priority=6))
     world.run(1000)
     (position,) = world.orders.message_position_list
     stored = position.message_reference
@@ -104,9 +105,7 @@ def test_what_has_no_queue_here_is_refused(world: World, packet: dict[str, Any],
 def test_hops_are_counted_for_other_queue_managers_only(world: World) -> None:
     for queue in (f"PRIVATE={SENDER}\\00000001", ORDERS):
         packet = message(queue=queue, **ALL)
-        world.outgoing.send(
-            msgspec.structs.replace(packet, user_header=packet.user_header.with_bits(rc=0x1D))
-        )
+        world.outgoing.send(replace(packet, user_header=packet.user_header.with_bits(rc=0x1D)))
     world.run(30_000)
     assert classes(world.admin) == [MessageClass.MQMSG_CLASS_NACK_HOP_COUNT_EXCEEDED, REACHED]
 
@@ -126,8 +125,7 @@ def test_a_transactional_message_needs_a_transactional_queue(world: World) -> No
     refused = MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_Q
     assert (classes(world.admin), finals(world)) == ([refused] * 2, [refused] * 2)
     assert world.outcomes == ["refused", "refused"]
-    assert world.sender.system_transactional_deadletter_queue is not None
-    assert bodies(world.sender.system_transactional_deadletter_queue) == [b"first"]
+    assert dead(world.sender, transactional=True) == [b"first"]
     # What was refused has had its place: the sequence goes on.
     assert [stream.gaps for stream in world.story().streams] == [()]
 
@@ -158,10 +156,8 @@ def test_a_message_is_refused_where_it_cannot_be_read_or_authenticated(world: Wo
     header, properties = packet.security_header, packet.message_properties_header
     assert header is not None
     assert properties is not None
-    properties = msgspec.structs.replace(properties, privacy_level=5)
-    packet = msgspec.structs.replace(
-        packet, security_header=header.with_bits(eb=1), message_properties_header=properties
-    )
+    properties = replace(properties, privacy_level=5)
+    packet = replace(packet, security_header=header.with_bits(eb=1), message_properties_header=properties)
     world.outgoing.send(packet)
     world.run(30_000)
     assert classes(world.admin)[1:] == [MessageClass.MQMSG_CLASS_NACK_BAD_ENCRYPTION]
@@ -184,8 +180,7 @@ def test_a_message_that_comes_too_late_is_refused(world: World) -> None:
     world.run(30_000)
     assert bodies(world.orders) == []
     assert classes(world.admin) == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT]
-    assert world.receiver.system_deadletter_queue is not None
-    assert bodies(world.receiver.system_deadletter_queue) == [b"body"]
+    assert dead(world.receiver) == [b"body"]
 
 
 def test_a_full_queue_refuses(world: World) -> None:
@@ -199,8 +194,7 @@ def test_a_full_queue_refuses(world: World) -> None:
     full = MessageClass.MQMSG_CLASS_NACK_Q_EXCEED_QUOTA
     assert sorted(classes(world.admin)) == [REACHED, REACHED, full, full]
     assert finals(world) == [full]
-    assert world.receiver.system_deadletter_queue is not None
-    assert bodies(world.receiver.system_deadletter_queue) == [bytes(600) + b"1"]
+    assert dead(world.receiver) == [bytes(600) + b"1"]
 
 
 @pytest.mark.parametrize("kind", ["express", "recoverable", "transactional"])
@@ -225,8 +219,8 @@ def test_a_duplicate_is_dropped_and_counted() -> None:
     world.outgoing.send(packet)
     world.outgoing.send(packet)
     other = GUID.parse("00000000-0000-4000-8000-000000000001")
-    user = msgspec.structs.replace(packet.user_header, source_queue_manager=other)
-    world.outgoing.send(msgspec.structs.replace(packet, user_header=user))
+    user = replace(packet.user_header, source_queue_manager=other)
+    world.outgoing.send(replace(packet, user_header=user))
     world.run(30_000)
     assert bodies(world.orders) == [b"body", b"twice", b"twice"]
     assert wire.ends[1].received.messages == wire.ends[0].sent.messages == 4
@@ -269,14 +263,14 @@ def test_a_sequence_takes_the_next_message_only(world: World) -> None:
         (6, 0, 0),
         (6, 3, 0),
     ):
-        header = msgspec.structs.replace(
+        header = replace(
             transaction(),
             tx_sequence_id=TxSequenceID(ordinal=identifier),
             tx_sequence_number=number,
             previous_tx_sequence_number=previous,
         )
         packet = message("transactional", b"%d.%d" % (identifier, number), message_id=number + 1)
-        packet = msgspec.structs.replace(packet, transaction_header=header)
+        packet = replace(packet, transaction_header=header)
         server = wire.ends[1]
         assert server.outgoing is not None
         assert world.remote.delivery.deliver(packet, encode(packet), server.outgoing) is True
@@ -432,8 +426,7 @@ def test_a_receiver_is_acknowledged_when_it_takes_the_message(world: World) -> N
     ] * 2
     assert {one.properties.correlation_identifier[:16] for one in acknowledged} == {bytes(SENDER)}
     assert acknowledged[0].properties.response_queue_format_name == ORDERS
-    assert world.sender.system_journal_queue is not None
-    assert bodies(world.sender.system_journal_queue) == [b"body"]
+    assert journal(world.sender) == [b"body"]
 
 
 @pytest.mark.parametrize(
@@ -476,8 +469,7 @@ def test_what_is_purged_deleted_or_timed_out_is_told(world: World) -> None:
     ]
     assert [one for one in classes(world.admin) if one != REACHED] == expected
     assert finals(world) == expected
-    assert world.sender.system_transactional_deadletter_queue is not None
-    assert bodies(world.sender.system_transactional_deadletter_queue) == [b"body"] * 3
+    assert dead(world.sender, transactional=True) == [b"body"] * 3
 
 
 def test_a_receiver_that_rejects_is_told_so(world: World) -> None:
@@ -492,8 +484,7 @@ def test_a_receiver_that_rejects_is_told_so(world: World) -> None:
 
 
 def test_that_it_arrived_is_told_before_that_somebody_took_it(world: World) -> None:
-    _, descriptor = open_queue(world.receiver, ORDERS, QueueAccessType.RECEIVE_ACCESS)
-    assert descriptor is not None
+    descriptor = open_descriptor(world.receiver, ORDERS)
     got: list[int] = []
     dequeue_message(descriptor, lambda status, _: got.append(status))
     world.outgoing.send(message(**ALL))
@@ -528,9 +519,9 @@ def test_names_that_are_none_are_acknowledged_to_nobody() -> None:
     packet = message(**ALL)
     assert administration_ack(RECEIVER, message(), ACK) is None
     user = packet.user_header.admin_queue
-    broken = msgspec.structs.replace(user, direct_format_name=type(user.direct_format_name)(b"\xff\xff"))  # type: ignore[type-var, union-attr]  # a direct name
-    header = msgspec.structs.replace(packet.user_header, admin_queue=broken)
-    assert administration_ack(RECEIVER, msgspec.structs.replace(packet, user_header=header), ACK) is None
+    broken = replace(user, direct_format_name=type(user.direct_format_name)(b"\xff\xff"))  # type: ignore[type-var, union-attr]  # a direct name
+    header = replace(packet.user_header, admin_queue=broken)
+    assert administration_ack(RECEIVER, replace(packet, user_header=header), ACK) is None
 
 
 def test_the_acknowledgments_of_sequences_have_the_layout_of_the_text() -> None:
@@ -543,7 +534,7 @@ def test_the_acknowledgments_of_sequences_have_the_layout_of_the_text() -> None:
     )
     packet = message("transactional", message_id=0x11223344)
     header = transaction()
-    header = msgspec.structs.replace(
+    header = replace(
         header,
         tx_sequence_id=TxSequenceID(ordinal=2, time_stamp=3),
         tx_sequence_number=9,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from msmq_wire.model.binary.settings import BinarySettings
 from tests.effort import examples
-from tests.model.binary.world import Kind, World, bodies, message, receive
+from tests.model.binary.world import Kind, World, bodies, journal, message, receive
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SENDINGS = st.lists(
@@ -124,8 +124,7 @@ def test_messages_that_are_received_meanwhile_arrive_once_and_are_acknowledged()
     assert sorted(map(int, taken["orders"])) == [number for number in range(60) if number % 3 < 2]
     assert list(map(int, taken["orders_tx"])) == [number for number in range(60) if number % 3 == 2]
     # The copies of transactional ones wait for the FinalAck, those of the others for the session's.
-    assert world.sender.system_journal_queue is not None
-    assert sorted(map(int, bodies(world.sender.system_journal_queue))) == list(range(60))
+    assert sorted(map(int, journal(world.sender))) == list(range(60))
 
 
 def test_one_window_is_sent_and_the_rest_waits_for_acknowledgments() -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from msmq_wire import GUID
 from msmq_wire.model.binary.acknowledgments import final_ack, order_ack, order_queue
 from msmq_wire.model.binary.ledger import Ledger
-from msmq_wire.model.binary.outgoing import Budget, OutgoingQueue
+from msmq_wire.model.binary.outgoing import Budget, OutgoingMessage, OutgoingQueue
 from msmq_wire.model.binary.protocol import BinaryProtocol
 from msmq_wire.model.binary.settings import BinarySettings
 from msmq_wire.model.data.timers import Timers
+from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.final_ack import FinalAck
 from msmq_wire.wire.packets.order_ack import OrderAck
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -29,9 +30,18 @@ from tests.model.binary.world import (
     add_queue,
     bodies,
     classes,
+    dead,
+    journal,
     message,
     queue_manager,
 )
+
+Ack = TypeVar("Ack", OrderAck, FinalAck)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
 
 
 def numbers(world: World) -> list[tuple[int, int]]:
@@ -49,15 +59,22 @@ def arrived(world: World) -> list[bytes]:
     ]
 
 
-def as_order_ack(packet: UserMessage | None) -> OrderAck:
+def transaction_of(sent: OutgoingMessage) -> TransactionHeader:
+    header = sent.packet.transaction_header
+    assert header is not None
+    return header
+
+
+def as_ack(kind: type[Ack], packet: UserMessage | None) -> Ack:
+    """A packet as who receives it decodes it."""
     assert packet is not None
-    return OrderAck(**{name: getattr(packet, name) for name in packet.__struct_fields__})
+    return kind(**{name: getattr(packet, name) for name in packet.__struct_fields__})
 
 
 def acknowledge(world: World, number: int, identifier: TxSequenceID) -> None:
     """Bring the sender an OrderAck."""
     queue = order_queue(SENDER, "", direct=False)
-    world.local.ledger.order_acknowledged(as_order_ack(order_ack(queue, RECEIVER, identifier, number)))
+    world.local.ledger.order_acknowledged(as_ack(OrderAck, order_ack(queue, RECEIVER, identifier, number)))
 
 
 def test_messages_are_sent_by_priority_and_then_as_they_came() -> None:
@@ -72,22 +89,18 @@ def test_messages_are_sent_by_priority_and_then_as_they_came() -> None:
     assert arrived(world) == [b"2", b"4", b"0", b"3", b"1", b"tx", b"6"]
 
 
-def test_messages_get_source_number_and_time() -> None:
-    world = World()
+def test_messages_get_source_number_and_time(world: World) -> None:
     world.reachable = False
     bare = message()
-    user = msgspec.structs.replace(bare.user_header, source_queue_manager=GUID(bytes(16)))
+    user = replace(bare.user_header, source_queue_manager=GUID(bytes(16)))
     world.timers.advance(5000)
-    sent = world.outgoing.send(msgspec.structs.replace(bare, user_header=user))
-    assert sent is not None
+    sent = world.sent(replace(bare, user_header=user))
     header = sent.packet.user_header
     assert (header.source_queue_manager, header.message_id, header.sent_time) == (SENDER, 1, START + 5)
     kept = message(message_id=77, sent_time=99)
-    again = world.outgoing.send(kept)
-    assert again is not None
+    again = world.sent(kept)
     assert again.packet == kept
-    following = world.outgoing.send(message())
-    assert following is not None
+    following = world.sent()
     assert following.message_id == 2
 
 
@@ -118,8 +131,7 @@ def test_a_connection_is_wanted_once_and_again_after_five_seconds() -> None:
     assert [time for time, _ in wanted] == [0, 5000, 10_000]
 
 
-def test_nobody_connects_while_nothing_waits() -> None:
-    world = World()
+def test_nobody_connects_while_nothing_waits(world: World) -> None:
     world.open()
     world.run(60_000)
     world.wire.drop()
@@ -131,8 +143,7 @@ def test_nobody_connects_while_nothing_waits() -> None:
 
 
 @pytest.mark.parametrize("kind", ["express", "recoverable", "transactional"])
-def test_what_was_sent_and_not_acknowledged_is_sent_again(kind: Any) -> None:
-    world = World()
+def test_what_was_sent_and_not_acknowledged_is_sent_again(world: World, kind: Any) -> None:
     wire = world.open()
     for number in range(3):
         world.outgoing.send(message(kind, b"%d" % number))
@@ -144,8 +155,7 @@ def test_what_was_sent_and_not_acknowledged_is_sent_again(kind: Any) -> None:
     assert len(world.outgoing) == 0
 
 
-def test_a_sequence_has_places_and_a_new_one_begins_when_all_is_acknowledged() -> None:
-    world = World()
+def test_a_sequence_has_places_and_a_new_one_begins_when_all_is_acknowledged(world: World) -> None:
     for _ in range(3):
         world.outgoing.send(message("transactional"))
     world.run(30_000)
@@ -156,8 +166,7 @@ def test_a_sequence_has_places_and_a_new_one_begins_when_all_is_acknowledged() -
     assert found == [(START, 1), (START, 2)]
 
 
-def test_each_queue_has_a_sequence_of_its_own() -> None:
-    world = World()
+def test_each_queue_has_a_sequence_of_its_own(world: World) -> None:
     add_queue(world.receiver, "more", transactional=True)
     world.reachable = False
     for number in range(4):
@@ -171,12 +180,10 @@ def test_each_queue_has_a_sequence_of_its_own() -> None:
     assert len({one.tx_sequence_id for one in streams}) == 2
 
 
-def test_only_what_no_order_ack_covered_is_sent_again() -> None:
-    world = World()
-    kept = [world.outgoing.send(message("transactional", b"%d" % number)) for number in range(4)]
+def test_only_what_no_order_ack_covered_is_sent_again(world: World) -> None:
+    kept = [world.sent(message("transactional", b"%d" % number)) for number in range(4)]
     world.settle()
-    header = kept[0].packet.transaction_header if kept[0] else None
-    assert header is not None
+    header = transaction_of(kept[0])
     acknowledge(world, 2, header.tx_sequence_id)
     assert world.outcomes == ["ordered", "ordered"]
     world.wire.drop()
@@ -184,8 +191,7 @@ def test_only_what_no_order_ack_covered_is_sent_again() -> None:
     assert numbers(world)[4:] == [(3, 2), (4, 3)]
 
 
-def test_an_order_ack_of_another_sequence_says_nothing() -> None:
-    world = World()
+def test_an_order_ack_of_another_sequence_says_nothing(world: World) -> None:
     world.outgoing.send(message("transactional"))
     world.settle()
     acknowledge(world, 1, TxSequenceID(ordinal=9, time_stamp=9))
@@ -194,11 +200,10 @@ def test_an_order_ack_of_another_sequence_says_nothing() -> None:
 
 def test_an_order_ack_ahead_covers_what_was_sent_and_no_more() -> None:
     world = World(settings=BinarySettings(window_size=2))
-    kept = [world.outgoing.send(message("transactional")) for _ in range(5)]
+    kept = [world.sent(message("transactional")) for _ in range(5)]
     while not world.wire.ends[0].sent.messages:
         world.wire.step(5000)
-    header = kept[0].packet.transaction_header if kept[0] else None
-    assert header is not None
+    header = transaction_of(kept[0])
     assert world.outcomes == []
     acknowledge(world, 0xFFFFFFFF, header.tx_sequence_id)
     assert world.outcomes == ["ordered", "ordered"]
@@ -227,8 +232,7 @@ def test_without_an_order_ack_messages_are_sent_again_in_growing_intervals() -> 
     assert world.wire.up
 
 
-def test_a_message_that_expires_while_it_waits_is_not_sent() -> None:
-    world = World()
+def test_a_message_that_expires_while_it_waits_is_not_sent(world: World) -> None:
     world.reachable = False
     asked: dict[str, Any] = {"acknowledge": ["na"], "admin_queue": ADMIN}
     world.outgoing.send(message(body=b"late", jn=1, time_to_reach_queue=10, **asked))
@@ -240,14 +244,11 @@ def test_a_message_that_expires_while_it_waits_is_not_sent() -> None:
     assert bodies(world.orders) == [b"in time"]
     assert world.outcomes == ["expired", "expired", "acknowledged"]
     assert classes(world.admin) == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT] * 2
-    assert world.sender.system_deadletter_queue is not None
-    assert world.sender.system_transactional_deadletter_queue is not None
-    assert bodies(world.sender.system_deadletter_queue) == [b"late"]
-    assert bodies(world.sender.system_transactional_deadletter_queue) == [b"late tx"]
+    assert dead(world.sender) == [b"late"]
+    assert dead(world.sender, transactional=True) == [b"late tx"]
 
 
-def test_what_expires_in_the_middle_of_a_sequence_leaves_no_gap() -> None:
-    world = World()
+def test_what_expires_in_the_middle_of_a_sequence_leaves_no_gap(world: World) -> None:
     kept = [
         world.outgoing.send(
             message("transactional", b"%d" % number, time_to_reach_queue=60 if number == 1 else 0xFFFFFFFF)
@@ -274,61 +275,45 @@ def test_what_expires_in_the_middle_of_a_sequence_leaves_no_gap() -> None:
 
 
 @pytest.mark.parametrize("kind", ["express", "recoverable"])
-def test_an_acknowledged_message_is_journaled_where_its_sender_wants_it(kind: Any) -> None:
-    world = World()
+def test_an_acknowledged_message_is_journaled_where_its_sender_wants_it(world: World, kind: Any) -> None:
     world.outgoing.send(message(kind, b"kept", jp=1))
     world.outgoing.send(message(kind, b"not kept"))
     world.run(30_000)
-    assert world.sender.system_journal_queue is not None
-    assert bodies(world.sender.system_journal_queue) == [b"kept"]
+    assert journal(world.sender) == [b"kept"]
 
 
 @pytest.mark.parametrize(
-    ("class_", "outcome", "journal", "dead"),
+    ("class_", "outcome", "journaled", "died"),
     [
         (MessageClass.MQMSG_CLASS_ACK_RECEIVE, "received", 1, 0),
         (MessageClass.MQMSG_CLASS_NACK_Q_PURGED, "refused", 0, 1),
     ],
 )
 def test_a_final_ack_decides_also_before_the_order_ack(
-    class_: int, outcome: str, journal: int, dead: int
+    world: World, class_: int, outcome: str, journaled: int, died: int
 ) -> None:
-    world = World()
-    sent = world.outgoing.send(message("transactional", jn=1, jp=1))
-    assert sent is not None
+    sent = world.sent(message("transactional", jn=1, jp=1))
     world.settle()
-    header = sent.packet.transaction_header
-    assert header is not None
+    header = transaction_of(sent)
     packet = final_ack(order_queue(SENDER, "", direct=False), RECEIVER, sent.packet, header, class_)
-    assert packet is not None
-    made = FinalAck(**{name: getattr(packet, name) for name in packet.__struct_fields__})
     for _ in range(2):
-        world.local.ledger.finally_acknowledged(made)
+        world.local.ledger.finally_acknowledged(as_ack(FinalAck, packet))
     assert (world.outcomes, sent.final_class) == ([outcome], class_)
-    manager = world.sender
-    assert manager.system_journal_queue is not None
-    assert manager.system_transactional_deadletter_queue is not None
-    assert len(manager.system_journal_queue.message_position_list) == journal
-    assert len(manager.system_transactional_deadletter_queue.message_position_list) == dead
+    assert len(journal(world.sender)) == journaled
+    assert len(dead(world.sender, transactional=True)) == died
     world.run(60_000)
     assert world.outcomes == [outcome]
     assert len(world.outgoing) == 0
 
 
-def test_a_final_ack_about_another_queue_manager_says_nothing() -> None:
-    world = World()
-    sent = world.outgoing.send(message("transactional", jn=1))
-    assert sent is not None
-    header = sent.packet.transaction_header
-    assert header is not None
-    user = msgspec.structs.replace(sent.packet.user_header, source_queue_manager=RECEIVER)
-    other = msgspec.structs.replace(sent.packet, user_header=user)
+def test_a_final_ack_about_another_queue_manager_says_nothing(world: World) -> None:
+    sent = world.sent(message("transactional", jn=1))
+    header = transaction_of(sent)
+    user = replace(sent.packet.user_header, source_queue_manager=RECEIVER)
+    other = replace(sent.packet, user_header=user)
     queue = order_queue(SENDER, "", direct=False)
     packet = final_ack(queue, RECEIVER, other, header, MessageClass.MQMSG_CLASS_ACK_RECEIVE)
-    assert packet is not None
-    world.local.ledger.finally_acknowledged(
-        FinalAck(**{name: getattr(packet, name) for name in packet.__struct_fields__})
-    )
+    world.local.ledger.finally_acknowledged(as_ack(FinalAck, packet))
     assert world.outcomes == []
 
 
@@ -350,8 +335,7 @@ def test_a_full_queue_takes_nothing_more_until_something_left() -> None:
     assert (budget.used, len(other)) == (0, 0)
 
 
-def test_what_waits_for_who_came_first_gives_way() -> None:
-    world = World()
+def test_what_waits_for_who_came_first_gives_way(world: World) -> None:
     queues = []
     for number in range(3):
         session = world.remote.accept()
@@ -364,8 +348,7 @@ def test_what_waits_for_who_came_first_gives_way() -> None:
     assert [len(queue) for queue in queues] == [0, 3, 3]
 
 
-def test_a_session_by_address_takes_whoever_is_there() -> None:
-    world = World()
+def test_a_session_by_address_takes_whoever_is_there(world: World) -> None:
     world.open()
     world.run(30_000)
     world.wire.drop()

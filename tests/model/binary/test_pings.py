@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,14 +10,7 @@ from msmq_wire import GUID
 from msmq_wire.model.binary.pings import Pinger, answer_ping
 from msmq_wire.model.data.elements import QueueManager
 from msmq_wire.model.data.timers import Timers
-from tests.model.binary.world import RECEIVER, SENDER, queue_manager
-
-PACKETS = Path(__file__).parents[3] / "fixtures" / "packets" / "ping"
-
-
-def frame(name: str) -> bytes:
-    lines = (PACKETS / f"{name}.hex").read_text().splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
+from tests.model.binary.world import RECEIVER, SENDER, frame, queue_manager
 
 
 def manager(identifier: GUID = RECEIVER) -> QueueManager:
@@ -28,11 +19,11 @@ def manager(identifier: GUID = RECEIVER) -> QueueManager:
 
 def test_the_published_request_is_answered_as_there() -> None:
     one = manager(GUID.parse("43cd8907-394c-8f11-4445-9078909ea0fc"))
-    answer = answer_ping(one, frame("frame_1_request"))
+    answer = answer_ping(one, frame("ping/frame_1_request"))
     assert answer is not None
     # RC is that of the request; the bits above RF are arbitrary there, and zero here.
     assert answer[:2] == b"\x01\x00"
-    assert answer[2:] == frame("frame_2_response")[2:]
+    assert answer[2:] == frame("ping/frame_2_response")[2:]
 
 
 def test_who_accepts_nobody_says_so() -> None:
@@ -41,7 +32,9 @@ def test_who_accepts_nobody_says_so() -> None:
     )
 
 
-@pytest.mark.parametrize("data", [b"", frame("wrong_signature"), frame("cut_in_qm_guid"), bytes(25)])
+@pytest.mark.parametrize(
+    "data", [b"", frame("ping/wrong_signature"), frame("ping/cut_in_qm_guid"), bytes(25)]
+)
 def test_what_is_no_ping_is_not_answered(data: bytes) -> None:
     assert answer_ping(manager(), data) is None
 

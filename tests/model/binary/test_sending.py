@@ -10,20 +10,27 @@ from msmq_wire.model.binary.sending import Sending
 from msmq_wire.model.data.elements import OpenQueueDescriptor, OutgoingQueue
 from msmq_wire.model.data.enumerations import QueueAccessType
 from msmq_wire.model.data.stored_message import message_of
-from msmq_wire.model.events.message import (
-    dequeue_message,
-    enqueue_message_to_an_open_queue,
-    purge_queue,
-)
-from msmq_wire.model.events.queue import open_queue
+from msmq_wire.model.events.message import dequeue_message, enqueue_message_to_an_open_queue, purge_queue
 from msmq_wire.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.model.qmcomm.sent_message import sent_message
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.types.enumerations import MessageClass
-from tests.model.binary.world import ADMIN, ORDERS, ORDERS_TX, SENDER, Kind, World, bodies, classes, message
+from tests.model.binary.world import (
+    ADMIN,
+    ORDERS,
+    ORDERS_TX,
+    SENDER,
+    Kind,
+    World,
+    bodies,
+    classes,
+    dead,
+    message,
+)
 from tests.model.events.scene import Told
+from tests.model.scene import open_descriptor
 
 BY_ADDRESS = "DIRECT=TCP:192.0.2.10\\private$\\orders"
 UOW = b"a unit of work.."
@@ -50,10 +57,7 @@ class Scene(World):
             self.reasons.append(reason)
 
     def opened(self, name: str = ORDERS, access: QueueAccessType = SEND) -> OpenQueueDescriptor:
-        status, descriptor = open_queue(self.sender, name, access)
-        assert status == Status.MQ_OK
-        assert descriptor is not None
-        return descriptor
+        return open_descriptor(self.sender, name, access)
 
     def send(self, body: bytes = b"body", name: str = ORDERS, kind: Kind = "express", **more: Any) -> None:
         """What an application sends to a queue of another queue manager."""
@@ -66,6 +70,11 @@ class Scene(World):
         queue = self.opened(name).queue_reference
         assert isinstance(queue, OutgoingQueue)
         return bodies(queue)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
 
 
 @pytest.mark.parametrize("kind", ["express", "recoverable", "transactional"])
@@ -81,8 +90,7 @@ def test_a_message_for_another_queue_manager_arrives_there_and_leaves_its_outgoi
     assert scene.reasons == [MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE]
 
 
-def test_what_is_sent_waits_until_the_other_queue_manager_can_be_reached() -> None:
-    scene = Scene()
+def test_what_is_sent_waits_until_the_other_queue_manager_can_be_reached(scene: Scene) -> None:
     scene.reachable = False
     for number in range(3):
         scene.send(b"%d" % number)
@@ -92,8 +100,7 @@ def test_what_is_sent_waits_until_the_other_queue_manager_can_be_reached() -> No
     assert (scene.waiting(), bodies(scene.orders)) == ([], [b"0", b"1", b"2"])
 
 
-def test_one_session_leads_to_an_address_whatever_queues_are_named_there() -> None:
-    scene = Scene()
+def test_one_session_leads_to_an_address_whatever_queues_are_named_there(scene: Scene) -> None:
     scene.send(b"1")
     scene.send(b"2", "DIRECT=OS:RECEIVER\\private$\\Orders")
     scene.send(b"3", "DIRECT=OS:receiver\\private$\\orders_tx", "transactional")
@@ -103,8 +110,7 @@ def test_one_session_leads_to_an_address_whatever_queues_are_named_there() -> No
     assert bodies(scene.orders) == [b"1", b"2", b"4"]
 
 
-def test_addresses_to_which_nothing_leads_any_more_are_forgotten() -> None:
-    scene = Scene()
+def test_addresses_to_which_nothing_leads_any_more_are_forgotten(scene: Scene) -> None:
     scene.send()
     scene.run(600_000)
     scene.send(name=BY_ADDRESS)
@@ -114,8 +120,7 @@ def test_addresses_to_which_nothing_leads_any_more_are_forgotten() -> None:
 
 
 @pytest.mark.parametrize("commits", [True, False])
-def test_what_is_sent_in_a_transaction_goes_when_it_commits(commits: bool) -> None:
-    scene = Scene()
+def test_what_is_sent_in_a_transaction_goes_when_it_commits(scene: Scene, commits: bool) -> None:
     transaction = create_transaction(scene.sender, UOW)
     properties = MessageProperties(
         body=b"body",
@@ -144,32 +149,28 @@ def test_what_is_sent_in_a_transaction_goes_when_it_commits(commits: bool) -> No
         "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\00000001",
     ],
 )
-def test_what_the_binary_protocol_does_not_carry_or_cannot_find_stays(name: str) -> None:
-    scene = Scene()
+def test_what_the_binary_protocol_does_not_carry_or_cannot_find_stays(scene: Scene, name: str) -> None:
     made = message_of(message())
     assert enqueue_message_to_an_open_queue(scene.opened(name), made) == 0
     scene.run()
     assert (scene.wanted, scene.waiting(name)) == ([], [b"body"])
 
 
-def test_a_locked_queue_sends_nothing() -> None:
-    scene = Scene()
+def test_a_locked_queue_sends_nothing(scene: Scene) -> None:
     scene.sender.hardened_security = True
     scene.send()
     scene.run()
     assert (scene.wanted, scene.waiting()) == ([], [b"body"])
 
 
-def test_a_packet_that_is_none_stays_where_it_is() -> None:
-    scene = Scene()
+def test_a_packet_that_is_none_stays_where_it_is(scene: Scene) -> None:
     made = message_of(message())
     made.packet = b"no packet"
     assert enqueue_message_to_an_open_queue(scene.opened(), made) == 0
     assert scene.wanted == []
 
 
-def test_who_takes_a_message_out_has_taken_it_back() -> None:
-    scene = Scene()
+def test_who_takes_a_message_out_has_taken_it_back(scene: Scene) -> None:
     scene.reachable = False
     scene.send(b"1")
     scene.send(b"2")
@@ -184,8 +185,7 @@ def test_who_takes_a_message_out_has_taken_it_back() -> None:
     assert (bodies(scene.orders), bodies(scene.orders_tx)) == ([b"2"], [b"4"])
 
 
-def test_a_purged_outgoing_queue_sends_nothing_and_tells_nobody() -> None:
-    scene = Scene()
+def test_a_purged_outgoing_queue_sends_nothing_and_tells_nobody(scene: Scene) -> None:
     scene.reachable = False
     scene.send(admin_queue=ADMIN, acknowledge=("pa", "na", "pr", "nr"))
     queue = scene.opened().queue_reference
@@ -196,8 +196,7 @@ def test_a_purged_outgoing_queue_sends_nothing_and_tells_nobody() -> None:
     assert (bodies(scene.orders), bodies(scene.admin)) == ([], [])
 
 
-def test_what_came_too_late_to_be_sent_is_told_once() -> None:
-    scene = Scene()
+def test_what_came_too_late_to_be_sent_is_told_once(scene: Scene) -> None:
     scene.reachable = False
     scene.send(admin_queue=ADMIN, acknowledge=("na", "nr"), time_to_reach_queue=60, sent_time=1_795_166_047)
     scene.run(120_000)
@@ -210,8 +209,7 @@ def test_what_came_too_late_to_be_sent_is_told_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["express", "recoverable", "transactional"])
-def test_what_is_too_late_is_told_also_where_nobody_can_be_reached(kind: Kind) -> None:
-    scene = Scene()
+def test_what_is_too_late_is_told_also_where_nobody_can_be_reached(scene: Scene, kind: Kind) -> None:
     scene.reachable = False
     asked: dict[str, Any] = {"admin_queue": ADMIN, "acknowledge": ("na",), "jn": 1}
     scene.send(kind=kind, time_to_reach_queue=60, **asked)
@@ -221,19 +219,14 @@ def test_what_is_too_late_is_told_also_where_nobody_can_be_reached(kind: Kind) -
     scene.timers.advance(62_000)
     assert classes(scene.admin) == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT]
     assert (scene.waiting(), scene.reasons) == ([b"in time"], [0x8002])
-    dead = scene.sender.system_deadletter_queue
-    if kind == "transactional":
-        dead = scene.sender.system_transactional_deadletter_queue
-    assert dead is not None
-    assert bodies(dead) == [b"body"]
+    assert dead(scene.sender, transactional=kind == "transactional") == [b"body"]
     scene.reachable = True
     scene.run(600_000)
     assert bodies(scene.orders) == [b"in time"]
     assert len(classes(scene.admin)) == 1
 
 
-def test_what_was_sent_in_time_is_not_too_late_before_its_session_is_lost() -> None:
-    scene = Scene()
+def test_what_was_sent_in_time_is_not_too_late_before_its_session_is_lost(scene: Scene) -> None:
     scene.send(time_to_reach_queue=1, admin_queue=ADMIN, acknowledge=("na",), kind="recoverable")
     scene.timers.advance(3_000)
     assert scene.reasons == []
@@ -244,8 +237,7 @@ def test_what_was_sent_in_time_is_not_too_late_before_its_session_is_lost() -> N
     assert classes(scene.admin) == [MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT]
 
 
-def test_what_is_too_late_when_a_session_is_open_leaves_its_queue_at_once() -> None:
-    scene = Scene()
+def test_what_is_too_late_when_a_session_is_open_leaves_its_queue_at_once(scene: Scene) -> None:
     scene.send(b"first")
     made = message_of(message(body=b"late", time_to_reach_queue=10, sent_time=1_795_166_000))
     made.sent_time = 0
@@ -254,15 +246,13 @@ def test_what_is_too_late_when_a_session_is_open_leaves_its_queue_at_once() -> N
     assert scene.waiting() == [b"first"]
 
 
-def test_a_refused_transactional_message_leaves_with_the_class_of_its_final_ack() -> None:
-    scene = Scene()
+def test_a_refused_transactional_message_leaves_with_the_class_of_its_final_ack(scene: Scene) -> None:
     scene.send(name="DIRECT=OS:receiver\\private$\\nowhere", kind="transactional", jn=1)
     scene.run(60_000)
     assert scene.reasons == [MessageClass.MQMSG_CLASS_NACK_BAD_DST_Q]
 
 
-def test_a_message_that_is_put_back_is_not_sent_twice() -> None:
-    scene = Scene()
+def test_a_message_that_is_put_back_is_not_sent_twice(scene: Scene) -> None:
     scene.reachable = False
     scene.send()
     transaction = create_transaction(scene.sender, UOW)
@@ -277,7 +267,5 @@ def test_a_message_that_is_put_back_is_not_sent_twice() -> None:
 def test_what_applications_send_and_what_the_queue_manager_sends_have_numbers_of_one_row() -> None:
     scene = Scene()
     numbers = [scene.sender.new_message_id()]
-    sent = scene.outgoing.send(message())
-    assert sent is not None
-    numbers += [sent.message_id, scene.sender.new_message_id()]
+    numbers += [scene.sent().message_id, scene.sender.new_message_id()]
     assert numbers == [1, 2, 3]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from msmq_wire import GUID, decode, encode
 from msmq_wire.model.binary.acknowledgments import order_ack, order_queue
+from msmq_wire.model.binary.outgoing import OutgoingQueue
 from msmq_wire.model.binary.protocol import BinaryProtocol
 from msmq_wire.model.binary.session import BinarySession
 from msmq_wire.model.binary.session_opening import SessionState
@@ -24,15 +24,9 @@ from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.packets.session_ack import SessionAck
 from msmq_wire.wire.types.guid import NULL_GUID
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
-from tests.model.binary.world import RECEIVER, SENDER, World, bodies, message, queue_manager
+from tests.model.binary.world import RECEIVER, SENDER, World, bodies, frame, message, queue_manager
 
-PACKETS = Path(__file__).parents[3] / "fixtures" / "packets"
 OTHER = GUID.parse("00000000-0000-4000-8000-000000000001")
-
-
-def frame(name: str) -> bytes:
-    lines = (PACKETS / f"{name}.hex").read_text().splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
 
 
 def protocol(identifier: GUID = RECEIVER, **settings: Any) -> BinaryProtocol:
@@ -50,15 +44,13 @@ def initiator(known: GUID = NULL_GUID) -> BinarySession:
 
 def request(server: GUID = NULL_GUID, client: GUID = SENDER) -> EstablishConnection:
     packet = EstablishConnection()
-    header = msgspec.structs.replace(
-        packet.establish_connection_header, client_guid=client, server_guid=server
-    )
-    return msgspec.structs.replace(packet, establish_connection_header=header)
+    header = replace(packet.establish_connection_header, client_guid=client, server_guid=server)
+    return replace(packet, establish_connection_header=header)
 
 
 def refused(packet: Any) -> Any:
     internal = packet.internal_header
-    return msgspec.structs.replace(packet, internal_header=internal.with_bits(cs=1))
+    return replace(packet, internal_header=internal.with_bits(cs=1))
 
 
 def opened(role: str = "acceptor") -> BinarySession:
@@ -74,9 +66,25 @@ def opened(role: str = "acceptor") -> BinarySession:
     return session
 
 
+@pytest.fixture
+def session() -> BinarySession:
+    return opened()
+
+
 def advance(session: BinarySession, milliseconds: int) -> None:
     timers = session.host.ledger.manager.timers
     timers.advance(timers.now + milliseconds)
+
+
+def queue_of(session: BinarySession) -> OutgoingQueue:
+    """What the session sends."""
+    assert session.outgoing is not None
+    return session.outgoing
+
+
+def acknowledge(session: BinarySession, **counts: int) -> None:
+    """Bring a session a SessionAck."""
+    session.feed(encode(SessionAck(session_header=SessionHeader(**counts))))
 
 
 def user_packet(number: int = 1, kind: Any = "express", **more: Any) -> bytes:
@@ -128,11 +136,9 @@ def test_an_initiator_proposes_eight_round_trips_within_limits() -> None:
         session = initiator()
         (asked,) = sent(session)
         advance(session, waited)
-        answer = msgspec.structs.replace(
+        answer = replace(
             asked,
-            establish_connection_header=msgspec.structs.replace(
-                asked.establish_connection_header, server_guid=RECEIVER
-            ),
+            establish_connection_header=replace(asked.establish_connection_header, server_guid=RECEIVER),
         )
         session.feed(encode(answer))
         (proposed,) = sent(session)
@@ -149,7 +155,7 @@ def test_an_acceptor_keeps_the_nearest_times_that_are_allowed() -> None:
     header = ConnectionParametersHeader(recoverable_ack_timeout=0, ack_timeout=0xFFFFFFFF, window_size=3)
     session.feed(encode(ConnectionParameters(connection_parameters_header=header)))
     (answer,) = sent(session)
-    assert answer.connection_parameters_header == msgspec.structs.replace(header, window_size=64)
+    assert answer.connection_parameters_header == replace(header, window_size=64)
     assert (session.recoverable_ack_send_timeout, session.ack_wait_timeout) == (500, 120_000)
     assert session.received_window_size == 3
 
@@ -245,10 +251,10 @@ def test_what_is_no_packet_closes_the_session(data: bytes) -> None:
 def test_a_packet_without_message_properties_closes_the_session() -> None:
     packet = message(message_id=1)
     user = packet.user_header.with_bits(mp=0)
-    base = msgspec.structs.replace(packet.base_header, packet_size=0)
+    base = replace(packet.base_header, packet_size=0)
     size = len(encode(packet)) - len(encode(packet.message_properties_header))
-    base = msgspec.structs.replace(packet.base_header, packet_size=size)
-    bare = msgspec.structs.replace(packet, base_header=base, user_header=user, message_properties_header=None)
+    base = replace(packet.base_header, packet_size=size)
+    bare = replace(packet, base_header=base, user_header=user, message_properties_header=None)
     session = opened()
     session.feed(encode(bare))
     assert session.close_reason == "bad_packet"
@@ -309,14 +315,12 @@ def test_a_session_that_is_not_opened_in_a_minute_is_closed(role: str) -> None:
     assert session.close_reason == "initialization_timeout"
 
 
-def test_an_open_session_has_no_initialization_timer() -> None:
-    session = opened()
+def test_an_open_session_has_no_initialization_timer(session: BinarySession) -> None:
     advance(session, 60_001)
     assert not session.closed
 
 
-def test_an_idle_session_is_closed_when_the_cleanup_timer_found_it_so() -> None:
-    session = opened()
+def test_an_idle_session_is_closed_when_the_cleanup_timer_found_it_so(session: BinarySession) -> None:
     session.feed(user_packet())
     advance(session, 300_000)
     assert not session.closed
@@ -324,8 +328,7 @@ def test_an_idle_session_is_closed_when_the_cleanup_timer_found_it_so() -> None:
     assert session.close_reason == "idle"
 
 
-def test_an_express_message_is_acknowledged_after_half_the_ack_timeout() -> None:
-    session = opened()
+def test_an_express_message_is_acknowledged_after_half_the_ack_timeout(session: BinarySession) -> None:
     session.feed(user_packet())
     advance(session, 59_999)
     assert session.take() == b""
@@ -339,8 +342,7 @@ def test_an_express_message_is_acknowledged_after_half_the_ack_timeout() -> None
     assert session.take() == b""
 
 
-def test_a_recoverable_message_is_acknowledged_after_its_own_time() -> None:
-    session = opened()
+def test_a_recoverable_message_is_acknowledged_after_its_own_time(session: BinarySession) -> None:
     session.feed(user_packet(1))
     advance(session, 1000)
     session.feed(user_packet(2, "recoverable") + user_packet(3, "recoverable"))
@@ -358,8 +360,7 @@ def test_a_recoverable_message_is_acknowledged_after_its_own_time() -> None:
     assert (header.recoverable_msg_ack_seq_number, header.recoverable_msg_ack_flags) == (3, 1)
 
 
-def test_half_a_window_is_acknowledged_at_once() -> None:
-    session = opened()
+def test_half_a_window_is_acknowledged_at_once(session: BinarySession) -> None:
     session.feed(b"".join(user_packet(number) for number in range(1, 32)))
     assert session.take() == b""
     session.feed(user_packet(32))
@@ -383,21 +384,17 @@ def test_no_more_than_thirty_two_recoverable_messages_wait_for_their_bit() -> No
     assert header_.recoverable_msg_ack_flags == 0xFFFFFFFF
     advance(session, 500)
     (ack,) = sent(session)
-    assert (
-        ack.session_header.recoverable_msg_ack_seq_number,
-        ack.session_header.recoverable_msg_ack_flags,
-    ) == (33, 1)
+    header_ = ack.session_header
+    assert (header_.recoverable_msg_ack_seq_number, header_.recoverable_msg_ack_flags) == (33, 1)
 
 
 @pytest.mark.parametrize(("elapsed", "carried"), [(45_000, False), (45_001, True)])
 def test_a_message_carries_the_acknowledgment_after_three_quarters_of_its_time(
-    elapsed: int, carried: bool
+    session: BinarySession, elapsed: int, carried: bool
 ) -> None:
-    session = opened()
     session.feed(user_packet())
     advance(session, elapsed)
-    assert session.outgoing is not None
-    session.outgoing.send(message("recoverable", queue="DIRECT=OS:sender\\private$\\admin"))
+    queue_of(session).send(message("recoverable", queue="DIRECT=OS:sender\\private$\\admin"))
     data = session.take()
     packet = decode(data)
     assert len(data) == packet.base_header.packet_size + (16 if carried else 0)
@@ -412,17 +409,15 @@ def test_a_message_carries_the_acknowledgment_after_three_quarters_of_its_time(
         assert packet.session_header is None
 
 
-def test_acknowledgments_of_sequences_never_carry_a_session_header() -> None:
-    session = opened()
+def test_acknowledgments_of_sequences_never_carry_a_session_header(session: BinarySession) -> None:
     session.feed(user_packet())
     advance(session, 50_000)
     packet = order_ack(order_queue(SENDER, "", direct=False), RECEIVER, TxSequenceID(ordinal=1), 1)
-    assert session.outgoing is not None
     assert packet is not None
-    session.outgoing.send(packet)
+    queue_of(session).send(packet)
     (found,) = sent(session)
     assert (found.base_header.flags, found.session_header) == (0, None)
-    session.outgoing.send(message("transactional"))
+    queue_of(session).send(message("transactional"))
     (found,) = sent(session)
     assert found.session_header.ack_sequence_number == 1
 
@@ -435,10 +430,9 @@ def test_acknowledgments_of_sequences_never_carry_a_session_header() -> None:
         {"user_msg_sequence_number": 0, "recoverable_msg_seq_number": 0},
     ],
 )
-def test_counts_that_disagree_close_the_session(counts: dict[str, int]) -> None:
-    session = opened()
+def test_counts_that_disagree_close_the_session(session: BinarySession, counts: dict[str, int]) -> None:
     session.feed(user_packet())
-    session.feed(encode(SessionAck(session_header=SessionHeader(**counts))))
+    acknowledge(session, **counts)
     assert session.close_reason == "message_counts"
 
 
@@ -448,36 +442,28 @@ def test_a_message_with_wrong_counts_is_delivered_before_the_session_is_closed()
     packet = message(body=b"last", message_id=77)
     base = packet.base_header.with_bits(sh=1)
     header = SessionHeader(user_msg_sequence_number=9)
-    wire.ends[1].feed(encode(msgspec.structs.replace(packet, base_header=base, session_header=header)))
+    wire.ends[1].feed(encode(replace(packet, base_header=base, session_header=header)))
     assert wire.ends[1].close_reason == "message_counts"
     assert bodies(world.orders) == [b"body", b"last"]
 
 
-def test_acknowledgments_of_what_was_never_sent_say_nothing() -> None:
-    session = opened()
-    assert session.outgoing is not None
+def test_acknowledgments_of_what_was_never_sent_say_nothing(session: BinarySession) -> None:
     for number in range(3):
-        session.outgoing.send(message("recoverable" if number else "express"))
-    header = SessionHeader(
-        ack_sequence_number=9, recoverable_msg_ack_seq_number=7, recoverable_msg_ack_flags=0xFFFFFFFF
+        queue_of(session).send(message("recoverable" if number else "express"))
+    acknowledge(
+        session, ack_sequence_number=9, recoverable_msg_ack_seq_number=7, recoverable_msg_ack_flags=0xFFFFFFFF
     )
-    session.feed(encode(SessionAck(session_header=header)))
-    assert (len(session.outgoing), session.sent.unacknowledged) == (3, 3)
-    header = SessionHeader(
-        ack_sequence_number=2, recoverable_msg_ack_seq_number=1, recoverable_msg_ack_flags=1
-    )
-    session.feed(encode(SessionAck(session_header=header)))
-    assert (len(session.outgoing), session.sent.unacknowledged) == (1, 1)
+    assert (len(queue_of(session)), session.sent.unacknowledged) == (3, 3)
+    acknowledge(session, ack_sequence_number=2, recoverable_msg_ack_seq_number=1, recoverable_msg_ack_flags=1)
+    assert (len(queue_of(session)), session.sent.unacknowledged) == (1, 1)
 
 
-def test_a_window_of_one_lets_one_message_through_at_a_time() -> None:
-    session = opened()
-    assert session.outgoing is not None
-    session.feed(encode(SessionAck(session_header=SessionHeader(window_size=1))))
+def test_a_window_of_one_lets_one_message_through_at_a_time(session: BinarySession) -> None:
+    acknowledge(session, window_size=1)
     for _ in range(3):
-        session.outgoing.send(message())
+        queue_of(session).send(message())
     assert len(sent(session)) == 1
-    session.feed(encode(SessionAck(session_header=SessionHeader(ack_sequence_number=1, window_size=2))))
+    acknowledge(session, ack_sequence_number=1, window_size=2)
     assert len(sent(session)) == 2
 
 
@@ -499,8 +485,7 @@ def test_a_session_whose_messages_are_not_acknowledged_is_closed(known: bool, ti
 
 def test_a_session_that_hears_something_waits_once_more_for_its_acknowledgment() -> None:
     session = opened("initiator")
-    assert session.outgoing is not None
-    session.outgoing.send(message())
+    queue_of(session).send(message())
     advance(session, 39_000)
     session.feed(user_packet())
     advance(session, 1000)
@@ -523,11 +508,9 @@ def test_the_message_of_a_session_that_died_silently_is_sent_in_the_next_one() -
     assert bodies(world.orders) == [b"body", b"again"]
 
 
-def test_nothing_is_waited_for_when_everything_is_acknowledged() -> None:
-    session = opened()
-    assert session.outgoing is not None
-    session.outgoing.send(message())
-    session.feed(encode(SessionAck(session_header=SessionHeader(ack_sequence_number=1))))
+def test_nothing_is_waited_for_when_everything_is_acknowledged(session: BinarySession) -> None:
+    queue_of(session).send(message())
+    acknowledge(session, ack_sequence_number=1)
     advance(session, 299_999)
     assert not session.closed
 
@@ -559,11 +542,9 @@ def test_who_owns_the_connection_is_told_of_bytes_and_of_the_end() -> None:
     assert seen[-1][0] is SessionState.CLOSED
 
 
-def test_no_more_is_sent_while_nobody_takes_it() -> None:
-    session = opened()
-    assert session.outgoing is not None
+def test_no_more_is_sent_while_nobody_takes_it(session: BinarySession) -> None:
     for _ in range(8):
-        session.outgoing.send(message(body=bytes(300_000)))
+        queue_of(session).send(message(body=bytes(300_000)))
     assert 4 * 300_000 < len(session.take()) < 5 * 300_000
     assert len(session.take()) + len(session.take()) > 3 * 300_000
     assert session.sent.messages == 8

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from msmq_wire import encode
 from msmq_wire.findings import judge
@@ -134,8 +134,8 @@ def test_two_queue_managers_can_send_to_each_other_at_once() -> None:
     for number in range(40):
         world.outgoing.send(message(KINDS[number % 3], b"%d" % number))
         packet = message("recoverable", b"%d" % number, queue=ADMIN)
-        user = msgspec.structs.replace(packet.user_header, source_queue_manager=RECEIVER)
-        back.send(msgspec.structs.replace(packet, user_header=user))
+        user = replace(packet.user_header, source_queue_manager=RECEIVER)
+        back.send(replace(packet, user_header=user))
         world.run(100)
     world.drops = 0
     world.run(120_000)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from msmq_wire import GUID, build_message, decode
 from msmq_wire.model.binary.outgoing import OutgoingQueue
@@ -15,16 +16,16 @@ from msmq_wire.model.binary.session import BinarySession
 from msmq_wire.model.binary.session_opening import SessionState
 from msmq_wire.model.binary.settings import BinarySettings
 from msmq_wire.model.data.elements import Message, Queue, QueueManager
-from msmq_wire.model.data.enumerations import QueueAccessType
 from msmq_wire.model.data.enumerations import QueueType as KindOfQueue
 from msmq_wire.model.data.timers import Timers
 from msmq_wire.model.events.message import dequeue_message
-from msmq_wire.model.events.queue import create_queue, open_queue
+from msmq_wire.model.events.queue import create_queue
 from msmq_wire.reassembly.stream import FramedPacket, PacketFramer
 from msmq_wire.records.record import FoundPacket, Record
 from msmq_wire.sessions import Story, follow
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
+from tests.model.scene import open_descriptor
 
 START = 1_795_166_047
 """Seconds since 1970 when the timers are at 0."""
@@ -34,6 +35,7 @@ ORDERS = "DIRECT=OS:receiver\\private$\\orders"
 ORDERS_TX = "DIRECT=OS:receiver\\private$\\orders_tx"
 ADMIN = "DIRECT=OS:sender\\private$\\admin"
 Kind = Literal["express", "recoverable", "transactional"]
+PACKETS = Path(__file__).parents[3] / "fixtures" / "packets"
 USER = ("user_message", "order_ack", "final_ack")
 
 
@@ -60,11 +62,7 @@ def queue_manager(name: str, identifier: GUID, timers: Timers) -> QueueManager:
 
 
 def add_queue(manager: QueueManager, name: str, **more: Any) -> Queue:
-    queue = Queue(
-        queue_manager=manager,
-        pathname=f"{manager.computer_name}\\private$\\{name}",
-        **more,
-    )
+    queue = Queue(queue_manager=manager, pathname=f"{manager.computer_name}\\private$\\{name}", **more)
     assert create_queue(manager, queue) == 0
     return queue
 
@@ -84,7 +82,7 @@ def message(
         more["delivery"] = kind
     packet = build_message(queue, body, source_queue_manager=SENDER, **more)
     user = packet.user_header.with_bits(jn=jn, jp=jp)
-    return msgspec.structs.replace(packet, user_header=user)
+    return replace(packet, user_header=user)
 
 
 def bodies(queue: Queue) -> list[bytes]:
@@ -96,16 +94,35 @@ def classes(queue: Queue) -> list[int]:
     return [position.message_reference.message_class for position in queue.message_position_list]
 
 
+def journal(manager: QueueManager) -> list[bytes]:
+    """The bodies in the journal of a queue manager."""
+    assert manager.system_journal_queue is not None
+    return bodies(manager.system_journal_queue)
+
+
+def dead(manager: QueueManager, *, transactional: bool = False) -> list[bytes]:
+    """The bodies in one of the dead-letter queues of a queue manager."""
+    queue = manager.system_deadletter_queue
+    if transactional:
+        queue = manager.system_transactional_deadletter_queue
+    assert queue is not None
+    return bodies(queue)
+
+
+def frame(name: str) -> bytes:
+    """A packet of the fixtures, written as commented hex."""
+    lines = (PACKETS / f"{name}.hex").read_text().splitlines()
+    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
+
+
 def receive(queue: Queue) -> Message:
     """Take the first message of a queue."""
-    manager, got = queue.queue_manager, []
-    format_name = f"DIRECT=OS:{queue.pathname}"
-    _, descriptor = open_queue(manager, format_name, QueueAccessType.RECEIVE_ACCESS)
-    assert descriptor is not None
+    got: list[tuple[int, Message | None]] = []
+    descriptor = open_descriptor(queue.queue_manager, f"DIRECT=OS:{queue.pathname}")
     dequeue_message(descriptor, lambda status, found: got.append((status, found)), timeout=0)
-    status, found = got[0]
+    ((status, found),) = got
     assert status == 0
-    assert isinstance(found, Message)
+    assert found is not None
     return found
 
 
@@ -113,13 +130,7 @@ class Wire:
     """A connection; the first session initiated it. What arrives is written down, packet by packet."""
 
     def __init__(
-        self,
-        world: World,
-        number: int,
-        client: BinarySession,
-        server: BinarySession,
-        *,
-        back: bool = False,
+        self, world: World, number: int, client: BinarySession, server: BinarySession, *, back: bool = False
     ) -> None:
         self.world = world
         self.back = back
@@ -227,6 +238,12 @@ class World:
     @property
     def outcomes(self) -> list[Outcome]:
         return [outcome for _, outcome in self.settled]
+
+    def sent(self, packet: UserMessage | None = None) -> OutgoingMessage:
+        """A message that the sender's queue takes."""
+        sent = self.outgoing.send(message() if packet is None else packet)
+        assert sent is not None
+        return sent
 
     def connect(self, outgoing: OutgoingQueue) -> None:
         if not self.reachable:

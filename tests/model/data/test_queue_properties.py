@@ -66,111 +66,39 @@ def filled() -> Queue:
     return queue
 
 
+BAD_ADDRESSES = ("", "224.0.0.1", "192.0.2.1:80", "240.0.0.1:80", "224.0.0.1:65536")
+GOT = GOOD | {
+    101: value(VT_CLSID, GUID(b"which queue it is"[:16])),
+    109: value(VT_I4, START),
+    110: value(VT_I4, START + 9),
+    126: value(VT_LPWSTR, None),
+}
+"""What `filled` has."""
+
+
 @pytest.mark.parametrize(
-    ("propid", "expected", "purposes"),
+    ("propid", "purposes"),
     [
-        pytest.param(
-            101,
-            value(VT_CLSID, GUID(b"which queue it is"[:16])),
-            "get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-1", "MQMP-3.1.1.12-18"),
-        ),
-        pytest.param(
-            102,
-            value(VT_CLSID, KIND),
-            "create set get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-2", "MQMP-3.1.1.12-18"),
-        ),
-        pytest.param(
-            103,
-            text("host\\private$\\orders"),
-            "create get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-3", "MQMP-3.1.1.12-19"),
-        ),
-        pytest.param(
-            104,
-            value(VT_UI1, 1),
-            "create set get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-4", "MQMP-3.1.1.12-20"),
-        ),
-        pytest.param(
-            105,
-            value(VT_UI4, 77),
-            "create set get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-5", "MQMP-3.1.1.12-21"),
-        ),
-        pytest.param(
-            106,
-            value(VT_I2, -5),
-            "create set get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-6", "MQMP-3.1.1.12-22"),
-        ),
-        pytest.param(
-            107,
-            value(VT_UI4, 88),
-            "create set get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-7", "MQMP-3.1.1.12-21"),
-        ),
-        pytest.param(
-            108,
-            text("label"),
-            "create set get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-8", "MQMP-3.1.1.12-19"),
-        ),
-        pytest.param(
-            109,
-            value(VT_I4, START),
-            "get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-9", "MQMP-3.1.1.12-23"),
-        ),
-        pytest.param(
-            110,
-            value(VT_I4, START + 9),
-            "get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-10", "MQMP-3.1.1.12-23"),
-        ),
-        pytest.param(
-            111,
-            value(VT_UI1, 1),
-            "create set get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-11", "MQMP-3.1.1.12-20"),
-        ),
-        pytest.param(
-            112,
-            value(VT_UI4, 2),
-            "create set get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-12", "MQMP-3.1.1.12-21"),
-        ),
-        pytest.param(
-            113,
-            value(VT_UI1, 1),
-            "create get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-13", "MQMP-3.1.1.12-20"),
-        ),
-        pytest.param(
-            124,
-            text("host.example\\private$\\orders"),
-            "get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-14", "MQMP-3.1.1.12-19"),
-        ),
-        pytest.param(
-            125,
-            text("224.0.0.1:8001"),
-            "create set get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-15", "MQMP-3.1.1.12-19"),
-        ),
-        pytest.param(
-            126,
-            value(VT_LPWSTR, None),
-            "get",
-            marks=pytest.mark.rule("MQMP-3.1.1.12-16", "MQMP-3.1.1.12-19"),
-        ),
+        pytest.param(101, "get", marks=pytest.mark.rule("MQMP-3.1.1.12-1", "MQMP-3.1.1.12-18")),
+        pytest.param(102, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-2", "MQMP-3.1.1.12-18")),
+        pytest.param(103, "create get", marks=pytest.mark.rule("MQMP-3.1.1.12-3", "MQMP-3.1.1.12-19")),
+        pytest.param(104, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-4", "MQMP-3.1.1.12-20")),
+        pytest.param(105, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-5", "MQMP-3.1.1.12-21")),
+        pytest.param(106, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-6", "MQMP-3.1.1.12-22")),
+        pytest.param(107, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-7", "MQMP-3.1.1.12-21")),
+        pytest.param(108, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-8", "MQMP-3.1.1.12-19")),
+        pytest.param(109, "get", marks=pytest.mark.rule("MQMP-3.1.1.12-9", "MQMP-3.1.1.12-23")),
+        pytest.param(110, "get", marks=pytest.mark.rule("MQMP-3.1.1.12-10", "MQMP-3.1.1.12-23")),
+        pytest.param(111, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-11", "MQMP-3.1.1.12-20")),
+        pytest.param(112, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-12", "MQMP-3.1.1.12-21")),
+        pytest.param(113, "create get", marks=pytest.mark.rule("MQMP-3.1.1.12-13", "MQMP-3.1.1.12-20")),
+        pytest.param(124, "get", marks=pytest.mark.rule("MQMP-3.1.1.12-14", "MQMP-3.1.1.12-19")),
+        pytest.param(125, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-15", "MQMP-3.1.1.12-19")),
+        pytest.param(126, "get", marks=pytest.mark.rule("MQMP-3.1.1.12-16", "MQMP-3.1.1.12-19")),
     ],
 )
-def test_a_property_is_one_attribute_of_one_type_for_some_methods(
-    propid: int, expected: PropVariant, purposes: str
-) -> None:
-    assert get_property(filled(), propid) == expected
+def test_a_property_is_one_attribute_of_one_type_for_some_methods(propid: int, purposes: str) -> None:
+    assert get_property(filled(), propid) == GOT[propid]
     every: tuple[Purpose, ...] = ("create", "set", "get")
     for purpose in every:
         status = check_properties((propid,), (GOOD[propid],), purpose)
@@ -204,31 +132,18 @@ def test_what_is_no_queue_property_is_refused(propid: int, purpose: Purpose) -> 
 @pytest.mark.parametrize(
     ("propid", "wrong"),
     [
-        *(
-            pytest.param(104, value(VT_UI1, wrong), marks=pytest.mark.rule("MQMP-3.1.1.12-25"))
-            for wrong in (2, 255)
-        ),
+        pytest.param(104, value(VT_UI1, 2), marks=pytest.mark.rule("MQMP-3.1.1.12-25")),
+        pytest.param(104, value(VT_UI1, 255), marks=pytest.mark.rule("MQMP-3.1.1.12-25")),
         pytest.param(108, text("x" * 125), marks=pytest.mark.rule("MQMP-3.1.1.12-27")),
         pytest.param(108, text("\U0001f600" * 63), marks=pytest.mark.rule("MQMP-3.1.1.12-27")),
         pytest.param(108, value(VT_LPWSTR), marks=pytest.mark.rule("MQMP-3.1.1.12-27")),
-        *(
-            pytest.param(111, value(VT_UI1, wrong), marks=pytest.mark.rule("MQMP-3.1.1.12-28"))
-            for wrong in (2, 255)
-        ),
-        *(
-            pytest.param(112, value(VT_UI4, wrong), marks=pytest.mark.rule("MQMP-3.1.1.12-30"))
-            for wrong in (3, 0xFFFF_FFFF)
-        ),
+        pytest.param(111, value(VT_UI1, 2), marks=pytest.mark.rule("MQMP-3.1.1.12-28")),
+        pytest.param(111, value(VT_UI1, 255), marks=pytest.mark.rule("MQMP-3.1.1.12-28")),
+        pytest.param(112, value(VT_UI4, 3), marks=pytest.mark.rule("MQMP-3.1.1.12-30")),
+        pytest.param(112, value(VT_UI4, 0xFFFF_FFFF), marks=pytest.mark.rule("MQMP-3.1.1.12-30")),
         *(
             pytest.param(125, wrong, marks=pytest.mark.rule("MQMP-3.1.1.12-32"))
-            for wrong in (
-                text(""),
-                text("224.0.0.1"),
-                text("192.0.2.1:80"),
-                text("240.0.0.1:80"),
-                text("224.0.0.1:65536"),
-                value(VT_LPWSTR),
-            )
+            for wrong in (*map(text, BAD_ADDRESSES), value(VT_LPWSTR))
         ),
         (102, value(VT_CLSID)),
     ],
@@ -322,18 +237,9 @@ def test_a_label_ends_at_its_first_null() -> None:
     assert queue.label == "one"
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.1.33-1",
-    "MQDMPR-3.1.7.1.33-2",
-    "MQDMPR-3.1.7.1.33-3",
-    "MQDMPR-3.1.7.1.33-4",
-    "MQDMPR-3.1.7.1.33-5",
-    "MQDMPR-3.1.7.1.33-6",
-    "MQDMPR-3.1.7.1.33-7",
-    "MQDMPR-3.1.7.1.33-8",
-    "MQDMPR-3.1.7.1.33-9",
-    "MQDMPR-3.1.7.1.33-10",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.1.33-1", "MQDMPR-3.1.7.1.33-2", "MQDMPR-3.1.7.1.33-3", "MQDMPR-3.1.7.1.33-4")
+@pytest.mark.rule("MQDMPR-3.1.7.1.33-5", "MQDMPR-3.1.7.1.33-6", "MQDMPR-3.1.7.1.33-7", "MQDMPR-3.1.7.1.33-8")
+@pytest.mark.rule("MQDMPR-3.1.7.1.33-9", "MQDMPR-3.1.7.1.33-10")
 def test_a_queue_that_is_prepared_has_the_defaults() -> None:
     queue = filled()
     set_queue_defaults(queue)

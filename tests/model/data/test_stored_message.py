@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from msmq_wire import GUID, decode, encode, fit
 from msmq_wire.errors import EncodeError
@@ -91,7 +91,7 @@ def test_the_sender_of_a_secured_packet_is_shown() -> None:
             provider_info=ProviderInfo(provider_type=1, provider_name=WcharText.of("provider")),
         ),
     )
-    found = properties_of(fit(msgspec.structs.replace(message(), security_header=security)))
+    found = properties_of(fit(replace(message(), security_header=security)))
     assert (found.sender_identifier_type, found.sender_identifier) == (1, security.security_data.security_id)
     assert (found.symmetric_key, found.signature) == (b"key", b"signature")
     assert (found.sender_certificate, found.body_encrypted) == (b"certificate", True)
@@ -102,7 +102,7 @@ def test_the_sender_of_a_secured_packet_is_shown() -> None:
 def test_a_session_header_is_not_stored() -> None:
     plain = message(message_id=1)
     base = plain.base_header.with_bits(sh=1)
-    carried = msgspec.structs.replace(plain, base_header=base, session_header=SessionHeader())
+    carried = replace(plain, base_header=base, session_header=SessionHeader())
     data = encode(carried)
     assert message_of(carried, data).packet == encode(plain)
     assert without_session_header(carried) == plain

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.model.data.elements import Cursor, OpenQueueDescriptor, Queue, QueueManager
+from msmq_wire.model.data.elements import Cursor
 from msmq_wire.model.data.enumerations import CursorState, PositionState
 from msmq_wire.model.events.cursor import (
     get_message_for_peek,
@@ -17,37 +17,15 @@ from msmq_wire.model.events.cursor import (
     open_cursor,
     wait_time_expired,
 )
-from msmq_wire.model.events.message import (
-    cancel_waiting_message_read_request,
-    close_cursor,
-    dequeue_message,
-    peek_message,
-    peek_next_message,
-)
+from msmq_wire.model.events.message import close_cursor, peek_message, peek_next_message
 from msmq_wire.model.events.queue import delete_queue
 from msmq_wire.rpc.statuses import Status
-from tests.model.events.scene import Told, opened
-from tests.model.scene import labels, make_manager, make_queue, pass_time, position, put
+from tests.model.events.scene import Place, Told
+from tests.model.scene import labels, pass_time, position, put
 
 SECOND = 1000
 UNREAD, READ = CursorState.UNREAD, CursorState.READ
 WAIT_PEEK, WAIT_RECEIVE = CursorState.WAIT_PEEK, CursorState.WAIT_RECEIVE
-
-
-class Place:
-    """A queue, opened, with a cursor."""
-
-    def __init__(self, *bodies: bytes) -> None:
-        self.manager: QueueManager = make_manager()
-        self.queue: Queue = make_queue(self.manager)
-        self.slots = [position(put(self.queue, body)) for body in bodies]
-        self.descriptor: OpenQueueDescriptor = opened(self.queue)
-        cursor = open_cursor(self.descriptor)
-        assert cursor is not None
-        self.cursor: Cursor = cursor
-
-    def state(self) -> tuple[CursorState, Any]:
-        return self.cursor.cursor_state, self.cursor.message_position_reference
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.1-1", "MQDMPR-3.2.7.1-1")
@@ -58,15 +36,8 @@ def test_a_deleted_queue_has_no_cursors() -> None:
     assert place.manager.cursors == {}
 
 
-@pytest.mark.rule(
-    "MQDMPR-3.1.7.1.1-2",
-    "MQDMPR-3.1.7.1.1-3",
-    "MQDMPR-3.1.7.1.1-4",
-    "MQDMPR-3.2.7.1-2",
-    "MQDMPR-3.2.7.1-3",
-    "MQDMPR-3.2.7.1-4",
-    "MQDMPR-3.2.7.1-5",
-)
+@pytest.mark.rule("MQDMPR-3.1.7.1.1-2", "MQDMPR-3.1.7.1.1-3", "MQDMPR-3.1.7.1.1-4", "MQDMPR-3.2.7.1-2")
+@pytest.mark.rule("MQDMPR-3.2.7.1-3", "MQDMPR-3.2.7.1-4", "MQDMPR-3.2.7.1-5")
 def test_a_new_cursor_stands_before_the_first_message() -> None:
     place = Place(b"a")
     other = open_cursor(place.descriptor)
@@ -80,9 +51,7 @@ def test_a_new_cursor_stands_before_the_first_message() -> None:
 @pytest.mark.rule("MQDMPR-3.1.7.1.2-1", "MQDMPR-3.1.7.1.2-2", "MQDMPR-3.1.7.1.2-3")
 def test_closing_a_cursor_ends_its_waiting_read_and_no_other() -> None:
     place = Place()
-    mine, plain = Told(), Told()
-    dequeue_message(place.descriptor, mine, cursor=place.cursor)
-    dequeue_message(place.descriptor, plain)
+    mine, plain = place.dequeue(cursor=place.cursor), place.dequeue()
     close_cursor(place.cursor)
     assert (mine.got, plain.got) == ([(Status.MQ_ERROR_OPERATION_CANCELLED, None)], [])
     assert (place.descriptor.cursor_collection, place.manager.cursors) == ([], {})
@@ -90,19 +59,25 @@ def test_closing_a_cursor_ends_its_waiting_read_and_no_other() -> None:
     assert plain.got == [(Status.MQ_OK, "a")]
 
 
-Peek = Callable[..., None]
+Peek = Callable[..., Told]
 
 
-def peek_here(place: Place, told: Told, **how: Any) -> None:
+def peek_here(place: Place, **how: Any) -> Told:
+    told = Told()
     peek_message(place.descriptor, told, cursor=place.cursor, **how)
+    return told
 
 
-def peek_next(place: Place, told: Told, **how: Any) -> None:
+def peek_next(place: Place, **how: Any) -> Told:
+    told = Told()
     peek_next_message(place.descriptor, place.cursor, told, **how)
+    return told
 
 
-def peek_plain(place: Place, told: Told, **how: Any) -> None:
+def peek_plain(place: Place, **how: Any) -> Told:
+    told = Told()
     peek_message(place.descriptor, told, **how)
+    return told
 
 
 @pytest.mark.parametrize(
@@ -115,8 +90,7 @@ def peek_plain(place: Place, told: Told, **how: Any) -> None:
 def test_nothing_is_peeked_at_in_a_deleted_queue(peek: Peek) -> None:
     place = Place(b"a")
     delete_queue(place.manager, place.queue)
-    told = Told()
-    peek(place, told)
+    told = peek(place)
     assert told.got == [(Status.MQ_ERROR_QUEUE_NOT_AVAILABLE, None)]
 
 
@@ -130,8 +104,7 @@ def test_nothing_is_peeked_at_in_a_deleted_queue(peek: Peek) -> None:
 def test_a_peek_without_a_timeout_waits_without_end(peek: Peek, before: CursorState) -> None:
     place = Place()
     place.cursor.cursor_state = before
-    told = Told()
-    peek(place, told)
+    told = peek(place)
     pass_time(place.manager, 10**12)
     assert told.got == []
 
@@ -139,11 +112,9 @@ def test_a_peek_without_a_timeout_waits_without_end(peek: Peek, before: CursorSt
 @pytest.mark.rule("MQDMPR-3.1.7.1.14-3", "MQDMPR-3.1.7.1.14-5")
 def test_a_peek_at_the_next_message_moves_the_cursor() -> None:
     place = Place(b"a", b"b")
-    here, there = Told(), Told()
-    peek_here(place, here)
-    peek_next(place, there)
-    assert (here.got, there.got) == ([(Status.MQ_OK, "a")], [(Status.MQ_OK, "b")])
-    assert place.state() == (READ, place.slots[1])
+    assert peek_here(place).got == [(Status.MQ_OK, "a")]
+    assert peek_next(place).got == [(Status.MQ_OK, "b")]
+    assert place.state == (READ, place.slots[1])
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.14-4")
@@ -157,34 +128,26 @@ def test_a_peek_at_the_next_message_needs_a_cursor() -> None:
 @pytest.mark.rule("MQDMPR-3.1.7.1.14-6", "MQDMPR-3.2.7.3-1")
 def test_a_cursor_that_has_read_nothing_has_no_next_message() -> None:
     place = Place(b"a")
-    told = Told()
-    peek_next(place, told)
-    assert told.got == [(Status.MQ_ERROR_ILLEGAL_CURSOR_ACTION, None)]
-    assert place.state() == (UNREAD, "start")
+    assert peek_next(place).got == [(Status.MQ_ERROR_ILLEGAL_CURSOR_ACTION, None)]
+    assert place.state == (UNREAD, "start")
 
 
 WAITS = [
     pytest.param(
         peek_next,
         READ,
-        marks=pytest.mark.rule(
-            "MQDMPR-3.1.7.1.14-7",
-            "MQDMPR-3.1.7.1.14-8",
-            "MQDMPR-3.1.7.1.14-9",
-            "MQDMPR-3.1.7.1.14-10",
-            "MQDMPR-3.1.7.1.14-11",
-        ),
+        marks=[
+            pytest.mark.rule("MQDMPR-3.1.7.1.14-7", "MQDMPR-3.1.7.1.14-8", "MQDMPR-3.1.7.1.14-9"),
+            pytest.mark.rule("MQDMPR-3.1.7.1.14-10", "MQDMPR-3.1.7.1.14-11"),
+        ],
     ),
     pytest.param(
         peek_here,
         UNREAD,
-        marks=pytest.mark.rule(
-            "MQDMPR-3.1.7.1.15-6",
-            "MQDMPR-3.1.7.1.15-7",
-            "MQDMPR-3.1.7.1.15-8",
-            "MQDMPR-3.1.7.1.15-9",
-            "MQDMPR-3.1.7.1.15-10",
-        ),
+        marks=[
+            pytest.mark.rule("MQDMPR-3.1.7.1.15-6", "MQDMPR-3.1.7.1.15-7", "MQDMPR-3.1.7.1.15-8"),
+            pytest.mark.rule("MQDMPR-3.1.7.1.15-9", "MQDMPR-3.1.7.1.15-10"),
+        ],
     ),
     pytest.param(peek_plain, None, marks=pytest.mark.rule("MQDMPR-3.1.7.1.15-13", "MQDMPR-3.1.7.1.15-14")),
 ]
@@ -195,17 +158,16 @@ def test_a_peek_that_waited_lets_the_next_reader_in(peek: Peek, before: CursorSt
     place = Place()
     if before is not None:
         place.cursor.cursor_state = before
-    told, behind = Told(), Told()
-    peek(place, told, timeout=9 * SECOND)
-    (reader,) = place.descriptor.waiting_message_read_operation_collection
+    told = peek(place, timeout=9 * SECOND)
+    (reader,) = place.waiting
     assert (reader.destructive_read, reader.tag) == (False, None)
     assert reader.cursor_reference is (place.cursor if before is not None else None)
     assert place.manager.timers.next_due == 9 * SECOND
-    dequeue_message(place.descriptor, behind)
+    behind = place.dequeue()
     slot = position(put(place.queue, b"a"))
     assert told.got == behind.got == [(Status.MQ_OK, "a")]
     if before is not None:
-        assert place.state() == (READ, slot)
+        assert place.state == (READ, slot)
     assert labels(place.queue) == []
     assert place.manager.timers.running == 0
 
@@ -223,198 +185,108 @@ def test_a_peek_that_waited_for_nothing(peek: Peek, before: CursorState | None, 
     place = Place()
     if before is not None:
         place.cursor.cursor_state = before
-    told = Told()
-    peek(place, told, timeout=SECOND, tag=7)
+    told = peek(place, timeout=SECOND, tag=7)
     if cancelled:
-        cancel_waiting_message_read_request(place.descriptor, 7)
+        place.cancel(7)
     pass_time(place.manager, SECOND)
     assert told.status == (Status.MQ_ERROR_OPERATION_CANCELLED if cancelled else Status.MQ_ERROR_IO_TIMEOUT)
-    assert place.state() == (before or UNREAD, "start")
-    assert place.descriptor.waiting_message_read_operation_collection == []
+    assert place.state == (before or UNREAD, "start")
+    assert place.waiting == []
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.15-3", "MQDMPR-3.1.7.1.15-4")
 def test_a_cursor_is_peeked_at_again_and_again() -> None:
     place = Place(b"a", b"b")
     for _ in range(2):
-        told = Told()
-        peek_here(place, told)
-        assert told.got == [(Status.MQ_OK, "a")]
-        assert place.state() == (READ, place.slots[0])
+        assert peek_here(place).got == [(Status.MQ_OK, "a")]
+        assert place.state == (READ, place.slots[0])
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.15-5", "MQDMPR-3.2.7.2-5")
 def test_a_cursor_whose_message_is_gone_says_so() -> None:
     place = Place(b"a", b"b")
-    peek_here(place, Told())
-    dequeue_message(place.descriptor, Told())
-    told = Told()
-    peek_here(place, told)
-    assert told.got == [(Status.MQ_ERROR_MESSAGE_ALREADY_RECEIVED, None)]
-    assert place.state() == (READ, place.slots[0])
+    peek_here(place)
+    place.dequeue()
+    assert peek_here(place).got == [(Status.MQ_ERROR_MESSAGE_ALREADY_RECEIVED, None)]
+    assert place.state == (READ, place.slots[0])
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.15-12", "MQDMPR-3.1.7.1.15-16")
 def test_without_a_cursor_the_first_message_is_peeked_at() -> None:
     place = Place(b"a", b"b")
-    told = Told()
-    peek_plain(place, told)
-    assert told.got == [(Status.MQ_OK, "a")]
+    assert peek_plain(place).got == [(Status.MQ_OK, "a")]
     assert labels(place.queue) == ["a", "b"]
 
 
-def state_of(place: Place, start: CursorState, at: int | None) -> None:
-    place.cursor.cursor_state = start
-    place.cursor.message_position_reference = "start" if at is None else place.slots[at]
+def dequeue(cursor: Cursor) -> object:
+    return get_next_message_for_dequeue(cursor, no_wait=False)
 
 
+def dequeue_now(cursor: Cursor) -> object:
+    return get_next_message_for_dequeue(cursor, no_wait=True)
+
+
+PEEK, PEEK_NEXT = get_message_for_peek, get_next_message_for_peek
+DONE, GONE = "Succeeded", "AlreadyReceived"
 MACHINE = [
     pytest.param(
-        get_message_for_peek,
-        {},
-        UNREAD,
-        None,
-        "Succeeded",
-        0,
-        (READ, 0),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.2-1", "MQDMPR-3.2.7.2-3"),
+        PEEK, UNREAD, None, DONE, 0, READ, 0, marks=pytest.mark.rule("MQDMPR-3.2.7.2-1", "MQDMPR-3.2.7.2-3")
+    ),
+    pytest.param(PEEK, UNREAD, 1, "Waiting", None, WAIT_PEEK, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.2-2")),
+    pytest.param(PEEK, READ, 0, DONE, 0, READ, 0, marks=pytest.mark.rule("MQDMPR-3.2.7.2-4")),
+    pytest.param(
+        PEEK, WAIT_PEEK, None, GONE, None, WAIT_PEEK, None, marks=pytest.mark.rule("MQDMPR-3.2.7.2-6")
     ),
     pytest.param(
-        get_message_for_peek,
-        {},
-        UNREAD,
-        1,
-        "Waiting",
-        None,
-        (WAIT_PEEK, 1),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.2-2"),
+        PEEK_NEXT, READ, 0, DONE, 1, READ, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.3-2", "MQDMPR-3.2.7.3-4")
     ),
     pytest.param(
-        get_message_for_peek,
-        {},
-        READ,
-        0,
-        "Succeeded",
-        0,
-        (READ, 0),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.2-4"),
+        PEEK_NEXT, READ, 1, "Waiting", None, WAIT_PEEK, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.3-3")
     ),
     pytest.param(
-        get_message_for_peek,
-        {},
-        WAIT_PEEK,
-        None,
-        "AlreadyReceived",
-        None,
-        (WAIT_PEEK, None),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.2-6"),
-    ),
-    pytest.param(
-        get_next_message_for_peek,
-        {},
-        READ,
-        0,
-        "Succeeded",
-        1,
-        (READ, 1),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.3-2", "MQDMPR-3.2.7.3-4"),
-    ),
-    pytest.param(
-        get_next_message_for_peek,
-        {},
-        READ,
-        1,
-        "Waiting",
-        None,
-        (WAIT_PEEK, 1),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.3-3"),
-    ),
-    pytest.param(
-        get_next_message_for_peek,
-        {},
-        WAIT_RECEIVE,
-        0,
-        "IllegalCursorAction",
-        None,
-        (WAIT_RECEIVE, 0),
+        *(PEEK_NEXT, WAIT_RECEIVE, 0, "IllegalCursorAction", None, WAIT_RECEIVE, 0),
         marks=pytest.mark.rule("MQDMPR-3.2.7.3-5"),
     ),
     pytest.param(
-        get_next_message_for_dequeue,
-        {"no_wait": False},
-        UNREAD,
-        None,
-        "Succeeded",
-        0,
-        (UNREAD, 0),
+        *(dequeue, UNREAD, None, DONE, 0, UNREAD, 0),
         marks=pytest.mark.rule("MQDMPR-3.2.7.4-1", "MQDMPR-3.2.7.4-4"),
     ),
     pytest.param(
-        get_next_message_for_dequeue,
-        {"no_wait": True},
-        UNREAD,
-        1,
-        "NotFound",
-        None,
-        (UNREAD, 1),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.4-2"),
+        dequeue_now, UNREAD, 1, "NotFound", None, UNREAD, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.4-2")
     ),
     pytest.param(
-        get_next_message_for_dequeue,
-        {"no_wait": False},
-        UNREAD,
-        1,
-        "Waiting",
-        None,
-        (WAIT_RECEIVE, 1),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.4-3"),
+        dequeue, UNREAD, 1, "Waiting", None, WAIT_RECEIVE, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.4-3")
     ),
+    pytest.param(dequeue, READ, 0, DONE, 0, UNREAD, 0, marks=pytest.mark.rule("MQDMPR-3.2.7.4-5")),
     pytest.param(
-        get_next_message_for_dequeue,
-        {"no_wait": False},
-        READ,
-        0,
-        "Succeeded",
-        0,
-        (UNREAD, 0),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.4-5"),
-    ),
-    pytest.param(
-        get_next_message_for_dequeue,
-        {"no_wait": False},
-        WAIT_PEEK,
-        None,
-        "AlreadyReceived",
-        None,
-        (WAIT_PEEK, None),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.4-7"),
+        dequeue, WAIT_PEEK, None, GONE, None, WAIT_PEEK, None, marks=pytest.mark.rule("MQDMPR-3.2.7.4-7")
     ),
 ]
 
 
-@pytest.mark.parametrize(("event", "how", "start", "at", "answer", "found", "after"), MACHINE)
+@pytest.mark.parametrize(("event", "start", "at", "answer", "found", "after", "there"), MACHINE)
 def test_what_a_cursor_does(
-    event: Callable[..., Any],
-    how: dict[str, Any],
+    event: Callable[[Cursor], object],
     start: CursorState,
     at: int | None,
     answer: str,
     found: int | None,
-    after: tuple[CursorState, int | None],
+    after: CursorState,
+    there: int | None,
 ) -> None:
     place = Place(b"a", b"b")
-    state_of(place, start, at)
-    assert event(place.cursor, **how) == (answer, None if found is None else place.slots[found])
-    assert place.state() == (after[0], "start" if after[1] is None else place.slots[after[1]])
+    place.stand(start, at)
+    assert event(place.cursor) == (answer, None if found is None else place.slots[found])
+    assert place.state == (after, "start" if there is None else place.slots[there])
 
 
 @pytest.mark.rule("MQDMPR-3.2.7.4-6")
 def test_a_cursor_on_a_held_message_takes_nothing() -> None:
     place = Place(b"a", b"b")
-    state_of(place, READ, 0)
+    place.stand(READ, 0)
     place.slots[0].state = PositionState.LOCKED
     assert get_next_message_for_dequeue(place.cursor, no_wait=False) == ("AlreadyReceived", None)
-    assert place.state() == (READ, place.slots[0])
+    assert place.state == (READ, place.slots[0])
 
 
 @pytest.mark.parametrize(
@@ -426,15 +298,15 @@ def test_a_cursor_on_a_held_message_takes_nothing() -> None:
 )
 def test_what_a_cursor_waited_for_is_where_it_stands(start: CursorState, after: CursorState) -> None:
     place = Place(b"a")
-    state_of(place, start, None)
+    place.stand(start, None)
     message_available(place.cursor, place.slots[0])
-    assert place.state() == (after, place.slots[0])
+    assert place.state == (after, place.slots[0])
 
 
 @pytest.mark.rule("MQDMPR-3.2.7.6-1", "MQDMPR-3.2.7.6-2", "MQDMPR-3.1.7.3.2-4")
 def test_a_cursor_that_waited_to_receive_stands_behind_all_that_is_there() -> None:
     place = Place(b"a", b"b")
-    state_of(place, WAIT_RECEIVE, None)
+    place.stand(WAIT_RECEIVE, None)
     wait_time_expired(place.cursor)
     assert place.cursor.cursor_state is UNREAD
     assert get_next_message_for_dequeue(place.cursor, no_wait=True) == ("NotFound", None)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+import pytest
 
-from msmq_wire.model.data.elements import Cursor, Message, OpenQueueDescriptor, QueueManager
+from msmq_wire.model.data.elements import Cursor, Message, OpenQueueDescriptor
 from msmq_wire.model.data.enumerations import QueueAccessType
 from msmq_wire.model.events.cursor import open_cursor
-from msmq_wire.model.events.queue import open_queue
 from msmq_wire.model.qm2qm.entries import Qm2qmConfiguration
 from msmq_wire.model.qm2qm.server import Qm2qmServer
 from msmq_wire.model.server import Answer
@@ -19,7 +20,16 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 from msmq_wire.wire.types.guid import GUID
-from tests.model.scene import Client, Waiting, format_name, make_manager, make_queue
+from tests.model.scene import (
+    Client,
+    Waiting,
+    body_of,
+    format_name,
+    make_manager,
+    make_queue,
+    open_descriptor,
+    put,
+)
 
 START = "remote_qm_start_receive"
 START2 = "remote_qm_start_receive2"
@@ -29,19 +39,10 @@ RECEIVE = ReceiveAction.MQ_ACTION_RECEIVE
 PEEK = ReceiveAction.MQ_ACTION_PEEK_CURRENT
 PEEK_NEXT = ReceiveAction.MQ_ACTION_PEEK_NEXT
 NULL = ContextHandle()
+both = pytest.mark.parametrize("method", [START, START2])
 
 
-def open_descriptor(
-    manager: QueueManager, name: str, access: QueueAccessType = QueueAccessType.RECEIVE_ACCESS
-) -> OpenQueueDescriptor:
-    """What R_QMOpenRemoteQueue of qmcomm makes."""
-    status, descriptor = open_queue(manager, name, access)
-    assert status == Status.MQ_OK
-    assert descriptor is not None
-    return descriptor
-
-
-def read_of(answer: Answer) -> RemoteReadDesc:
+def read_of(answer: Answer | Waiting) -> RemoteReadDesc:
     """The REMOTEREADDESC of an answered start, whichever of the three it was."""
     response = answer.response
     if isinstance(response, qm2qm.RemoteQMStartReceiveResponse):
@@ -51,10 +52,16 @@ def read_of(answer: Answer) -> RemoteReadDesc:
     return read
 
 
+def body_read(answer: Answer | Waiting) -> bytes:
+    """The body of the message that an answered start gave."""
+    return body_of(read_of(answer).lp_buffer or b"")
+
+
 class Scene:
     """A queue ``orders``, open for a client by way of qmcomm and qm2qm.
 
-    ``handle`` is the number of its descriptor, ``session`` the context handle of RemoteQMOpenQueue.
+    ``handle`` is the number of its descriptor, ``session`` the context handle of RemoteQMOpenQueue;
+    ``method`` starts its reads; ``deleted`` are the labels and reasons of messages that left the queue.
     """
 
     def __init__(
@@ -63,7 +70,10 @@ class Scene:
         configuration: Qm2qmConfiguration | None = None,
         *,
         opened: bool = True,
+        method: str = START,
+        bodies: Iterable[bytes] = (),
     ) -> None:
+        self.method = method
         self.manager = make_manager()
         self.queue = make_queue(self.manager)
         self.server = Qm2qmServer(self.manager, configuration)
@@ -71,6 +81,11 @@ class Scene:
         self.descriptor = open_descriptor(self.manager, format_name(self.queue), access)
         self.handle = self.descriptor.handle
         self.session = self.open() if opened else NULL
+        self.messages = [put(self.queue, body) for body in bodies]
+        self.deleted: list[tuple[str, int]] = []
+        self.manager.position_deleted.append(
+            lambda queue, position, reason: self.deleted.append((position.message_reference.label, reason))
+        )
 
     def open(self, client: Client | None = None, handle: int = 0) -> ContextHandle:
         """RemoteQMOpenQueue."""
@@ -94,15 +109,17 @@ class Scene:
         assert made is not None
         return made
 
-    def wanted(self, action: int, **fields: Any) -> RemoteReadDesc:
-        """A REMOTEREADDESC for this queue."""
-        wanted = RemoteReadDesc(
-            h_remote_queue=self.handle, dw_queue=self.handle, ul_action=action, dw_request_id=1
-        )
+    def wanted(self, action: int, *, queue: int | None = None, **fields: Any) -> RemoteReadDesc:
+        """A REMOTEREADDESC for this queue or the descriptor with another number."""
+        number = self.handle if queue is None else queue
+        wanted = RemoteReadDesc(h_remote_queue=number, dw_queue=number, ul_action=action, dw_request_id=1)
         return msgspec.structs.replace(wanted, **fields)
 
-    def start(self, method: str, action: int, *, client: Client | None = None, **fields: Any) -> Waiting:
+    def start(
+        self, action: int, *, method: str | None = None, client: Client | None = None, **fields: Any
+    ) -> Waiting:
         """RemoteQMStartReceive or RemoteQMStartReceive2."""
+        method = method or self.method
         wanted = self.wanted(action, **fields)
         request: Any = qm2qm.RemoteQMStartReceiveRequest(lp_remote_read_desc=wanted)
         if method == START2:
@@ -111,11 +128,17 @@ class Scene:
             )
         return (client or self.client).start(method, request)
 
-    def read(self, method: str, action: int, **fields: Any) -> Answer:
+    def read(self, action: int, **fields: Any) -> Answer:
         """A start that is answered at once."""
-        answer = self.start(method, action, **fields).answer
+        answer = self.start(action, **fields).answer
         assert answer is not None, "the call waits"
         return answer
+
+    def refuses(self, status: int, action: int, **fields: Any) -> None:
+        """A start fails, and a message that is there stays there to be read."""
+        message = put(self.queue, b"m")
+        assert self.read(action, **fields).status == status
+        assert self.nothing_happened(message)
 
     def lookup(self, action: int, lookup_id: int, **fields: Any) -> Answer:
         """RemoteQMStartReceiveByLookupId."""

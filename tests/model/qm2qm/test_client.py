@@ -7,14 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from msmq_wire.model.qm2qm.client import (
-    BIND,
-    UNBIND,
-    Qm2qmClient,
-    ReadResult,
-    Steps,
-    answered_status,
-)
+from msmq_wire.model.qm2qm.client import BIND, UNBIND, Qm2qmClient, ReadResult, Steps, answered_status
 from msmq_wire.model.qm2qm.entries import Qm2qmConfiguration
 from msmq_wire.model.server import Answer
 from msmq_wire.rpc.constants import ReceiveAction
@@ -52,12 +45,12 @@ class Wire:
         """Run an operation as far as it goes without waiting."""
         running = Running(self, steps)
         self.held.append(running)
+        running.go_on()
         return running
 
     def run(self, steps: Generator[tuple[int, Any], Answer, T]) -> T:
         """Run an operation that does not wait."""
         running = self.begin(steps)
-        running.go_on()
         assert running.results, "it waits"
         return running.results[0]
 
@@ -77,6 +70,11 @@ class Wire:
         else:
             answered = self.scene.client.start_opnum(opnum, request)
         return answered
+
+    @property
+    def pending(self) -> Any:
+        """The reads that wait."""
+        return self.client.pending_remote_read_entry_collection
 
     @property
     def opnums(self) -> list[int]:
@@ -122,6 +120,19 @@ def _wire(scene: Scene | None = None, **client: Any) -> Wire:
     return wire
 
 
+@pytest.fixture
+def wire() -> Wire:
+    return _wire()
+
+
+@pytest.fixture(params=[False, True])
+def second(wire: Wire, request: pytest.FixtureRequest) -> bool:
+    """Whether the server has the second method to start reads."""
+    if not request.param:
+        wire.faults = {_VERSION: _NOT_THERE}
+    return bool(request.param)
+
+
 def _reading(wire: Wire, kind: str) -> Generator[tuple[int, Any], Answer, ReadResult]:
     """A read of a kind; one by a cursor has a cursor of its own."""
     handle = wire.scene.handle
@@ -138,11 +149,8 @@ def _reading(wire: Wire, kind: str) -> Generator[tuple[int, Any], Answer, ReadRe
 def _sent(wire: Wire) -> RemoteReadDesc:
     """The REMOTEREADDESC that was sent."""
     first = wire.requests(_START)
-    sent = (
-        first[0].lp_remote_read_desc
-        if first
-        else wire.requests(_START2)[0].lp_remote_read_desc2.p_remote_read_desc
-    )
+    second = wire.requests(_START2)
+    sent = first[0].lp_remote_read_desc if first else second[0].lp_remote_read_desc2.p_remote_read_desc
     assert isinstance(sent, RemoteReadDesc)
     return sent
 
@@ -153,26 +161,11 @@ every_read = pytest.mark.parametrize("kind", ["peek", "receive", "peek by cursor
 # Opening
 
 
-@pytest.mark.rule(
-    "CMQQP-3.2.4.1-1",
-    "CMQQP-3.2.4.1-2",
-    "CMQQP-3.2.4.1-3",
-    "CMQQP-3.2.4.1-5",
-    "CMQQP-3.2.4.1-6",
-    "CMQQP-3.2.4.1-8",
-    "CMQQP-3.2.4.1-9",
-    "CMQQP-3.2.4.1-10",
-    "CMQQP-3.2.4.1-11",
-    "CMQQP-3.2.4.1-13",
-    "CMQQP-3.2.4.1-14",
-    "CMQQP-3.1.4-2",
-    "CMQQP-3.1.4.3-2",
-    "CMQQP-3.1.4.3-3",
-    "CMQQP-3.1.4.3-4",
-    "CMQQP-3.1.4.8-1",
-    "CMQQP-2.2.1-1",
-    "CMQQP-3.2.1-2",
-)
+@pytest.mark.rule("CMQQP-3.2.4.1-1", "CMQQP-3.2.4.1-2", "CMQQP-3.2.4.1-3", "CMQQP-3.2.4.1-5")
+@pytest.mark.rule("CMQQP-3.2.4.1-6", "CMQQP-3.2.4.1-8", "CMQQP-3.2.4.1-9", "CMQQP-3.2.4.1-10")
+@pytest.mark.rule("CMQQP-3.2.4.1-11", "CMQQP-3.2.4.1-13", "CMQQP-3.2.4.1-14", "CMQQP-3.1.4-2")
+@pytest.mark.rule("CMQQP-3.1.4.3-2", "CMQQP-3.1.4.3-3", "CMQQP-3.1.4.3-4", "CMQQP-3.1.4.8-1", "CMQQP-2.2.1-1")
+@pytest.mark.rule("CMQQP-3.2.1-2")
 def test_opening_asks_for_the_port_binds_to_it_and_opens() -> None:
     scene = Scene(opened=False)
     wire = Wire(scene)
@@ -273,29 +266,13 @@ def test_a_fault_a_failure_and_an_unknown_failure_are_failures() -> None:
 
 
 @every_read
-@pytest.mark.rule(
-    "CMQQP-3.2.1-1",
-    "CMQQP-3.2.4.2-1",
-    "CMQQP-3.2.4.2-2",
-    "CMQQP-3.2.4.2-3",
-    "CMQQP-3.2.4.3-1",
-    "CMQQP-3.2.4.3-2",
-    "CMQQP-3.2.4.3-3",
-    "CMQQP-3.2.4.5-1",
-    "CMQQP-3.2.4.5-2",
-    "CMQQP-3.2.4.5-3",
-    "CMQQP-3.2.4.6-1",
-    "CMQQP-3.2.4.6-2",
-    "CMQQP-3.2.4.6-3",
-    "CMQQP-2.2.2.1-8",
-    "CMQQP-2.2.2.1-9",
-)
-def test_every_read_is_pending_under_a_number_of_its_own(kind: str) -> None:
-    wire = _wire()
+@pytest.mark.rule("CMQQP-3.2.1-1", "CMQQP-3.2.4.2-1", "CMQQP-3.2.4.2-2", "CMQQP-3.2.4.2-3", "CMQQP-3.2.4.3-1")
+@pytest.mark.rule("CMQQP-3.2.4.3-2", "CMQQP-3.2.4.3-3", "CMQQP-3.2.4.5-1", "CMQQP-3.2.4.5-2")
+@pytest.mark.rule("CMQQP-3.2.4.5-3", "CMQQP-3.2.4.6-1", "CMQQP-3.2.4.6-2", "CMQQP-3.2.4.6-3")
+@pytest.mark.rule("CMQQP-2.2.2.1-8", "CMQQP-2.2.2.1-9")
+def test_every_read_is_pending_under_a_number_of_its_own(wire: Wire, kind: str) -> None:
     reads = [wire.begin(_reading(wire, kind)) for _ in range(3)]
-    for read in reads:
-        read.go_on()
-    pending = wire.client.pending_remote_read_entry_collection
+    pending = wire.pending
     assert len(pending) == 3
     assert {entry.open_queue_descriptor_handle for entry in pending.values()} == {wire.scene.handle}
     assert len({entry.request_id for entry in pending.values()}) == 3
@@ -304,74 +281,53 @@ def test_every_read_is_pending_under_a_number_of_its_own(kind: str) -> None:
         read.go_on()
     assert pending == {}
     wire.client.last_request = 0xFFFFFFFF
-    wire.begin(_reading(wire, kind)).go_on()
+    wire.begin(_reading(wire, kind))
     assert list(pending) == [(wire.scene.handle, 1)]
     wire.client.last_request = 0
-    wire.begin(_reading(wire, kind)).go_on()
+    wire.begin(_reading(wire, kind))
     assert (wire.scene.handle, 2) in pending
+
+
+V4 = pytest.mark.rule("CMQQP-3.2.4.2-5", "CMQQP-3.2.4.3-5", "CMQQP-3.2.4.5-5", "CMQQP-3.2.4.6-5")
+V5_0 = pytest.mark.rule("CMQQP-3.2.4.2-6", "CMQQP-3.2.4.3-6", "CMQQP-3.2.4.5-6", "CMQQP-3.2.4.6-6")
+V5_1 = pytest.mark.rule("CMQQP-3.2.4.2-7", "CMQQP-3.2.4.3-7", "CMQQP-3.2.4.5-7", "CMQQP-3.2.4.6-7")
+V6 = pytest.mark.rule("CMQQP-3.2.4.2-8", "CMQQP-3.2.4.3-8", "CMQQP-3.2.4.5-8", "CMQQP-3.2.4.6-8")
 
 
 @every_read
 @pytest.mark.parametrize(
     ("version", "start"),
     [
-        pytest.param(
-            (4, 9, 9999),
-            _START,
-            marks=pytest.mark.rule(
-                "CMQQP-3.2.4.2-5", "CMQQP-3.2.4.3-5", "CMQQP-3.2.4.5-5", "CMQQP-3.2.4.6-5"
-            ),
-        ),
-        pytest.param(
-            (5, 0, 9999),
-            _START,
-            marks=pytest.mark.rule(
-                "CMQQP-3.2.4.2-6", "CMQQP-3.2.4.3-6", "CMQQP-3.2.4.5-6", "CMQQP-3.2.4.6-6"
-            ),
-        ),
-        pytest.param(
-            (5, 1, 950),
-            _START,
-            marks=pytest.mark.rule(
-                "CMQQP-3.2.4.2-7", "CMQQP-3.2.4.3-7", "CMQQP-3.2.4.5-7", "CMQQP-3.2.4.6-7"
-            ),
-        ),
-        pytest.param((5, 1, 951), _START2),
-        pytest.param((5, 2, 0), _START2),
-        pytest.param(
-            (6, 0, 0),
-            _START2,
-            marks=pytest.mark.rule(
-                "CMQQP-3.2.4.2-8", "CMQQP-3.2.4.3-8", "CMQQP-3.2.4.5-8", "CMQQP-3.2.4.6-8"
-            ),
-        ),
+        pytest.param((4, 9, 9999), _START, marks=V4),
+        pytest.param((5, 0, 9999), _START, marks=V5_0),
+        pytest.param((5, 1, 950), _START, marks=V5_1),
+        ((5, 1, 951), _START2),
+        ((5, 2, 0), _START2),
+        pytest.param((6, 0, 0), _START2, marks=V6),
     ],
 )
 @pytest.mark.rule("CMQQP-3.2.4.2-4", "CMQQP-3.2.4.3-4", "CMQQP-3.2.4.5-4", "CMQQP-3.2.4.6-4")
 def test_the_version_of_the_server_chooses_the_method(
-    kind: str, version: tuple[int, int, int], start: int
+    wire: Wire, kind: str, version: tuple[int, int, int], start: int
 ) -> None:
-    wire = _wire()
     major, minor, build = version
     told = qm2qm.RemoteQmGetVersionResponse(p_major=major, p_minor=minor, p_build_number=build)
     wire.faults = {_VERSION: Answer(response=told)}
-    wire.begin(_reading(wire, kind)).go_on()
+    wire.begin(_reading(wire, kind))
     assert wire.opnums == [_VERSION, start]
 
 
 @every_read
 @pytest.mark.rule("CMQQP-3.2.4.2-9", "CMQQP-3.2.4.3-9", "CMQQP-3.2.4.5-9", "CMQQP-3.2.4.6-9")
-def test_a_server_without_a_version_is_an_old_one(kind: str) -> None:
-    wire = _wire()
+def test_a_server_without_a_version_is_an_old_one(wire: Wire, kind: str) -> None:
     wire.faults = {_VERSION: _NOT_THERE}
-    wire.begin(_reading(wire, kind)).go_on()
+    wire.begin(_reading(wire, kind))
     assert wire.opnums == [_VERSION, _START]
     never = _wire(ask_version=False)
-    never.begin(_reading(never, "receive")).go_on()
+    never.begin(_reading(never, "receive"))
     assert never.opnums == [_START]
 
 
-@pytest.mark.parametrize("second", [False, True])
 @pytest.mark.parametrize(
     ("kind", "action", "cursor"),
     [
@@ -387,53 +343,22 @@ def test_a_server_without_a_version_is_an_old_one(kind: str) -> None:
         ),
     ],
 )
-@pytest.mark.rule(
-    "CMQQP-3.2.4.2-10",
-    "CMQQP-3.2.4.2-11",
-    "CMQQP-3.2.4.2-13",
-    "CMQQP-3.2.4.2-15",
-    "CMQQP-3.2.4.2-16",
-    "CMQQP-3.2.4.2-17",
-    "CMQQP-3.2.4.3-10",
-    "CMQQP-3.2.4.3-11",
-    "CMQQP-3.2.4.3-13",
-    "CMQQP-3.2.4.3-15",
-    "CMQQP-3.2.4.3-16",
-    "CMQQP-3.2.4.3-17",
-    "CMQQP-3.2.4.5-10",
-    "CMQQP-3.2.4.5-11",
-    "CMQQP-3.2.4.5-13",
-    "CMQQP-3.2.4.5-15",
-    "CMQQP-3.2.4.5-16",
-    "CMQQP-3.2.4.5-17",
-    "CMQQP-3.2.4.6-10",
-    "CMQQP-3.2.4.6-11",
-    "CMQQP-3.2.4.6-13",
-    "CMQQP-3.2.4.6-15",
-    "CMQQP-3.2.4.6-16",
-    "CMQQP-3.2.4.6-17",
-    "CMQQP-2.2.2.1-1",
-    "CMQQP-2.2.2.1-2",
-    "CMQQP-2.2.2.1-3",
-    "CMQQP-2.2.2.1-5",
-    "CMQQP-2.2.2.1-6",
-    "CMQQP-2.2.2.1-7",
-    "CMQQP-2.2.2.1-11",
-    "CMQQP-3.1.4.1-5",
-    "CMQQP-3.1.4.10-1",
-    "CMQQP-3.1.4.10-2",
-)
+@pytest.mark.rule("CMQQP-3.2.4.2-10", "CMQQP-3.2.4.2-11", "CMQQP-3.2.4.2-13", "CMQQP-3.2.4.2-15")
+@pytest.mark.rule("CMQQP-3.2.4.2-16", "CMQQP-3.2.4.2-17", "CMQQP-3.2.4.3-10", "CMQQP-3.2.4.3-11")
+@pytest.mark.rule("CMQQP-3.2.4.3-13", "CMQQP-3.2.4.3-15", "CMQQP-3.2.4.3-16", "CMQQP-3.2.4.3-17")
+@pytest.mark.rule("CMQQP-3.2.4.5-10", "CMQQP-3.2.4.5-11", "CMQQP-3.2.4.5-13", "CMQQP-3.2.4.5-15")
+@pytest.mark.rule("CMQQP-3.2.4.5-16", "CMQQP-3.2.4.5-17", "CMQQP-3.2.4.6-10", "CMQQP-3.2.4.6-11")
+@pytest.mark.rule("CMQQP-3.2.4.6-13", "CMQQP-3.2.4.6-15", "CMQQP-3.2.4.6-16", "CMQQP-3.2.4.6-17")
+@pytest.mark.rule("CMQQP-2.2.2.1-1", "CMQQP-2.2.2.1-2", "CMQQP-2.2.2.1-3", "CMQQP-2.2.2.1-5")
+@pytest.mark.rule("CMQQP-2.2.2.1-6", "CMQQP-2.2.2.1-7", "CMQQP-2.2.2.1-11", "CMQQP-3.1.4.1-5")
+@pytest.mark.rule("CMQQP-3.1.4.10-1", "CMQQP-3.1.4.10-2")
 def test_a_start_is_filled_in_as_the_read_wants_it(
-    kind: str, action: int, cursor: bool, second: bool
+    wire: Wire, kind: str, action: int, cursor: bool, second: bool
 ) -> None:
-    wire = _wire()
-    if not second:
-        wire.faults = {_VERSION: _NOT_THERE}
     wire.client.remote_open_queue_entry_collection[wire.scene.handle].queue_descriptor = 4711
-    read = wire.begin(_reading(wire, kind))
     wire.silent = True
-    read.go_on()
-    ((_, request_id),) = wire.client.pending_remote_read_entry_collection
+    wire.begin(_reading(wire, kind))
+    ((_, request_id),) = wire.pending
     expected = RemoteReadDesc(
         h_remote_queue=wire.scene.handle,
         h_cursor=next(iter(wire.scene.manager.cursors)) if cursor else 0,
@@ -451,16 +376,14 @@ def test_a_start_is_filled_in_as_the_read_wants_it(
 
 
 @pytest.mark.rule("CMQQP-2.2.2.1-4")
-def test_a_read_that_waits_without_an_end_says_so() -> None:
-    wire = _wire()
-    wire.begin(wire.client.receive(wire.scene.handle, 0xFFFFFFFF)).go_on()
+def test_a_read_that_waits_without_an_end_says_so(wire: Wire) -> None:
+    wire.begin(wire.client.receive(wire.scene.handle, 0xFFFFFFFF))
     assert _sent(wire).ul_timeout == 0xFFFFFFFF
     assert wire.scene.manager.timers.running == 0
 
 
 @pytest.mark.rule("CMQQP-3.1.4.1-6", "CMQQP-3.1.4.10-3", "CMQQP-3.2.4.5-14")
-def test_the_next_message_is_asked_for_with_a_cursor() -> None:
-    wire = _wire()
+def test_the_next_message_is_asked_for_with_a_cursor(wire: Wire) -> None:
     cursor = wire.scene.cursor().handle
     put(wire.scene.queue, b"a")
     put(wire.scene.queue, b"b")
@@ -472,26 +395,12 @@ def test_the_next_message_is_asked_for_with_a_cursor() -> None:
     assert result.message.label == "b"
 
 
-@pytest.mark.parametrize("second", [False, True])
 @pytest.mark.parametrize("kind", ["peek", "peek by cursor"])
-@pytest.mark.rule(
-    "CMQQP-3.2.4.2-18",
-    "CMQQP-3.2.4.2-19",
-    "CMQQP-3.2.4.2-20",
-    "CMQQP-3.2.4.2-21",
-    "CMQQP-3.2.4.5-18",
-    "CMQQP-3.2.4.5-19",
-    "CMQQP-3.2.4.5-20",
-    "CMQQP-3.2.4.5-21",
-    "CMQQP-3.1.4.1-7",
-    "CMQQP-3.1.4.10-4",
-    "CMQQP-2.2.2.1-10",
-)
-def test_a_peek_rebuilds_the_message_and_ends_nothing(kind: str, second: bool) -> None:
-    wire = _wire()
+@pytest.mark.rule("CMQQP-3.2.4.2-18", "CMQQP-3.2.4.2-19", "CMQQP-3.2.4.2-20", "CMQQP-3.2.4.2-21")
+@pytest.mark.rule("CMQQP-3.2.4.5-18", "CMQQP-3.2.4.5-19", "CMQQP-3.2.4.5-20", "CMQQP-3.2.4.5-21")
+@pytest.mark.rule("CMQQP-3.1.4.1-7", "CMQQP-3.1.4.10-4", "CMQQP-2.2.2.1-10")
+def test_a_peek_rebuilds_the_message_and_ends_nothing(wire: Wire, kind: str, second: bool) -> None:
     message = put(wire.scene.queue, b"m", priority=5)
-    if not second:
-        wire.faults = {_VERSION: _NOT_THERE}
     result = wire.run(_reading(wire, kind))
     assert wire.opnums == [_VERSION, _START2 if second else _START]
     assert result.status == Status.MQ_OK
@@ -500,35 +409,17 @@ def test_a_peek_rebuilds_the_message_and_ends_nothing(kind: str, second: bool) -
     assert (rebuilt.packet, rebuilt.label, rebuilt.priority) == (message.packet, "m", 5)
     assert (result.arrival_time, rebuilt.arrival_time) == (message.arrival_time, message.arrival_time)
     assert result.sequential_id == (message.lookup_identifier if second else None)
-    assert wire.client.pending_remote_read_entry_collection == {}
+    assert wire.pending == {}
     assert states(wire.scene.queue) == ["Available"]
 
 
-@pytest.mark.parametrize("second", [False, True])
 @pytest.mark.parametrize("kind", ["receive", "receive by cursor"])
-@pytest.mark.rule(
-    "CMQQP-3.2.4.3-18",
-    "CMQQP-3.2.4.3-19",
-    "CMQQP-3.2.4.3-20",
-    "CMQQP-3.2.4.3-21",
-    "CMQQP-3.2.4.3-22",
-    "CMQQP-3.2.4.6-18",
-    "CMQQP-3.2.4.6-19",
-    "CMQQP-3.2.4.6-20",
-    "CMQQP-3.2.4.6-21",
-    "CMQQP-3.2.4.6-22",
-    "CMQQP-3.1.4.1-1",
-    "CMQQP-3.1.4.1-2",
-    "CMQQP-3.1.4.2-1",
-    "CMQQP-3.1.4.2-2",
-    "CMQQP-3.1.4.2-3",
-    "CMQQP-2.2.1-2",
-)
-def test_a_receive_rebuilds_the_message_and_acknowledges_it(kind: str, second: bool) -> None:
-    wire = _wire()
+@pytest.mark.rule("CMQQP-3.2.4.3-18", "CMQQP-3.2.4.3-19", "CMQQP-3.2.4.3-20", "CMQQP-3.2.4.3-21")
+@pytest.mark.rule("CMQQP-3.2.4.3-22", "CMQQP-3.2.4.6-18", "CMQQP-3.2.4.6-19", "CMQQP-3.2.4.6-20")
+@pytest.mark.rule("CMQQP-3.2.4.6-21", "CMQQP-3.2.4.6-22", "CMQQP-3.1.4.1-1", "CMQQP-3.1.4.1-2")
+@pytest.mark.rule("CMQQP-3.1.4.2-1", "CMQQP-3.1.4.2-2", "CMQQP-3.1.4.2-3", "CMQQP-2.2.1-2")
+def test_a_receive_rebuilds_the_message_and_acknowledges_it(wire: Wire, kind: str, second: bool) -> None:
     message = put(wire.scene.queue, b"m")
-    if not second:
-        wire.faults = {_VERSION: _NOT_THERE}
     result = wire.run(_reading(wire, kind))
     assert wire.opnums == [_VERSION, _START2 if second else _START, _END]
     assert result.status == Status.MQ_OK
@@ -536,7 +427,7 @@ def test_a_receive_rebuilds_the_message_and_acknowledges_it(kind: str, second: b
     assert result.message.packet == message.packet
     assert wire.requests(_END)[0].dw_ack == 2
     assert labels(wire.scene.queue) == []
-    assert wire.client.pending_remote_read_entry_collection == {}
+    assert wire.pending == {}
 
 
 @pytest.mark.parametrize("kind", ["receive", "receive by cursor"])
@@ -551,8 +442,7 @@ def test_a_message_that_is_not_taken_over_goes_back(kind: str, packet: bytes | N
     assert states(wire.scene.queue) == ["Available"]
 
 
-def test_a_message_whose_acknowledgment_fails_is_not_taken() -> None:
-    wire = _wire()
+def test_a_message_whose_acknowledgment_fails_is_not_taken(wire: Wire) -> None:
     put(wire.scene.queue, b"m")
     wire.faults = {_END: Answer(fault=5)}
     result = wire.run(wire.client.receive(wire.scene.handle, 0))
@@ -563,19 +453,17 @@ def test_a_message_whose_acknowledgment_fails_is_not_taken() -> None:
 @pytest.mark.rule("CMQQP-3.2.4.2-22", "CMQQP-3.2.4.3-23", "CMQQP-3.2.4.5-22", "CMQQP-3.2.4.6-23")
 @pytest.mark.rule("CMQQP-3.2.4.2-21", "CMQQP-3.2.4.3-22", "CMQQP-3.2.4.5-21", "CMQQP-3.2.4.6-22")
 @pytest.mark.rule("CMQQP-3.1.4.1-7", "CMQQP-3.1.4.10-4")
-def test_a_read_that_fails_or_is_cancelled_ends_nothing(kind: str) -> None:
-    wire = _wire()
+def test_a_read_that_fails_or_is_cancelled_ends_nothing(wire: Wire, kind: str) -> None:
     read = wire.begin(_reading(wire, kind))
-    read.go_on()
     pass_time(wire.scene.manager, 1500)
     read.go_on()
     assert [result.status for result in read.results] == [Status.MQ_ERROR_IO_TIMEOUT]
     assert _END not in wire.opnums
-    assert wire.client.pending_remote_read_entry_collection == {}
+    assert wire.pending == {}
     wire.faults = {_START2: Answer(fault=5)}
     assert wire.run(_reading(wire, kind)) == ReadResult(status=5)
     assert _END not in wire.opnums
-    assert wire.client.pending_remote_read_entry_collection == {}
+    assert wire.pending == {}
 
 
 # Lookup identifiers
@@ -583,8 +471,7 @@ def test_a_read_that_fails_or_is_cancelled_ends_nothing(kind: str) -> None:
 
 @pytest.mark.rule("CMQQP-3.1.4.11-1", "CMQQP-3.1.4.11-2", "CMQQP-3.1.4.11-3", "CMQQP-3.1.4.11-4")
 @pytest.mark.parametrize("action", list(ReceiveAction)[3:])
-def test_a_lookup_has_neither_cursor_nor_time(action: ReceiveAction) -> None:
-    wire = _wire()
+def test_a_lookup_has_neither_cursor_nor_time(wire: Wire, action: ReceiveAction) -> None:
     messages = [put(wire.scene.queue, body) for body in (b"a", b"b", b"c")]
     received = action >= ReceiveAction.MQ_LOOKUP_RECEIVE_CURRENT
     result = wire.run(
@@ -600,8 +487,7 @@ def test_a_lookup_has_neither_cursor_nor_time(action: ReceiveAction) -> None:
 
 
 @pytest.mark.rule("CMQQP-3.1.4.11-2", "CMQQP-3.1.4.11-5")
-def test_a_lookup_that_no_server_may_answer_is_not_asked_for() -> None:
-    wire = _wire()
+def test_a_lookup_that_no_server_may_answer_is_not_asked_for(wire: Wire) -> None:
     current, previous = ReceiveAction.MQ_LOOKUP_RECEIVE_CURRENT, ReceiveAction.MQ_LOOKUP_PEEK_PREV
     wrong = [(0, current), (0, previous), (1, RECEIVE), (1, PEEK), (1, PEEK_NEXT)]
     for lookup_id, action in wrong:
@@ -611,37 +497,30 @@ def test_a_lookup_that_no_server_may_answer_is_not_asked_for() -> None:
 
 
 @pytest.mark.rule("CMQQP-3.1.4.11-6")
-def test_a_lookup_that_fails_ends_nothing() -> None:
-    wire = _wire()
+def test_a_lookup_that_fails_ends_nothing(wire: Wire) -> None:
     result = wire.run(wire.client.read_by_lookup_identifier(wire.scene.handle, 4711))
     assert result.status == Status.MQ_ERROR_MESSAGE_NOT_FOUND
     assert wire.opnums == [_LOOKUP]
-    assert wire.client.pending_remote_read_entry_collection == {}
+    assert wire.pending == {}
 
 
 # Purge, cancel, close
 
 
 @pytest.mark.rule("CMQQP-3.2.4.4-1", "CMQQP-3.1.4.7-1", "CMQQP-3.1.4.7-2")
-def test_a_purge_names_the_queue() -> None:
-    wire = _wire()
+def test_a_purge_names_the_queue(wire: Wire) -> None:
     put(wire.scene.queue, b"m")
     assert wire.run(wire.client.purge(wire.scene.handle)) == Status.MQ_OK
     assert wire.steps == [(_PURGE, qm2qm.RemoteQMPurgeQueueRequest(h_queue=wire.scene.handle))]
     assert labels(wire.scene.queue) == []
 
 
-@pytest.mark.rule(
-    "CMQQP-3.1.4.3-1", "CMQQP-3.1.4.1-1", "CMQQP-3.1.4.2-1", "CMQQP-3.1.4.6-1", "CMQQP-3.1.4.7-1"
-)
+@pytest.mark.rule("CMQQP-3.1.4.3-1", "CMQQP-3.1.4.1-1", "CMQQP-3.1.4.2-1", "CMQQP-3.1.4.6-1")
+@pytest.mark.rule("CMQQP-3.1.4.7-1")
 def test_nothing_is_called_for_a_queue_that_is_not_open() -> None:
     wire = Wire(Scene(opened=False))
     client, handle = wire.client, wire.scene.handle
-    reads = [
-        client.receive(handle, 0),
-        client.peek(handle, 0),
-        client.read_by_lookup_identifier(handle, 1),
-    ]
+    reads = [client.receive(handle, 0), client.peek(handle, 0), client.read_by_lookup_identifier(handle, 1)]
     others: list[Steps] = [
         client.purge(handle),
         client.cancel(handle, 1),
@@ -654,21 +533,11 @@ def test_nothing_is_called_for_a_queue_that_is_not_open() -> None:
 
 
 @every_read
-@pytest.mark.rule(
-    "CMQQP-3.2.4.7-1",
-    "CMQQP-3.2.4.7-2",
-    "CMQQP-3.2.4.7-3",
-    "CMQQP-3.2.4.7-4",
-    "CMQQP-3.2.4.7-5",
-    "CMQQP-3.1.4.1-3",
-    "CMQQP-3.1.4.1-4",
-    "CMQQP-3.1.4.6-1",
-)
-def test_a_cancel_names_the_read_and_forgets_it(kind: str) -> None:
-    wire = _wire()
+@pytest.mark.rule("CMQQP-3.2.4.7-1", "CMQQP-3.2.4.7-2", "CMQQP-3.2.4.7-3", "CMQQP-3.2.4.7-4")
+@pytest.mark.rule("CMQQP-3.2.4.7-5", "CMQQP-3.1.4.1-3", "CMQQP-3.1.4.1-4", "CMQQP-3.1.4.6-1")
+def test_a_cancel_names_the_read_and_forgets_it(wire: Wire, kind: str) -> None:
     read = wire.begin(_reading(wire, kind))
-    read.go_on()
-    ((handle, request_id),) = wire.client.pending_remote_read_entry_collection
+    ((handle, request_id),) = wire.pending
     wire.steps.clear()
     assert wire.run(wire.client.cancel(handle, request_id)) == Status.MQ_OK
     assert wire.steps == [
@@ -677,7 +546,7 @@ def test_a_cancel_names_the_read_and_forgets_it(kind: str) -> None:
             qm2qm.RemoteQMCancelReceiveRequest(h_queue=handle, p_queue=handle, dw_request_id=request_id),
         )
     ]
-    assert wire.client.pending_remote_read_entry_collection == {}
+    assert wire.pending == {}
     read.go_on()
     assert read.results == [ReadResult(status=Status.MQ_INFORMATION_REMOTE_CANCELED_BY_CLIENT)]
     assert _END not in wire.opnums
@@ -685,11 +554,9 @@ def test_a_cancel_names_the_read_and_forgets_it(kind: str) -> None:
 
 
 @pytest.mark.rule("CMQQP-3.2.4.7-6")
-def test_a_cancel_that_comes_too_late_puts_the_message_back() -> None:
-    wire = _wire()
+def test_a_cancel_that_comes_too_late_puts_the_message_back(wire: Wire) -> None:
     read = wire.begin(wire.client.receive(wire.scene.handle, 1500))
-    read.go_on()
-    ((handle, request_id),) = wire.client.pending_remote_read_entry_collection
+    ((handle, request_id),) = wire.pending
     put(wire.scene.queue, b"m")
     assert wire.run(wire.client.cancel(handle, request_id)) == Status.MQ_ERROR_INVALID_HANDLE
     read.go_on()
@@ -699,8 +566,7 @@ def test_a_cancel_that_comes_too_late_puts_the_message_back() -> None:
 
 
 @pytest.mark.rule("CMQQP-3.2.4.8-1", "CMQQP-3.2.4.8-2", "CMQQP-3.1.4.5-1")
-def test_a_cursor_is_closed_by_its_queue_and_number() -> None:
-    wire = _wire()
+def test_a_cursor_is_closed_by_its_queue_and_number(wire: Wire) -> None:
     cursor = wire.scene.cursor().handle
     assert wire.run(wire.client.close_cursor(wire.scene.handle, cursor)) == Status.MQ_OK
     request = qm2qm.RemoteQMCloseCursorRequest(h_queue=wire.scene.handle, h_cursor=cursor)
@@ -708,21 +574,11 @@ def test_a_cursor_is_closed_by_its_queue_and_number() -> None:
     assert wire.scene.manager.cursors == {}
 
 
-@pytest.mark.rule(
-    "CMQQP-3.2.4.9-1",
-    "CMQQP-3.2.4.9-2",
-    "CMQQP-3.2.4.9-3",
-    "CMQQP-3.2.4.9-4",
-    "CMQQP-3.2.4.9-5",
-    "CMQQP-3.1.4.4-1",
-    "CMQQP-3.2.4.1-5",
-)
-def test_closing_cancels_what_is_pending_closes_once_and_gives_up_the_binding() -> None:
-    wire = _wire()
+@pytest.mark.rule("CMQQP-3.2.4.9-1", "CMQQP-3.2.4.9-2", "CMQQP-3.2.4.9-3", "CMQQP-3.2.4.9-4")
+@pytest.mark.rule("CMQQP-3.2.4.9-5", "CMQQP-3.1.4.4-1", "CMQQP-3.2.4.1-5")
+def test_closing_cancels_what_is_pending_closes_once_and_gives_up_the_binding(wire: Wire) -> None:
     handle = wire.scene.handle
     reads = [wire.begin(wire.client.receive(handle, 1500)) for _ in range(2)]
-    for read in reads:
-        read.go_on()
     wire.steps.clear()
     assert wire.run(wire.client.close_queue(handle)) == Status.MQ_OK
     assert wire.opnums == [_CANCEL, _CANCEL, _CLOSE, UNBIND]
@@ -735,12 +591,10 @@ def test_closing_cancels_what_is_pending_closes_once_and_gives_up_the_binding() 
     assert wire.run(wire.client.close_queue(handle)) == Status.MQ_ERROR_INVALID_HANDLE
 
 
-def test_a_read_that_is_given_up_is_not_pending() -> None:
-    wire = _wire()
+def test_a_read_that_is_given_up_is_not_pending(wire: Wire) -> None:
     read = wire.begin(wire.client.receive(wire.scene.handle, 1500))
-    read.go_on()
     read.steps.close()
-    assert wire.client.pending_remote_read_entry_collection == {}
+    assert wire.pending == {}
 
 
 def test_a_client_reads_from_a_server_of_windows_2000() -> None:

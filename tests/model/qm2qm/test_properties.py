@@ -25,8 +25,8 @@ from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 from msmq_wire.wire.types.guid import GUID
 from tests.effort import examples
-from tests.model.qm2qm.scene import LOOKUP, PEEK, PEEK_NEXT, RECEIVE, START, START2, open_descriptor
-from tests.model.scene import Client, format_name, make_manager, make_queue, pass_time
+from tests.model.qm2qm.scene import LOOKUP, PEEK, PEEK_NEXT, RECEIVE, START, START2
+from tests.model.scene import Client, format_name, make_manager, make_queue, open_descriptor, pass_time
 
 _CLIENTS, _QUEUES = 3, 2
 clients = st.integers(0, _CLIENTS - 1)

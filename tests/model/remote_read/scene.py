@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import EllipsisType
 from typing import Any
 
 import msgspec
+import pytest
 
-from msmq_wire.model.data.elements import Queue
+from msmq_wire.model.data.elements import Message, Queue
 from msmq_wire.model.data.enumerations import QueueAccessType
+from msmq_wire.model.data.timers import Timer
 from msmq_wire.model.events.message import dequeue_message_begin
 from msmq_wire.model.events.queue import open_queue
 from msmq_wire.model.remote_read.pending import PendingRequestEntry, QueueContext
 from msmq_wire.model.remote_read.server import RemoteReadServer
-from msmq_wire.model.server import Answer
+from msmq_wire.model.server import Answer, Server
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces.remote_read import (
     CancelReceiveRequest,
@@ -30,12 +35,23 @@ from msmq_wire.rpc.interfaces.remote_read import (
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
-from tests.model.scene import Client, Waiting, body_of, format_name, labels, make_manager, make_queue, states
+from tests.model.scene import (
+    Client,
+    Waiting,
+    body_of,
+    format_name,
+    labels,
+    make_manager,
+    make_queue,
+    put,
+    states,
+)
 
 RECEIVE, PEEK, MOVE = 1, 0x20, 4
 ACTION_RECEIVE, PEEK_CURRENT, PEEK_NEXT = 0, 0x80000000, 0x80000001
 LOOKUP_PEEK_CURRENT, LOOKUP_PEEK_NEXT, LOOKUP_PEEK_PREV = 0x40000010, 0x40000011, 0x40000012
 LOOKUP_RECEIVE_CURRENT, LOOKUP_RECEIVE_NEXT, LOOKUP_RECEIVE_PREV = 0x40000020, 0x40000021, 0x40000022
+RECEIVES = (ACTION_RECEIVE, LOOKUP_RECEIVE_CURRENT, LOOKUP_RECEIVE_NEXT, LOOKUP_RECEIVE_PREV)
 NACK, ACK = 1, 2
 
 OK = 0
@@ -63,10 +79,17 @@ UNKNOWN_METHOD = 0x1C010002
 
 TRANSACTION = GUID(b"one transaction.")
 UNKNOWN_HANDLE = ContextHandle(uuid=GUID(b"nobody's handle."))
+WAYS = {"plain": None, "in no transaction": NULL_GUID, "in a transaction": TRANSACTION}
+ways = pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
+both = pytest.mark.parametrize("way", [None, TRANSACTION], ids=["plain", "in a transaction"])
 
 
 class Reader(Client):
     """A client of RemoteRead. ``way`` is the transaction of its receives: none, or their identifier."""
+
+    def __init__(self, server: Server, number: int = 1, way: GUID | None = None) -> None:
+        super().__init__(server, number)
+        self.way = way
 
     def open(self, name: str | Queue, access: int = RECEIVE, share: int = 0) -> ContextHandle:
         """Open a queue that must open."""
@@ -81,12 +104,16 @@ class Reader(Client):
         assert answer.fault is None, hex(answer.fault)
         return answer.response.pph_context, answer.response.p_move_context
 
+    def open_in_any_way(self, name: str | Queue, access: int) -> ContextHandle:
+        """Open a queue to receive, to peek or for moves."""
+        return self.open_for_move(name)[0] if access == MOVE else self.open(name, access)
+
     def begin(
         self,
         handle: ContextHandle,
         action: int = ACTION_RECEIVE,
         *,
-        transaction: GUID | None = None,
+        transaction: GUID | EllipsisType | None = ...,
         request_id: int = 1,
         cursor: int = 0,
         lookup_id: int = 0,
@@ -94,7 +121,12 @@ class Reader(Client):
         max_body_size: int = 0xFFFFFFFF,
         max_compound_message_size: int = 0xFFFFFFFF,
     ) -> Waiting:
-        """R_StartReceive, or R_StartTransactionalReceive with a transaction (all zero for none)."""
+        """R_StartReceive, or R_StartTransactionalReceive with a transaction (all zero for none).
+
+        Unless one is given, receives go the way of the client, and peeks are plain.
+        """
+        if isinstance(transaction, EllipsisType):
+            transaction = self.way if action in RECEIVES else None
         fields: dict[str, Any] = {
             "ph_context": handle,
             "lookup_id": lookup_id,
@@ -112,15 +144,16 @@ class Reader(Client):
 
     def take(self, handle: ContextHandle, action: int = ACTION_RECEIVE, **more: Any) -> bytes:
         """Begin a receive or a peek that gives a message at once: its body."""
-        answer = self.begin(handle, action, **more).answer
-        assert answer is not None
-        assert answer.status == OK, hex(answer.status or 0)
-        return body(answer)
+        call = self.begin(handle, action, **more)
+        assert call.status == OK, hex(call.status or 0)
+        return body(call)
 
     def end(
-        self, handle: ContextHandle, ack: int = ACK, *, request_id: int = 1, transactional: bool = False
+        self, handle: ContextHandle, ack: int = ACK, *, request_id: int = 1, transactional: bool | None = None
     ) -> int | None:
-        """R_EndReceive, or R_EndTransactionalReceive: its status."""
+        """R_EndReceive, or R_EndTransactionalReceive, by the way of the client: its status."""
+        if transactional is None:
+            transactional = self.way is not None
         stem = "r_end_transactional_receive" if transactional else "r_end_receive"
         request = EndReceiveRequest(ph_context=handle, dw_ack=ack, dw_request_id=request_id)
         return self.call(stem, request).status
@@ -180,12 +213,12 @@ class Scene:
     ``deleted`` are the labels and reasons of messages that left their queue.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, way: GUID | None = None, **options: Any) -> None:
         self.manager = make_manager()
         self.orders = make_queue(self.manager, "orders", transactional=True)
         self.letters = make_queue(self.manager, "letters")
         self.server = RemoteReadServer(self.manager, **options)
-        self.client = Reader(self.server, 1)
+        self.client = Reader(self.server, 1, way)
         self.deleted: list[tuple[str, int]] = []
         self.manager.position_deleted.append(
             lambda queue, position, reason: self.deleted.append(
@@ -197,6 +230,23 @@ class Scene:
         """One more client."""
         return Reader(self.server, 2)
 
+    def put(self, *bodies: bytes) -> list[Message]:
+        """Enqueue messages in ``orders``."""
+        return [put(self.orders, body) for body in bodies]
+
+    def taken(self) -> tuple[ContextHandle, Message]:
+        """A message that the client has received and not ended, and with which handle."""
+        (message,), handle = self.put(b"a"), self.client.open(self.orders)
+        self.client.take(handle)
+        return handle, message
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """What is called here changes nothing."""
+        before = self.state()
+        yield
+        assert self.state() == before
+
     def context(self, handle: ContextHandle, client: Reader | None = None) -> QueueContext:
         """What a handle stands for."""
         found = (client or self.client).association.handles[handle.uuid]
@@ -206,6 +256,13 @@ class Scene:
     def entry(self, handle: ContextHandle, request_id: int = 1) -> PendingRequestEntry | None:
         """The entry of a request."""
         return self.server.pending_request_table.find(self.context(handle), request_id)
+
+    def pending(self, handle: ContextHandle, request_id: int = 1) -> tuple[PendingRequestEntry, Timer]:
+        """The entry of a request that has one, and its timer."""
+        entry = self.entry(handle, request_id)
+        assert entry is not None
+        assert entry.timer is not None
+        return entry, entry.timer
 
     def lose_descriptor(self, handle: ContextHandle) -> None:
         """Let the descriptor of a handle be known no more, as when somebody else closed it."""
@@ -260,8 +317,7 @@ def changed(request: Any, **changes: Any) -> Any:
     return msgspec.structs.replace(request, **changes)
 
 
-def body(answer: Answer) -> bytes:
+def body(answered: Answer | Waiting) -> bytes:
     """The body of the message in an answer, whole."""
-    sections = answer.response.pp_packet_sections
-    assert len(sections) == 1
-    return body_of(sections[0].data)
+    (section,) = answered.response.pp_packet_sections
+    return body_of(section.data)

@@ -278,9 +278,7 @@ class RandomClients(RuleBasedStateMachine):
             opened.client.waiting.append(call)
 
     @rule(
-        which=small,
-        timeout=st.sampled_from([0, 400_000]),
-        transaction=st.sampled_from([None, *TRANSACTIONS]),
+        which=small, timeout=st.sampled_from([0, 400_000]), transaction=st.sampled_from([None, *TRANSACTIONS])
     )
     def receive(self, which: int, timeout: int, transaction: GUID | None) -> None:
         """A read that mostly succeeds, so that there is something to end."""
@@ -435,8 +433,6 @@ class RandomClients(RuleBasedStateMachine):
 
     @invariant()
     def every_message_is_in_one_place(self) -> None:
-        if not hasattr(self, "scene"):
-            return
         queues = [self.scene.orders, self.scene.letters, *self.scene.orders.subqueue_collection]
         listed = [
             (one.message_reference.lookup_identifier, queue)
@@ -452,8 +448,6 @@ class RandomClients(RuleBasedStateMachine):
 
     @invariant()
     def what_nobody_holds_can_be_read(self) -> None:
-        if not hasattr(self, "scene"):
-            return
         for queue in (self.scene.orders, self.scene.letters, *self.scene.orders.subqueue_collection):
             for slot in queue.message_position_list:
                 lookup_id = slot.message_reference.lookup_identifier
@@ -463,8 +457,6 @@ class RandomClients(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_kept_that_nobody_uses(self) -> None:
-        if not hasattr(self, "scene"):
-            return
         state = self.scene.state()
         waiting = sum(len(client.waiting) for client in self.clients)
         assert state["waiting"] == waiting
@@ -495,8 +487,6 @@ class RandomClients(RuleBasedStateMachine):
 
     @invariant()
     def reasons_are_what_happened(self) -> None:
-        if not hasattr(self, "scene"):
-            return
         for lookup_id, reason in self.gone.items():
             if reason == MessageClass.MQMSG_CLASS_NACK_Q_PURGED:
                 assert lookup_id in self.purged

@@ -78,24 +78,14 @@ def _srmp() -> bytes:
 
 
 def _sections(
-    packet: bytes,
-    body_size: int,
-    compound_size: int,
-    action: int,
-    transaction: GUID | None,
+    packet: bytes, body_size: int, compound_size: int, action: int, transaction: GUID | None
 ) -> tuple[SectionBuffer, ...]:
     scene = Scene()
     put(scene.orders, packet=packet)
     handle = scene.client.open(scene.orders)
-    call = scene.client.begin(
-        handle,
-        action,
-        transaction=transaction,
-        max_body_size=body_size,
-        max_compound_message_size=compound_size,
-    )
-    assert call.answer is not None
-    response = call.answer.response
+    limits = {"max_body_size": body_size, "max_compound_message_size": compound_size}
+    call = scene.client.begin(handle, action, transaction=transaction, **limits)
+    response = call.response
     assert response.pdw_number_of_sections == len(response.pp_packet_sections)
     sections: tuple[SectionBuffer, ...] = response.pp_packet_sections
     return sections
@@ -105,29 +95,11 @@ def _numbers(section: SectionBuffer) -> tuple[int, int, int]:
     return int(section.section_buffer_type), section.section_size_alloc, section.section_size
 
 
-@pytest.mark.rule(
-    "MQRR-2.2.6-1",
-    "MQRR-2.2.6-2",
-    "MQRR-2.2.6-4",
-    "MQRR-3.1.1.4-1",
-    "MQRR-3.1.4.7-32",
-    "MQRR-3.1.4.7-114",
-    "MQRR-3.1.4.7-115",
-    "MQRR-3.1.4.7-117",
-    "MQRR-3.1.4.7-118",
-    "MQRR-3.1.4.7-119",
-    "MQRR-3.1.4.7-120",
-    "MQRR-3.1.4.7-132",
-    "MQRR-3.1.4.13-32",
-    "MQRR-3.1.4.13-100",
-    "MQRR-3.1.4.13-101",
-    "MQRR-3.1.4.13-103",
-    "MQRR-3.1.4.13-104",
-    "MQRR-3.1.4.13-105",
-    "MQRR-3.1.4.13-106",
-    "MQRR-3.1.4.13-118",
-    "MQRR-2.2.7-1",
-)
+@pytest.mark.rule("MQRR-2.2.6-1", "MQRR-2.2.6-2", "MQRR-2.2.6-4", "MQRR-3.1.1.4-1", "MQRR-3.1.4.7-32")
+@pytest.mark.rule("MQRR-3.1.4.7-114", "MQRR-3.1.4.7-115", "MQRR-3.1.4.7-117", "MQRR-3.1.4.7-118")
+@pytest.mark.rule("MQRR-3.1.4.7-119", "MQRR-3.1.4.7-120", "MQRR-3.1.4.7-132", "MQRR-3.1.4.13-32")
+@pytest.mark.rule("MQRR-3.1.4.13-100", "MQRR-3.1.4.13-101", "MQRR-3.1.4.13-103", "MQRR-3.1.4.13-104")
+@pytest.mark.rule("MQRR-3.1.4.13-105", "MQRR-3.1.4.13-106", "MQRR-3.1.4.13-118", "MQRR-2.2.7-1")
 @reads
 @pytest.mark.parametrize("limit", [10, 11, 0xFFFFFFFF])
 def test_a_body_that_the_reader_wants_comes_whole(limit: int, action: int, transaction: GUID | None) -> None:
@@ -137,29 +109,11 @@ def test_a_body_that_the_reader_wants_comes_whole(limit: int, action: int, trans
     assert sections[0].data == packet
 
 
-@pytest.mark.rule(
-    "MQRR-2.2.6-1",
-    "MQRR-2.2.6-2",
-    "MQRR-2.2.6-3",
-    "MQRR-2.2.6-4",
-    "MQRR-3.1.1.4-2",
-    "MQRR-3.1.4.7-121",
-    "MQRR-3.1.4.7-123",
-    "MQRR-3.1.4.7-124",
-    "MQRR-3.1.4.7-125",
-    "MQRR-3.1.4.7-127",
-    "MQRR-3.1.4.7-129",
-    "MQRR-3.1.4.7-130",
-    "MQRR-3.1.4.13-107",
-    "MQRR-3.1.4.13-109",
-    "MQRR-3.1.4.13-110",
-    "MQRR-3.1.4.13-111",
-    "MQRR-3.1.4.13-113",
-    "MQRR-3.1.4.13-115",
-    "MQRR-3.1.4.13-116",
-    "MQRR-2.2.7-2",
-    "MQRR-2.2.7-3",
-)
+@pytest.mark.rule("MQRR-2.2.6-1", "MQRR-2.2.6-2", "MQRR-2.2.6-3", "MQRR-2.2.6-4", "MQRR-3.1.1.4-2")
+@pytest.mark.rule("MQRR-3.1.4.7-121", "MQRR-3.1.4.7-123", "MQRR-3.1.4.7-124", "MQRR-3.1.4.7-125")
+@pytest.mark.rule("MQRR-3.1.4.7-127", "MQRR-3.1.4.7-129", "MQRR-3.1.4.7-130", "MQRR-3.1.4.13-107")
+@pytest.mark.rule("MQRR-3.1.4.13-109", "MQRR-3.1.4.13-110", "MQRR-3.1.4.13-111", "MQRR-3.1.4.13-113")
+@pytest.mark.rule("MQRR-3.1.4.13-115", "MQRR-3.1.4.13-116", "MQRR-2.2.7-2", "MQRR-2.2.7-3")
 @reads
 @pytest.mark.parametrize("limit", [0, 1, 9])
 def test_a_body_that_is_too_long_is_cut_and_what_follows_it_comes_second(
@@ -186,14 +140,8 @@ def test_a_cut_packet_without_trailers_is_one_section() -> None:
     assert first.data == packet[: start + 3]
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.7-31",
-    "MQRR-3.1.4.7-116",
-    "MQRR-3.1.4.13-31",
-    "MQRR-3.1.4.13-102",
-    "MQRR-3.1.1.4-1",
-    "MQRR-2.2.7-1",
-)
+@pytest.mark.rule("MQRR-3.1.4.7-31", "MQRR-3.1.4.7-116", "MQRR-3.1.4.13-31", "MQRR-3.1.4.13-102")
+@pytest.mark.rule("MQRR-3.1.1.4-1", "MQRR-2.2.7-1")
 @reads
 def test_the_limit_of_bodies_does_not_cut_an_srmp_message(action: int, transaction: GUID | None) -> None:
     packet = _srmp()
@@ -201,18 +149,9 @@ def test_the_limit_of_bodies_does_not_cut_an_srmp_message(action: int, transacti
     assert (_numbers(only), only.data) == ((FULL, len(packet), len(packet)), packet)
 
 
-@pytest.mark.rule(
-    "MQRR-2.2.6-3",
-    "MQRR-3.1.4.7-116",
-    "MQRR-3.1.4.7-122",
-    "MQRR-3.1.4.7-123",
-    "MQRR-3.1.4.7-128",
-    "MQRR-3.1.4.13-102",
-    "MQRR-3.1.4.13-108",
-    "MQRR-3.1.4.13-114",
-    "MQRR-2.2.7-4",
-    "MQRR-2.2.7-5",
-)
+@pytest.mark.rule("MQRR-2.2.6-3", "MQRR-3.1.4.7-116", "MQRR-3.1.4.7-122", "MQRR-3.1.4.7-123")
+@pytest.mark.rule("MQRR-3.1.4.7-128", "MQRR-3.1.4.13-102", "MQRR-3.1.4.13-108", "MQRR-3.1.4.13-114")
+@pytest.mark.rule("MQRR-2.2.7-4", "MQRR-2.2.7-5")
 @reads
 def test_an_srmp_message_is_cut_in_its_compound_message(action: int, transaction: GUID | None) -> None:
     packet = _srmp()
@@ -252,34 +191,12 @@ def test_the_time_to_reach_the_queue_becomes_a_time(
 _V4, _V6 = "04000100 00000000", "10000600 00000000"
 
 
-@pytest.mark.rule(
-    "MQRR-2.2.5.1-5",
-    "MQRR-2.2.5.1-7",
-    "MQRR-2.2.5.1-8",
-    "MQRR-2.2.5.1-9",
-    "MQRR-2.2.5.1-10",
-    "MQRR-2.2.5.1-11",
-    "MQRR-2.2.5.1-12",
-    "MQRR-2.2.5.1-13",
-    "MQRR-2.2.5.2-1",
-    "MQRR-2.2.5.2-2",
-    "MQRR-2.2.5.2-4",
-    "MQRR-2.2.5.2-5",
-    "MQRR-2.2.5.2-7",
-    "MQRR-2.2.5.2-8",
-    "MQRR-2.2.5.3-1",
-    "MQRR-2.2.5.3-2",
-    "MQRR-2.2.5.3-8",
-    "MQRR-2.2.5.3-11",
-    "MQRR-2.2.5.3-14",
-    "MQRR-2.2.5.5-1",
-    "MQRR-2.2.5.5-2",
-    "MQRR-2.2.5.5-3",
-    "MQRR-2.2.5.5-4",
-    "MQRR-2.2.5.5-6",
-    "MQRR-2.2.5.5-7",
-    "MQRR-2.2.5.5-8",
-)
+@pytest.mark.rule("MQRR-2.2.5.1-5", "MQRR-2.2.5.1-7", "MQRR-2.2.5.1-8", "MQRR-2.2.5.1-9", "MQRR-2.2.5.1-10")
+@pytest.mark.rule("MQRR-2.2.5.1-11", "MQRR-2.2.5.1-12", "MQRR-2.2.5.1-13", "MQRR-2.2.5.2-1", "MQRR-2.2.5.2-2")
+@pytest.mark.rule("MQRR-2.2.5.2-4", "MQRR-2.2.5.2-5", "MQRR-2.2.5.2-7", "MQRR-2.2.5.2-8", "MQRR-2.2.5.3-1")
+@pytest.mark.rule("MQRR-2.2.5.3-2", "MQRR-2.2.5.3-8", "MQRR-2.2.5.3-11", "MQRR-2.2.5.3-14", "MQRR-2.2.5.5-1")
+@pytest.mark.rule("MQRR-2.2.5.5-2", "MQRR-2.2.5.5-3", "MQRR-2.2.5.5-4", "MQRR-2.2.5.5-6", "MQRR-2.2.5.5-7")
+@pytest.mark.rule("MQRR-2.2.5.5-8")
 @reads
 @pytest.mark.parametrize(
     ("source", "host", "kind", "whole"),
@@ -301,8 +218,7 @@ def test_a_packet_tells_the_host_that_a_message_came_from_in_both_its_places(
     message.source_address = source
     handle = scene.client.open(scene.orders)
     call = scene.client.begin(handle, action, transaction=transaction)
-    assert call.answer is not None
-    (only,) = call.answer.response.pp_packet_sections
+    (only,) = call.response.pp_packet_sections
     found = inspect(only.data, "message_packet")
     assert (found.error, found.remainder, found.anomalies) == (None, b"", ())
     address = bytes.fromhex(whole)
@@ -360,22 +276,10 @@ def _stored(srmp: bool) -> bytes:
     return encode(fit(msgspec.structs.replace(sent, **kept)))
 
 
-@pytest.mark.rule(
-    "MQRR-2.2.5-1",
-    "MQRR-2.2.5-2",
-    "MQRR-2.2.5-3",
-    "MQRR-2.2.5.1-1",
-    "MQRR-2.2.5.1-2",
-    "MQRR-2.2.5.1-4",
-    "MQRR-2.2.5.1-14",
-    "MQRR-2.2.5.1-15",
-    "MQRR-2.2.5.1.1-1",
-    "MQRR-2.2.5.1.1-2",
-    "MQRR-2.2.5.1.2-1",
-    "MQRR-2.2.5.1.2-2",
-    "MQRR-2.2.5.1.2.1-1",
-    "MQRR-2.2.5.1.2.2-1",
-)
+@pytest.mark.rule("MQRR-2.2.5-1", "MQRR-2.2.5-2", "MQRR-2.2.5-3", "MQRR-2.2.5.1-1", "MQRR-2.2.5.1-2")
+@pytest.mark.rule("MQRR-2.2.5.1-4", "MQRR-2.2.5.1-14", "MQRR-2.2.5.1-15", "MQRR-2.2.5.1.1-1")
+@pytest.mark.rule("MQRR-2.2.5.1.1-2", "MQRR-2.2.5.1.2-1", "MQRR-2.2.5.1.2-2", "MQRR-2.2.5.1.2.1-1")
+@pytest.mark.rule("MQRR-2.2.5.1.2.2-1")
 @pytest.mark.parametrize("srmp", [False, True])
 def test_what_a_message_has_goes_on_in_its_order_before_what_the_server_adds(srmp: bool) -> None:
     stored = _stored(srmp)
@@ -425,15 +329,8 @@ _IGNORED = {
 }
 
 
-@pytest.mark.rule(
-    "CMQRR-2.2.5.1.2.1-1",
-    "CMQRR-2.2.5.1.2.2-1",
-    "CMQRR-2.2.5.2-1",
-    "CMQRR-2.2.5.2-2",
-    "CMQRR-2.2.5.3-1",
-    "CMQRR-2.2.5.3-2",
-    "CMQRR-2.2.5.5-1",
-)
+@pytest.mark.rule("CMQRR-2.2.5.1.2.1-1", "CMQRR-2.2.5.1.2.2-1", "CMQRR-2.2.5.2-1", "CMQRR-2.2.5.2-2")
+@pytest.mark.rule("CMQRR-2.2.5.3-1", "CMQRR-2.2.5.3-2", "CMQRR-2.2.5.5-1")
 @pytest.mark.parametrize("case", _IGNORED.values(), ids=_IGNORED)
 def test_a_client_takes_a_packet_whatever_is_in_what_it_ignores(case: tuple[str, dict[str, Any]]) -> None:
     name, changes = case

@@ -43,12 +43,8 @@ from tests.model.scene import START, format_name, labels, make_packet, pass_time
 
 ORDERS = "DIRECT=OS:host\\private$\\orders"
 LETTERS = "DIRECT=OS:host\\private$\\letters"
+DONE = ORDERS + ";done"
 REJECTED = int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED)
-
-
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
 
 
 def _queue(scene: Scene, name: str) -> Queue:
@@ -58,6 +54,11 @@ def _queue(scene: Scene, name: str) -> Queue:
             if format_name(queue).casefold() == name.casefold():
                 return queue
     raise AssertionError(name)
+
+
+def _ends(scene: Scene) -> tuple[ContextHandle, int]:
+    """``orders``, open to receive, and the number of its subqueue ``done``, open for moves."""
+    return scene.client.open(scene.orders), scene.client.open_for_move(DONE)[1]
 
 
 def _moves(
@@ -75,34 +76,29 @@ def _moves(
 @pytest.mark.parametrize("access", [PEEK, MOVE])
 def test_a_source_must_be_open_to_receive(scene: Scene, access: int) -> None:
     message = put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders, PEEK)
-    if access == MOVE:
-        handle = scene.client.open_for_move(scene.orders)[0]
-    _, number = scene.client.open_for_move(ORDERS + ";done")
-    before = scene.state()
-    assert scene.client.move(handle, number, message.lookup_identifier) == STATUS_ACCESS_DENIED
-    assert scene.state() == before
+    handle = scene.client.open_in_any_way(scene.orders, access)
+    _, number = scene.client.open_for_move(DONE)
+    with scene.unchanged():
+        assert scene.client.move(handle, number, message.lookup_identifier) == STATUS_ACCESS_DENIED
 
 
 @pytest.mark.rule("MQRR-3.1.4.10-5", "MQRR-3.1.4.10-6", "MQRR-3.1.4.10-7", "MQRR-3.1.4.10-8")
-def test_a_target_must_be_open_for_moves(scene: Scene) -> None:
+def test_a_target_must_be_open_for_moves(scene: Scene, handle: ContextHandle) -> None:
     message = put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
-    closed, gone = scene.client.open_for_move(ORDERS + ";done")
+    closed, gone = scene.client.open_for_move(DONE)
     scene.client.close(closed)
-    read = scene.context(scene.client.open(ORDERS + ";done")).descriptor.context_value
-    before = scene.state()
-    for number in (0, 0xDEAD_BEEF_0000_0001, gone, read):
-        assert scene.client.move(handle, number, message.lookup_identifier) == INVALID_HANDLE
-    assert scene.state() == before
+    read = scene.context(scene.client.open(DONE)).descriptor.context_value
+    with scene.unchanged():
+        for number in (0, 0xDEAD_BEEF_0000_0001, gone, read):
+            assert scene.client.move(handle, number, message.lookup_identifier) == INVALID_HANDLE
 
 
 @pytest.mark.parametrize(
     ("source", "target"),
     [
-        pytest.param(ORDERS + ";done", ORDERS, marks=pytest.mark.rule("MQRR-3.1.4.10-9")),
-        pytest.param(ORDERS, ORDERS + ";done", marks=pytest.mark.rule("MQRR-3.1.4.10-10")),
-        pytest.param(ORDERS + ";done", ORDERS + ";failed", marks=pytest.mark.rule("MQRR-3.1.4.10-11")),
+        pytest.param(DONE, ORDERS, marks=pytest.mark.rule("MQRR-3.1.4.10-9")),
+        pytest.param(ORDERS, DONE, marks=pytest.mark.rule("MQRR-3.1.4.10-10")),
+        pytest.param(DONE, ORDERS + ";failed", marks=pytest.mark.rule("MQRR-3.1.4.10-11")),
     ],
 )
 @pytest.mark.rule("MQRR-3.1.4.10-19", "MQRR-3.1.4.10-20", "MQRR-3.1.4.10-22")
@@ -114,8 +110,7 @@ def test_a_message_moves_between_a_queue_and_its_subqueues(scene: Scene, source:
     assert status == OK
     assert (labels(from_queue), labels(to_queue), states(to_queue)) == ([], ["a"], ["Available"])
     assert position(message).queue_reference is to_queue
-    assert waiting.answer is not None
-    assert body(waiting.answer) == b"a"
+    assert body(waiting) == b"a"
     assert scene.deleted == []
 
 
@@ -123,10 +118,10 @@ def test_a_message_moves_between_a_queue_and_its_subqueues(scene: Scene, source:
     ("source", "target"),
     [
         pytest.param(ORDERS, LETTERS, marks=pytest.mark.rule("MQRR-3.1.4.10-12")),
-        pytest.param(ORDERS + ";done", LETTERS, marks=pytest.mark.rule("MQRR-3.1.4.10-12")),
-        pytest.param(ORDERS + ";done", LETTERS + ";done", marks=pytest.mark.rule("MQRR-3.1.4.10-12")),
+        pytest.param(DONE, LETTERS, marks=pytest.mark.rule("MQRR-3.1.4.10-12")),
+        pytest.param(DONE, LETTERS + ";done", marks=pytest.mark.rule("MQRR-3.1.4.10-12")),
         pytest.param(ORDERS, ORDERS, marks=pytest.mark.rule("MQRR-3.1.4.10-13")),
-        pytest.param(ORDERS + ";done", ORDERS + ";done", marks=pytest.mark.rule("MQRR-3.1.4.10-13")),
+        pytest.param(DONE, DONE, marks=pytest.mark.rule("MQRR-3.1.4.10-13")),
     ],
 )
 def test_a_message_moves_nowhere_else(scene: Scene, source: str, target: str) -> None:
@@ -146,25 +141,21 @@ def test_a_target_that_is_not_transactional_takes_part_in_no_transaction(scene: 
 @pytest.mark.rule("MQRR-3.1.4.10-15")
 def test_a_message_that_the_source_does_not_have_is_not_moved(scene: Scene) -> None:
     message = put(scene.letters, b"a")
-    handle = scene.client.open(scene.orders)
-    _, number = scene.client.open_for_move(ORDERS + ";done")
-    before = scene.state()
-    assert scene.client.move(handle, number, message.lookup_identifier) == MESSAGE_NOT_FOUND
-    assert scene.state() == before
+    handle, number = _ends(scene)
+    with scene.unchanged():
+        assert scene.client.move(handle, number, message.lookup_identifier) == MESSAGE_NOT_FOUND
 
 
 @pytest.mark.rule("MQRR-3.1.4.10-16", "MQRR-3.1.4.10-17")
 @pytest.mark.parametrize("transaction", [None, TRANSACTION])
 def test_a_locked_message_is_not_moved(scene: Scene, transaction: GUID | None) -> None:
     message = put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
-    _, number = scene.client.open_for_move(ORDERS + ";done")
+    handle, number = _ends(scene)
     scene.client.enlist()
     scene.client.take(handle, transaction=transaction)
-    before = scene.state()
-    for within in (NULL_GUID, TRANSACTION):
-        assert scene.client.move(handle, number, message.lookup_identifier, within) == MESSAGE_LOCKED
-    assert scene.state() == before
+    with scene.unchanged():
+        for within in (NULL_GUID, TRANSACTION):
+            assert scene.client.move(handle, number, message.lookup_identifier, within) == MESSAGE_LOCKED
 
 
 @pytest.mark.rule("MQRR-3.1.4.10-14", "MQRR-3.1.4.10-15", "MQRR-3.1.4.10-16", "MQRR-3.1.4.10-18")
@@ -172,7 +163,7 @@ def test_of_several_reasons_not_to_move_the_first_is_told(scene: Scene) -> None:
     message = put(scene.orders, b"a")
     letters, orders = scene.client.open(scene.letters), scene.client.open(scene.orders)
     _, plain = scene.client.open_for_move(LETTERS + ";done")
-    _, done = scene.client.open_for_move(ORDERS + ";done")
+    _, done = scene.client.open_for_move(DONE)
     scene.client.take(orders)
     found = message.lookup_identifier
     assert scene.client.move(letters, 0, 99, TRANSACTION) == INVALID_HANDLE
@@ -186,7 +177,7 @@ def test_of_several_reasons_not_to_move_the_first_is_told(scene: Scene) -> None:
 
 @pytest.mark.rule("MQRR-3.1.4.10-18")
 def test_a_transaction_that_nobody_enlisted_moves_nothing(scene: Scene) -> None:
-    status, _, from_queue, _ = _moves(scene, ORDERS, ORDERS + ";done", TRANSACTION)
+    status, _, from_queue, _ = _moves(scene, ORDERS, DONE, TRANSACTION)
     assert status == TRANSACTION_SEQUENCE
     assert states(from_queue) == ["Available"]
     assert not scene.manager.transaction_collection
@@ -196,7 +187,7 @@ def test_a_transaction_that_nobody_enlisted_moves_nothing(scene: Scene) -> None:
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_move_in_a_transaction_happens_with_its_commit(scene: Scene, commits: bool) -> None:
     scene.client.enlist()
-    status, message, source, target = _moves(scene, ORDERS, ORDERS + ";done", TRANSACTION)
+    status, message, source, target = _moves(scene, ORDERS, DONE, TRANSACTION)
     assert status == OK
     assert (labels(target), states(source)) == ([], ["Locked"])
     (operation,) = scene.manager.transaction_collection[TRANSACTION].transactional_operation_collection
@@ -211,90 +202,75 @@ def test_a_move_in_a_transaction_happens_with_its_commit(scene: Scene, commits: 
 
 
 def test_a_queue_that_was_deleted_has_no_moves(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
-    _, number = scene.client.open_for_move(ORDERS + ";done")
+    handle, number = _ends(scene)
     delete_queue(scene.manager, scene.orders)
     assert scene.client.move(handle, number, 1) == QUEUE_NOT_AVAILABLE
 
 
-def _header(scene: Scene, message: Message) -> SubqueueHeader | None:
-    """The SubqueueHeader that a reader of the message's queue gets."""
-    handle: ContextHandle = scene.client.open(position(message).queue_reference, PEEK)
+def _handed_out(scene: Scene, message: Message) -> bytes:
+    """The packet that a reader of the message's queue gets."""
+    handle = scene.client.open(position(message).queue_reference, PEEK)
     message.allow_peek_when_locked = True
     call = scene.client.begin(handle, LOOKUP_PEEK_CURRENT, lookup_id=message.lookup_identifier)
-    assert call.answer is not None
-    (section,) = call.answer.response.pp_packet_sections
-    found = inspect(section.data, as_="message_packet")
-    assert found.error is None
-    assert found.anomalies == ()
-    assert (found.remainder, found.packet.base_header.packet_size) == (b"", len(section.data))
-    header: SubqueueHeader | None = found.packet.subqueue_header
+    (section,) = call.response.pp_packet_sections
+    data: bytes = section.data
+    return data
+
+
+def _header(scene: Scene, message: Message) -> SubqueueHeader:
+    """The SubqueueHeader that a reader of the message's queue gets."""
+    data = _handed_out(scene, message)
+    found = inspect(data, as_="message_packet")
+    assert (found.error, found.anomalies, found.remainder) == (None, (), b"")
+    assert found.packet.base_header.packet_size == len(data)
+    header: SubqueueHeader = found.packet.subqueue_header
     return header
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.10-25",
-    "MQRR-2.2.5.3-6",
-    "MQRR-2.2.5.3-7",
-    "MQRR-2.2.5.3-8",
-    "MQRR-2.2.5.3-9",
-    "MQRR-2.2.5.3-11",
-)
+@pytest.mark.rule("MQRR-3.1.4.10-25", "MQRR-2.2.5.3-6", "MQRR-2.2.5.3-7", "MQRR-2.2.5.3-8", "MQRR-2.2.5.3-9")
+@pytest.mark.rule("MQRR-2.2.5.3-11")
 def test_a_moved_message_says_how_often_and_when_and_where(scene: Scene) -> None:
-    handle, done = scene.client.open(scene.orders), scene.client.open(ORDERS + ";done")
-    _, to_done = scene.client.open_for_move(ORDERS + ";done")
+    handle, done = scene.client.open(scene.orders), scene.client.open(DONE)
+    _, to_done = scene.client.open_for_move(DONE)
     _, to_orders = scene.client.open_for_move(ORDERS)
     message = put(scene.orders, b"a")
     assert _header(scene, message) == SubqueueHeader()
     pass_time(scene.manager, 7_000)
     scene.client.move(handle, to_done, message.lookup_identifier)
     header = _header(scene, message)
-    assert header is not None
     assert (header.move_counter, header.last_move_time) == (1, START + 7)
     assert (header.subqueue_name.text, header.target_subqueue_name.text) == ("done", "")
     pass_time(scene.manager, 1_000)
     scene.client.move(done, to_orders, message.lookup_identifier)
     header = _header(scene, message)
-    assert header is not None
     assert (header.move_counter, header.last_move_time) == (2, START + 8)
     assert header.subqueue_name.text == ""
 
 
-@pytest.mark.rule(
-    "MQRR-3.1.4.10-26",
-    "MQRR-3.1.4.10-27",
-    "MQRR-3.1.4.10-25",
-    "MQRR-2.2.5.3-4",
-    "MQRR-2.2.5.3-5",
-    "MQRR-2.2.5.3-12",
-    "MQRR-2.2.5.3-14",
-)
+@pytest.mark.rule("MQRR-3.1.4.10-26", "MQRR-3.1.4.10-27", "MQRR-3.1.4.10-25", "MQRR-2.2.5.3-4")
+@pytest.mark.rule("MQRR-2.2.5.3-5", "MQRR-2.2.5.3-12", "MQRR-2.2.5.3-14")
 def test_a_moving_message_says_where_to_and_how_often_that_failed(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
-    _, number = scene.client.open_for_move(ORDERS + ";done")
+    handle, number = _ends(scene)
     message = put(scene.orders, b"a")
     for aborts in (0, 1):
         scene.client.enlist()
         scene.client.move(handle, number, message.lookup_identifier, TRANSACTION)
         header = _header(scene, message)
-        assert header is not None
         assert (header.target_subqueue_name.text, header.abort_counter) == ("done", aborts)
         transaction_abort(scene.manager, TRANSACTION)
         header = _header(scene, message)
-        assert header is not None
         assert (header.target_subqueue_name.text, header.abort_counter) == ("", aborts + 1)
         assert header.move_counter == 0
     scene.client.enlist()
     scene.client.move(handle, number, message.lookup_identifier, TRANSACTION)
     transaction_commit(scene.manager, TRANSACTION)
     header = _header(scene, message)
-    assert header is not None
     assert (header.move_counter, header.abort_counter, header.subqueue_name.text) == (1, 0, "done")
 
 
 @pytest.mark.rule("MQRR-3.1.4.13-124", "MQRR-2.2.5.3-4")
 def test_a_transaction_that_read_a_moved_message_and_failed_is_counted(scene: Scene) -> None:
-    _, message, _, target = _moves(scene, ORDERS, ORDERS + ";done")
+    _, message, _, target = _moves(scene, ORDERS, DONE)
     reader = scene.client.open(target)
     for aborts in (1, 2):
         scene.client.enlist()
@@ -302,7 +278,6 @@ def test_a_transaction_that_read_a_moved_message_and_failed_is_counted(scene: Sc
         assert scene.client.end(reader, transactional=True) == OK
         transaction_abort(scene.manager, TRANSACTION)
         header = _header(scene, message)
-        assert header is not None
         assert (header.move_counter, header.abort_counter) == (1, aborts)
     unmoved = put(scene.orders, b"b")
     orders = scene.client.open(scene.orders)
@@ -328,45 +303,13 @@ DEAD_LETTER_PATH = "host\\private$\\dead"
 DEAD_LETTER = struct.pack("<I", 44) + DEAD_LETTER_PATH.encode("utf-16-le") + bytes(4)
 
 
-def _handed_out(scene: Scene, message: Message) -> bytes:
-    """The packet that a reader of the message's queue gets, as bytes of which our decoder thinks no ill."""
-    _header(scene, message)
-    handle: ContextHandle = scene.client.open(position(message).queue_reference, PEEK)
-    answer = scene.client.begin(handle, LOOKUP_PEEK_CURRENT, lookup_id=message.lookup_identifier).answer
-    assert answer is not None
-    (section,) = answer.response.pp_packet_sections
-    data: bytes = section.data
-    return data
-
-
 @pytest.mark.parametrize("commits", [None, True, False], ids=["no transaction", "commit", "abort"])
 @pytest.mark.parametrize("dead_letter", [False, True])
-@pytest.mark.rule(
-    "MQRR-3.1.4.10-25",
-    "MQRR-3.1.4.10-26",
-    "MQRR-3.1.4.10-27",
-    "MQRR-2.2.5-1",
-    "MQRR-2.2.5-2",
-    "MQRR-2.2.5-3",
-    "MQRR-2.2.5.2-2",
-    "MQRR-2.2.5.2-3",
-    "MQRR-2.2.5.2-4",
-    "MQRR-2.2.5.2-7",
-    "MQRR-2.2.5.3-4",
-    "MQRR-2.2.5.3-5",
-    "MQRR-2.2.5.3-6",
-    "MQRR-2.2.5.3-7",
-    "MQRR-2.2.5.3-8",
-    "MQRR-2.2.5.3-9",
-    "MQRR-2.2.5.3-10",
-    "MQRR-2.2.5.3-11",
-    "MQRR-2.2.5.3-12",
-    "MQRR-2.2.5.3-13",
-    "MQRR-2.2.5.3-14",
-    "MQRR-2.2.5.4-2",
-    "MQRR-2.2.5.4-3",
-    "MQRR-2.2.5.4-4",
-)
+@pytest.mark.rule("MQRR-3.1.4.10-25", "MQRR-3.1.4.10-26", "MQRR-3.1.4.10-27", "MQRR-2.2.5-1", "MQRR-2.2.5-2")
+@pytest.mark.rule("MQRR-2.2.5-3", "MQRR-2.2.5.2-2", "MQRR-2.2.5.2-3", "MQRR-2.2.5.2-4", "MQRR-2.2.5.2-7")
+@pytest.mark.rule("MQRR-2.2.5.3-4", "MQRR-2.2.5.3-5", "MQRR-2.2.5.3-6", "MQRR-2.2.5.3-7", "MQRR-2.2.5.3-8")
+@pytest.mark.rule("MQRR-2.2.5.3-9", "MQRR-2.2.5.3-10", "MQRR-2.2.5.3-11", "MQRR-2.2.5.3-12")
+@pytest.mark.rule("MQRR-2.2.5.3-13", "MQRR-2.2.5.3-14", "MQRR-2.2.5.4-2", "MQRR-2.2.5.4-3", "MQRR-2.2.5.4-4")
 def test_the_trailing_headers_of_a_moved_message_are_counted_in_its_packet_size(
     scene: Scene, commits: bool | None, dead_letter: bool
 ) -> None:
@@ -377,8 +320,7 @@ def test_the_trailing_headers_of_a_moved_message_are_counted_in_its_packet_size(
         trailers = _extension(flags, 220) + _subqueue(0, 0, 0, "", "") + DEAD_LETTER + NO_ADDRESS
         stored = sent[:8] + struct.pack("<I", len(sent) + 232) + sent[12:] + trailers
     message = put(scene.orders, packet=stored)
-    handle = scene.client.open(scene.orders)
-    _, number = scene.client.open_for_move(ORDERS + ";done")
+    handle, number = _ends(scene)
     transaction = NULL_GUID
     if commits is not None:
         scene.client.enlist()
@@ -393,19 +335,20 @@ def test_the_trailing_headers_of_a_moved_message_are_counted_in_its_packet_size(
 
     assert scene.client.move(handle, number, message.lookup_identifier, transaction) == OK
     if commits is not None:
+        _header(scene, message)
         assert _handed_out(scene, message) == expected(0, 0, "", "done")
         (transaction_commit if commits else transaction_abort)(scene.manager, TRANSACTION)
-    data = _handed_out(scene, message)
-    assert data == (expected(1, 0, "", "") if commits is False else expected(0, 1, "done", ""))
+    _header(scene, message)
+    assert _handed_out(scene, message) == (
+        expected(1, 0, "", "") if commits is False else expected(0, 1, "done", "")
+    )
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-127", "MQRR-3.1.4.7-129", "MQRR-3.1.4.7-130")
 def test_the_trailing_headers_of_a_moved_message_come_behind_a_body_that_was_cut(scene: Scene) -> None:
-    _, message, _, target = _moves(scene, ORDERS, ORDERS + ";done")
+    _, message, _, target = _moves(scene, ORDERS, DONE)
     reader = scene.client.open(target)
-    answer = scene.client.begin(reader, PEEK_CURRENT, max_body_size=0).answer
-    assert answer is not None
-    first, second = answer.response.pp_packet_sections
+    first, second = scene.client.begin(reader, PEEK_CURRENT, max_body_size=0).response.pp_packet_sections
     trailers = _extension(0x12, 176) + _subqueue(0, 1, START, "done", "") + THIS_HOST
     assert second.data == trailers
     assert (second.section_size, second.section_size_alloc) == (len(trailers), len(trailers))
@@ -419,13 +362,12 @@ def test_the_trailing_headers_of_a_moved_message_come_behind_a_body_that_was_cut
 @pytest.mark.parametrize("transaction", [NULL_GUID, TRANSACTION])
 def test_who_waits_in_the_target_gets_a_packet_that_says_so(scene: Scene, transaction: GUID) -> None:
     scene.client.enlist()
-    target = scene.client.open(ORDERS + ";done")
+    target = scene.client.open(DONE)
     call = scene.client.begin(target, timeout=1000)
-    _moves(scene, ORDERS, ORDERS + ";done", transaction)
+    _moves(scene, ORDERS, DONE, transaction)
     assert (call.answer is None) == (transaction == TRANSACTION)
     transaction_commit(scene.manager, TRANSACTION)
-    assert call.answer is not None
-    (section,) = call.answer.response.pp_packet_sections
+    (section,) = call.response.pp_packet_sections
     found = inspect(section.data, as_="message_packet")
     assert (found.error, found.anomalies) == (None, ())
     header = found.packet.subqueue_header
@@ -435,7 +377,7 @@ def test_who_waits_in_the_target_gets_a_packet_that_says_so(scene: Scene, transa
 
 def test_the_packet_says_where_a_message_is_whoever_reads_it(scene: Scene) -> None:
     scene.client.enlist()
-    _, message, _, _ = _moves(scene, ORDERS, ORDERS + ";done", TRANSACTION)
+    _, message, _, _ = _moves(scene, ORDERS, DONE, TRANSACTION)
     transaction_commit(scene.manager, TRANSACTION)
     header = inspect(message.packet, as_="message_packet").packet.subqueue_header
     assert (header.subqueue_name.text, header.target_subqueue_name.text) == ("done", "")
@@ -444,8 +386,7 @@ def test_the_packet_says_where_a_message_is_whoever_reads_it(scene: Scene) -> No
 def test_an_srmp_message_moves_as_it_is(scene: Scene) -> None:
     message = put(scene.orders, packet=make_packet(b"not really"), srmp=True)
     before = message.packet
-    handle = scene.client.open(scene.orders)
-    _, number = scene.client.open_for_move(ORDERS + ";done")
+    handle, number = _ends(scene)
     assert scene.client.move(handle, number, message.lookup_identifier) == OK
     assert message.packet == before
 
@@ -510,9 +451,8 @@ def test_enlisting_asks_the_transaction_manager_and_makes_the_transaction() -> N
 
 
 @pytest.mark.rule("MQRR-3.1.4.12-11")
-def test_enlisting_twice_finds_the_transaction_that_is_there(scene: Scene) -> None:
+def test_enlisting_twice_finds_the_transaction_that_is_there(scene: Scene, handle: ContextHandle) -> None:
     put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
     scene.client.enlist()
     scene.client.take(handle, transaction=TRANSACTION)
     before = scene.manager.transaction_collection[TRANSACTION]
@@ -534,13 +474,9 @@ def _received(scene: Scene) -> tuple[ContextHandle, Message]:
 @pytest.mark.parametrize("access", [PEEK, MOVE])
 def test_only_a_handle_to_receive_rejects(scene: Scene, access: int) -> None:
     _, message = _received(scene)
-    if access == MOVE:
-        handle = scene.client.open_for_move(scene.orders)[0]
-    else:
-        handle = scene.client.open(scene.orders, access)
-    before = scene.state()
-    assert scene.client.classify(handle, message.lookup_identifier) == INVALID_HANDLE
-    assert scene.state() == before
+    handle = scene.client.open_in_any_way(scene.orders, access)
+    with scene.unchanged():
+        assert scene.client.classify(handle, message.lookup_identifier) == INVALID_HANDLE
 
 
 @pytest.mark.rule("MQRR-3.1.4.14-5")
@@ -567,18 +503,16 @@ def test_a_message_of_no_transaction_is_not_rejected(scene: Scene, received: boo
     handle = scene.client.open(scene.orders)
     if received:
         scene.client.take(handle)
-    before = scene.state()
-    for us_class in (0, 0xC004):
-        status = scene.client.classify(handle, message.lookup_identifier, us_class)
-        assert status == TRANSACTION_USAGE
-    assert scene.state() == before
+    with scene.unchanged():
+        for us_class in (0, 0xC004):
+            status = scene.client.classify(handle, message.lookup_identifier, us_class)
+            assert status == TRANSACTION_USAGE
 
 
 @pytest.mark.rule("MQRR-3.1.4.14-8")
-def test_a_message_that_moves_is_not_rejected(scene: Scene) -> None:
+def test_a_message_that_moves_is_not_rejected(scene: Scene, handle: ContextHandle) -> None:
     scene.client.enlist()
-    _, message, _, _ = _moves(scene, ORDERS, ORDERS + ";done", TRANSACTION)
-    handle = scene.client.open(scene.orders)
+    _, message, _, _ = _moves(scene, ORDERS, DONE, TRANSACTION)
     assert scene.client.classify(handle, message.lookup_identifier) == TRANSACTION_USAGE
     (operation,) = scene.manager.transaction_collection[TRANSACTION].transactional_operation_collection
     assert operation.dequeue_reason is None
@@ -609,5 +543,5 @@ def test_a_rejected_message_goes_as_rejected_with_the_commit(scene: Scene, us_cl
 def test_the_event_that_moves_is_given_what_was_found(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[object, ...]] = []
     monkeypatch.setattr(remote_read, "move_message", lambda *arguments: calls.append(arguments))
-    _, message, _, target = _moves(scene, ORDERS, ORDERS + ";done")
+    _, message, _, target = _moves(scene, ORDERS, DONE)
     assert calls == [(position(message), target)]
