@@ -23,6 +23,7 @@ from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct, xml_fields
 from msmq_wire.srmp.xml.tree import Element
+from msmq_wire.units import SECOND
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, security_id_text
@@ -110,7 +111,7 @@ def time_text(nanoseconds: int | None) -> str | None:
     """A time as RFC 3339 in UTC with nanoseconds."""
     if nanoseconds is None:
         return None
-    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    seconds, rest = divmod(nanoseconds, SECOND)
     try:
         moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     except (OverflowError, OSError, ValueError):

@@ -26,6 +26,7 @@ from msmq_wire.sessions.session import (
     SessionNote,
     SessionState,
 )
+from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
@@ -42,7 +43,7 @@ stored, and of a note."""
 _Pair: TypeAlias = tuple[Moment | None, Moment | None]
 _NEITHER: _Pair = (None, None)
 _COUNTS = ("sent_count", "recoverable_count")
-_QUIET = 1_000_000_000
+_QUIET = SECOND
 """Nanoseconds after which a SYN without an answer counts as not answered: TCP has sent it again by then."""
 
 

@@ -30,6 +30,7 @@ from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.server import DEFAULT_IDENTIFIER, LabServer, LabServices, LabSettings, raise_file_limit
+from msmq_wire.units import SECOND
 
 __all__ = ["serve"]
 
@@ -217,7 +218,7 @@ async def _serve(settings: LabSettings, path: str | None, printer: _Printer, *, 
 def _clock(seconds: int | None) -> Callable[[], int]:
     if seconds is None:
         return time.time_ns
-    begin = seconds * 1_000_000_000 - time.monotonic_ns()
+    begin = seconds * SECOND - time.monotonic_ns()
     return lambda: begin + time.monotonic_ns()
 
 

@@ -20,6 +20,7 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import rfc3339_text
 from msmq_wire.records.bodies import preview
 from msmq_wire.records.message_body import MessageBody
+from msmq_wire.units import MILLISECOND
 from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = ["Column", "Table", "call_table", "message_table"]
@@ -262,4 +263,4 @@ def _status_text(row: Row) -> str:
 
 def _milliseconds(row: Row) -> str:
     latency = row.get("latency")
-    return "" if latency is None else f"{latency / 1_000_000:.3f}"
+    return "" if latency is None else f"{latency / MILLISECOND:.3f}"
