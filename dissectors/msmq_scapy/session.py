@@ -23,7 +23,8 @@ from msmq_scapy.calls import CallFollower, FoundStub
 from msmq_scapy.packets import MSMQ, packet_class
 from msmq_wire.reassembly.ip import IpFragment, IpReassembler
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.records.finder import PING_PORT, PacketFinder, endpoint
+from msmq_wire.records.endpoint import PING_PORT, endpoint
+from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import FoundPacket, Item
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.units import SECOND

@@ -48,6 +48,7 @@ from msmq_wire.model.qmcomm.qmcomm2 import Qmcomm2Server
 from msmq_wire.model.qmcomm.server import QmcommServer
 from msmq_wire.model.remote_read.server import RemoteReadServer
 from msmq_wire.model.server import Answer, Association, Call, Server
+from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.rpc.interfaces.role import CREATES_CURSOR, Role
 from msmq_wire.units import MILLISECOND, SECOND
 from msmq_wire.wire.types.guid import GUID
@@ -70,8 +71,8 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     host: str = "127.0.0.1"
-    port: int = 1801
-    ping_port: int = 3527
+    port: int = MSMQ_PORT
+    ping_port: int = PING_PORT
     rpc_port: int = 2103
     http_port: int = 8080
     queues: tuple[str, ...] = ("private$\\orders",)

@@ -13,7 +13,7 @@ import msgspec
 
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.closing import close_reason
-from msmq_wire.sessions.message import FollowedMessage, moment_of, reached
+from msmq_wire.sessions.message import FollowedMessage, moment_of
 from msmq_wire.sessions.sequence import EMPTY_DIRECTIONS, SentSequence
 from msmq_wire.sessions.session import (
     ClosedBy,
@@ -28,6 +28,7 @@ from msmq_wire.sessions.session import (
 )
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = ["Conversation"]

@@ -19,6 +19,7 @@ from rich.cells import cell_len, set_cell_size
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import rfc3339_text
 from msmq_wire.records.bodies import preview
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.units import MILLISECOND
 from msmq_wire.wire.types.enumerations import MessageClass
@@ -195,7 +196,7 @@ def call_table(screen: Screen, zone: tzinfo | None = UTC, *, at_once: bool = Fal
 
 
 def _host(name: str) -> Callable[[Row], Any]:
-    return lambda row: str(row.get(name) or "").rpartition(":")[0].strip("[]")
+    return lambda row: host_of(str(row.get(name) or ""))
 
 
 def _cell(name: str) -> Callable[[Row], Any]:
