@@ -49,11 +49,12 @@ def _asks(source: str) -> Iterator[tuple[int, str]]:
     """The lines that ask for a method's name or number."""
     tree = ast.parse(source if _MAY_ASK.search(source) else "")
     bound = {
-        target.id: node.value
+        name.id: node.value
         for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name)
     }
     for node in ast.walk(tree):
         for found, what in _asked(node, bound):
@@ -202,6 +203,8 @@ def test_what_is_written_in_lua_asks_the_tables_that_are_generated() -> None:
         "WORDS = {7: 'starts'}\nWORDS[opnum]",
         "def start():\n  yield 7, request",
         "START = 7\ndef start():\n  yield START, request",
+        "START, END = range(2)\ndef start():\n  yield START, request",
+        "WORDS: Mapping[int, str] = {7: 'starts'}\nWORDS.get(call.opnum)",
         "client.call(INTERFACE, 7, request)",
         "Step(opnum=7)",
     ],
