@@ -1,4 +1,7 @@
-"""Who wants to know what a call does asks the role of its method: no module keys or compares by its name."""
+"""What a call does is its role's to say, and what is right a row's: nobody types a name or a number.
+
+No module but the declarations keys a table or compares by the name or the opnum of a method, or names a row.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,6 @@ _EXEMPT = {
     "msmq_wire/rpc/interfaces": "declares the methods",
     "msmq_wire/rpc/com": "declares the methods of COM",
     "msmq_wire/findings/rules/rpc_old.py": "an interface without a declaration: public rules name its opnum",
-    "msmq_wire/replay": "is being moved to roles",
 }
 _NAMES = {*METHODS, *(one.name for each in COM_INTERFACES.values() for one in each.methods.values())}
 _BEGINNINGS = {"startswith", "removeprefix"}
@@ -43,6 +45,9 @@ _MAY_ASK = re.compile(
     rf"""|opnum|\.method\b|\byield \w+, |\.(?:{"|".join(_CALLS)})\("""
 )
 """Most modules have nothing of this, and need not be parsed."""
+
+
+_ROW = re.compile(r"C?MQ[A-Z]{2}-\d+(?:\.\d+)+-\d+")
 
 
 def _asks(source: str) -> Iterator[tuple[int, str]]:
@@ -109,6 +114,17 @@ def _asked(node: ast.AST, bound: dict[str, ast.expr]) -> Iterator[tuple[ast.expr
         )
 
 
+def _numbered(source: str) -> Iterator[tuple[int, str]]:
+    """The lines that name a row of the rules by its number."""
+    tree = ast.parse(source if "ProcessingRule" in source or _ROW.search(source) else "")
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if _ROW.fullmatch(text):
+                yield node.lineno, text
+            case ast.Call(func=ast.Name("ProcessingRule"), args=[_, _, ast.Constant(), *_]):
+                yield node.lineno, "a row"
+
+
 def _value(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
     """What a name of the module stands for."""
     return bound.get(node.id, node) if isinstance(node, ast.Name) else node
@@ -156,6 +172,26 @@ def test_outside_of_the_declarations_nothing_asks_for_the_name_of_a_method() -> 
     assert len(sources) > 400
     asks = [f"{name}:{line} {what}" for name, source in sources for line, what in _asks(source)]
     assert asks == []
+
+
+def test_nothing_names_a_row_of_the_rules_by_its_number() -> None:
+    sources = list(_sources())
+    assert [f"{name}:{line} {what}" for name, source in sources for line, what in _numbered(source)] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("rule = ProcessingRule('MQRR', '3.1.4.2', 8)", True),
+        ("TABLE = {'MQRR-3.1.4.2-8': check}", True),
+        ("row = ROWS['CMQQP-3.2.4.1-15']", True),
+        ("rule = ProcessingRule('MQQB', '3.1.5.4.1')", False),
+        ("help_ = 'an id, as MQRR-3.1.4.2-8'", False),
+        ("row = call.row('access')", False),
+    ],
+)
+def test_what_counts_as_a_number_of_a_row(source: str, found: bool) -> None:
+    assert bool(list(_numbered(source))) == found
 
 
 def test_what_is_exempt_is_there_and_needs_it() -> None:
