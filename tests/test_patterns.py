@@ -80,6 +80,13 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("sub", "", " 01234567"),
         Attack("sub", "", f" {GUID}"),
     ),
+    "msmq_wire.cli.commands.explain:_NUMBER": (
+        Attack("fullmatch", "MQRR-", "1.", "x"),
+        Attack("fullmatch", "CMQ", "Q", "-1.1"),
+    ),
+    "msmq_wire.replay.rows:_ID": "rows stand in tables of the package",
+    "msmq_wire.replay.rows:_CHECK": "rows stand in tables of the package",
+    "msmq_wire.replay.rows:_SYMBOL": "rows stand in tables of the package",
     "msmq_wire.cli.filter:_SPACE": (Attack("match", "", " ", "a"),),
     "msmq_wire.cli.filter:_NAME": (
         Attack("match", "a", "[1]", "[1"),

@@ -23,7 +23,7 @@ from msmq_wire.reassembly.tcp_events import (
     TcpEvent,
     TcpSegment,
 )
-from msmq_wire.records.finder import endpoint
+from msmq_wire.records.endpoint import endpoint
 from msmq_wire.records.recognition import recognise
 from msmq_wire.rpc.association import Association
 from msmq_wire.rpc.decoding import decode_call

@@ -23,9 +23,11 @@ from msmq_scapy.calls import CallFollower, FoundStub
 from msmq_scapy.packets import MSMQ, packet_class
 from msmq_wire.reassembly.ip import IpFragment, IpReassembler
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.records.finder import PING_PORT, PacketFinder, endpoint
+from msmq_wire.records.endpoint import PING_PORT, endpoint
+from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import FoundPacket, Item
 from msmq_wire.rpc.security import Negotiator
+from msmq_wire.units import SECOND
 from msmq_wire.wire.packets.ping import Ping
 
 __all__ = ["MSMQSession"]
@@ -130,7 +132,7 @@ class MSMQSession(DefaultSession):
         carrier = self._carriers.get((src, dst))
         if carrier is not None:
             packet = _carrying(carrier, TCP, packet)
-        packet.time = time / 1e9
+        packet.time = time / SECOND
         return packet
 
     def _joined(self, pkt: Any) -> Any:
@@ -158,7 +160,7 @@ class MSMQSession(DefaultSession):
 
 
 def _nanoseconds(pkt: Any) -> int:
-    return int(pkt.time * 10**9)
+    return int(pkt.time * SECOND)
 
 
 def _payload(layer: Any) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item
+from msmq_wire.units import SECOND
 from msmq_wireshark.stubs import DecryptedStubs, bytes_of, layers_of
 
 __all__ = ["SHOWN_PROTOCOLS", "FrameFeeder"]
@@ -61,7 +62,7 @@ def _nanoseconds(text: str) -> int:
     whole, _, fraction = text.rstrip("Z").partition(".")
     try:
         seconds = int(datetime.fromisoformat(f"{whole}+00:00").timestamp()) if "T" in whole else int(whole)
-        return seconds * 1_000_000_000 + int(fraction[:9].ljust(9, "0"))
+        return seconds * SECOND + int(fraction[:9].ljust(9, "0"))
     except ValueError:
         return 0
 

@@ -831,12 +831,8 @@ local function handles_of(stub)
     return found, any
 end
 
--- Members by which a request names an open queue without a handle, and members of responses that give them.
+-- Members by which a request names an open queue without a handle.
 local NUMBERS = {h_queue = "h_queue", h_remote_queue = "h_queue", h_qm_context = "h_qm_context"}
-local GIVES = {
-    R_QMOpenRemoteQueue = {"ph_queue", "h_queue"},
-    rpc_QMOpenQueueInternal = {"pdw_qm_context", "h_qm_context"},
-}
 
 local function key_of(server, kind, value) return server .. " " .. kind .. " " .. value end
 
@@ -1196,11 +1192,13 @@ local function note_response(call, stub, method, server)
     call.queue = call.queue or opened_queue(call.keys)
     local status = member_of(stub.top, "status")
     if status and status.v ~= 0 then return end
-    local entry, gives = {queue = call.queue}, GIVES[method.name]
-    local given = gives and member_of(stub.top, gives[1])
-    if given and given.v and given.v ~= 0 then
-        entry.number = key_of(server, gives[2], given.v)
-        open_queue(entry.number, entry)
+    local entry = {queue = call.queue}
+    for name, known_as in pairs(method.numbers or {}) do
+        local given = NUMBERS[known_as] and member_of(stub.top, name)
+        if given and given.v and given.v ~= 0 then
+            entry.number = key_of(server, known_as, given.v)
+            open_queue(entry.number, entry)
+        end
     end
     local after, any = handles_of(stub)
     local before = call.handles or {}

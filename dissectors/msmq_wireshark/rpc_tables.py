@@ -53,6 +53,7 @@ def files() -> dict[str, str]:
                     "name": method.name,
                     "request": tables.number(method.request),
                     "response": tables.number(method.response),
+                    "numbers": dict(method.members.numbers) or None,
                 }
                 for opnum, method in interface.methods.items()
             },

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
+from msmq_wire.engines.arrow_types import arrow_type
 from msmq_wire.records.com_packets import ComCall
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import Record
@@ -75,7 +75,7 @@ def _fields(cls: type[msgspec.Struct]) -> list[Any]:
     found = []
     for name in cls.__struct_fields__:
         text = name in _TEXTS.get(cls, ())
-        kind, nullable = (pa.string(), True) if text else _type(hints[name])
+        kind, nullable = (pa.string(), True) if text else arrow_type(hints[name], _struct, nullable=False)
         about = {"doc": _doc(cls, name, declared[name]), "spec": spec}
         found.append(pa.field(name, kind, nullable=nullable, metadata=about))
         if WcharText in (hints[name], *get_args(hints[name])):
@@ -84,22 +84,8 @@ def _fields(cls: type[msgspec.Struct]) -> list[Any]:
     return found
 
 
-def _type(hint: Any) -> tuple[Any, bool]:
-    """The Arrow type of an annotation, and whether it may be null."""
-    if get_origin(hint) in (Union, UnionType):
-        (inner,) = (one for one in get_args(hint) if one is not NoneType)
-        return _type(inner)[0], True
-    if get_origin(hint) is tuple:
-        return pa.list_(pa.field("item", _type(get_args(hint)[0])[0], nullable=False)), False
-    if not isinstance(hint, type):
-        return None, True
-    if issubclass(hint, msgspec.Struct):
-        return pa.struct(_fields(hint)), False
-    if issubclass(hint, GUID | WcharText | str):
-        return pa.string(), False
-    if issubclass(hint, bytes):
-        return pa.binary(), False
-    return (pa.bool_() if hint is bool else pa.int64()), False
+def _struct(cls: type[msgspec.Struct]) -> Any:
+    return pa.struct(_fields(cls))
 
 
 def _cells(value: msgspec.Struct) -> dict[str, Any]:

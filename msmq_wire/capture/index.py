@@ -16,6 +16,7 @@ import numpy as np
 from msmq_wire.capture.pcap import FILE_HEADER, Frame, PcapHeader, Window, read_header
 from msmq_wire.capture.pcapng import BLOCK_HEADER, END_OF_TIME, ENHANCED_PACKET, PCAPNG_MAGIC, Blocks
 from msmq_wire.errors import CaptureError
+from msmq_wire.units import SECOND
 
 __all__ = ["Array", "Chunk", "pcap_chunks", "pcapng_chunks", "read_chunks", "rows_at"]
 
@@ -163,7 +164,7 @@ def pcap_chunks(window: Window, size: int, header: PcapHeader, number: int = 1) 
                 at = int(record[too_large[0]])
                 record, rows, captured = (part[: too_large[0]] for part in (record, rows, captured))
             if len(record):
-                time = rows["seconds"].astype(np.int64) * 1_000_000_000
+                time = rows["seconds"].astype(np.int64) * SECOND
                 yield Chunk(
                     data,
                     buffer.start,

@@ -18,7 +18,7 @@ import msgspec
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp import TcpSegment
-from msmq_wire.records.finder import PING_PORT
+from msmq_wire.records.endpoint import PING_PORT
 
 __all__ = [
     "BRIDGED_ETHERNET",

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from msmq_wire.errors import CaptureError
+from msmq_wire.units import SECOND
 
 __all__ = ["FILE_HEADER", "PCAP_MAGICS", "Frame", "PcapHeader", "Window", "read_header", "read_pcap"]
 
@@ -197,7 +198,7 @@ def read_pcap(window: Window) -> Iterator[Frame]:
         number += 1
         yield Frame(
             number,
-            seconds * 1_000_000_000 + fraction * unit,
+            seconds * SECOND + fraction * unit,
             link_type,
             buffer[at + header : end],
             length,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from msmq_wire.capture.pcap import Frame, Window
 from msmq_wire.errors import CaptureError
+from msmq_wire.units import SECOND
 
 __all__ = [
     "BLOCK_HEADER",
@@ -36,7 +37,6 @@ ENHANCED_PACKET = 6
 
 BLOCK_HEADER = 12
 LARGEST_BLOCK = 1 << 27
-_SECOND = 1_000_000_000
 END_OF_TIME = 1 << 63
 _OPTION_END = 0
 _OPTION_RESOLUTION = 9
@@ -225,15 +225,15 @@ def _interface(link_type: int, snap_length: int, resolution: int, offset: int) -
     """The interface with an offset in seconds."""
     # The high bit of the resolution says powers of two instead of powers of ten.
     ticks = 1 << (resolution & 0x7F) if resolution & 0x80 else 10**resolution
-    if _SECOND % ticks == 0:
-        return Interface(link_type, snap_length, _SECOND // ticks, 1, offset * _SECOND, resolution)
-    return Interface(link_type, snap_length, _SECOND, ticks, offset * _SECOND, resolution)
+    if SECOND % ticks == 0:
+        return Interface(link_type, snap_length, SECOND // ticks, 1, offset * SECOND, resolution)
+    return Interface(link_type, snap_length, SECOND, ticks, offset * SECOND, resolution)
 
 
 def pack_interfaces(interfaces: Iterable[Interface]) -> bytes:
     """Return what `unpack_interfaces` takes, 15 bytes for each interface."""
     return b"".join(
-        _packed.pack(one.link_type, one.snap_length, one.resolution, one.offset // _SECOND)
+        _packed.pack(one.link_type, one.snap_length, one.resolution, one.offset // SECOND)
         for one in interfaces
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 from msmq_wire.capture.index import Array, Chunk, rows_at
 from msmq_wire.capture.network import IPV4, IPV6, TUNNEL_PORTS
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.records.finder import PING_PORT
+from msmq_wire.records.endpoint import PING_PORT
 
 __all__ = ["PlainFrames", "read_plain"]
 

@@ -15,10 +15,10 @@ from msmq_wire.capture.pcap import Frame, Window, read_pcap
 from msmq_wire.capture.pcapng import PCAPNG_MAGIC
 from msmq_wire.errors import CaptureError
 from msmq_wire.output import whole_file
+from msmq_wire.units import SECOND
 
 __all__ = ["Written", "write_pcap"]
 
-_SECOND = 1_000_000_000
 _SPOOL = 1 << 23
 _USUAL_SNAP_LENGTH = 1 << 18
 _LARGEST_FRAME = (1 << 27) - 32  # with a packet block around it: what the readers accept
@@ -80,7 +80,7 @@ def _write(file: IO[bytes], frames: Iterable[Frame]) -> Written:
     try:
         for frame in remaining:
             _check(frame)
-            seconds, nanoseconds = divmod(frame.time or 0, _SECOND)
+            seconds, nanoseconds = divmod(frame.time or 0, SECOND)
             if link_type is None:
                 link_type = frame.link_type
             if frame.link_type != link_type or seconds >> 32:

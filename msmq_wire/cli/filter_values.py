@@ -14,6 +14,7 @@ from msmq_wire.cli.filter_places import Place, composed_paths, numbers_of
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import UNKNOWN_PACKET
+from msmq_wire.units import SECOND
 from msmq_wire.wire import registry
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -41,8 +42,7 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?")
 _MOMENT = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[Tt_ ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?(Z|z|[+-]\d{2}:\d{2})?)?"
 )
-_SECOND = 1_000_000_000
-_DAY = 86400 * _SECOND
+_DAY = 86400 * SECOND
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -113,7 +113,7 @@ def matcher(
     number = _number(text, place.names)
     if number is None and place.unit == "unix-time":
         within = _time(comparison, text, zone)
-        return lambda value: within(value * _SECOND)
+        return lambda value: within(value * SECOND)
     if number is None and (name in _NUMBERS or place.integral):
         raise MsmqWireError(f"{text!r} is no number{_none_of(place)}")
     compare = _COMPARE[comparison]
@@ -244,7 +244,7 @@ def _within(comparison: str, start: int, length: int, of: Callable[[int], int]) 
 def _fraction(digits: str | None) -> tuple[int, int]:
     """Nanoseconds of a decimal fraction, and how many its last digit stands for."""
     if digits is None:
-        return 0, _SECOND
+        return 0, SECOND
     return int(digits[1:].ljust(9, "0")), 10 ** (10 - len(digits))
 
 
@@ -252,8 +252,8 @@ def _clock(match: re.Match[str]) -> tuple[int, int]:
     hours, minutes, seconds, digits = match.groups()
     fraction, length = _fraction(digits)
     time(int(hours), int(minutes), int(seconds or 0))
-    start = (int(hours) * 3600 + int(minutes) * 60 + int(seconds or 0)) * _SECOND + fraction
-    return start, (60 * _SECOND if seconds is None else length)
+    start = (int(hours) * 3600 + int(minutes) * 60 + int(seconds or 0)) * SECOND + fraction
+    return start, (60 * SECOND if seconds is None else length)
 
 
 def _moment(match: re.Match[str], zone: tzinfo | None) -> tuple[int, int]:
@@ -271,10 +271,10 @@ def _moment(match: re.Match[str], zone: tzinfo | None) -> tuple[int, int]:
     if hours is None:
         length = _DAY
     elif seconds is None:
-        length = 60 * _SECOND
-    return (moment - _EPOCH) // timedelta(seconds=1) * _SECOND + fraction, length
+        length = 60 * SECOND
+    return (moment - _EPOCH) // timedelta(seconds=1) * SECOND + fraction, length
 
 
 def _of_day(value: int, zone: tzinfo | None) -> int:
-    moment = datetime.fromtimestamp(value // _SECOND, UTC).astimezone(zone)
-    return (moment.hour * 3600 + moment.minute * 60 + moment.second) * _SECOND + value % _SECOND
+    moment = datetime.fromtimestamp(value // SECOND, UTC).astimezone(zone)
+    return (moment.hour * 3600 + moment.minute * 60 + moment.second) * SECOND + value % SECOND

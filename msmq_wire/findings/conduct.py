@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule
-from msmq_wire.replay.call import host
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation
 from msmq_wire.replay.packets import INTERFACE
 
@@ -41,7 +41,7 @@ def conduct_deviation(finding: Finding) -> ReplayDeviation | None:
         dst=place.dst or "",
         stream=None,
         path=place.path,
-        server=host(place.src),
+        server=host_of(place.src),
         interface=INTERFACE,
         method=CONDUCT[finding.id].conduct,
         message=finding.message,

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Context, Seen
+from msmq_wire.findings.rule import Check, Context, Seen
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 
 __all__ = ["contradicting"]
 
 
-def contradicting(one: ReplayDeviation, kind: ReplayKind, context: Context) -> Iterator[Seen]:
-    """A deviation of a kind, with the call as evidence."""
+def contradicting(kind: ReplayKind) -> Check:
+    """A check that sees the deviations of a kind, with the call as evidence."""
+    return partial(_seen, kind)
+
+
+def _seen(kind: ReplayKind, one: ReplayDeviation, context: Context) -> Iterator[Seen]:
     if one.kind is not kind:
         return
     caveats = []

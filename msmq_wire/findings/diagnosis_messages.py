@@ -18,6 +18,7 @@ from msmq_wire.findings.diagnosis_claims import Fact
 from msmq_wire.findings.diagnosis_words import Words, count, host, listed, part, short, span
 from msmq_wire.sessions import Acknowledgment, HostClock, MessageLife, Moment, Story, class_words
 from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
+from msmq_wire.units import SECOND
 
 __all__ = ["MessageSums", "acknowledged", "lost", "sent"]
 
@@ -26,7 +27,6 @@ Name = TypeVar("Name", str, int)
 _MOST_GROUPS = 1024
 _MOST_NAMES = 16
 _MOST_CLAIMS = 1024
-_SECOND = 1_000_000_000
 _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
 _INFINITE = 0xFFFFFFFF
 _PERIODS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
@@ -226,7 +226,7 @@ def _is_over(life: MessageLife, ahead: int) -> bool:
     if life.first.time is None:
         return False
     limits = [limit for limit in (life.reach_by, life.receive_by) if limit is not None]
-    return bool(limits) and life.first.time // _SECOND + ahead > min(limits)
+    return bool(limits) and life.first.time // SECOND + ahead > min(limits)
 
 
 def _keep(names: dict[Name, None], name: Name) -> None:
@@ -506,7 +506,7 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
 def _stale_text(stale: _Stale, words: Words) -> str:
     """Messages that were past their time when they were sent, by the clock of the capture."""
     life = stale.first
-    sent_at = (life.first.time or 0) // _SECOND
+    sent_at = (life.first.time or 0) // SECOND
     limit = min(one for one in (life.reach_by, life.receive_by) if one is not None) - (life.sent_time or 0)
     from_ = host(life.src)
     text = f"{count(stale.count, 'message')} from {from_}, first {short(life.message_id)} in "

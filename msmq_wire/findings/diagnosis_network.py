@@ -14,6 +14,7 @@ from msmq_wire.findings.diagnosis_answer import MOST, Telling
 from msmq_wire.findings.diagnosis_facts import Facts, PortUse
 from msmq_wire.findings.diagnosis_peers import FindingSums
 from msmq_wire.findings.diagnosis_words import Words, count, host, listed, part, port, short, span
+from msmq_wire.records.endpoint import MSMQ_PORT
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.wire.types.guid import NULL_GUID
 
@@ -285,7 +286,7 @@ def addresses(story: Story, facts: Facts, words: Words, telling: Telling) -> Non
 
 
 _ROLES = {
-    1801: "messages",
+    MSMQ_PORT: "messages",
     2101: "RPC: the directory service of MSMQ",
     2103: "RPC: qmcomm, qmcomm2, RemoteRead",
     2105: "RPC: qm2qm",

@@ -12,10 +12,10 @@ from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.sessions import Moment, RemoteQueue, RemoteRead, Story
 from msmq_wire.sessions.message import system_queue
+from msmq_wire.units import SECOND
 
 __all__ = ["reads"]
 
-_SECOND = 1_000_000_000
 _MOST_CLIENTS = 256
 _IO_TIMEOUT = 0xC00E001B
 _INFINITE = 0xFFFFFFFF
@@ -159,7 +159,7 @@ def _read_text(read: RemoteRead, words: Words) -> str:
 
 def _waited(read: RemoteRead) -> str:
     waited = read.waited or 0
-    return f" after waiting {span(waited)}" if waited >= _SECOND // 10 else ""
+    return f" after waiting {span(waited)}" if waited >= SECOND // 10 else ""
 
 
 def _limit(read: RemoteRead) -> str:

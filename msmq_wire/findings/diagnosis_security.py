@@ -16,6 +16,7 @@ from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.sessions import Moment
 from msmq_wire.wire.headers.security_header import SecurityHeader, security_id_text
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, HashAlgorithm
 
 __all__ = ["Security", "Tally"]
@@ -67,28 +68,28 @@ class Security:
             level = properties.privacy_level or int(bool(properties.body_encrypted))
             self._body(moment, b"", properties.body or b"", level, properties.encryption_algorithm)
             return
-        header = _reached(packet, "message_properties_header")
-        if _reached(header, "message_size") is None:
+        header = reached(packet, "message_properties_header")
+        if reached(header, "message_size") is None:
             return
-        security = _reached(packet, "security_header")
-        level = _reached(header, "privacy_level") or 0
-        algorithm = _reached(header, "encryption_algorithm")
+        security = reached(packet, "security_header")
+        level = reached(header, "privacy_level") or 0
+        algorithm = reached(header, "encryption_algorithm")
         if not isinstance(security, SecurityHeader):
             self._body(moment, b"", b"x" * bool(header.message_size), level, algorithm)
             return
-        data = _reached(security, "security_data")
-        level = level or int(bool((_reached(security, "flags") or 0) & _EB))
-        signature = _reached(data, "signature") or b""
+        data = reached(security, "security_data")
+        level = level or int(bool((reached(security, "flags") or 0) & _EB))
+        signature = reached(data, "signature") or b""
         self._body(moment, signature, b"x" * bool(header.message_size), level, algorithm)
         if signature:
-            self._keep(self.hashes, _name(HashAlgorithm, _reached(header, "hash_algorithm")), moment)
+            self._keep(self.hashes, _name(HashAlgorithm, reached(header, "hash_algorithm")), moment)
         sender = security_id_text(security) if data is not None else None
         if sender:
             self._keep(self.senders, sender, moment)
-        certificate = _reached(data, "sender_cert") or b""
+        certificate = reached(data, "sender_cert") or b""
         if certificate:
             self._keep(self.subjects, subject_text(certificate) or "a certificate without a subject", moment)
-        self.verified[(_reached(security, "flags") or 0) >> 8 & 0xF] += 1
+        self.verified[(reached(security, "flags") or 0) >> 8 & 0xF] += 1
 
     def _body(self, moment: Moment, signature: bytes, body: bytes, level: int, algorithm: Any) -> None:
         self.messages += 1
@@ -110,11 +111,6 @@ class Security:
                 return
             tally = tallies[name] = Tally()
         tally.add(moment)
-
-
-def _reached(part: Any, name: str) -> Any:
-    value = getattr(part, name, None)
-    return None if value is msgspec.UNSET else value
 
 
 def _name(kind: type[HashAlgorithm] | type[EncryptionAlgorithm], value: Any) -> str:

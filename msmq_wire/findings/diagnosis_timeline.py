@@ -12,7 +12,8 @@ import msgspec
 from msmq_wire.findings.diagnosis_words import short
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import MessageLife, Moment, Story, class_words
-from msmq_wire.sessions.message import message_key, message_name, moment_of, reached
+from msmq_wire.sessions.message import message_key, message_name, moment_of
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["SessionSteps", "Step", "matching", "message_steps"]

@@ -11,10 +11,10 @@ from datetime import UTC, datetime, tzinfo
 
 from msmq_wire.findings.diagnosis_answer import MOST
 from msmq_wire.sessions import Moment
+from msmq_wire.units import MILLISECOND, SECOND
 
 __all__ = ["Words", "count", "host", "listed", "part", "port", "short", "span"]
 
-_SECOND = 1_000_000_000
 _PERIODS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
 _GUID = 36
 
@@ -39,11 +39,11 @@ def span(nanoseconds: int) -> str:
     """A length of time: ``2.6 ms``, ``0.05 s``, ``4 min 10 s``."""
     if nanoseconds < 0:
         return f"-{span(-nanoseconds)}"
-    if nanoseconds < _SECOND // 100:
-        return f"{nanoseconds / 1_000_000:.1f} ms"
-    if nanoseconds < 60 * _SECOND:
-        return f"{nanoseconds / _SECOND:.2f} s"
-    seconds = nanoseconds // _SECOND
+    if nanoseconds < SECOND // 100:
+        return f"{nanoseconds / MILLISECOND:.1f} ms"
+    if nanoseconds < 60 * SECOND:
+        return f"{nanoseconds / SECOND:.2f} s"
+    seconds = nanoseconds // SECOND
     parts = []
     for size, one, many in _PERIODS:
         number, seconds = divmod(seconds, size)

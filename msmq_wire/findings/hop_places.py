@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Context, Seen
+from msmq_wire.findings.rule import Check, Context, Seen
 from msmq_wire.routing.hop import DeviationKind, ObservedHop
 
 __all__ = ["deviating"]
@@ -13,8 +14,12 @@ __all__ = ["deviating"]
 _HALF_KNOWN = "who {} is not known, only its address"
 
 
-def deviating(hop: ObservedHop, kind: DeviationKind, context: Context) -> Iterator[Seen]:
-    """The deviations of a kind, with the packet as evidence."""
+def deviating(kind: DeviationKind) -> Check:
+    """A check that sees the deviations of a kind, with the packet as evidence."""
+    return partial(_seen, kind)
+
+
+def _seen(kind: DeviationKind, hop: ObservedHop, context: Context) -> Iterator[Seen]:
     sighting = hop.sighting
     ends = (("sent it", hop.source), ("took it", hop.target))
     caveats = [_HALF_KNOWN.format(what) for what, identifier in ends if identifier is None]

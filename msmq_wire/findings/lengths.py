@@ -12,7 +12,7 @@ from typing import Any
 from msmq_wire.engines.places import span
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Severity
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Seen, evidence_of
+from msmq_wire.findings.rule import Check, Context, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.wire.musts import Anomaly
 
@@ -29,8 +29,6 @@ Explain = Callable[[Record, Anomaly], tuple[str, Severity | None]]
 
 
 def lying_lengths(
-    record: Record,
-    context: Context,
     *,
     codes: tuple[str, ...],
     measures: Measures,
@@ -38,35 +36,39 @@ def lying_lengths(
     of_errors: Severity | None = None,
     explain: Explain | None = None,
     tells: tuple[str, ...] = (),
-) -> Iterable[Seen]:
-    """Anomalies with one of ``codes`` and an error behind one of ``measures``, as one observation or none.
+) -> Check:
+    """A check that sees anomalies with one of ``codes`` and an error behind one of ``measures`` as one.
 
     ``severity`` is that of an anomaly that ``explain`` does not weigh, ``of_errors`` that of an error (the
     same by default); the highest counts. ``tells`` is as in `Seen`; the place of the error belongs to it.
     """
-    if record.error is None and not record.anomalies:
-        return ()
-    said: dict[str, Severity] = {}
-    places: list[Evidence] = []
-    for anomaly in record.anomalies:
-        if anomaly.code in codes:
-            text, own = (explain or _plainly)(record, anomaly)
-            said.setdefault(text, own or severity)
-            data = _bytes_of(reached(record.packet, anomaly.path), anomaly.length)
-            places.append(evidence_of(record, anomaly.path, anomaly.offset, anomaly.length, data))
-    found = _past_end(record, measures)
-    if found is not None and record.error is not None:
-        said.setdefault(found[0], of_errors or severity)
-        places.append(found[1])
-        tells += (record.error.path,)
-    if not places:
-        return ()
-    caveats = doubts(record, context)
-    worst = max(SEVERITIES.index(one) for one in said.values())
-    level = SEVERITIES[max(0, worst - bool(caveats))]
-    return (
-        Seen(message="; ".join(said), evidence=tuple(places), severity=level, caveats=caveats, tells=tells),
-    )
+
+    def check(record: Record, context: Context) -> Iterable[Seen]:
+        if record.error is None and not record.anomalies:
+            return ()
+        said: dict[str, Severity] = {}
+        places: list[Evidence] = []
+        for anomaly in record.anomalies:
+            if anomaly.code in codes:
+                text, own = (explain or _plainly)(record, anomaly)
+                said.setdefault(text, own or severity)
+                data = _bytes_of(reached(record.packet, anomaly.path), anomaly.length)
+                places.append(evidence_of(record, anomaly.path, anomaly.offset, anomaly.length, data))
+        told = tells
+        found = _past_end(record, measures)
+        if found is not None and record.error is not None:
+            said.setdefault(found[0], of_errors or severity)
+            places.append(found[1])
+            told = (*tells, record.error.path)
+        if not places:
+            return ()
+        caveats = doubts(record, context)
+        worst = max(SEVERITIES.index(one) for one in said.values())
+        level = SEVERITIES[max(0, worst - bool(caveats))]
+        message = "; ".join(said)
+        return (Seen(message=message, evidence=tuple(places), severity=level, caveats=caveats, tells=told),)
+
+    return check
 
 
 def doubts(record: Record, context: Context) -> tuple[str, ...]:

@@ -5,8 +5,6 @@ The rule kept here: only what is there is given, whole or cut; nothing is opened
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from msmq_wire.engines.places import span
@@ -15,6 +13,7 @@ from msmq_wire.findings.rule import evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.wire.partial import reached_number
 
 __all__ = ["BODY_TYPES", "HeldBody", "body_of", "place_of"]
 
@@ -74,11 +73,11 @@ def _body_of(record: Record) -> HeldBody | None:
         or getattr(packet, "compound_message_header", None) is not None
     ):
         return None
-    claimed, level = _number(properties, "message_size"), _number(properties, "privacy_level")
+    claimed, level = reached_number(properties, "message_size"), reached_number(properties, "privacy_level")
     security = getattr(packet, "security_header", None)
-    encrypted = bool(level) or bool((_number(security, "flags") or 0) & _EB)
+    encrypted = bool(level) or bool((reached_number(security, "flags") or 0) & _EB)
     cut = claimed is not None and len(data) < claimed
-    return HeldBody(data, _number(properties, "body_type"), _IN_PACKET, cut, encrypted)
+    return HeldBody(data, reached_number(properties, "body_type"), _IN_PACKET, cut, encrypted)
 
 
 def place_of(record: Record, body: HeldBody, length: int) -> Evidence:
@@ -96,10 +95,5 @@ def _of_srmp(packet: SrmpMessage) -> HeldBody | None:
     if not data:
         return None
     header = getattr(packet.envelope, "header", None)
-    body_type = _number(getattr(header, "msmq", None), "body_type")
+    body_type = reached_number(getattr(header, "msmq", None), "body_type")
     return HeldBody(data, body_type, "body", not packet.complete, False)
-
-
-def _number(value: Any, name: str) -> int | None:
-    found = getattr(value, name, None)
-    return found if isinstance(found, int) else None

@@ -10,7 +10,9 @@ import ipaddress
 import re
 from functools import lru_cache
 
-__all__ = ["host_of", "is_loopback", "is_outside"]
+from msmq_wire.records.endpoint import host_of
+
+__all__ = ["is_loopback", "is_outside"]
 
 _PRIVATE = tuple(
     map(
@@ -34,11 +36,6 @@ _PORT = re.compile(r":[0-9]{1,5}\Z")
 _LONGEST = 64
 _SITE_BITS = {4: 16, 6: 48}
 """Leading bits that addresses of one site share, by the version of IP: a guess, not a rule."""
-
-
-def host_of(endpoint: str | None) -> str:
-    """The address in ``192.0.2.1:1801`` or ``[2001:db8::1]:1801``; empty without one."""
-    return "" if endpoint is None else endpoint.rpartition(":")[0].strip("[]")
 
 
 @lru_cache(maxsize=4096)

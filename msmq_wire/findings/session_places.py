@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence, Severity
 from msmq_wire.findings.rule import Context, Seen
+from msmq_wire.records.endpoint import AT_MSMQ
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment, Session, SessionNote, Story
 
@@ -19,7 +20,6 @@ __all__ = [
     "place_in",
 ]  # fmt: skip
 
-_SERVER = ":1801"
 HALF = "one direction of this connection was captured: the other side's packets are not known"
 _LATE = "the beginning of this connection was not captured"
 _LOST = "bytes of this connection are missing from the capture"
@@ -131,7 +131,7 @@ def note_seen(
 
 def is_from_server(record: Record) -> bool:
     """Whether a packet goes from port 1801 to another: EstablishConnection does not say whose it is."""
-    return (record.src or "").endswith(_SERVER) and not (record.dst or "").endswith(_SERVER)
+    return (record.src or "").endswith(AT_MSMQ) and not (record.dst or "").endswith(AT_MSMQ)
 
 
 class SessionIndex:

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeAlias
 
 from msmq_wire.errors import CaptureError
 from msmq_wire.output import open_stream
+from msmq_wire.units import SECOND
 
 __all__ = ["MSS", "CaptureWriter", "CapturedConnection", "Endpoint", "endpoint"]
 
@@ -32,7 +33,6 @@ _WINDOW = 0xFFFF
 _ACKNOWLEDGED = 16 * MSS  # bytes after which a silent receiver says that it has them
 _RAW_IP = 101
 _SNAP_LENGTH = 1 << 18
-_SECOND = 1_000_000_000
 _MAXIMUM_SEGMENT_SIZE = struct.pack(">BBH", 2, 4, MSS)
 
 
@@ -145,7 +145,7 @@ class CaptureWriter:
         for payload in payloads:
             self._number += 1
             packet = _packet(src, dst, protocol, payload, self._number)
-            seconds, nanoseconds = divmod(now, _SECOND)
+            seconds, nanoseconds = divmod(now, SECOND)
             records += [struct.pack("<IIII", seconds, nanoseconds, len(packet), len(packet)), packet]
             self._last, now = now, now + 1
         self._write(b"".join(records))

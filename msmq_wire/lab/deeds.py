@@ -31,6 +31,7 @@ from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.srmp.building import build_srmp
+from msmq_wire.units import SECOND
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["DEEDS", "HEEDED", "HEEDED_OVER_HTTP", "NEEDS_NOT_HERE", "NOT_HERE", "Do", "why_not"]
@@ -185,7 +186,7 @@ async def _post(hosts: RecordedHosts, step: Step) -> Outcome:
                 body_of(step),
                 source_qm_guid=UUID(str(manager.identifier)),
                 message_number=number,
-                sent_at=hosts.now() // 1_000_000_000,
+                sent_at=hosts.now() // SECOND,
                 label=label,
                 extension=step.extension.encode(),
                 priority=step.priority,

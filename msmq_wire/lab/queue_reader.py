@@ -22,8 +22,7 @@ from msmq_wire.model.remote_read.values import RemoteQueue, received_of, status_
 from msmq_wire.model.server import Answer
 from msmq_wire.names import FormatName
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction, RemoteReadAck
-from msmq_wire.rpc.interfaces import qm2qm, remote_read
-from msmq_wire.rpc.interfaces import qmcomm as qmcomm_interface
+from msmq_wire.rpc.interfaces import METHODS, qm2qm, qmcomm, remote_read
 from msmq_wire.rpc.interfaces.method import Interface
 from msmq_wire.rpc.interfaces.qmcomm_queues import CloseRemoteQueueContext, OpenRemoteQueueRequest
 from msmq_wire.rpc.statuses import Status
@@ -41,10 +40,9 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
-_Steps: TypeAlias = Generator[tuple[int, Any], Answer, _T]
+_Steps: TypeAlias = Generator[tuple[str, Any], Answer, _T]
 _EVERYTHING = 0xFFFF_FFFF
 _SEQUENTIAL = (1 << 56) - 1
-_OPEN_REMOTE_QUEUE, _CLOSE_REMOTE_QUEUE = "R_QMOpenRemoteQueue", "R_QMCloseRemoteQueueContext"
 
 
 class ReadMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,12 +59,16 @@ class ReadMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _drive(client: RpcClient, interface: Interface, steps: _Steps[_T]) -> _T:
-    """Make the calls of an operation. Errors are those of `RpcClient.call`."""
+    """Make the calls of an operation. Errors are those of `RpcClient.call`.
+
+    The one connection of a client is every binding handle that is asked for.
+    """
     try:
-        opnum, request = next(steps)
+        method, request = next(steps)
         while True:
-            answer = await client.call(interface, opnum, request)
-            opnum, request = steps.send(answer)
+            bound = method in (BIND, UNBIND)
+            answer = Answer() if bound else await client.call(interface, METHODS[method].opnum, request)
+            method, request = steps.send(answer)
     except StopIteration as end:
         result: _T = end.value
         return result
@@ -143,7 +145,7 @@ class RemoteReadReader(Closing):
     def _refuse(self, queue: RemoteQueue, timeout: int) -> _Steps[Any]:
         number = self.calls.new_request_id()
         answer = yield (
-            7,
+            "R_StartReceive",
             remote_read.StartReceiveRequest(
                 ph_context=queue.handle,
                 ul_action=ReceiveAction.MQ_ACTION_RECEIVE,
@@ -155,7 +157,7 @@ class RemoteReadReader(Closing):
         )
         if status_of(answer) == Status.MQ_OK:
             yield (
-                9,
+                "R_EndReceive",
                 remote_read.EndReceiveRequest(
                     ph_context=queue.handle, dw_ack=RemoteReadAck.RR_NACK, dw_request_id=number
                 ),
@@ -207,7 +209,7 @@ class Qm2qmReader(Closing):
             dw_desired_access=access,
             p_lic_guid=self._identifier,
         )
-        answer = await self._client.call(_QMCOMM, _opnum(_OPEN_REMOTE_QUEUE), request)
+        answer = await self._client.call(qmcomm.INTERFACE, METHODS["R_QMOpenRemoteQueue"].opnum, request)
         if answered_status(answer) != Status.MQ_OK:
             raise _refused(format_name, answered_status(answer))
         told = answer.response
@@ -235,27 +237,11 @@ class Qm2qmReader(Closing):
         """Close a queue; the status."""
         status = await self._run(self._reads.close_queue(queue))
         request = CloseRemoteQueueContext(pph_context=self._opened.pop(queue))
-        await self._client.call(_QMCOMM, _opnum(_CLOSE_REMOTE_QUEUE), request)
+        await self._client.call(qmcomm.INTERFACE, METHODS["R_QMCloseRemoteQueueContext"].opnum, request)
         return status
 
     async def _run(self, steps: _Steps[_T]) -> _T:
-        """Make the calls; the one connection of this client is every binding handle that is asked for."""
-        try:
-            opnum, request = next(steps)
-            while True:
-                bound = opnum in (BIND, UNBIND)
-                answer = Answer() if bound else await self._client.call(qm2qm.INTERFACE, opnum, request)
-                opnum, request = steps.send(answer)
-        except StopIteration as end:
-            result: _T = end.value
-            return result
-
-
-_QMCOMM = qmcomm_interface.INTERFACE
-
-
-def _opnum(name: str) -> int:
-    return next(opnum for opnum, method in _QMCOMM.methods.items() if method.name == name)
+        return await _drive(self._client, qm2qm.INTERFACE, steps)
 
 
 def _qm2qm_read(result: Any) -> ReadMessage:
@@ -312,7 +298,7 @@ async def connect_qm2qm(
     """Connect to a server of qm2qm and qmcomm; errors as for `connect_reader`."""
     client = await RpcClient.connect(host, port, capture=capture, faults=faults)
     try:
-        await client.bind(_QMCOMM, qm2qm.INTERFACE)
+        await client.bind(qmcomm.INTERFACE, qm2qm.INTERFACE)
     except MsmqWireError:
         await client.close()
         raise

@@ -22,12 +22,12 @@ from msmq_wire.lab.recorded_messages import moment_text
 from msmq_wire.lab.server import LabServer, LabServices, LabSettings
 from msmq_wire.recordings.recording import RecordedHost
 from msmq_wire.recordings.scenario import Scenario, Step
+from msmq_wire.units import SECOND
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["OTHER", "OWN", "RecordedHosts"]
 
 OWN, OTHER, NOWHERE = "own", "other", "nowhere"
-_SECOND = 1_000_000_000
 _OWN_ADDRESS = "127.0.0.1"
 _OTHER_ADDRESSES = tuple(f"127.0.0.{number}" for number in range(2, 255))
 _SUFFIXES = {"journal": "journal", "deadletter": "deadletter", "xactdeadletter": "deadxact"}
@@ -58,11 +58,11 @@ class RecordedHosts(Closing):
 
     def now(self) -> int:
         """How late it is, in nanoseconds since 1970."""
-        return self._begin * _SECOND + int((asyncio.get_running_loop().time() - self._zero) * _SECOND)
+        return self._begin * SECOND + int((asyncio.get_running_loop().time() - self._zero) * SECOND)
 
     def moment(self) -> str:
         """How late it is, as it is recorded."""
-        seconds, nanoseconds = divmod(self.now(), _SECOND)
+        seconds, nanoseconds = divmod(self.now(), SECOND)
         return moment_text(seconds, nanoseconds // 1000)
 
     async def start(self, capture: CaptureWriter) -> None:

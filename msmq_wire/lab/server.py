@@ -48,13 +48,14 @@ from msmq_wire.model.qmcomm.qmcomm2 import Qmcomm2Server
 from msmq_wire.model.qmcomm.server import QmcommServer
 from msmq_wire.model.remote_read.server import RemoteReadServer
 from msmq_wire.model.server import Answer, Association, Call, Server
+from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.rpc.interfaces.role import CREATES_CURSOR, Role
+from msmq_wire.units import MILLISECOND, SECOND
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["DEFAULT_IDENTIFIER", "LabServer", "LabServices", "LabSettings", "raise_file_limit"]
 
 DEFAULT_IDENTIFIER = GUID.parse("1ab0c0de-0000-4000-8000-000000000001")
-_SECOND, _MILLISECOND = 1_000_000_000, 1_000_000
 _FILES = 4096
 _EVERY_ADDRESS = ("0.0.0.0", "::")
 _RPC_LIMITS = RpcLimits(connections=1100, held_bytes=16 << 20)
@@ -70,8 +71,8 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     host: str = "127.0.0.1"
-    port: int = 1801
-    ping_port: int = 3527
+    port: int = MSMQ_PORT
+    ping_port: int = PING_PORT
     rpc_port: int = 2103
     http_port: int = 8080
     queues: tuple[str, ...] = ("private$\\orders",)
@@ -202,8 +203,8 @@ class LabServer(Closing):
         interfaces: Callable[[Any], Sequence[Server]] | None = None,
     ) -> None:
         timers = Timers()
-        begin = (time.time_ns() if settings.time is None else settings.time * _SECOND) // _MILLISECOND
-        self.log = LabLog(lambda: (begin + timers.now) * _MILLISECOND, write)
+        begin = (time.time_ns() if settings.time is None else settings.time * SECOND) // MILLISECOND
+        self.log = LabLog(lambda: (begin + timers.now) * MILLISECOND, write)
         self.manager = new_queue_manager(
             settings.computer_name, settings.identifier, timers, begin // 1000, settings.quota, self.log
         )

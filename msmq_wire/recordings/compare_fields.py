@@ -22,6 +22,7 @@ from msmq_wire.recordings.compare_values import (
     difference,
 )
 from msmq_wire.recordings.recording import RecordedMessage, RecordedStep
+from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 
 __all__ = ["Found", "compare_values", "is_message", "nanoseconds", "same_name", "seconds"]
@@ -111,7 +112,7 @@ def is_message(recorded: RecordedMessage, wire: WireMessage) -> bool:
 def seconds(text: str | None) -> int | None:
     """A recorded time as whole seconds since 1970; None for what is none."""
     found = nanoseconds(text)
-    return None if found is None else found // 1_000_000_000
+    return None if found is None else found // SECOND
 
 
 def nanoseconds(text: str | None) -> int | None:
@@ -125,4 +126,4 @@ def nanoseconds(text: str | None) -> int | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.UTC)
     since = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
+    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds * 1000

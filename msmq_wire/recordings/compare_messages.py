@@ -14,10 +14,11 @@ from msmq_wire.recordings.compare_values import Agreement, Comparable, NotCompar
 from msmq_wire.recordings.recording import RecordedMessage, RecordedStep
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import Lives, MessageLife
+from msmq_wire.units import SECOND
 
 __all__ = ["TOLERANCE", "MessageComparison"]
 
-TOLERANCE = 1_000_000_000
+TOLERANCE = SECOND
 """Nanoseconds by which clocks of a recording and of a capture of the same host may differ."""
 
 

@@ -23,6 +23,7 @@ from msmq_wire.records.view import message_view
 from msmq_wire.rpc.interfaces.role import OPENS, READS, Role
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import INFINITE
+from msmq_wire.wire.partial import reached
 
 __all__ = ["MOST", "Sightings", "WireCall", "WireDeed", "WireMessage"]
 
@@ -171,45 +172,45 @@ def _message(record: Record) -> WireMessage | None:
 
 def _of_packet(record: Record) -> dict[str, Comparable]:
     packet = record.packet
-    user, properties = _part(packet, "user_header"), _part(packet, "message_properties_header")
-    security = _part(packet, "security_header")
+    user, properties = reached(packet, "user_header"), reached(packet, "message_properties_header")
+    security = reached(packet, "security_header")
     values: dict[str, Comparable] = {
         "time_to_reach_queue": _seconds_left(record),
-        "time_to_be_received": _part(user, "time_to_be_received"),
-        "acknowledge": _part(properties, "flags"),
-        "app_specific": _part(properties, "application_tag"),
-        "extension_size": _part(properties, "extension_size"),
+        "time_to_be_received": reached(user, "time_to_be_received"),
+        "acknowledge": reached(properties, "flags"),
+        "app_specific": reached(properties, "application_tag"),
+        "extension_size": reached(properties, "extension_size"),
     }
-    correlation, extension = _part(properties, "correlation_id"), _part(properties, "extension_data")
+    correlation, extension = reached(properties, "correlation_id"), reached(properties, "extension_data")
     if correlation is not None:
         values["correlation_id"] = correlation.hex()
     if extension is not None:
         values["extension_sha256"] = _digest(extension)
-    if _part(user, "flags") is not None:
+    if reached(user, "flags") is not None:
         values["journal"], values["dead_letter"] = bool(user.bit("jp")), bool(user.bit("jn"))
         for name in ("admin_queue", "response_queue"):
             values[name] = _queue(record, user, name)
     if security is None:
         if record.error is None:
             values["authenticated"] = values["encrypted"] = False
-    elif _part(security, "flags") is not None:
+    elif reached(security, "flags") is not None:
         values["encrypted"] = bool(security.bit("eb"))
         checked = bool(security.bit("au") or security.bit("as"))
-        values["authenticated"] = checked if is_read(record) else bool(_part(security, "signature_size"))
+        values["authenticated"] = checked if is_read(record) else bool(reached(security, "signature_size"))
     return values
 
 
 def _queue(record: Record, user: Any, name: str) -> str | None:
     """The format name of a queue, empty where the message names none."""
-    if record.error is not None and _part(user, name) is None:
+    if record.error is not None and reached(user, name) is None:
         return None
     return user.format_name(name) or ""
 
 
 def _seconds_left(record: Record) -> int | None:
     """TimeToReachQueue in seconds: a packet of RemoteRead has the end of them. [MS-MQRR] 2.2.5.1"""
-    seconds = _part(_part(record.packet, "base_header"), "time_to_reach_queue")
-    sent = _part(_part(record.packet, "user_header"), "sent_time")
+    seconds = reached(reached(record.packet, "base_header"), "time_to_reach_queue")
+    sent = reached(reached(record.packet, "user_header"), "sent_time")
     if record.type != "message_packet" or seconds in (None, INFINITE):
         return seconds if isinstance(seconds, int) else None
     return None if sent is None else seconds - sent
@@ -236,8 +237,8 @@ def _of_buffer(buffer: TransferBuffer) -> dict[str, Comparable]:
 
 
 def _of_srmp(message: SrmpMessage) -> dict[str, Comparable]:
-    msmq = _part(_part(message.envelope, "header"), "msmq")
-    correlation, app = _part(msmq, "correlation"), _part(msmq, "app")
+    msmq = reached(reached(message.envelope, "header"), "msmq")
+    correlation, app = reached(msmq, "correlation"), reached(msmq, "app")
     # Without a part for it there is none.
     size = 0 if message.complete else None
     return {
@@ -255,15 +256,9 @@ def _offsets(packet: Any) -> dict[str, int]:
     found = {}
     for name, field in FIELDS.items():
         header, _, member = field.path.partition(".")
-        if member and _part(packet, header) is not None:
+        if member and reached(packet, header) is not None:
             found[name] = span(packet, field.path)[0]
     return found
-
-
-def _part(value: Any, name: str) -> Any:
-    """A part that is there and was reached, else None."""
-    found = getattr(value, name, None)
-    return None if found is msgspec.UNSET else found
 
 
 def _digest(data: bytes) -> str:

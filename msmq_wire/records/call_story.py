@@ -136,11 +136,6 @@ def _value(part: Any, name: str) -> Any:
     return getattr(part, name, None)
 
 
-def _number(part: Any, name: str) -> int | None:
-    value = _value(part, name)
-    return value if isinstance(value, int) else None
-
-
 def _ended(call: RpcCall) -> str:
     """How a call ended, empty where it went well."""
     status = call.status
@@ -184,7 +179,7 @@ def _access(access: int | None, share: int | None) -> str:
 
 def _open(call: RpcCall, message: CarriedMessage | None, words: str = "opens the queue") -> str:
     access = call.asked(call.members.access)
-    return _told(words + _access(access, _number(call.request, "dw_share_mode")), call)
+    return _told(words + _access(access, call.asked("dw_share_mode")), call)
 
 
 def _open_remote(call: RpcCall, message: CarriedMessage | None) -> str:
@@ -192,12 +187,12 @@ def _open_remote(call: RpcCall, message: CarriedMessage | None) -> str:
 
 
 def _port(call: RpcCall, message: CarriedMessage | None) -> str:
-    port = _number(call.response, "return_value")
+    port = call.told("return_value")
     return _told("asks for the port", call, "none" if port == 0 else str(port or ""))
 
 
 def _version(call: RpcCall, message: CarriedMessage | None) -> str:
-    parts = [_number(call.response, name) for name in ("p_major", "p_minor", "p_build_number")]
+    parts = [call.told(name) for name in ("p_major", "p_minor", "p_build_number")]
     version = "" if None in parts else ".".join(map(str, parts))
     return _told("asks for the server's version", call, version)
 
@@ -279,7 +274,7 @@ def _send(call: RpcCall, message: CarriedMessage | None) -> str:
 
 
 def _end(call: RpcCall, message: CarriedMessage | None) -> str:
-    match _number(call.request, "dw_ack"):
+    match call.asked("dw_ack"):
         case RemoteReadAck.RR_ACK:
             return _told("takes the message off the queue (ACK)", call)
         case RemoteReadAck.RR_NACK:
@@ -295,7 +290,7 @@ def _move(call: RpcCall, message: CarriedMessage | None) -> str:
 
 def _properties(words: str) -> Story:
     def story(call: RpcCall, message: CarriedMessage | None) -> str:
-        count = _number(call.request, "cp")
+        count = call.asked("cp")
         noun = "property" if count == 1 else "properties"
         return _told(words.format(noun if count is None else f"{count} {noun}"), call)
 
@@ -312,7 +307,7 @@ _SETTINGS: Mapping[int, str] = {
 
 
 def _setting(call: RpcCall, message: CarriedMessage | None) -> str:
-    query = _number(call.request, "dw_query_type")
+    query = call.asked("dw_query_type")
     what = _SETTINGS.get(query if query is not None else -1, "a setting")
     return _told(f"asks the server for {what}", call)
 

@@ -24,6 +24,7 @@ from msmq_wire.rpc.com.queue_interfaces import (
     object_interface_name,
 )
 from msmq_wire.rpc.com.variant import DISP_E_PARAMNOTFOUND, VariantType, pointed_at, variant_type_name
+from msmq_wire.wire.partial import reached
 
 __all__ = ["com_record", "receive_arguments"]
 
@@ -56,10 +57,10 @@ def com_record(record: Record, opened_frame: int | None) -> Record:
         version = this.version
         if isinstance(getattr(version, "minor_version", None), int):
             members["com_version"] = f"{version.major_version}.{version.minor_version}"
-        members["causality"] = _reached(this.cid)
-        members["orpc_flags"] = _reached(this.flags)
+        members["causality"] = reached(this, "cid")
+        members["orpc_flags"] = reached(this, "flags")
     if isinstance(that, OrpcThat):
-        members["answer_flags"] = _reached(that.flags)
+        members["answer_flags"] = reached(that, "flags")
     if isinstance(call.request, ReceiveCurrentRequest):
         members["arguments"] = receive_arguments(call.request)
     if isinstance(call.response, ReceiveCurrentResponse):
@@ -122,10 +123,6 @@ def receive_arguments(request: ReceiveCurrentRequest) -> ReceiveArguments:
 
 def _transaction_name(value: int) -> str:
     return next((one.name for one in MqTransaction if one == value), str(value))
-
-
-def _reached(value: Any) -> Any:
-    return None if value is msgspec.UNSET else value
 
 
 def _object(pointer: Any) -> ComObject | None:

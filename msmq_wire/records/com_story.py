@@ -8,38 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from msmq_wire.records.com_packets import ComCall, ReceiveArguments
-from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES, RECEIVE_CURRENT
+from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES, ReceiveCurrentResponse
 
 __all__ = ["com_words", "finds_nothing"]
 
 _NOTHING_THERE = 0xC00E0008
 """What [MC-MQAC] 3.11.4.1.11 has for a receive that must not wait; elsewhere it is a cancelled one."""
 _INFINITE = 0xFFFFFFFF
-_QUEUES = frozenset(interface.name for interface in COM_INTERFACES.values())
-_RECEIVES, _PEEKS = "receives the message", "looks at the message"
-_WORDS: Mapping[str, str] = {
-    "Close": "closes the queue",
-    "Receive": f"{_RECEIVES} at the head",
-    "Peek": f"{_PEEKS} at the head",
-    "EnableNotification": "asks to be told when a message comes",
-    "Reset": "moves its cursor to the head",
-    "ReceiveCurrent": f"{_RECEIVES} at its cursor",
-    "PeekNext": f"{_PEEKS} behind its cursor",
-    "PeekCurrent": f"{_PEEKS} at its cursor",
-    "ReceiveByLookupId": f"{_RECEIVES} with a lookup id",
-    "ReceiveNextByLookupId": f"{_RECEIVES} behind a lookup id",
-    "ReceivePreviousByLookupId": f"{_RECEIVES} before a lookup id",
-    "ReceiveFirstByLookupId": f"{_RECEIVES} at the head",
-    "ReceiveLastByLookupId": f"{_RECEIVES} at the end",
-    "ReceiveByLookupIdAllowPeek": f"{_RECEIVES} with a lookup id",
-    "PeekByLookupId": f"{_PEEKS} with a lookup id",
-    "PeekNextByLookupId": f"{_PEEKS} behind a lookup id",
-    "PeekPreviousByLookupId": f"{_PEEKS} before a lookup id",
-    "PeekFirstByLookupId": f"{_PEEKS} at the head",
-    "PeekLastByLookupId": f"{_PEEKS} at the end",
-    "Purge": "deletes all messages",
-    "Invoke": "calls a method by its dispatch id",
-}
+_QUEUES = {interface.name: interface for interface in COM_INTERFACES.values()}
 _TRANSACTIONS: Mapping[str, str] = {
     "MQ_NO_TRANSACTION": "outside of transactions",
     "MQ_MTS_TRANSACTION": "in the transaction of its context",
@@ -51,15 +27,11 @@ _TRANSACTIONS: Mapping[str, str] = {
 
 def com_words(call: ComCall) -> str:
     """Say in plain words what a call on an object asks for, without how it ends."""
-    if call.interface not in _QUEUES or call.method is None:
+    queue = _QUEUES.get(call.interface)
+    if queue is None or call.opnum is None or call.opnum not in queue.methods:
         return f"a call of {call.interface}"
-    name = call.method.removesuffix("_v1")
-    if name.startswith("get_"):
-        return f"asks for {name.removeprefix('get_')}"
-    words = [_WORDS.get(name, f"calls {name}")]
-    if call.arguments is not None:
-        words += _specified(call.arguments)
-    return ", ".join(words)
+    specified = [] if call.arguments is None else _specified(call.arguments)
+    return ", ".join((queue.methods[call.opnum].does, *specified))
 
 
 def _specified(arguments: ReceiveArguments) -> list[str]:
@@ -79,4 +51,6 @@ def _specified(arguments: ReceiveArguments) -> list[str]:
 
 def finds_nothing(call: ComCall) -> bool:
     """Whether a receive ended as the document has it where no message is there and none is waited for."""
-    return call.opnum == RECEIVE_CURRENT and call.status == _NOTHING_THERE and not call.fault
+    return (
+        isinstance(call.response, ReceiveCurrentResponse) and call.status == _NOTHING_THERE and not call.fault
+    )

@@ -6,7 +6,6 @@ followed is counted. Memory is bounded whatever comes in.
 
 from __future__ import annotations
 
-import ipaddress
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeAlias
@@ -23,6 +22,7 @@ from msmq_wire.reassembly.tcp_events import (
     TcpEvent,
     TcpSegment,
 )
+from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
 from msmq_wire.records.recognition import HTTPS_PORTS, Content, content_of, recognise
 from msmq_wire.records.record import FoundPacket, Item, Record
 from msmq_wire.records.rpc_reader import RpcReader
@@ -32,16 +32,10 @@ from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
 
 __all__ = [
-    "MSMQ_PORT",
     "NOT_MSMQ",
     "NOT_MSMQ_UDP",
-    "PING_PORT",
     "PacketFinder",
-    "endpoint",
 ]
-
-MSMQ_PORT = 1801
-PING_PORT = 3527
 
 NOT_MSMQ = "TCP, not MSMQ"
 """Why a frame is skipped that belongs to another TCP connection."""
@@ -56,12 +50,6 @@ _MAX_UNDECIDED = 4096
 _MAX_CARRIED = 1 << 17
 """Frames of fragments remembered, all datagrams together."""
 _UNDECIDED_SEGMENTS = 4
-
-
-def endpoint(address: bytes, port: int) -> str:
-    """``192.0.2.1:1801`` or ``[2001:db8::1]:1801`` from a packed address of 4 or 16 bytes."""
-    ip = ipaddress.ip_address(address)
-    return f"{ip}:{port}" if ip.version == 4 else f"[{ip}]:{port}"
 
 
 Reader: TypeAlias = RpcReader | SrmpReader

@@ -17,6 +17,7 @@ from msmq_wire.rpc.interfaces import Members, Role
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
+from msmq_wire.wire.partial import reached_number
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["Links", "OpenQueues", "read_descriptor"]
@@ -58,9 +59,9 @@ class OpenQueues:
         request = None if call.request is None else call.request.value
         response = None if call.response is None else call.response.value
         descriptor = read_descriptor(request)
-        request_id = _number(request, "dw_request_id")
+        request_id = reached_number(request, "dw_request_id")
         if request_id is None:
-            request_id = _number(descriptor, "dw_request_id")
+            request_id = reached_number(descriptor, "dw_request_id")
         queue = _named_queue(request)
         opened = next(
             (self._opened[key] for key in _keys(server, request, descriptor) if key in self._opened), None
@@ -89,7 +90,7 @@ class OpenQueues:
     ) -> None:
         opened = _Opened(queue, frame)
         for member, known_as in members.numbers.items():
-            number = _number(response, member) if known_as in _NUMBERS else None
+            number = reached_number(response, member) if known_as in _NUMBERS else None
             if number:
                 opened = _Opened(queue, frame, (server, known_as, number))
                 self._open((server, known_as, number), opened)
@@ -132,11 +133,6 @@ def _handles(value: Any) -> Iterator[ContextHandle]:
                 yield member
 
 
-def _number(value: Any, name: str) -> int | None:
-    number = getattr(value, name, None)
-    return number if isinstance(number, int) else None
-
-
 def _keys(server: str, value: Any, descriptor: RemoteReadDesc | None) -> list[tuple[str, str, Hashable]]:
     """What stands for an open queue, or for a receive, in a request or a response."""
     keys: list[tuple[str, str, Hashable]] = [
@@ -144,7 +140,7 @@ def _keys(server: str, value: Any, descriptor: RemoteReadDesc | None) -> list[tu
     ]
     for part in (value, descriptor):
         for name in _NUMBERS:
-            number = _number(part, name)
+            number = reached_number(part, name)
             if number:
                 keys.append((server, "h_queue" if name == "h_remote_queue" else name, number))
     return keys

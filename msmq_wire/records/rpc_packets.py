@@ -9,6 +9,7 @@ import msgspec
 from msmq_wire.rpc.interfaces import METHODS, Members, Role
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.partial import reached_number
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["RpcBind", "RpcBindContext", "RpcCall", "RpcFault", "TransferBuffer"]
@@ -121,11 +122,11 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def asked(self, path: str) -> int | None:
         """The number in a member of the request, by its name in `members`; None where there is none."""
-        return _number(self.request, path)
+        return reached_number(self.request, path)
 
     def told(self, path: str) -> int | None:
         """The number in a member of the response."""
-        return _number(self.response, path)
+        return reached_number(self.response, path)
 
 
 class RpcFault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -144,9 +145,3 @@ class TransferBuffer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.1.11")
     queue: Annotated[str | None, "Format name of the queue that the call is about."]
     properties: Annotated[MessageProperties, "Properties of the message."]
-
-
-def _number(value: Any, path: str) -> int | None:
-    for name in path.split("."):
-        value = getattr(value, name, None)
-    return value if isinstance(value, int) else None

@@ -23,11 +23,13 @@ from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct, xml_fields
 from msmq_wire.srmp.xml.tree import Element
+from msmq_wire.units import SECOND
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, security_id_text
 from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader, address_text
 from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import AddressType, QueueType
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
@@ -110,7 +112,7 @@ def time_text(nanoseconds: int | None) -> str | None:
     """A time as RFC 3339 in UTC with nanoseconds."""
     if nanoseconds is None:
         return None
-    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    seconds, rest = divmod(nanoseconds, SECOND)
     try:
         moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     except (OverflowError, OSError, ValueError):
@@ -170,15 +172,15 @@ def message_view(record: Record, *, acknowledgments: bool = False) -> Json | Non
         acknowledgments and record.type in _ACKNOWLEDGMENTS
     ):
         return None
-    user = _reached(record.packet, "user_header")
-    properties = _reached(record.packet, "message_properties_header")
-    base = _reached(record.packet, "base_header")
-    flags = _reached(user, "flags")
-    source, number = _reached(user, "source_queue_manager"), _reached(user, "message_id")
+    user = reached(record.packet, "user_header")
+    properties = reached(record.packet, "message_properties_header")
+    base = reached(record.packet, "base_header")
+    flags = reached(user, "flags")
+    source, number = reached(user, "source_queue_manager"), reached(user, "message_id")
     # Half a name is no name: a row has no place to say that it was cut.
     cut = "" if record.error is None else record.error.path
-    label = None if cut.endswith("header.label") else _reached(properties, "label")
-    whole = not cut.startswith("user_header.destination_queue") and _reached(user, "destination_queue")
+    label = None if cut.endswith("header.label") else reached(properties, "label")
+    whole = not cut.startswith("user_header.destination_queue") and reached(user, "destination_queue")
     queue = user.format_name("destination_queue") if whole else None
     delivery = None
     if flags is not None:
@@ -191,12 +193,12 @@ def message_view(record: Record, *, acknowledgments: bool = False) -> Json | Non
         "dst": record.dst,
         "queue": queue,
         "label": None if label is None else label.text,
-        "message_class": _reached(properties, "message_class"),
-        "priority": None if _reached(base, "flags") is None else base.bit("pr"),
+        "message_class": reached(properties, "message_class"),
+        "priority": None if reached(base, "flags") is None else base.bit("pr"),
         "delivery": delivery,
-        "sent_time": _reached(user, "sent_time"),
+        "sent_time": reached(user, "sent_time"),
         "message_id": None if source is None or number is None else f"{source}\\{number}",
-        "body_type": _reached(properties, "body_type"),
+        "body_type": reached(properties, "body_type"),
         "body_size": _body_size(record.packet, properties),
         "via": "rpc" if is_read(record) else "tcp",
         "frames": list(record.frames),
@@ -212,7 +214,7 @@ def _transfer_row(record: Record, buffer: TransferBuffer) -> Json:
     elif message.delivery_guarantee is not None:
         delivery = "recoverable" if message.delivery_guarantee else "express"
     identifier = message.identifier
-    number = _reached(identifier, "uniquifier")
+    number = reached(identifier, "uniquifier")
     return {
         "id": record.id,
         "parent": record.parent,
@@ -225,7 +227,7 @@ def _transfer_row(record: Record, buffer: TransferBuffer) -> Json:
         "priority": message.priority,
         "delivery": delivery,
         "sent_time": message.sent_time,
-        "message_id": None if number is None else f"{_reached(identifier, 'lineage')}\\{number}",
+        "message_id": None if number is None else f"{reached(identifier, 'lineage')}\\{number}",
         "body_type": message.body_type,
         "body_size": message.body_length,
         "via": "rpc",
@@ -235,14 +237,14 @@ def _transfer_row(record: Record, buffer: TransferBuffer) -> Json:
 
 def _srmp_row(record: Record, message: SrmpMessage) -> Json:
     """A message over HTTP; a number that is none in its envelope is null."""
-    header = _reached(message.envelope, "header")
-    msmq, services = _reached(header, "msmq"), _reached(header, "services")
-    sent_at = _reached(_reached(header, "properties"), "sent_at")
+    header = reached(message.envelope, "header")
+    msmq, services = reached(header, "msmq"), reached(header, "services")
+    sent_at = reached(reached(header, "properties"), "sent_at")
     delivery = None
     if header is not None:
-        durable = _reached(services, "durable")
+        durable = reached(services, "durable")
         delivery = "transactional" if header.stream else "recoverable" if durable else "express"
-    numbers = {name: _reached(msmq, name) for name in ("class_", "priority", "body_type")}
+    numbers = {name: reached(msmq, name) for name in ("class_", "priority", "body_type")}
     numbers = {name: number if isinstance(number, int) else None for name, number in numbers.items()}
     return {
         "id": record.id,
@@ -264,16 +266,10 @@ def _srmp_row(record: Record, message: SrmpMessage) -> Json:
     }
 
 
-def _reached(part: Any, name: str) -> Any:
-    """A field of a part; None when either is absent or was not reached."""
-    value = getattr(part, name, None)
-    return None if value is msgspec.UNSET else value
-
-
 def _body_size(packet: Any, properties: Any) -> int | None:
-    compound = _reached(packet, "compound_message_header")
+    compound = reached(packet, "compound_message_header")
     size: int | None = (
-        _reached(properties, "message_size") if compound is None else _reached(compound, "msg_body_size")
+        reached(properties, "message_size") if compound is None else reached(compound, "msg_body_size")
     )
     return size
 

@@ -17,7 +17,8 @@ from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.replay.packets import frame_text, mqqb, packet_deviation
 from msmq_wire.replay.state import Table
-from msmq_wire.sessions.message import message_key, message_name, reached
+from msmq_wire.sessions.message import message_key, message_name
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, place_of
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
@@ -21,7 +22,7 @@ from msmq_wire.rpc.interfaces.role import Members, Role
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import ObjectId
-from msmq_wire.sessions.message import reached
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "ObservedCall",
     "ObservedMessage",
     "handle",
-    "host",
     "number",
     "observe",
 ]
@@ -172,11 +172,6 @@ def handle(value: Any, name: str) -> ContextHandle | None:
     return found if isinstance(found, ContextHandle) and isinstance(found.uuid, GUID) else None
 
 
-def host(end: str | None) -> str:
-    """The address of an end without its port."""
-    return "" if end is None else end.rpartition(":")[0].strip("[]")
-
-
 def observe(record: Record, carried: Record | None = None) -> ObservedCall | None:
     """The call in an ``rpc_call`` record with the message that it ``carried``.
 
@@ -196,8 +191,8 @@ def observe(record: Record, carried: Record | None = None) -> ObservedCall | Non
     return ObservedCall(
         record=record,
         call=call,
-        server=host(record.dst),
-        client=host(record.src),
+        server=host_of(record.dst),
+        client=host_of(record.src),
         stream=record.stream,
         method=call.method,
         request=call.request,

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.records.com_packets import ComCall, ReceiveArguments
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, place_of
-from msmq_wire.replay.call import host
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.rows import row_of
 from msmq_wire.replay.state import Happened, Table
 from msmq_wire.rpc.hresults import name
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
+from msmq_wire.units import MILLISECOND, SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 
 __all__ = ["ComReplayer"]
@@ -29,8 +30,7 @@ _TYPES = {
 }
 """Checks of the types of arguments, in the order in which the server looks at them."""
 _FAILED = 0x8000_0000
-_MILLISECOND, _SECOND = 1_000_000, 1_000_000_000
-_LATE = 10 * _SECOND
+_LATE = 10 * SECOND
 
 
 class ComReplayer:
@@ -56,7 +56,7 @@ class ComReplayer:
         )
         found = list(self._judged(record, call, call.arguments, happened)) if call.arguments else []
         if call.role is Role.CLOSE and call.status == 0 and call.object_uuid is not None:
-            self._closed.put((host(record.dst), call.object_uuid), happened)
+            self._closed.put((host_of(record.dst), call.object_uuid), happened)
         return found
 
     def _judged(
@@ -80,7 +80,7 @@ class ComReplayer:
             # What is no transaction can be converted, sometimes.
             sure = refused == "transaction"
             yield _wrong(record, call, ReplayKind.ACTION, _TYPES[refused], what, certain=sure)
-        closed = self._closed.get((host(record.dst), call.object_uuid))
+        closed = self._closed.get((host_of(record.dst), call.object_uuid))
         if closed is not None and closed.ended < happened.begun:
             what = f"succeeds on an object that {closed} has closed"
             yield _wrong(record, call, ReplayKind.HANDLE, "com-closed-object", what)
@@ -89,7 +89,7 @@ class ComReplayer:
             what = "succeeds without a message"
             yield _wrong(record, call, ReplayKind.SECTIONS, "com-no-message", what, "a message")
         elif given.oxid is not None and given.oid is not None:
-            key = (host(record.dst), given.oxid, given.oid)
+            key = (host_of(record.dst), given.oxid, given.oid)
             before = self._given.get(key)
             if before is not None and before.ended < happened.begun:
                 what = f"brings the message object that {before} brought"
@@ -113,10 +113,10 @@ class ComReplayer:
             what = "times out, though the wait was to have no end"
             yield _wrong(record, call, ReplayKind.TIME, "com-gave-up", what, "no end of the wait")
         elif latency is not None:
-            span = timeout * _MILLISECOND
+            span = timeout * MILLISECOND
             spare = span // 50
-            if latency + _SECOND + spare < span or latency > span + _LATE + 5 * spare:
-                what = f"times out after {latency / _SECOND:.1f} s, and {timeout} ms were asked for"
+            if latency + SECOND + spare < span or latency > span + _LATE + 5 * spare:
+                what = f"times out after {latency / SECOND:.1f} s, and {timeout} ms were asked for"
                 due = f"an answer after {timeout} ms"
                 sure = latency < span
                 yield _wrong(record, call, ReplayKind.TIME, "com-other-wait", what, due, certain=sure)
@@ -146,7 +146,7 @@ def _wrong(
         **place_of(record),
         stream=record.stream,
         path="opnum",
-        server=host(record.dst),
+        server=host_of(record.dst),
         interface=call.interface,
         method=call.method or "",
         queue=call.queue,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, place_of
-from msmq_wire.replay.call import host
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
 
 __all__ = ["INTERFACE", "USER_PACKETS", "frame_text", "mqqb", "packet_deviation"]
@@ -49,7 +49,7 @@ def packet_deviation(
         **place_of(record),
         stream=record.stream,
         path=path,
-        server=host(record.src),
+        server=host_of(record.src),
         interface=INTERFACE,
         method=_METHODS.get(record.type, record.type),
         queue=queue,

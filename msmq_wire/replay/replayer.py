@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
 
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind
-from msmq_wire.replay.call import ObservedCall, host, observe
+from msmq_wire.replay.call import ObservedCall, observe
 from msmq_wire.replay.com import ComReplayer
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.read import ObservedRead, read_of
@@ -54,10 +55,11 @@ from msmq_wire.replay.rules.statuses import judge_status, judge_time
 from msmq_wire.replay.rules.uses import judge_look, judge_thrown, judge_use, judge_waiting, learn_uses
 from msmq_wire.replay.sessions import SessionReplayer
 from msmq_wire.replay.state import Doubt, Found, Known, KnownHandle
+from msmq_wire.units import SECOND
 
 __all__ = ["Replayer", "replay"]
 
-_IN_FLIGHT = 5 * 1_000_000_000
+_IN_FLIGHT = 5 * SECOND
 """Nanoseconds after which a call that was in flight is taken to have ended."""
 _MOST_DOUBTS = 1024
 _MOST_STREAMS = 1 << 16
@@ -121,7 +123,7 @@ class Replayer:
             return []
         record, carried = self._held
         self._held = None
-        self._ends[record.stream] = host(record.dst), host(record.src)
+        self._ends[record.stream] = host_of(record.dst), host_of(record.src)
         if len(self._ends) > _MOST_STREAMS:
             self._ends.popitem(last=False)
         call = observe(record, carried)
@@ -130,7 +132,7 @@ class Replayer:
             latency = getattr(record.packet, "latency", None)
             # How long one without an answer took is not known.
             begun = ended - latency if isinstance(latency, int) else 0
-            self._known.miss(host(record.dst), host(record.src), begun, ended)
+            self._known.miss(host_of(record.dst), host_of(record.src), begun, ended)
         found: list[ReplayDeviation] = []
         for one in () if call is None else self._judge(call):
             if isinstance(one, Doubt):

@@ -12,18 +12,18 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.records.endpoint import AT_MSMQ
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.replay.acknowledgments import AcknowledgmentReplayer
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.packets import USER_PACKETS, frame_text, mqqb, packet_deviation
 from msmq_wire.replay.state import Table
-from msmq_wire.sessions.message import reached
 from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["SessionReplayer"]
 
-_PORT = ":1801"
 _CS = 0x10
 _SE = 0x100
 _MASK = 0xFFFF
@@ -117,7 +117,7 @@ class SessionReplayer:
         if known is not None:
             return known
         src, dst = record.src or "", record.dst or ""
-        return self._begin(record, dst if src.endswith(_PORT) else src, started=False)
+        return self._begin(record, dst if src.endswith(AT_MSMQ) else src, started=False)
 
     def _lost(self, record: Record) -> None:
         known = self._sessions.get(record.stream)

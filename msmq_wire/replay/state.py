@@ -19,6 +19,7 @@ from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.rows import Row, find
 from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.method import Method
+from msmq_wire.units import SECOND
 
 __all__ = [
     "CLEAN_UP",
@@ -38,9 +39,9 @@ __all__ = [
     "Table",
 ]
 
-SURE = 60 * 1_000_000_000
+SURE = 60 * SECOND
 """Nanoseconds that a server holds a message at least: RpcCancelTimeout is minutes, and not zero."""
-CLEAN_UP = 300 * 1_000_000_000
+CLEAN_UP = 300 * SECOND
 """Nanoseconds that a server holds a message by default. [MS-MQRR] 3.1.2.2"""
 _KEPT = 1 << 16
 _MOST_GAPS = 32

@@ -8,11 +8,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 
+from msmq_wire.units import MILLISECOND
+
 __all__ = ["Durations", "TimeBuckets"]
 
-_MILLISECOND = 1_000_000
 _WIDTHS = tuple(
-    milliseconds * _MILLISECOND
+    milliseconds * MILLISECOND
     for milliseconds in (
         *(1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000),
         *(3_600_000, 21_600_000, 86_400_000, 864_000_000, 8_640_000_000, 86_400_000_000, 864_000_000_000),

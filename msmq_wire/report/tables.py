@@ -9,6 +9,7 @@ from msmq_wire.report.markup import Markup, joined, tag, visible
 from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.sessions import Story
+from msmq_wire.units import MILLISECOND
 
 __all__ = ["OUTCOMES", "queue_section", "read_section", "table", "when"]
 
@@ -164,7 +165,7 @@ def _action(action: int | None, removes: bool | None) -> str:
 
 
 def _timeout(milliseconds: int) -> str:
-    return "for ever" if milliseconds == _FOREVER else duration_text(milliseconds * 1_000_000)
+    return "for ever" if milliseconds == _FOREVER else duration_text(milliseconds * MILLISECOND)
 
 
 def _result(status: int | None, answered: bool, fault: bool, sealed: bool) -> str:

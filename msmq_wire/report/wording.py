@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import datetime
 
+from msmq_wire.units import MILLISECOND, SECOND
+
 __all__ = ["bytes_text", "clock_text", "count_text", "date_text", "duration_text", "host_of"]
 
-_SECOND = 1_000_000_000
-_UNITS = ((3600 * _SECOND, "h"), (60 * _SECOND, "min"), (_SECOND, "s"), (1_000_000, "ms"), (1000, "µs"))
+_UNITS = ((3600 * SECOND, "h"), (60 * SECOND, "min"), (SECOND, "s"), (MILLISECOND, "ms"), (1000, "µs"))
 
 
 def _moment(nanoseconds: int) -> datetime.datetime | None:
     try:
-        return datetime.datetime.fromtimestamp(nanoseconds // _SECOND, datetime.UTC)
+        return datetime.datetime.fromtimestamp(nanoseconds // SECOND, datetime.UTC)
     except (OverflowError, OSError, ValueError):
         return None
 
@@ -22,7 +23,7 @@ def date_text(nanoseconds: int | None) -> str:
     moment = None if nanoseconds is None else _moment(nanoseconds)
     if nanoseconds is None or moment is None:
         return "-"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{nanoseconds % _SECOND // 1_000_000:03d} UTC"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{nanoseconds % SECOND // MILLISECOND:03d} UTC"
 
 
 def clock_text(nanoseconds: int, span: int) -> str:
@@ -30,11 +31,11 @@ def clock_text(nanoseconds: int, span: int) -> str:
     moment = _moment(nanoseconds)
     if moment is None:
         return "?"
-    if span > 2 * 86_400 * _SECOND:
+    if span > 2 * 86_400 * SECOND:
         return f"{moment:%Y-%m-%d %H:%M}"
     text = f"{moment:%H:%M:%S}"
-    if span < 10 * _SECOND:
-        text += f".{nanoseconds % _SECOND // 1_000_000:03d}"
+    if span < 10 * SECOND:
+        text += f".{nanoseconds % SECOND // MILLISECOND:03d}"
     return text
 
 

@@ -12,20 +12,20 @@ from functools import partial
 
 import msgspec
 
+from msmq_wire.records.endpoint import AT_MSMQ, host_of
 from msmq_wire.records.record import Record, place_of
 from msmq_wire.routing.algorithm import HopRule
 from msmq_wire.routing.hop import Deviation, DeviationKind, ObservedHop, Sighting
 from msmq_wire.routing.prediction import MOST_ROUTERS, Prediction, Predictor
 from msmq_wire.routing.topology import Topology
-from msmq_wire.sessions.message import reached
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = ["Auditor", "audit", "sighting_of"]
 
 _HOP_COUNT = SpecRef("MS-MQQB", "3.1.5.8.2")
-_PORT = ":1801"
 _MOST_MESSAGES = 1 << 17
 _MOST_STREAMS = 1 << 16
 _MOST_HOSTS = 1 << 16
@@ -117,7 +117,7 @@ class Auditor:
         if len(self._ends) > _MOST_STREAMS:
             self._ends.popitem(last=False)
         opener = next(iter(ends), None)
-        answer = opener == dst or (opener is None and src.endswith(_PORT) and not dst.endswith(_PORT))
+        answer = opener == dst or (opener is None and src.endswith(AT_MSMQ) and not dst.endswith(AT_MSMQ))
         if answer:
             src, dst = dst, src
         for end, identifier in ((src, client), (dst, server)):
@@ -146,7 +146,7 @@ class Auditor:
             *(self._of_count(prediction, sighting, source, trail) if known else ()),
             *self._of_loop(sighting, target, trail),
         ]
-        trail.senders.setdefault(source or _host(sighting.src), sighting.hops)
+        trail.senders.setdefault(source or host_of(sighting.src), sighting.hops)
         if target is not None:
             trail.receivers.add(target)
         if not deviations:
@@ -185,11 +185,11 @@ class Auditor:
         return None
 
     def _who(self, end: str, ends: dict[str, GUID]) -> GUID | None:
-        host = _host(end)
+        host = host_of(end)
         return ends.get(end) or self._by_address.get(host) or self._hosts.get(host)
 
     def _learn(self, end: str, identifier: GUID) -> None:
-        host = _host(end)
+        host = host_of(end)
         if host in self._hosts or len(self._hosts) < _MOST_HOSTS:
             # Behind an address translation there can be several: then the address tells nothing.
             self._hosts[host] = identifier if self._hosts.get(host, identifier) == identifier else None
@@ -278,7 +278,7 @@ class Auditor:
             )
 
     def _of_loop(self, sighting: Sighting, target: GUID | None, trail: _Trail) -> Iterator[Deviation]:
-        to = target or _host(sighting.dst)
+        to = target or host_of(sighting.dst)
         before = trail.senders.get(to)
         if before is not None and before < sighting.hops:
             yield Deviation(
@@ -294,10 +294,6 @@ class Auditor:
 
     def _names(self, identifiers: Iterable[GUID]) -> str:
         return " or ".join(map(self.name, identifiers)) or "anybody"
-
-
-def _host(end: str) -> str:
-    return end.rpartition(":")[0].strip("[]")
 
 
 def _told(before: tuple[int, int], excess: int, count: int) -> bool:

@@ -22,6 +22,7 @@ __all__ = [
     "NDR_SYNTAX",
     "DecodedCall",
     "decode_call",
+    "fits",
     "follow_guess",
     "guess_call",
     "syntax_name",
@@ -136,7 +137,7 @@ def guess_call(event: CallEvent, offered: GUID | None = None) -> DecodedCall | N
             continue
         for syntax in _syntaxes(None, request):
             call = _decoded(event, interface, method, syntax, guessed=True)
-            if _fits(call.request) and _fits(call.response):
+            if fits(call.request) and fits(call.response):
                 return call
     return None
 
@@ -147,7 +148,7 @@ def follow_guess(event: CallEvent, interface: Interface, syntax: Syntax) -> Deco
     return _decoded(event, interface, method, syntax, guessed=True)
 
 
-def _fits(stub: InspectedStub | None) -> bool:
+def fits(stub: InspectedStub | None) -> bool:
     """Whether a stub is what its method has, to the last byte."""
     if stub is None or stub.error is not None or stub.anomalies or stub.residue.filler:
         return False

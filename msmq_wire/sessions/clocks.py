@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
@@ -22,15 +23,14 @@ AHEAD = 300
 """Seconds that clocks may differ; a domain allows as much."""
 _NEAR = 4 * 86400
 """Seconds around the letters LIOR within which they may be a time after all."""
-_SECOND = 1_000_000_000
 _DAY = 86400
-_CLOSE = 2 * _SECOND
+_CLOSE = 2 * SECOND
 """Pairs this close agree: SentTime has whole seconds, and the network takes its time."""
 _POINTS = 16
 _SENDERS = 4096
 _ENOUGH = 3
 """Pairs that must agree before a clock is sure."""
-_APART = 10 * _SECOND
+_APART = 10 * SECOND
 """How far apart they must lie: what waited together is sent together, and agrees as well."""
 _STEEPEST = 0.05
 """A clock gains or loses no more than this; what looks so is a queue that empties, or a time that stands."""
@@ -44,7 +44,7 @@ def is_time(sent: int | None, captured: int | None) -> bool:
     """
     if not sent:
         return False
-    return sent != SIGNATURE or (captured is not None and abs(captured // _SECOND - sent) <= _NEAR)
+    return sent != SIGNATURE or (captured is not None and abs(captured // SECOND - sent) <= _NEAR)
 
 
 def length_of_time(seconds: int) -> str:
@@ -99,7 +99,7 @@ class HostClock(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def ahead(self, captured: int) -> int:
         """Seconds that it is ahead at a time of the capture (ns)."""
-        return self.offset + round(self.drift * (captured - self.at) / (_DAY * _SECOND))
+        return self.offset + round(self.drift * (captured - self.at) / (_DAY * SECOND))
 
     @property
     def said(self) -> str:
@@ -139,12 +139,12 @@ class _Pairs:
         self.count = 0
         self.points: dict[int, _Point] = {}
         self.judged: HostClock | None = None
-        self._width = _SECOND
+        self._width = SECOND
 
     def take(self, sent: int, captured: int) -> None:
         self.count += 1
         self.judged = None
-        self._put(_Point(captured, sent * _SECOND - captured, 1, captured, captured))
+        self._put(_Point(captured, sent * SECOND - captured, 1, captured, captured))
         while len(self.points) > _POINTS:
             self._width *= 2
             points, self.points = self.points, {}
@@ -213,7 +213,7 @@ def _judge(sender: Sender, pairs: _Pairs) -> HostClock:
         host=sender.host,
         queue_manager=None if manager == NULL_GUID else manager,
         # SentTime leaves out what is less than a second.
-        offset=-(-lead // _SECOND),
+        offset=-(-lead // SECOND),
         at=at,
         drift=slope * _DAY,
         pairs=pairs.count,

@@ -6,11 +6,10 @@ The rule kept here: no packet says why, so this is a conclusion; where no rule f
 from __future__ import annotations
 
 from msmq_wire.sessions.session import CloseReason, Moment, NoteKind, Session
+from msmq_wire.units import MILLISECOND, SECOND
 
 __all__ = ["close_reason"]
 
-_SECOND = 1_000_000_000
-_MILLISECOND = 1_000_000
 _INITIALIZATION = 54
 """Seconds; the timer is 60 by default, [MS-MQQB] note 43, and both ends have one."""
 _IDLE = 108
@@ -50,7 +49,7 @@ def _timed_out(session: Session, closer: int, close: Moment) -> CloseReason | No
     if waiting is not None:
         heard = [one for one in (directions[closer].last_ack, directions[1 - closer].last_message) if one]
         since = max((waiting, *heard), key=lambda one: one.record)
-        timeout = None if parameters is None else parameters.ack_timeout * _MILLISECOND / _SECOND
+        timeout = None if parameters is None else parameters.ack_timeout * MILLISECOND / SECOND
         return "ack_timeout" if timeout is not None and _seconds(since, close) >= timeout else None
     last = [one.last_message for one in directions if one.last_message is not None]
     active = max(last, key=lambda one: one.record, default=session.opened)
@@ -61,4 +60,4 @@ def _timed_out(session: Session, closer: int, close: Moment) -> CloseReason | No
 def _seconds(since: Moment | None, until: Moment) -> float:
     if since is None or since.time is None or until.time is None:
         return 0.0
-    return (until.time - since.time) / _SECOND
+    return (until.time - since.time) / SECOND

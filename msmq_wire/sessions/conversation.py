@@ -13,7 +13,7 @@ import msgspec
 
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.closing import close_reason
-from msmq_wire.sessions.message import FollowedMessage, moment_of, reached
+from msmq_wire.sessions.message import FollowedMessage, moment_of
 from msmq_wire.sessions.sequence import EMPTY_DIRECTIONS, SentSequence
 from msmq_wire.sessions.session import (
     ClosedBy,
@@ -26,7 +26,9 @@ from msmq_wire.sessions.session import (
     SessionNote,
     SessionState,
 )
+from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = ["Conversation"]
@@ -42,7 +44,7 @@ stored, and of a note."""
 _Pair: TypeAlias = tuple[Moment | None, Moment | None]
 _NEITHER: _Pair = (None, None)
 _COUNTS = ("sent_count", "recoverable_count")
-_QUIET = 1_000_000_000
+_QUIET = SECOND
 """Nanoseconds after which a SYN without an answer counts as not answered: TCP has sent it again by then."""
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, overload
 
 import msgspec
 
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
@@ -27,10 +28,10 @@ from msmq_wire.sessions.message import (
     message_key,
     message_name,
     moment_of,
-    reached,
     system_queue,
 )
 from msmq_wire.sessions.session import Moment
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 
@@ -139,11 +140,11 @@ class LifeTracker:
             # It was cut when it was seen first.
             self.reader.complete(known, key, record)
             known.content = content_of(record)
-        src, _, _ = (record.src or "").rpartition(":")
+        src = host_of(record.src)
         hops = (reached(record.packet.user_header, "flags") or 0) & 0x1F
-        ways = [(known.src.rpartition(":")[0], known.flags & 0x1F)]
+        ways = [(host_of(known.src), known.flags & 0x1F)]
         if known.history is not None:
-            ways += [(hop.src.rpartition(":")[0], hop.hops) for hop in known.history.hops]
+            ways += [(host_of(hop.src), hop.hops) for hop in known.history.hops]
         content = content_of(record)
         if None not in (known.content, content) and known.content != content:
             # Two messages with one identifier: this one is no second attempt to deliver the other.

@@ -12,6 +12,7 @@ import msgspec
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -25,7 +26,6 @@ __all__ = [
     "message_key",
     "message_name",
     "moment_of",
-    "reached",
     "system_queue",
 ]
 
@@ -118,12 +118,6 @@ def moment_of(record: Record) -> Moment:
     """When a record was completed."""
     frames = record.frames
     return Moment(record.id, frames[-1] if frames else None, record.time)
-
-
-def reached(part: Any, name: str) -> Any:
-    """A field that was decoded; None where it was not, or is not there."""
-    value = getattr(part, name, None)
-    return None if value is msgspec.UNSET else value
 
 
 def content_of(record: Record) -> int | None:

@@ -14,6 +14,7 @@ from msmq_wire.sessions.clocks import HostClock, is_time
 from msmq_wire.sessions.life import Acknowledgment, MessageLife, Outcome
 from msmq_wire.sessions.message import FollowedMessage, History, message_name
 from msmq_wire.sessions.session import Moment
+from msmq_wire.units import SECOND
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 
@@ -224,7 +225,7 @@ def _past(limit: int | None, captured: int | None, clock: HostClock | None) -> b
     """Whether the clock of the sender, as far as it is known, was past a limit at a time of the capture."""
     if limit is None or captured is None:
         return False
-    return captured // 1_000_000_000 + (0 if clock is None else clock.ahead(captured)) > limit
+    return captured // SECOND + (0 if clock is None else clock.ahead(captured)) > limit
 
 
 def _ran_out(

@@ -6,14 +6,15 @@ from collections import OrderedDict
 
 import msgspec
 
+from msmq_wire.records.endpoint import AT_PING, host_of
 from msmq_wire.records.record import Record
-from msmq_wire.sessions.message import moment_of, reached
+from msmq_wire.sessions.message import moment_of
 from msmq_wire.sessions.session import PingExchange
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
+from msmq_wire.wire.partial import reached
 
 __all__ = ["PingTracker"]
 
-_PORT = ":3527"
 _RF = 0x02
 _KEPT = 1 << 14
 
@@ -32,9 +33,9 @@ class PingTracker:
         cookie = reached(packet, "cookie")
         if cookie is None or packet.signature != PING_SIGNATURE or not record.src or not record.dst:
             return
-        asks = record.dst.endswith(_PORT)
+        asks = record.dst.endswith(AT_PING)
         client, server = (record.src, record.dst) if asks else (record.dst, record.src)
-        if asks and record.src.endswith(_PORT):
+        if asks and record.src.endswith(AT_PING):
             # Both ports are those of pings: what was asked before is answered.
             asks = (server, client, cookie) not in self._exchanges
             client, server = (client, server) if asks else (server, client)
@@ -57,7 +58,7 @@ class PingTracker:
                 refused=known.refused or bool(packet.flags & _RF),
             )
         self._exchanges[key] = known
-        hosts = (client.rpartition(":")[0], server.rpartition(":")[0])
+        hosts = (host_of(client), host_of(server))
         self._latest[hosts] = key
         self._latest.move_to_end(hosts)
         if len(self._exchanges) > _KEPT:
@@ -68,9 +69,9 @@ class PingTracker:
 
     def unreachable(self, record: Record) -> bool:
         """Take an ICMP message about a ping; tell whether it is about one."""
-        if not (record.dst or "").endswith(_PORT):
+        if not (record.dst or "").endswith(AT_PING):
             return False
-        hosts = ((record.src or "").rpartition(":")[0], (record.dst or "").rpartition(":")[0])
+        hosts = (host_of(record.src), host_of(record.dst))
         key = self._latest.get(hosts)
         if key is not None and key in self._exchanges:
             known = self._exchanges[key]
@@ -81,7 +82,7 @@ class PingTracker:
 
     def before(self, client: str, server: str) -> PingExchange | None:
         """The latest exchange between two hosts (``address:port``, the ports do not count)."""
-        key = self._latest.get((client.rpartition(":")[0], server.rpartition(":")[0]))
+        key = self._latest.get((host_of(client), host_of(server)))
         return None if key is None else self._exchanges.get(key)
 
     def exchanges(self) -> tuple[PingExchange, ...]:

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
@@ -196,7 +197,7 @@ class ReadTracker:
             return
         role = call.role
         moment = moment_of(record)
-        place = (record.capture, (record.dst or "").rpartition(":")[0])
+        place = (record.capture, host_of(record.dst))
         if role in READS:
             self._start(record, call, moment, place)
         elif role in (Role.END, Role.CANCEL):
@@ -239,7 +240,7 @@ class ReadTracker:
         if len(history.reads) < _MOST_READS:
             history.reads.append(number)
         if read.found_lookup_id is not None:
-            place = (record.capture, read.server.rpartition(":")[0])
+            place = (record.capture, host_of(read.server))
             self._lookups.put((*place, read.found_lookup_id), message)
         if system_queue(read.queue) is not None:
             # A copy in a journal or a dead-letter queue: its reader is not the one that it was sent to.

@@ -17,12 +17,13 @@ from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.clocks import Clocks, sender_of
 from msmq_wire.sessions.life import MessageLife
 from msmq_wire.sessions.lives import LifeTracker, Lives
-from msmq_wire.sessions.message import FollowedMessage, moment_of, reached
+from msmq_wire.sessions.message import FollowedMessage, moment_of
 from msmq_wire.sessions.outcomes import life_of
 from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
 from msmq_wire.sessions.session import Moment, PingExchange, Session
 from msmq_wire.sessions.tracker import SESSION_RECORDS, SessionTracker
 from msmq_wire.sessions.transactions import StrayAck, TransactionalStream, TransactionTracker
+from msmq_wire.wire.partial import reached
 
 __all__ = ["Follower", "Leaving", "LeftOut", "Story", "follow"]
 

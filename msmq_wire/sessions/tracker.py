@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
+from msmq_wire.records.endpoint import AT_MSMQ, host_of
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.conversation import Conversation
@@ -20,7 +21,6 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = ["SESSION_PACKETS", "SESSION_RECORDS", "SessionTracker"]
 
-_PORT = ":1801"
 _ENDED = 1300
 _MOMENT = 140
 """Bytes of a summary, and of a moment in it."""
@@ -106,7 +106,7 @@ class SessionTracker:
             known = self._open.get((record.capture, -1 if record.stream is None else record.stream))
             if known is not None:
                 known.lost(known.direction(record), moment_of(record))
-            elif record.stream is not None and _PORT in _ends(record):
+            elif record.stream is not None and AT_MSMQ in _ends(record):
                 known = self._of(record)
             return known
         if type_ in _INTERNAL:
@@ -162,7 +162,7 @@ class SessionTracker:
         client = conversation.client_queue_manager
         if client is None or client == NULL_GUID:
             return
-        key = (client, conversation.server.rpartition(":")[0])
+        key = (client, host_of(conversation.server))
         before = conversation.previous = self._previous.get(key)
         replaced = None if before is None else self._numbered.get(before)
         if replaced is not None:
@@ -179,7 +179,7 @@ class SessionTracker:
             if event in ("closed", "evicted"):
                 self._others.pop(key, None)
                 return None
-            if _PORT in _ends(record):
+            if AT_MSMQ in _ends(record):
                 conversation = self._begin(key, record)
             else:
                 self._wait(key, record)
@@ -220,7 +220,7 @@ class SessionTracker:
         first = steps[0] if steps else record
         started = first.type == "tcp_stream" and first.event in ("syn", "syn_ack")
         src, dst = first.src or "", first.dst or ""
-        answers = src.endswith(_PORT) and not dst.endswith(_PORT)
+        answers = src.endswith(AT_MSMQ) and not dst.endswith(AT_MSMQ)
         swapped = first.event == "syn_ack" if started else answers
         client, server = (dst, src) if swapped else (src, dst)
         conversation = Conversation(
@@ -252,7 +252,7 @@ class SessionTracker:
             self._share.take(-_size(session))
             self.left_out += 1
             if session.client_queue_manager is not None:
-                key = (session.client_queue_manager, session.server.rpartition(":")[0])
+                key = (session.client_queue_manager, host_of(session.server))
                 if self._previous.get(key) == session.number:
                     del self._previous[key]
             if self._leave is not None:

@@ -13,10 +13,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.budget import Budget
-from msmq_wire.sessions.message import FollowedMessage, message_key, message_name, reached
+from msmq_wire.sessions.message import FollowedMessage, message_key, message_name
 from msmq_wire.sessions.session import Moment
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = ["StrayAck", "TransactionBridge", "TransactionGap", "TransactionTracker", "TransactionalStream"]
@@ -334,8 +336,8 @@ class TransactionTracker:
         target = source or reached(user, "queue_manager_address")
         if target and target != NULL_GUID:
             streams = [stream for stream in streams if stream.source == target] or streams
-        way = (_host(record.dst), _host(record.src))
-        return next((one for one in streams if (_host(one.src), _host(one.dst)) == way), streams[0])
+        way = (host_of(record.dst), host_of(record.src))
+        return next((one for one in streams if (host_of(one.src), host_of(one.dst)) == way), streams[0])
 
     def _stray(
         self,
@@ -379,10 +381,6 @@ class TransactionTracker:
     def finish(self) -> tuple[TransactionalStream, ...]:
         """All sequences that are kept, by order of appearance."""
         return tuple(map(_summary, self._streams.values()))
-
-
-def _host(place: str | None) -> str:
-    return (place or "").rpartition(":")[0]
 
 
 def _summary(stream: _Stream) -> TransactionalStream:

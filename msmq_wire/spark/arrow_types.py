@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.wire.types.guid import GUID
+from msmq_wire.engines.arrow_types import arrow_type
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = [
@@ -121,7 +120,7 @@ def struct_type(cls: type[msgspec.Struct], leave_out: tuple[str, ...] = ()) -> A
     """The struct of a msgspec class, its fields nullable."""
     hints = get_type_hints(cls)
     names = [name for name in cls.__struct_fields__ if name not in leave_out]
-    return pa.struct([pa.field(name, _type(hints[name])[0]) for name in names])
+    return pa.struct([(name, arrow_type(hints[name], struct_type, nullable=True)[0]) for name in names])
 
 
 def array_of(values: Iterable[Any], kind: Any) -> Any:
@@ -131,37 +130,6 @@ def array_of(values: Iterable[Any], kind: Any) -> Any:
 
 
 Cell = Callable[[Any], Any]
-
-
-def _type(hint: Any) -> tuple[Any, bool]:
-    origin, args = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _type(args[0])
-    if origin in (Union, UnionType):
-        inner = [one for one in args if one is not NoneType]
-        kinds = {_type(one)[0] for one in inner}
-        # A number or a GUID: text says both.
-        return (kinds.pop() if len(kinds) == 1 else pa.string()), True
-    if origin is Literal:
-        return (pa.int64() if isinstance(args[0], int) else pa.string()), False
-    if origin is tuple:
-        inner = [one for one in args if one is not Ellipsis]
-        kinds = {_type(one)[0] for one in inner}
-        if len(kinds) > 1:
-            names = [f"_{index + 1}" for index in range(len(inner))]
-            return pa.struct([pa.field(n, _type(t)[0]) for n, t in zip(names, inner, strict=True)]), False
-        return pa.list_(pa.field("item", kinds.pop())), False
-    if not isinstance(hint, type):
-        return pa.string(), True
-    if issubclass(hint, msgspec.Struct):
-        return struct_type(hint), False
-    if issubclass(hint, GUID | WcharText | str):
-        return pa.string(), False
-    if issubclass(hint, bytes):
-        return pa.binary(), False
-    if issubclass(hint, float):
-        return pa.float64(), False
-    return (pa.bool_() if hint is bool else pa.int64()), False
 
 
 @cache

@@ -21,6 +21,7 @@ from msmq_wire.capture.splits import index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.captures import CaptureFile, list_files, refuse_url
 from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.units import SECOND
 
 __all__ = ["Landed", "LandingLog", "fingerprint", "holds"]
 
@@ -30,7 +31,6 @@ _FOLDER = ".msmq-wire-seen"
 _EDGE = 1 << 20
 """Bytes at each end of a file that tell it from others, beside its size."""
 _WHOLE = 1 << 60
-_SECOND = 1_000_000_000
 
 
 class Landed(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,7 +169,7 @@ class LandingLog:
 
     def _is_ready(self, file: CaptureFile, watch: _Watch, now: int) -> bool:
         age = abs(now - file.mtime_ns)
-        if age < self._options.settle * _SECOND:
+        if age < self._options.settle * SECOND:
             return False
         latest = self._latest.get(file.path)
         if latest is not None:
@@ -184,7 +184,7 @@ class LandingLog:
             watch.check = _check(file, mark)
         if watch.check.error is None and watch.check.damage is None:
             return True
-        return age >= self._options.patience * _SECOND
+        return age >= self._options.patience * SECOND
 
     def _is_known(self, file: CaptureFile, mark: str) -> bool:
         path = file.path

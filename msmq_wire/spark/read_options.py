@@ -13,6 +13,7 @@ import msgspec
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.captures import Scope
+from msmq_wire.units import SECOND
 
 __all__ = ["DEFAULT_SPLIT_BYTES", "OPTIONS", "Network", "OnError", "ReadOptions"]
 
@@ -212,7 +213,7 @@ class _Reader:
         if time.tzinfo is None:
             time = time.replace(tzinfo=UTC)
         since = time - datetime(1970, 1, 1, tzinfo=UTC)
-        nanoseconds = (since.days * 86400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
+        nanoseconds = (since.days * 86400 + since.seconds) * SECOND + since.microseconds * 1000
         if fraction is not None:
             nanoseconds += int(fraction[2][:9].ljust(9, "0"))
         # No frame has a time that 64 bits do not hold.

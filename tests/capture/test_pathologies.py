@@ -21,7 +21,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.ip import IpFragment, IpReassembler
 from msmq_wire.reassembly.tcp import TcpReassembler
 from msmq_wire.reassembly.tcp_events import Endpoints, StreamBytes, StreamGap, TcpEvent, TcpSegment
-from msmq_wire.records.finder import endpoint
+from msmq_wire.records.endpoint import endpoint
 from msmq_wire.records.record import Record
 from tests.effort import in_batches
 

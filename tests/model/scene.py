@@ -163,7 +163,7 @@ class Client:
         self.waiting: list[Waiting] = []
 
     def start(self, stem: str, request: Any) -> Waiting:
-        """Call a method by its stem; the answer may come later."""
+        """Call a method by its stem or its name; the answer may come later."""
         return self.start_opnum(next(self._opnums(stem)), request)
 
     def start_opnum(self, opnum: int, request: Any) -> Waiting:
@@ -201,7 +201,8 @@ class Client:
         return call.answer
 
     def _opnums(self, stem: str) -> Iterator[int]:
-        return (opnum for opnum, method in self.server.INTERFACE.methods.items() if method.stem == stem)
+        methods = self.server.INTERFACE.methods.items()
+        return (opnum for opnum, method in methods if stem in (method.stem, method.name))
 
 
 def pass_time(manager: QueueManager, milliseconds: int) -> None:

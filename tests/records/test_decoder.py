@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from msmq_wire.reassembly.tcp_events import ACK, FIN, PSH, RST, SYN, TcpSegment
 from msmq_wire.records.decoder import RecordDecoder
-from msmq_wire.records.finder import MSMQ_PORT, PING_PORT, endpoint
+from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
 from msmq_wire.records.record import Record
 
 PACKETS = Path(__file__).resolve().parents[2] / "fixtures" / "packets"

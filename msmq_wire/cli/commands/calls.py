@@ -8,28 +8,11 @@ from typing import Annotated
 import typer
 
 from msmq_wire.cli.call_rows import KEYS, CallRows
-from msmq_wire.cli.options import (
-    CaptureFiles,
-    Color,
-    ColorOption,
-    Filters,
-    Ids,
-    LocalTime,
-    Ports,
-    Quiet,
-    Redactions,
-    TimeZone,
-    UtcTime,
-    filter_for,
-    redactor_for,
-    refuse_without_effect,
-    screen_for,
-    zone_for,
-)
-from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.options import CaptureFiles, Filters, Ids, filter_for
+from msmq_wire.cli.reading import Selection
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.table import call_table
 from msmq_wire.cli.rows import csv_writer, json_writer
-from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.records.rpc_packets import RpcCall
 
 __all__ = ["CallsFormat", "calls"]
@@ -43,21 +26,14 @@ class CallsFormat(StrEnum):
     CSV = "csv"
 
 
+@with_reading_options()
 def calls(
     files: CaptureFiles,
     format_: Annotated[CallsFormat, typer.Option("--format", help="How to print them.")] = CallsFormat.TABLE,
     filters: Filters = None,
     ids: Ids = None,
-    ports: Ports = None,
-    nt_passwords: NtPasswords = None,
-    nt_hashes: NtHashes = None,
-    keytabs: Keytabs = None,
-    redact: Redactions = None,
-    utc: UtcTime = False,
-    local: LocalTime = False,
-    timezone: TimeZone = None,
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    *,
+    options: ReadingOptions,
 ) -> None:
     """List the remote read calls in captures: who read which queue, and what came of it.
 
@@ -79,17 +55,12 @@ def calls(
 
         msmq-wire calls *.pcap --keytab server.keytab --format csv > calls.csv
     """
-    zone = zone_for(utc, local, timezone)
-    if format_ is not CallsFormat.TABLE and not filters:
-        # With a filter a zone says what its times mean.
-        refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
-    redactor = redactor_for(redact)
+    # With a filter a zone says what its times mean.
+    zone = options.zone(None if format_ is CallsFormat.TABLE or filters else format_)
+    redactor = options.redactor()
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
-    negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
-    reading = Reading(
-        files, ports=ports or (), quiet=quiet, negotiator=negotiator, anonymous=redactor.hides_hosts
-    )
-    table = call_table(screen_for(color), zone, at_once=reading.as_it_comes)
+    reading = options.reading(files, redactor)
+    table = call_table(options.screen(), zone, at_once=reading.as_it_comes)
     write = {
         CallsFormat.TABLE: table.add,
         CallsFormat.JSONL: json_writer(),

@@ -9,19 +9,8 @@ import typer
 
 from msmq_wire.cli.default_scenario import default_scenario
 from msmq_wire.cli.finding_redaction import RedactingJudge
-from msmq_wire.cli.options import (
-    Color,
-    ColorOption,
-    LocalTime,
-    Ports,
-    Quiet,
-    TimeZone,
-    UtcTime,
-    refuse_without_effect,
-    screen_for,
-    zone_for,
-)
 from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.recording_folder import RecordingFolder, read_folder
 from msmq_wire.cli.recording_redaction import publishable
 from msmq_wire.cli.redaction import Redaction, Redactor
@@ -29,7 +18,6 @@ from msmq_wire.cli.render.comparison_table import print_comparison
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
-from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import RULES
 from msmq_wire.recordings.compare import Comparison
@@ -48,6 +36,7 @@ class ComparisonFormat(StrEnum):
     JSONL = "jsonl"
 
 
+@with_reading_options(but=("redact",))
 def compare_recording(
     folder: Annotated[
         str,
@@ -64,15 +53,8 @@ def compare_recording(
         bool,
         typer.Option("--publish", help="Leave out addresses and names of hosts, as --redact hosts does."),
     ] = False,
-    ports: Ports = None,
-    nt_passwords: NtPasswords = None,
-    nt_hashes: NtHashes = None,
-    keytabs: Keytabs = None,
-    utc: UtcTime = False,
-    local: LocalTime = False,
-    timezone: TimeZone = None,
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    *,
+    options: ReadingOptions,
 ) -> None:
     """Compare what was recorded of a scenario with what was captured of it.
 
@@ -93,24 +75,14 @@ def compare_recording(
 
         msmq-wire compare-recording recorded --publish > comparison.txt
     """
-    zone = zone_for(utc, local, timezone)
-    if format_ is not ComparisonFormat.TABLE:
-        refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
+    zone = options.zone(None if format_ is ComparisonFormat.TABLE else format_)
     redactor = Redactor({Redaction.HOSTS} if publish else set())
-    negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
     try:
         read = read_folder(folder, default_scenario())
     except MsmqWireError as error:
         complain(str(error))
         raise typer.Exit(1) from None
-    reading = Reading(
-        [read.capture],
-        ports=ports or (),
-        streams=True,
-        quiet=quiet,
-        negotiator=negotiator,
-        anonymous=redactor.hides_hosts,
-    )
+    reading = options.reading([read.capture], redactor, streams=True)
     judge = RedactingJudge(RULES, redactor)
     compared = _compare(reading, read, judge, redactor)
     if compared is None:
@@ -119,7 +91,7 @@ def compare_recording(
         for row in compared_rows(compared):
             print(json_line(row))
     else:
-        print_comparison(screen_for(color), compared, zone)
+        print_comparison(options.screen(), compared, zone)
     reading.tell_left_out(judge.left_out)
     more = [f"{count} more of {id_}" for id_, count in judge.more.items()]
     reading.tell_summary(*_told(compared), *more)

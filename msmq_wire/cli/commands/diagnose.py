@@ -8,26 +8,13 @@ from typing import Annotated
 import typer
 
 from msmq_wire.cli.finding_redaction import RedactingJudge
-from msmq_wire.cli.options import (
-    CaptureFiles,
-    Color,
-    ColorOption,
-    LocalTime,
-    Ports,
-    Quiet,
-    Redactions,
-    TimeZone,
-    UtcTime,
-    redactor_for,
-    screen_for,
-    zone_for,
-)
+from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.answer_text import AnswerText
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.findings import RULES, Judge
 from msmq_wire.findings.diagnosis import QUESTIONS, Diagnosis
 from msmq_wire.findings.diagnosis_view import answer_view
@@ -43,6 +30,7 @@ class DiagnoseFormat(StrEnum):
     JSONL = "jsonl"
 
 
+@with_reading_options()
 def diagnose(
     files: CaptureFiles,
     format_: Annotated[
@@ -59,16 +47,8 @@ def diagnose(
             show_default=False,
         ),
     ] = None,
-    ports: Ports = None,
-    nt_passwords: NtPasswords = None,
-    nt_hashes: NtHashes = None,
-    keytabs: Keytabs = None,
-    redact: Redactions = None,
-    utc: UtcTime = False,
-    local: LocalTime = False,
-    timezone: TimeZone = None,
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    *,
+    options: ReadingOptions,
 ) -> None:
     """Answer thirteen questions about captures in plain words, with the frames that show it.
 
@@ -88,22 +68,15 @@ def diagnose(
 
         msmq-wire diagnose *.pcap --redact hosts,labels --format jsonl > answers.jsonl
     """
-    zone = zone_for(utc, local, timezone)
-    redactor = redactor_for(redact)
-    reading = Reading(
-        files,
-        ports=ports or (),
-        streams=True,
-        quiet=quiet,
-        negotiator=negotiator_for(nt_passwords, nt_hashes, keytabs),
-        anonymous=redactor.hides_hosts,
-    )
+    zone = options.zone()
+    redactor = options.redactor()
+    reading = options.reading(files, redactor, streams=True)
     numbers = sorted(set(questions or QUESTIONS))
     diagnosis = Diagnosis()
     story = _follow(reading, diagnosis, redactor, judged=bool({8, 13} & set(numbers)))
     looked = 0
     if reading.frames or not reading.status:
-        text = AnswerText(screen_for(color))
+        text = AnswerText(options.screen())
         for answer in diagnosis.answers(story, numbers=numbers, zone=zone):
             looked += answer.attention in ("medium", "high")
             if format_ is DiagnoseFormat.JSONL:

@@ -15,16 +15,17 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.cli.frame_set import FrameSet
-from msmq_wire.cli.options import CaptureFiles, Filters, Force, Ids, Ports, Quiet, check_output, filter_for
-from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.options import CaptureFiles, Filters, Force, Ids, check_output, filter_for
+from msmq_wire.cli.reading import Selection
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
-from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.errors import CaptureError
 
 __all__ = ["export"]
 
 
+@with_reading_options(but=("redact", "utc", "local", "timezone", "color"))
 def export(
     files: CaptureFiles,
     to: Annotated[
@@ -39,11 +40,8 @@ def export(
     force: Force = False,
     filters: Filters = None,
     ids: Ids = None,
-    ports: Ports = None,
-    nt_passwords: NtPasswords = None,
-    nt_hashes: NtHashes = None,
-    keytabs: Keytabs = None,
-    quiet: Quiet = False,
+    *,
+    options: ReadingOptions,
 ) -> None:
     """Write the frames that carry matching items to a capture.
 
@@ -62,8 +60,7 @@ def export(
         msmq-wire export big.pcapng --to one.pcap --id 17
     """
     selection = Selection(filter_for(filters, UTC), frozenset(ids or ()))
-    negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
-    reading = Reading(files, ports=ports or (), quiet=quiet, negotiator=negotiator)
+    reading = options.reading(files, options.redactor())
     _check_paths(reading.files, to, force=force)
     wanted: dict[str, FrameSet] = {}
     items = 0

@@ -13,30 +13,14 @@ import typer
 
 import msmq_wire
 from msmq_wire.cli.finding_redaction import RedactingJudge
-from msmq_wire.cli.options import (
-    CaptureFiles,
-    Color,
-    ColorOption,
-    Filters,
-    LocalTime,
-    Ports,
-    Quiet,
-    Redactions,
-    TimeZone,
-    UtcTime,
-    filter_for,
-    redactor_for,
-    refuse_without_effect,
-    screen_for,
-    zone_for,
-)
-from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
+from msmq_wire.cli.reading import Selection
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.finding_table import FindingTable
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.sarif import sarif_log
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.rule_names import rules_named
-from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.cli.severity import Level
 from msmq_wire.cli.topology_input import read_topology
 from msmq_wire.findings import RULES, SEVERITIES, Finding
@@ -68,6 +52,7 @@ class FindingsFormat(StrEnum):
     SARIF = "sarif"
 
 
+@with_reading_options()
 def findings(
     files: CaptureFiles,
     format_: Annotated[
@@ -96,16 +81,8 @@ def findings(
     ] = None,
     topology: TopologyOfFindings = None,
     filters: Filters = None,
-    ports: Ports = None,
-    nt_passwords: NtPasswords = None,
-    nt_hashes: NtHashes = None,
-    keytabs: Keytabs = None,
-    redact: Redactions = None,
-    utc: UtcTime = False,
-    local: LocalTime = False,
-    timezone: TimeZone = None,
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    *,
+    options: ReadingOptions,
 ) -> None:
     """Say what is odd in captures: broken rules, attack shapes, known scanners, lost messages.
 
@@ -129,10 +106,8 @@ def findings(
 
         msmq-wire findings capture.pcapng --topology enterprise.toml
     """
-    zone = zone_for(utc, local, timezone)
-    if format_ is not FindingsFormat.TABLE and not filters:
-        # With a filter a zone says what its times mean.
-        refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
+    # With a filter a zone says what its times mean.
+    zone = options.zone(None if format_ is FindingsFormat.TABLE or filters else format_)
     asked: Mapping[str, Rule] = rules_named(rules, "--rule") if rules else RULES
     for rule in asked.values() if rules and topology is None else ():
         if rule.over == "hop":
@@ -140,19 +115,11 @@ def findings(
     if topology == "-" and "-" in files:
         raise typer.BadParameter("standard input cannot be both a capture and the topology")
     selection = Selection(filter_for(filters, zone))
-    redactor = redactor_for(redact)
-    negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
-    reading = Reading(
-        files,
-        ports=ports or (),
-        streams=True,
-        quiet=quiet,
-        negotiator=negotiator,
-        anonymous=redactor.hides_hosts,
-    )
+    redactor = options.redactor()
+    reading = options.reading(files, redactor, streams=True)
     kept: list[Finding] = []
-    write = _writer(format_, asked, color, zone, kept)
-    judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=quiet))
+    write = _writer(format_, asked, options, zone, kept)
+    judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=options.quiet))
     counts: Counter[str] = Counter()
     matching = Numbers()
     judged = 0
@@ -200,14 +167,18 @@ def _auditor(topology: str | None, *, quiet: bool) -> HopAuditor | None:
 
 
 def _writer(
-    format_: FindingsFormat, rules: Mapping[str, Rule], color: Color, zone: tzinfo | None, kept: list[Finding]
+    format_: FindingsFormat,
+    rules: Mapping[str, Rule],
+    options: ReadingOptions,
+    zone: tzinfo | None,
+    kept: list[Finding],
 ) -> Callable[[Finding], None]:
     match format_:
         case FindingsFormat.JSONL:
             return lambda finding: print(json_line(finding_view(finding)))
         case FindingsFormat.SARIF:
             return kept.append
-    return FindingTable(screen_for(color), max(map(len, rules)), zone).add
+    return FindingTable(options.screen(), max(map(len, rules)), zone).add
 
 
 def _told(counts: Counter[str], judged: int, level: Level) -> str:

@@ -36,6 +36,7 @@ from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.log import LabEvent, LabLog
 from msmq_wire.model.data.elements import QueueManager
 from msmq_wire.model.data.timers import Timers
+from msmq_wire.records.endpoint import MSMQ_PORT
 from msmq_wire.srmp.building import build_srmp
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -43,7 +44,7 @@ from msmq_wire.wire.packets.user_message import UserMessage
 __all__ = ["Delivery", "send"]
 
 _SHORT = 5.0
-_BINARY_PORT, _HTTP_PORT = 1801, 8080
+_HTTP_PORT = 8080
 _BAD_OUTCOMES = ("refused", "expired")
 
 
@@ -119,7 +120,7 @@ def send(
     """
     if http and (delivery is Delivery.TRANSACTIONAL or fault is not None or ping_port is not None):
         raise typer.BadParameter("not with transactional messages, faults or pings", param_hint="--http")
-    host, port = address_of(server, _HTTP_PORT if http else _BINARY_PORT)
+    host, port = address_of(server, _HTTP_PORT if http else MSMQ_PORT)
     content: bytes | str = body
     if body_file is not None:
         if body:

@@ -30,6 +30,8 @@ from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.server import DEFAULT_IDENTIFIER, LabServer, LabServices, LabSettings, raise_file_limit
+from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
+from msmq_wire.units import SECOND
 
 __all__ = ["serve"]
 
@@ -44,8 +46,8 @@ def _port(option: str, what: str) -> Any:
 
 def serve(
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, _port("--port", "TCP port of the binary protocol")] = 1801,
-    ping_port: Annotated[int, _port("--ping-port", "UDP port of pings")] = 3527,
+    port: Annotated[int, _port("--port", "TCP port of the binary protocol")] = MSMQ_PORT,
+    ping_port: Annotated[int, _port("--ping-port", "UDP port of pings")] = PING_PORT,
     rpc_port: Annotated[
         int, _port("--rpc-port", "TCP port of RemoteRead, qm2qm, qmcomm and qmcomm2 over DCE/RPC")
     ] = 2103,
@@ -217,7 +219,7 @@ async def _serve(settings: LabSettings, path: str | None, printer: _Printer, *, 
 def _clock(seconds: int | None) -> Callable[[], int]:
     if seconds is None:
         return time.time_ns
-    begin = seconds * 1_000_000_000 - time.monotonic_ns()
+    begin = seconds * SECOND - time.monotonic_ns()
     return lambda: begin + time.monotonic_ns()
 
 

@@ -11,33 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from msmq_wire.cli.body_files import INDEX, BodyFiles
-from msmq_wire.cli.options import (
-    CaptureFiles,
-    Color,
-    ColorOption,
-    Filters,
-    Force,
-    LocalTime,
-    Ports,
-    Quiet,
-    Redactions,
-    TimeZone,
-    UtcTime,
-    check_folder,
-    check_output,
-    filter_for,
-    redactor_for,
-    refuse_without_effect,
-    screen_for,
-    zone_for,
-)
-from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
+from msmq_wire.cli.reading import Selection
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.redaction import Redaction
 from msmq_wire.cli.render.table import message_table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.cli.rows import csv_writer, json_writer
-from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.view import message_view
@@ -75,6 +56,7 @@ class MessagesFormat(StrEnum):
     CSV = "csv"
 
 
+@with_reading_options()
 def messages(
     files: CaptureFiles,
     format_: Annotated[
@@ -92,16 +74,8 @@ def messages(
     force: Force = False,
     all_: Annotated[bool, typer.Option("--all", help="List order and final acknowledgments too.")] = False,
     filters: Filters = None,
-    ports: Ports = None,
-    nt_passwords: NtPasswords = None,
-    nt_hashes: NtHashes = None,
-    keytabs: Keytabs = None,
-    redact: Redactions = None,
-    utc: UtcTime = False,
-    local: LocalTime = False,
-    timezone: TimeZone = None,
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    *,
+    options: ReadingOptions,
 ) -> None:
     """List the messages in captures, those that remote read calls brought among them.
 
@@ -122,11 +96,9 @@ def messages(
 
         msmq-wire messages *.pcap --format csv > messages.csv
     """
-    zone = zone_for(utc, local, timezone)
-    if format_ is not MessagesFormat.TABLE and not filters:
-        # With a filter a zone says what its times mean.
-        refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
-    redactor = redactor_for(redact)
+    # With a filter a zone says what its times mean.
+    zone = options.zone(None if format_ is MessagesFormat.TABLE or filters else format_)
+    redactor = options.redactor()
     if bodies is not None and redactor.what:
         raise typer.BadParameter("--bodies writes bodies as they are: it cannot be used with --redact")
     if bodies is None and force:
@@ -135,17 +107,14 @@ def messages(
         check_folder(bodies, "--bodies")
         check_output(os.path.join(bodies, INDEX), "--bodies", force=force, in_place=True)
     selection = Selection(filter_for(filters, zone))
-    negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
+    reading = options.reading(files, redactor)
     try:
         body_files = None if bodies is None else BodyFiles(bodies, force=force)
     except CaptureError as error:
         complain(error.message)
         raise typer.Exit(1) from None
     as_table = format_ is MessagesFormat.TABLE
-    reading = Reading(
-        files, ports=ports or (), quiet=quiet, negotiator=negotiator, anonymous=redactor.hides_hosts
-    )
-    table = message_table(screen_for(color), zone, at_once=reading.as_it_comes)
+    table = message_table(options.screen(), zone, at_once=reading.as_it_comes)
     write = {
         MessagesFormat.TABLE: table.add,
         MessagesFormat.JSONL: json_writer(),

@@ -12,36 +12,20 @@ import msgspec
 import typer
 
 from msmq_wire.cli.finding_redaction import RedactingJudge
-from msmq_wire.cli.options import (
-    CaptureFiles,
-    Color,
-    ColorOption,
-    Filters,
-    LocalTime,
-    Ports,
-    Quiet,
-    Redactions,
-    TimeZone,
-    UtcTime,
-    filter_for,
-    redactor_for,
-    refuse_without_effect,
-    screen_for,
-    zone_for,
-)
-from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
+from msmq_wire.cli.reading import Selection
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.redaction import Redactor
 from msmq_wire.cli.render.deviation_table import DeviationTable
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.cli.severity import Level
 from msmq_wire.findings import RULES, SEVERITIES, Finding, Severity
 from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.findings.rule import Rule
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.replay import Replayer
-from msmq_wire.replay.call import host
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.packets import INTERFACE
 from msmq_wire.replay.view import deviation_view
@@ -63,6 +47,7 @@ class ReplayFormat(StrEnum):
     JSONL = "jsonl"
 
 
+@with_reading_options()
 def replay(
     files: CaptureFiles,
     format_: Annotated[
@@ -77,16 +62,8 @@ def replay(
         ),
     ] = Level.LOW,
     filters: Filters = None,
-    ports: Ports = None,
-    nt_passwords: NtPasswords = None,
-    nt_hashes: NtHashes = None,
-    keytabs: Keytabs = None,
-    redact: Redactions = None,
-    utc: UtcTime = False,
-    local: LocalTime = False,
-    timezone: TimeZone = None,
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    *,
+    options: ReadingOptions,
 ) -> None:
     """Say which replies and packets of a queue manager break the rules of its protocols.
 
@@ -113,21 +90,12 @@ def replay(
 
         msmq-wire replay *.pcap --fail-on high --filter 'dst ~ 192.0.2.10'
     """
-    zone = zone_for(utc, local, timezone)
-    if format_ is not ReplayFormat.TABLE and not filters:
-        # With a filter a zone says what its times mean.
-        refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
+    # With a filter a zone says what its times mean.
+    zone = options.zone(None if format_ is ReplayFormat.TABLE or filters else format_)
     selection = Selection(filter_for(filters, zone))
-    redactor = redactor_for(redact)
-    reading = Reading(
-        files,
-        ports=ports or (),
-        streams=True,
-        quiet=quiet,
-        negotiator=negotiator_for(nt_passwords, nt_hashes, keytabs),
-        anonymous=redactor.hides_hosts,
-    )
-    write = _writer(format_, color, zone, several=len(reading.files) > 1)
+    redactor = options.redactor()
+    reading = options.reading(files, redactor, streams=True)
+    write = _writer(format_, options, zone, several=len(reading.files) > 1)
     replayer = _RedactingReplayer(redactor)
     sessions = RedactingJudge(CONDUCT, redactor)
     counts: Counter[Severity] = Counter()
@@ -175,13 +143,13 @@ def _of_sessions(found: Iterable[Finding]) -> Iterator[_Judged]:
 
 
 def _writer(
-    format_: ReplayFormat, color: Color, zone: tzinfo | None, *, several: bool
+    format_: ReplayFormat, options: ReadingOptions, zone: tzinfo | None, *, several: bool
 ) -> Callable[[Rule, Severity, ReplayDeviation], None]:
     if format_ is ReplayFormat.JSONL:
         return lambda rule, severity, one: print(
             json_line({"id": rule.id, "severity": severity, **deviation_view(one)})
         )
-    table = DeviationTable(screen_for(color), zone, several=several)
+    table = DeviationTable(options.screen(), zone, several=several)
     return lambda _, severity, one: table.add(one, severity)
 
 
@@ -229,7 +197,7 @@ class _RedactingReplayer:
             capture=ends.capture,
             src=ends.src or "",
             dst=ends.dst or "",
-            server=host(ends.src if one.interface == INTERFACE else ends.dst),
+            server=host_of(ends.src if one.interface == INTERFACE else ends.dst),
             queue=None,
             message=_rule(one).title,
             expected="",

@@ -11,11 +11,10 @@ from typing import Annotated, BinaryIO
 import typer
 
 from msmq_wire.cli.finding_redaction import RedactingJudge
-from msmq_wire.cli.options import CaptureFiles, Force, Ports, Quiet, Redactions, check_output, redactor_for
-from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.options import CaptureFiles, Force, check_output
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, version_text
-from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.findings import RULES, Judge
 from msmq_wire.output import whole_file
 from msmq_wire.report import Gone, ReadFacts, Shelf, Totals, report_page
@@ -24,6 +23,7 @@ from msmq_wire.sessions import Follower
 __all__ = ["report"]
 
 
+@with_reading_options(but=("utc", "local", "timezone", "color"))
 def report(
     files: CaptureFiles,
     output: Annotated[
@@ -37,12 +37,8 @@ def report(
         ),
     ],
     force: Force = False,
-    ports: Ports = None,
-    nt_passwords: NtPasswords = None,
-    nt_hashes: NtHashes = None,
-    keytabs: Keytabs = None,
-    redact: Redactions = None,
-    quiet: Quiet = False,
+    *,
+    options: ReadingOptions,
 ) -> None:
     """Write a report about captures: one HTML page that loads nothing from a network.
 
@@ -67,15 +63,8 @@ def report(
         # Said before captures are read, and not after.
         complain(f"cannot write {output}: there is no folder {folder}")
         raise typer.Exit(1)
-    redactor = redactor_for(redact)
-    reading = Reading(
-        files,
-        ports=ports or (),
-        streams=True,
-        quiet=quiet,
-        negotiator=negotiator_for(nt_passwords, nt_hashes, keytabs),
-        anonymous=redactor.hides_hosts,
-    )
+    redactor = options.redactor()
+    reading = options.reading(files, redactor, streams=True)
     _refuse_inputs(reading.files, output)
     totals, shelf, gone = Totals(), Shelf(), Gone()
     # What is told comes from redacted records alone, so these are followed by themselves.

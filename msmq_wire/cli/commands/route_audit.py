@@ -38,6 +38,7 @@ from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.rows import csv_writer, json_writer
 from msmq_wire.cli.topology_input import TopologyFile, read_topology
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import message_view
 from msmq_wire.routing.hop import ObservedHop
@@ -277,7 +278,7 @@ class _Tally:
         self._reasons[_kind_of_reason(hop.reason)] += 1
         if hop.sighting.queue_manager_address is None:
             return False
-        key = (hop.reason, hop.sighting.src.rpartition(":")[0], hop.sighting.dst.rpartition(":")[0])
+        key = (hop.reason, host_of(hop.sighting.src), host_of(hop.sighting.dst))
         if key in self._seen or len(self._seen) >= _MOST_REASONS:
             return False
         self._seen.add(key)

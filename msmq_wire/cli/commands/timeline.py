@@ -11,27 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from msmq_wire.capture.reader import CaptureReader
-from msmq_wire.cli.options import (
-    Color,
-    ColorOption,
-    LocalTime,
-    Ports,
-    Quiet,
-    Redactions,
-    TimeZone,
-    UtcTime,
-    redactor_for,
-    screen_for,
-    zone_for,
-)
-from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.safe_text import escaped, json_line
 from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.values import count_text, timestamp_text
 from msmq_wire.cli.reporting import complain
-from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.errors import CaptureError
 from msmq_wire.findings.diagnosis_timeline import SessionSteps, Step, matching, message_steps
 from msmq_wire.records.view import time_text
@@ -49,6 +35,7 @@ class TimelineFormat(StrEnum):
     JSONL = "jsonl"
 
 
+@with_reading_options()
 def timeline(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.", show_default=False)],
     message: Annotated[
@@ -73,16 +60,8 @@ def timeline(
     format_: Annotated[
         TimelineFormat, typer.Option("--format", help="How to print it.")
     ] = TimelineFormat.TEXT,
-    ports: Ports = None,
-    nt_passwords: NtPasswords = None,
-    nt_hashes: NtHashes = None,
-    keytabs: Keytabs = None,
-    redact: Redactions = None,
-    utc: UtcTime = False,
-    local: LocalTime = False,
-    timezone: TimeZone = None,
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    *,
+    options: ReadingOptions,
 ) -> None:
     """Tell one message or one session step by step, with times, frames and who sent what.
 
@@ -101,7 +80,7 @@ def timeline(
 
         msmq-wire timeline capture.pcapng --message 'a1d30c5b\\4162' --local
     """
-    zone = zone_for(utc, local, timezone)
+    zone = options.zone()
     if message is not None and session is not None:
         raise typer.BadParameter("only one of --message and --session can be used")
     if file != "-" and os.path.isdir(file):
@@ -110,27 +89,19 @@ def timeline(
     if session is not None and file == "-":
         raise typer.BadParameter("standard input cannot be read twice, as --session needs")
     # An acknowledgment has its numbers in its body, and no step shows a body: they need no redaction.
-    redactor = Redactor(redactor_for(redact).what - {Redaction.BODIES})
-    negotiator = negotiator_for(nt_passwords, nt_hashes, keytabs)
-    reading = Reading(
-        [file],
-        ports=ports or (),
-        streams=True,
-        quiet=quiet,
-        negotiator=negotiator,
-        anonymous=redactor.hides_hosts,
-    )
+    redactor = Redactor(options.redactor().what - {Redaction.BODIES})
+    reading = options.reading([file], redactor, streams=True)
     follower = Follower()
     for record in reading:
         follower.feed(redactor.record(record))
     story = follower.finish()
-    show = _Shown(format_, StepText(screen_for(color), zone), zone)
+    show = _Shown(format_, StepText(options.screen(), zone), zone)
     status = 0
     if reading.frames or not reading.status:
         if message is not None:
             status = show.message(story, message)
         elif session is not None:
-            status = show.session(story, session, file, tuple(ports or ()), redactor)
+            status = show.session(story, session, file, tuple(options.ports or ()), redactor)
         else:
             show.sessions(story)
     reading.tell_left_out(story.left_out)

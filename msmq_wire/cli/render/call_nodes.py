@@ -31,6 +31,7 @@ from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.spec import SpecRef
+from msmq_wire.units import MILLISECOND
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
@@ -58,7 +59,7 @@ def call_nodes(call: RpcCall, options: NodeOptions, marked: set[str]) -> Iterato
     if call.started_frame is not None:
         yield Node("started_frame", str(call.started_frame), "where the receive began", path="started_frame")
     if call.latency is not None:
-        yield Node("latency", f"{call.latency / 1_000_000:.3f} ms", path="latency")
+        yield Node("latency", f"{call.latency / MILLISECOND:.3f} ms", path="latency")
     if call.auth_level > AuthenticationLevel.NONE or call.sealed:
         level = enumerated_text(AuthenticationLevel, call.auth_level)[1]
         yield Node("auth_level", f"{call.auth_level} {level}", _VERIFIED[call.verified], path="auth_level")

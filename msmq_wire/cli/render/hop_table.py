@@ -14,6 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from msmq_wire.cli.render.finding_table import frames_text
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.values import timestamp_text
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.routing.hop import Deviation, DeviationKind, ObservedHop
 from msmq_wire.routing.topology import Topology
 from msmq_wire.wire.types.guid import GUID
@@ -128,7 +129,8 @@ class HopTable:
     def _ends(self, hop: ObservedHop) -> str:
         arrow = self.screen.choose(_ARROW, " -> ")
         ends = ((hop.source, hop.sighting.src), (hop.target, hop.sighting.dst))
-        names = [self._name(identifier) or self.screen.safe(_host(end)) or "?" for identifier, end in ends]
+        hosts = ((name, host_of(end) or end) for name, end in ends)
+        names = [self._name(name) or self.screen.safe(host) or "?" for name, host in hosts]
         width = self._ends_width - len(arrow)
         if self.screen.width is not None and sum(map(cell_len, names)) > width:
             names = [self._cut(name, width // 2) for name in names]
@@ -164,10 +166,6 @@ def _style(hop: ObservedHop) -> str:
     if hop.deviations:
         return "error"
     return "note" if hop.reason is None else "warning"
-
-
-def _host(end: str) -> str:
-    return end.rpartition(":")[0].strip("[]") or end
 
 
 def _padded(text: str, width: int) -> str:

@@ -27,6 +27,7 @@ from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart, Srm
 from msmq_wire.srmp.elements.envelope import SoapBody
 from msmq_wire.srmp.xml.fields import Flag, IsoDate, Text, XmlAttribute, XmlField, XmlStruct, xml_fields
 from msmq_wire.srmp.xml.tree import Attribute, Element
+from msmq_wire.units import MILLISECOND
 from msmq_wire.wire.fields import Field, fields
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.musts import Anomaly
@@ -43,7 +44,6 @@ _INLINE_BYTES = 32
 _LARGEST_TIME = 0x7FFFFFFF
 _LIMITS = ("expires_at", "t_trq")
 """Dates that Windows sets to the largest time of 32 bits where there is no limit."""
-_MILLISECOND = 1_000_000
 
 _ENUMERATED: Mapping[str, Field] = {
     {"message_class": "class_"}.get(field.name, field.name): field
@@ -142,7 +142,7 @@ class _Tree:
     def answer(self, response: SrmpResponse) -> Node:
         notes = []
         if self.message.latency is not None:
-            milliseconds = f"{self.message.latency / _MILLISECOND:.3f}".rstrip("0").rstrip(".")
+            milliseconds = f"{self.message.latency / MILLISECOND:.3f}".rstrip("0").rstrip(".")
             notes.append(f"{milliseconds} ms after the request")
         if not self.message.certain:
             notes.append("may answer another request: bytes were lost")

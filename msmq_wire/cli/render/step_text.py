@@ -16,10 +16,10 @@ from msmq_wire.cli.render.screen import Screen, fold
 from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.findings.diagnosis_timeline import Step
+from msmq_wire.units import SECOND
 
 __all__ = ["StepText"]
 
-_SECOND = 1_000_000_000
 _PIPE_WIDTH = 100
 _LEAST, _WIDEST = 60, 110
 _LEFT = 18
@@ -76,8 +76,8 @@ class StepText:
         self.screen.line([(head, "dim"), (f"{names[0]}{' ' * space}{names[1]}", "strong")])
         before: int | None = None
         for step in steps:
-            if before is not None and step.at.time is not None and step.at.time - before >= _SECOND:
-                wait = f"... {(step.at.time - before) / _SECOND:,.1f} s ..."
+            if before is not None and step.at.time is not None and step.at.time - before >= SECOND:
+                wait = f"... {(step.at.time - before) / SECOND:,.1f} s ..."
                 self.screen.line([(f"{'':{_LEFT}}|{wait:^{lane}}|", "dim")])
             before = step.at.time if step.at.time is not None else before
             self._arrow(step, step.src != server, lane, start)
@@ -99,7 +99,7 @@ class StepText:
 def _since(step: Step, start: int | None) -> str:
     if start is None or step.at.time is None:
         return f"{'':>9}"
-    return f"{(step.at.time - start) / _SECOND:>9.3f}"
+    return f"{(step.at.time - start) / SECOND:>9.3f}"
 
 
 def _frame(step: Step) -> str:

@@ -19,7 +19,9 @@ from rich.cells import cell_len, set_cell_size
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import rfc3339_text
 from msmq_wire.records.bodies import preview
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.message_body import MessageBody
+from msmq_wire.units import MILLISECOND
 from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = ["Column", "Table", "call_table", "message_table"]
@@ -194,7 +196,7 @@ def call_table(screen: Screen, zone: tzinfo | None = UTC, *, at_once: bool = Fal
 
 
 def _host(name: str) -> Callable[[Row], Any]:
-    return lambda row: str(row.get(name) or "").rpartition(":")[0].strip("[]")
+    return lambda row: host_of(str(row.get(name) or ""))
 
 
 def _cell(name: str) -> Callable[[Row], Any]:
@@ -262,4 +264,4 @@ def _status_text(row: Row) -> str:
 
 def _milliseconds(row: Row) -> str:
     latency = row.get("latency")
-    return "" if latency is None else f"{latency / 1_000_000:.3f}"
+    return "" if latency is None else f"{latency / MILLISECOND:.3f}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
+from msmq_wire.units import SECOND
 from msmq_wire.wire.fields import Field
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -57,7 +58,7 @@ def unix_time_text(seconds: int, zone: tzinfo | None = UTC) -> str:
 
 def timestamp_text(nanoseconds: int, zone: tzinfo | None = UTC) -> str:
     """Nanoseconds since 1970 as a date and time in a zone; nanoseconds only where there are any."""
-    seconds, fraction = divmod(nanoseconds, 1_000_000_000)
+    seconds, fraction = divmod(nanoseconds, SECOND)
     try:
         moment = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
     except (OverflowError, ValueError, OSError):
@@ -74,7 +75,7 @@ def rfc3339_text(text: str, zone: tzinfo | None = UTC) -> str:
         nanoseconds = int(fraction.ljust(9, "0")) if fraction else 0
     except ValueError:
         return text
-    return timestamp_text(int(moment.timestamp()) * 1_000_000_000 + nanoseconds, zone)
+    return timestamp_text(int(moment.timestamp()) * SECOND + nanoseconds, zone)
 
 
 def _iso(moment: datetime, fraction: str) -> str:

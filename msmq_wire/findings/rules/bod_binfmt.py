@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
-from msmq_wire.findings.networks import host_of, is_outside
+from msmq_wire.findings.networks import is_outside
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.call_queues import path_names, split_path
-from msmq_wire.findings.networks import host_of, is_loopback
+from msmq_wire.findings.networks import is_loopback
 from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.wchar_text import WcharText

@@ -9,9 +9,9 @@ import msgspec
 
 from msmq_wire.findings.finding import Evidence, Severity
 from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER
-from msmq_wire.findings.networks import host_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import place_in
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Session, Story
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID, NULL_GUID

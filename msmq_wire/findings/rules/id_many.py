@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.networks import host_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import place_in
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID, NULL_GUID

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
@@ -36,18 +34,6 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
     return f"AllocationBodySize {header.allocation_body_size} is above PacketSize {size}", None
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
-    return lying_lengths(
-        record,
-        context,
-        codes=_CODES,
-        measures=_MEASURES,
-        severity="medium",
-        of_errors="high",
-        explain=_explain,
-    )
-
-
 RULE = Rule(
     id="LEN-BODY",
     title="Sizes of the body contradict the packet",
@@ -61,5 +47,7 @@ RULE = Rule(
     "request is not judged.",
     types=("user_message", "message_packet", "order_ack", "final_ack"),
     codes=(*_CODES, *UNREADABLE),
-    check=_check,
+    check=lying_lengths(
+        codes=_CODES, measures=_MEASURES, severity="medium", of_errors="high", explain=_explain
+    ),
 )

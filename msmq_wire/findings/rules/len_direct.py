@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msmq_wire.errors import FormatNameError
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Rule
 from msmq_wire.names import FormatName, direct
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -41,12 +39,6 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
     return f"{where}: {anomaly.message}", None
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
-    return lying_lengths(
-        record, context, codes=_CODES, measures=_MEASURES, severity="medium", explain=_explain
-    )
-
-
 RULE = Rule(
     id="LEN-DIRECT",
     title="Direct queue name with a wrong length or form",
@@ -60,5 +52,5 @@ RULE = Rule(
     "queue.",
     types=("user_message", "message_packet", "order_ack", "final_ack"),
     codes=(*_CODES, *UNREADABLE),
-    check=_check,
+    check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="medium", explain=_explain),
 )

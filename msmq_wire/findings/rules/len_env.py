@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
@@ -21,19 +19,6 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
     length = reached(record.packet, anomaly.path)
     wrapped = f"DataLength is {length:#010x}: twice as much, in bytes, wraps in 32 bits"
     return f"{wrapped}, which matches the published condition of CVE-2023-21554", None
-
-
-def _check(record: Record, context: Context) -> Iterable[Seen]:
-    return lying_lengths(
-        record,
-        context,
-        codes=_CODES,
-        measures=_MEASURES,
-        severity="high",
-        explain=_explain,
-        # AH announces the header.
-        tells=("user_header.flags",),
-    )
 
 
 RULE = Rule(
@@ -52,5 +37,12 @@ RULE = Rule(
     cves=("CVE-2023-21554",),
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),
-    check=_check,
+    check=lying_lengths(
+        codes=_CODES,
+        measures=_MEASURES,
+        severity="high",
+        explain=_explain,
+        # AH announces the header.
+        tells=("user_header.flags",),
+    ),
 )

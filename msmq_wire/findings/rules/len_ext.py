@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msmq_wire.findings.lengths import UNREADABLE, lying_lengths
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.records.record import Record
+from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
@@ -26,10 +23,6 @@ _MEASURES = {
 }
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
-    return lying_lengths(record, context, codes=_CODES, measures=_MEASURES, severity="medium")
-
-
 RULE = Rule(
     id="LEN-EXT",
     title="Sizes of trailing headers do not fit",
@@ -42,5 +35,5 @@ RULE = Rule(
     "not judged.",
     types=("message_packet",),
     codes=(*_CODES, *UNREADABLE),
-    check=_check,
+    check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="medium"),
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
@@ -27,12 +25,6 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
     return "there is no NUL at the end of the label", None
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
-    return lying_lengths(
-        record, context, codes=_CODES, measures=_MEASURES, severity="medium", explain=_explain
-    )
-
-
 RULE = Rule(
     id="LEN-LABEL",
     title="Label without its right end",
@@ -45,5 +37,5 @@ RULE = Rule(
     harmless="A client of another make that leaves the NUL out. Lone surrogates are allowed and not judged.",
     types=("user_message", "message_packet", "order_ack", "final_ack"),
     codes=(*_CODES, *UNREADABLE),
-    check=_check,
+    check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="medium", explain=_explain),
 )

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msmq_wire.findings.lengths import lying_lengths
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.records.record import Record
+from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
 
 _CODES = ("mime.content-length", "mime.delimiter-inside")
-
-
-def _check(record: Record, context: Context) -> Iterable[Seen]:
-    return lying_lengths(record, context, codes=_CODES, measures={}, severity="medium")
 
 
 RULE = Rule(
@@ -31,5 +24,5 @@ RULE = Rule(
     "requests often have wrong numbers.",
     types=("srmp_message", "srmp_receipt"),
     codes=_CODES,
-    check=_check,
+    check=lying_lengths(codes=_CODES, measures={}, severity="medium"),
 )

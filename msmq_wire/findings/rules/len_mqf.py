@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
@@ -45,10 +43,6 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
     return text, level
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
-    return lying_lengths(record, context, codes=_CODES, measures=_MEASURES, severity="high", explain=_explain)
-
-
 RULE = Rule(
     id="LEN-MQF",
     title="Sizes in MultiQueueFormatHeader contradict its lists",
@@ -61,5 +55,5 @@ RULE = Rule(
     "not stated, so up to 3 bytes are never judged.",
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),
-    check=_check,
+    check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="high", explain=_explain),
 )

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msmq_wire.findings.lengths import UNREADABLE, lying_lengths
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.records.record import Record
+from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
@@ -34,10 +31,6 @@ _MEASURES = {
 }
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
-    return lying_lengths(record, context, codes=_CODES, measures=_MEASURES, severity="medium")
-
-
 RULE = Rule(
     id="LEN-SEC",
     title="Sizes in SecurityHeader do not fit",
@@ -50,5 +43,5 @@ RULE = Rule(
     harmless="A client of another make that fills the header by halves. Data without AI set is normal.",
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),
-    check=_check,
+    check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="medium"),
 )

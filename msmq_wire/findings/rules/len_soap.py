@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msmq_wire.findings.lengths import UNREADABLE, lying_lengths
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.records.record import Record
+from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
@@ -16,10 +13,6 @@ _MEASURES = {
     "soap_header.header": "soap_header.header_data_length",
     "soap_header.body": "soap_header.body_data_length",
 }
-
-
-def _check(record: Record, context: Context) -> Iterable[Seen]:
-    return lying_lengths(record, context, codes=_CODES, measures=_MEASURES, severity="high")
 
 
 RULE = Rule(
@@ -33,5 +26,5 @@ RULE = Rule(
     harmless="An application or a bridge that counts bytes where characters are counted.",
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),
-    check=_check,
+    check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="high"),
 )

@@ -8,10 +8,11 @@ from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
+from msmq_wire.units import SECOND
 
 __all__ = ["RULE"]
 
-_EARLY = 10 * 1_000_000_000
+_EARLY = 10 * SECOND
 """Nanoseconds at the start of a capture in which an answer may be to a request before it."""
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.endpoint import AT_PING
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
 
 __all__ = ["RULE"]
 
-_PORT = ":3527"
-
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     ping = record.packet
     if not isinstance(ping, Ping) or ping.signature != PING_SIGNATURE:
         return
-    if not str(record.src).endswith(_PORT) or str(record.dst).endswith(_PORT):
+    if not str(record.src).endswith(AT_PING) or str(record.dst).endswith(AT_PING):
         return
     if ping.bit("rf"):
         yield Seen(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.networks import host_of, is_outside
+from msmq_wire.findings.networks import is_outside
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.security import AuthenticationLevel

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msmq_wire.findings.call_queues import path_names, split_path
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
+from msmq_wire.rpc.interfaces import Role
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
@@ -17,8 +18,6 @@ _LONG_PATH = 2048
 """Characters of the path in the public module for CVE-2007-3039: a host name, and 4,096 bytes behind it. A
 path of legal parts has fewer than 400."""
 _PATH_CVE = "CVE-2007-3039"
-_DELETE_OBJECT, _CREATE_OBJECT = 9, 6
-"""Opnums of qmcomm that the published conditions name."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -50,9 +49,9 @@ def _published(record: Record, path: str, characters: int) -> str:
     call = record.packet
     if call.interface != "qmcomm" or not path.startswith("request."):
         return ""
-    if call.opnum == _DELETE_OBJECT and path.endswith(".m_p_direct_id"):
+    if call.role is Role.DELETE_QUEUE and path.endswith(".m_p_direct_id"):
         return "CVE-2005-0059"
-    if call.opnum == _CREATE_OBJECT and path.endswith(".lpwcs_path_name") and characters >= _LONG_PATH:
+    if call.role is Role.CREATE_QUEUE and path.endswith(".lpwcs_path_name") and characters >= _LONG_PATH:
         return _PATH_CVE
     return ""
 

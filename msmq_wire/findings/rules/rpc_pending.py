@@ -8,10 +8,11 @@ from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.sessions import RemoteRead, Story
 from msmq_wire.spec import SpecRef
+from msmq_wire.units import SECOND
 
 __all__ = ["RULE"]
 
-_CLEAN_UP = 300 * 1_000_000_000
+_CLEAN_UP = 300 * SECOND
 """Nanoseconds after which a server puts the message back."""
 
 

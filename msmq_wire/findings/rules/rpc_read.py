@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
-from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.record import Record
-from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ReceiveAction
-from msmq_wire.rpc.interfaces.role import READS, Role
+from msmq_wire.rpc.interfaces.role import READS
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
@@ -22,33 +20,16 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     call = record.packet
     if call.role not in READS or call.queue is None or not call.queue.lower().endswith(_SUFFIXES):
         return
-    path, action = _action(call)
-    if action not in _REMOVING or call.fault or call.status:
+    action = call.members.action
+    if call.asked(action) not in _REMOVING or call.fault or call.status:
         return
     unanswered = call.response is None
     yield Seen(
         message=f"{call.method} receives a message from {call.queue}",
-        evidence=(evidence_of(record, path),),
+        evidence=(evidence_of(record, f"request.{action}"),),
         severity="low" if unanswered else None,
         caveats=("no answer was captured: whether a message was taken is not known",) if unanswered else (),
     )
-
-
-def _action(call: RpcCall) -> tuple[str, int | None]:
-    """Where the action is, and what it is."""
-    descriptor = read_descriptor(call.request)
-    if descriptor is not None:
-        return "request.lp_remote_read_desc.ul_action", _number(descriptor.ul_action)
-    if call.role is Role.RECEIVE:
-        buffer = getattr(getattr(call.request, "ptb", None), "old", None)
-        return "request.ptb.old.receive.action", _number(
-            getattr(buffer.arm if buffer else None, "action", None)
-        )
-    return "request.ul_action", _number(getattr(call.request, "ul_action", None))
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) else None
 
 
 RULE = Rule(

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.ACKED_AGAIN, context)
-
 
 RULE = Rule(
     id="RPL-ACKAGAIN",
@@ -27,5 +20,5 @@ RULE = Rule(
     action="Look at the sender of the SessionAck: how often does it come, and is it a queue manager?",
     harmless="An implementation that uses SessionAck packets to keep the connection alive.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.ACKED_AGAIN),
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.ACTION, context)
-
 
 RULE = Rule(
     id="RPL-ACTION",
@@ -33,5 +26,5 @@ RULE = Rule(
     "servers refuse the same call.",
     action="Correct the client. If it is a tool that tries out what servers accept, ask who runs it.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.ACTION),
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.CANCEL, context)
-
 
 RULE = Rule(
     id="RPL-CANCEL",
@@ -26,5 +19,5 @@ RULE = Rule(
     action="See whether an end of the receive follows; if not, the message comes a second time after five "
     "minutes.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.CANCEL),
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.CONTENT, context)
-
 
 RULE = Rule(
     id="RPL-CONTENT",
@@ -34,5 +27,5 @@ RULE = Rule(
     harmless="Two queue managers with one GUID, see ID-CLONE. What a queue manager may change is not "
     "compared: addresses, the headers behind a message, its class, a body that came encrypted.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.CONTENT),
 )

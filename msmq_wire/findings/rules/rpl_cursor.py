@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.CURSOR, context)
-
 
 RULE = Rule(
     id="RPL-CURSOR",
@@ -32,5 +25,5 @@ RULE = Rule(
     action="Look at which messages both readers got.",
     harmless="A cursor that was made on a connection that was not captured.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.CURSOR),
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.HANDLE, context)
-
 
 RULE = Rule(
     id="RPL-HANDLE",
@@ -32,5 +25,5 @@ RULE = Rule(
     "Windows queue manager: report it to its maker.",
     harmless="Copies of one connection in a capture, or addresses behind which there are several servers.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.HANDLE),
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.LOOKUP, context)
-
 
 RULE = Rule(
     id="RPL-LOOKUP",
@@ -25,5 +18,5 @@ RULE = Rule(
     "for the one that it looked at before, and remove it.",
     action="Look at what the client did with the message, above all whether it acknowledged it.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.LOOKUP),
 )

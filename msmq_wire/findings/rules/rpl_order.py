@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.ORDER, context)
-
 
 RULE = Rule(
     id="RPL-ORDER",
@@ -27,5 +20,5 @@ RULE = Rule(
     "queue.",
     harmless="Another reader held the message meanwhile and put it back.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.ORDER),
 )

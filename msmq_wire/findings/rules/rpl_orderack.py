@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.ORDER_ACK, context)
-
 
 RULE = Rule(
     id="RPL-ORDERACK",
@@ -28,5 +21,5 @@ RULE = Rule(
     "from a backup.",
     harmless="The missing message went another way, or before the capture began.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.ORDER_ACK),
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.PURGE, context)
-
 
 RULE = Rule(
     id="RPL-PURGE",
@@ -25,5 +18,5 @@ RULE = Rule(
     "peek into a queue can destroy all of its messages.",
     action="See RPC-PURGE for what was lost. Do not offer this server to clients that are not trusted.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.PURGE),
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.SECTIONS, context)
-
 
 RULE = Rule(
     id="RPL-SIZE",
@@ -26,5 +19,5 @@ RULE = Rule(
     "buffer or loses the rest of the body.",
     action="Look at whether the client handles what came. Compare the server's version with that of others.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.SECTIONS),
 )

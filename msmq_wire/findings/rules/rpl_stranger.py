@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.STRANGER, context)
-
 
 RULE = Rule(
     id="RPL-STRANGER",
@@ -32,5 +25,5 @@ RULE = Rule(
     action="Find out what sends the acknowledgment, and whether the message is in its queue.",
     harmless="The queue manager was installed again and has a new identifier.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.STRANGER),
 )

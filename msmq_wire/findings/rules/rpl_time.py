@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.TIME, context)
-
 
 RULE = Rule(
     id="RPL-TIME",
@@ -26,5 +19,5 @@ RULE = Rule(
     action="Compare the clocks and the load of the server; look whether a middlebox answers in its place.",
     harmless="A server that is overloaded, when it is late.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.TIME),
 )

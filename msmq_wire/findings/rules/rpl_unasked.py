@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.UNASKED, context)
-
 
 RULE = Rule(
     id="RPL-UNASKED",
@@ -31,5 +24,5 @@ RULE = Rule(
     action="Look at what sends the acknowledgment, and at the administration queue it goes to.",
     harmless="A message of the same number was sent before the capture began, with other flags.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.UNASKED),
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.deviation_places import contradicting
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.findings.rule import Rule
+from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(one: ReplayDeviation, context: Context) -> Iterator[Seen]:
-    return contradicting(one, ReplayKind.WINDOW, context)
-
 
 RULE = Rule(
     id="RPL-WINDOW",
@@ -26,5 +19,5 @@ RULE = Rule(
     action="Look whether the receiver keeps up, and which implementation the sender is.",
     harmless="The two directions were captured in another order than they were sent.",
     over="reply",
-    check=_check,
+    check=contradicting(ReplayKind.WINDOW),
 )

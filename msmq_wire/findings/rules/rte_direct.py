@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.hop_places import deviating
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.routing.hop import DeviationKind, ObservedHop
+from msmq_wire.findings.rule import Rule
+from msmq_wire.routing.hop import DeviationKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(hop: ObservedHop, context: Context) -> Iterator[Seen]:
-    return deviating(hop, DeviationKind.ROUTED_THOUGH_DIRECT, context)
-
 
 RULE = Rule(
     id="RTE-DIRECT",
@@ -28,5 +21,5 @@ RULE = Rule(
     "reason.",
     harmless="A routing server may take over whenever a direct connection fails.",
     over="hop",
-    check=_check,
+    check=deviating(DeviationKind.ROUTED_THOUGH_DIRECT),
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.hop_places import deviating
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.routing.hop import DeviationKind, ObservedHop
+from msmq_wire.findings.rule import Rule
+from msmq_wire.routing.hop import DeviationKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(hop: ObservedHop, context: Context) -> Iterator[Seen]:
-    return deviating(hop, DeviationKind.TOO_FEW_HOPS, context)
-
 
 RULE = Rule(
     id="RTE-FEW",
@@ -29,5 +22,5 @@ RULE = Rule(
     "message as forged.",
     harmless="A host that answers for several queue managers, as a cluster does.",
     over="hop",
-    check=_check,
+    check=deviating(DeviationKind.TOO_FEW_HOPS),
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.hop_places import deviating
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.routing.hop import DeviationKind, ObservedHop
+from msmq_wire.findings.rule import Rule
+from msmq_wire.routing.hop import DeviationKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(hop: ObservedHop, context: Context) -> Iterator[Seen]:
-    return deviating(hop, DeviationKind.TOO_MANY_HOPS, context)
-
 
 RULE = Rule(
     id="RTE-HOPS",
@@ -28,5 +21,5 @@ RULE = Rule(
     action="Follow the message with msmq-wire timeline and msmq-wire route-audit --all.",
     harmless="A topology that is not up to date.",
     over="hop",
-    check=_check,
+    check=deviating(DeviationKind.TOO_MANY_HOPS),
 )

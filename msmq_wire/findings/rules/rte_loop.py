@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.hop_places import deviating
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.routing.hop import DeviationKind, ObservedHop
+from msmq_wire.findings.rule import Rule
+from msmq_wire.routing.hop import DeviationKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(hop: ObservedHop, context: Context) -> Iterator[Seen]:
-    return deviating(hop, DeviationKind.LOOP, context)
-
 
 RULE = Rule(
     id="RTE-LOOP",
@@ -28,5 +21,5 @@ RULE = Rule(
     "directory last.",
     harmless="The directory was changed while the message was on its way.",
     over="hop",
-    check=_check,
+    check=deviating(DeviationKind.LOOP),
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msmq_wire.findings.hop_places import deviating
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.routing.hop import DeviationKind, ObservedHop
+from msmq_wire.findings.rule import Rule
+from msmq_wire.routing.hop import DeviationKind
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
-
-
-def _check(hop: ObservedHop, context: Context) -> Iterator[Seen]:
-    return deviating(hop, DeviationKind.NO_ROUTE, context)
-
 
 RULE = Rule(
     id="RTE-NONE",
@@ -28,5 +21,5 @@ RULE = Rule(
     action="Run msmq-wire route with the two: it says where the ways end and why.",
     harmless="A topology that is not complete.",
     over="hop",
-    check=_check,
+    check=deviating(DeviationKind.NO_ROUTE),
 )

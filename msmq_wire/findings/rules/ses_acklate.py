@@ -8,10 +8,9 @@ from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import doubts_of, place_in
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
+from msmq_wire.units import SECOND
 
 __all__ = ["RULE"]
-
-_SECOND = 1_000_000_000
 
 
 def _check(session: Session, context: Context) -> Iterator[Seen]:
@@ -23,7 +22,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
     if since is None:
         return
     times = since.time, session.close.time
-    waited = "" if None in times else f" for {((times[1] or 0) - (times[0] or 0)) / _SECOND:.1f} s"
+    waited = "" if None in times else f" for {((times[1] or 0) - (times[0] or 0)) / SECOND:.1f} s"
     count = "1 packet" if waiting.unacknowledged == 1 else f"{waiting.unacknowledged} packets"
     yield Seen(
         message=f"the {session.closer} waited{waited} for the acknowledgment of {count}, and closed",

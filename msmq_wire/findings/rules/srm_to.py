@@ -6,8 +6,8 @@ import ipaddress
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from msmq_wire.findings.networks import host_of
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 

@@ -11,11 +11,11 @@ from msmq_wire.findings.rule import Context, Rule, Seen, Timed
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import HostClock, is_time, sender_of
 from msmq_wire.spec import SpecRef
+from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 
 __all__ = ["RULE"]
 
-_SECOND = 1_000_000_000
 _LIMITS = {
     "base_header.time_to_reach_queue": "TimeToReachQueue",
     "user_header.time_to_be_received": "TimeToBeReceived",
@@ -28,7 +28,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     # What is no time is told elsewhere: TIM-SKEW, TIM-MAGIC.
     if record.time is None or not is_time(sent, record.time) or not context.on_wire(record):
         return ()
-    age = record.time // _SECOND - sent
+    age = record.time // SECOND - sent
     over = {path: limit for path in _LIMITS if age > (limit := reached(record.packet, path)) != INFINITE}
     if not over:
         return ()
@@ -46,7 +46,7 @@ def _said(age: int, limits: dict[str, int]) -> str:
 
 
 def _by_clock(seen: Seen, timed: Timed, clock: HostClock) -> Seen | None:
-    age = timed.captured // _SECOND + clock.ahead(timed.captured) - timed.sent
+    age = timed.captured // SECOND + clock.ahead(timed.captured) - timed.sent
     limits = {name: limit for name, limit in timed.limits.items() if age > limit}
     if not limits:
         return None

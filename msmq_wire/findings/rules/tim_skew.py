@@ -11,6 +11,7 @@ from msmq_wire.findings.rule import Context, Rule, Seen, Timed
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import AHEAD, HostClock, is_time, length_of_time, sender_of
 from msmq_wire.spec import SpecRef
+from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 
 __all__ = ["RULE"]
@@ -19,7 +20,6 @@ _WAIT = 4 * 86400
 """Seconds: the time to reach a queue that is the default."""
 _ENDLESS_WAIT = 30 * 86400
 """Seconds after which a message without a limit of time is told as well."""
-_SECOND = 1_000_000_000
 _CAPTURE = ("it may be the clock of the capturing host that is wrong",)
 
 
@@ -30,7 +30,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     # A SentTime of "LIOR" is no time: TIM-MAGIC. One of 0 is none either, and told here.
     if sent and not is_time(sent, record.time):
         return ()
-    age = record.time // _SECOND - sent
+    age = record.time // SECOND - sent
     if -AHEAD <= age <= _WAIT:
         return ()
     limit = record.packet.base_header.time_to_reach_queue
@@ -45,9 +45,9 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
 
 
 def _by_clock(seen: Seen, timed: Timed, clock: HostClock) -> Seen | None:
-    ahead = timed.sent - timed.captured // _SECOND
+    ahead = timed.sent - timed.captured // SECOND
     if clock.astray and abs(ahead - clock.ahead(timed.captured)) <= AHEAD:
-        shown = f"{clock.agreeing} of {clock.pairs} messages over {length_of_time(clock.span // _SECOND)}"
+        shown = f"{clock.agreeing} of {clock.pairs} messages over {length_of_time(clock.span // SECOND)}"
         return msgspec.structs.replace(seen, message=f"{clock.said}: {shown} show it", caveats=_CAPTURE)
     caveats = (f"{clock.agreeing} other messages of the sender show its clock, and this time is not of it",)
     return msgspec.structs.replace(seen, caveats=caveats)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.networks import host_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import SessionIndex, place_at
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story, StrayAck, TransactionalStream
 from msmq_wire.spec import SpecRef
 

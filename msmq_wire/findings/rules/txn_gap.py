@@ -9,10 +9,11 @@ from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import place_at
 from msmq_wire.sessions import Story, TransactionalStream, TransactionGap
 from msmq_wire.spec import SpecRef
+from msmq_wire.units import SECOND
 
 __all__ = ["RULE"]
 
-_RESEND = 30 * 1_000_000_000
+_RESEND = 30 * SECOND
 """Nanoseconds after which a sender first sends again what no OrderAck covers, [MS-MQQB] 3.1.2.6."""
 
 

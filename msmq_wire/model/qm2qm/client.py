@@ -1,8 +1,8 @@
 """The client of qm2qm: which calls it makes, in which order, with which values. [MS-MQQP] 3.2
 
-The rule kept here: the driver speaks to nobody. Each operation is a generator of steps ``(opnum, request)``
+The rule kept here: the driver speaks to nobody. Each operation is a generator of steps ``(method, request)``
 that is sent the `Answer` of each and returns what came of it; steps of several operations may be open at the
-same time, as a read that waits and the one that cancels it. The opnums `BIND` and `UNBIND` are no calls: they
+same time, as a read that waits and the one that cancels it. `BIND` and `UNBIND` are no calls: they
 ask for a binding handle to be made or given up.
 """
 
@@ -37,14 +37,13 @@ __all__ = [
     "answered_status",
 ]
 
-BIND = -1
+BIND = "bind"
 """Make a binding handle to qm2qm; the request is the TCP port, 0 for the endpoint that the server names."""
-UNBIND = -2
+UNBIND = "unbind"
 """Give up the binding handle; the request is its port, as it was with `BIND`."""
 
-Step: TypeAlias = tuple[int, Any]
+Step: TypeAlias = tuple[str, Any]
 
-_START, _END, _OPEN, _CLOSE, _CLOSE_CURSOR, _CANCEL, _PURGE, _PORT, _VERSION, _START2, _LOOKUP = range(11)
 _START_RECEIVE2_SINCE = (5, 1, 951)
 _PEEKS = (ReceiveAction.MQ_ACTION_PEEK_CURRENT, ReceiveAction.MQ_ACTION_PEEK_NEXT)
 _FIRST_LOOKUP, _FIRST_LOOKUP_RECEIVE = (
@@ -132,7 +131,8 @@ class Qm2qmClient:
         bound = yield BIND, 0
         port = 0
         if bound.fault is None and self.ask_port:
-            asked = yield _PORT, qm2qm.RemoteQMGetQMQMServerPortRequest(dw_port_type=PortProtocol.IP_READ)
+            which = qm2qm.RemoteQMGetQMQMServerPortRequest(dw_port_type=PortProtocol.IP_READ)
+            asked = yield "RemoteQMGetQMQMServerPort", which
             port = 0 if asked.fault is not None else asked.response.return_value
             if port:
                 bound = yield BIND, port
@@ -142,7 +142,7 @@ class Qm2qmClient:
         if bound.fault is not None:
             return bound.fault
         opened = yield (
-            _OPEN,
+            "RemoteQMOpenQueue",
             qm2qm.RemoteQMOpenQueueRequest(
                 p_lic_guid=self.identifier,
                 dw_mqs=int(self.is_server),
@@ -200,7 +200,7 @@ class Qm2qmClient:
             request = qm2qm.RemoteQMStartReceiveByLookupIdRequest(
                 lookup_id=lookup_id, lp_remote_read_desc2=RemoteReadDesc2(p_remote_read_desc=wanted)
             )
-            started = yield _LOOKUP, request
+            started = yield "RemoteQMStartReceiveByLookupId", request
             return (yield from self._started(entry, started, received=action >= _FIRST_LOOKUP_RECEIVE))
         finally:
             self._over(entry)
@@ -209,7 +209,8 @@ class Qm2qmClient:
         """Empty a queue; the status. [MS-MQQP] 3.2.4.4"""
         if queue_handle not in self.remote_open_queue_entry_collection:
             return Status.MQ_ERROR_INVALID_HANDLE
-        return answered_status((yield _PURGE, qm2qm.RemoteQMPurgeQueueRequest(h_queue=queue_handle)))
+        request = qm2qm.RemoteQMPurgeQueueRequest(h_queue=queue_handle)
+        return answered_status((yield "RemoteQMPurgeQueue", request))
 
     def cancel(self, queue_handle: int, request_id: int) -> Steps:
         """Call off a read that is pending; the status. [MS-MQQP] 3.2.4.7
@@ -222,7 +223,7 @@ class Qm2qmClient:
             return Status.MQ_ERROR_INVALID_HANDLE
         entry.cancelled = True
         answer = yield (
-            _CANCEL,
+            "RemoteQMCancelReceive",
             qm2qm.RemoteQMCancelReceiveRequest(
                 h_queue=queue_handle, p_queue=queue.queue_descriptor, dw_request_id=request_id
             ),
@@ -235,7 +236,7 @@ class Qm2qmClient:
         if queue_handle not in self.remote_open_queue_entry_collection:
             return Status.MQ_ERROR_INVALID_HANDLE
         request = qm2qm.RemoteQMCloseCursorRequest(h_queue=queue_handle, h_cursor=cursor)
-        return answered_status((yield _CLOSE_CURSOR, request))
+        return answered_status((yield "RemoteQMCloseCursor", request))
 
     def close_queue(self, queue_handle: int) -> Steps:
         """Close a queue, its pending reads first; the status. [MS-MQQP] 3.2.4.9"""
@@ -245,7 +246,8 @@ class Qm2qmClient:
         for handle, request_id in list(self.pending_remote_read_entry_collection):
             if handle == queue_handle:
                 yield from self.cancel(handle, request_id)
-        closed = yield _CLOSE, qm2qm.RemoteQMCloseQueueRequest(pph_context=queue.rr_session_handle)
+        request = qm2qm.RemoteQMCloseQueueRequest(pph_context=queue.rr_session_handle)
+        closed = yield "RemoteQMCloseQueue", request
         self.remote_open_queue_entry_collection.pop(queue_handle, None)
         yield UNBIND, queue.port
         return answered_status(closed)
@@ -256,7 +258,7 @@ class Qm2qmClient:
             return ReadResult(status=Status.MQ_ERROR_INVALID_HANDLE)
         entry = self._pending(queue_handle)
         try:
-            version = (yield _VERSION, NoParameters()) if self.ask_version else None
+            version = (yield "RemoteQmGetVersion", NoParameters()) if self.ask_version else None
             wanted = _descriptor(queue, entry, cursor, action, timeout)
             request: Any = qm2qm.RemoteQMStartReceiveRequest(lp_remote_read_desc=wanted)
             second = _has_second(version)
@@ -264,7 +266,7 @@ class Qm2qmClient:
                 request = qm2qm.RemoteQMStartReceive2Request(
                     lp_remote_read_desc2=RemoteReadDesc2(p_remote_read_desc=wanted)
                 )
-            started = yield (_START2 if second else _START), request
+            started = yield ("RemoteQMStartReceive2" if second else "RemoteQMStartReceive"), request
             received = action is ReceiveAction.MQ_ACTION_RECEIVE
             return (yield from self._started(entry, started, received=received))
         finally:
@@ -281,8 +283,8 @@ class Qm2qmClient:
             return result
         taken = result.message is not None and not entry.cancelled and self.keep(result.message)
         ack = RemoteReadAck.RR_ACK if taken else RemoteReadAck.RR_NACK
-        ended = yield _END, qm2qm.RemoteQMEndReceiveRequest(pph_context=entry.remote_read_handle, dw_ack=ack)
-        status = answered_status(ended)
+        request = qm2qm.RemoteQMEndReceiveRequest(pph_context=entry.remote_read_handle, dw_ack=ack)
+        status = answered_status((yield "RemoteQMEndReceive", request))
         if taken and status == Status.MQ_OK:
             return result
         if entry.cancelled:

@@ -25,7 +25,7 @@ from msmq_wire.model.qm2qm.entries import OpenQueueEntry, RemoteReadEntry
 from msmq_wire.model.qm2qm.queues import CONTEXT_MISMATCH, INVALID_BOUND, Qm2qmQueues, may_receive
 from msmq_wire.model.server import Answer, Association, Call
 from msmq_wire.rpc.constants import PortProtocol, ReceiveAction, RemoteReadAck
-from msmq_wire.rpc.interfaces import qm2qm
+from msmq_wire.rpc.interfaces import Role, qm2qm
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
@@ -37,8 +37,6 @@ _LARGEST_PACKET = 0x0042_0000
 _SEQUENTIAL_IDENTIFIER = (1 << 56) - 1
 _LAST = (1 << 64) - 1
 _NO_AUTHENTICATION = 1
-_GET_PORT = 7
-_SINCE_WINDOWS_XP = range(8, 11)
 _ACTIONS = (
     ReceiveAction.MQ_ACTION_RECEIVE,
     ReceiveAction.MQ_ACTION_PEEK_CURRENT,
@@ -67,12 +65,12 @@ class Qm2qmServer(Qm2qmQueues):
         self, association: Association, opnum: int, request: Any, done: Callable[[Answer], None]
     ) -> Call | None:
         """Take a call, unless the configuration has no such method or wants to know who calls."""
-        if self.configuration.windows_2000 and opnum in _SINCE_WINDOWS_XP:
+        if self.configuration.windows_2000 and opnum > qm2qm.LAST_OF_WINDOWS_2000:
             done(Answer(fault=self.UNKNOWN_METHOD))
             return None
         method = self.INTERFACE.methods.get(opnum)
-        unknown = association.auth_level <= _NO_AUTHENTICATION
-        if method and unknown and self.configuration.refuse_unauthenticated and opnum != _GET_PORT:
+        refuses = self.configuration.refuse_unauthenticated and association.auth_level <= _NO_AUTHENTICATION
+        if method and refuses and method.role is not Role.ASK_PORT:
             call = Call(association=association, method=method, done=done)
             if method.returns_status:
                 call.reply(method.response.cls(status=Status.MQ_ERROR_ACCESS_DENIED))

@@ -20,7 +20,7 @@ from msmq_wire.model.qmcomm.refusals import ACCESS_DENIED, refusal
 from msmq_wire.model.server import Answer, Association, Call, Done, Server
 from msmq_wire.names import FormatName, QueueFormatType, QueueSuffixType, suffix_problems
 from msmq_wire.rpc.constants import ObjectType
-from msmq_wire.rpc.interfaces import qmcomm
+from msmq_wire.rpc.interfaces import Role, qmcomm
 from msmq_wire.rpc.interfaces.method import Interface
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
@@ -38,9 +38,10 @@ __all__ = [
 NO_CURSOR = 0x0000000B
 """hCursor that rpc_ACCloseCursor has nothing to do for. [MS-MQMP] 3.1.4.19"""
 
-_GET_SERVER_PORT = 31
 _NOT_AUTHENTICATED = 1
-_FOR_EVERY_SERVER = frozenset({2, 3, 4, _GET_SERVER_PORT})
+_FOR_EVERY_SERVER = frozenset(
+    (Role.OPEN_FOR_ANOTHER, Role.CLOSE_FOR_ANOTHER, Role.CREATE_CURSOR_FOR_ANOTHER, Role.ASK_PORT)
+)
 _FAILURE = 0x8000_0000
 _FIVE_MINUTES = 300_000
 _CALL_CANCELLED = 0x0000071A
@@ -101,14 +102,14 @@ class QmcommMethods(Server):
             return super().serve(association, opnum, request, done)
         call = Call(association=association, method=method, done=done)
         anonymous = association.auth_level <= _NOT_AUTHENTICATED
-        if self.environment.authentication_required and anonymous and opnum != _GET_SERVER_PORT:
+        if self.environment.authentication_required and anonymous and method.role is not Role.ASK_PORT:
             call.throw(ACCESS_DENIED)
             return call
         fault = refusal(method, request, association)
         if fault is not None:
             call.throw(fault)
             return call
-        if not self.environment.supporting_server and opnum not in _FOR_EVERY_SERVER:
+        if not self.environment.supporting_server and method.role not in _FOR_EVERY_SERVER:
             fail(call, Status.MQ_ERROR)
             return call
         return super().serve(association, opnum, request, done)

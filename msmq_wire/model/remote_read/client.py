@@ -1,7 +1,8 @@
 """The client's side of RemoteRead, without I/O: what it calls, in which order. [MS-MQRR] 3.2
 
-The rule kept here: an operation is a generator that yields a call and is sent its `Answer`; it returns what
-the application gets. Whoever drives it owns the connection and may drive several at once.
+The rule kept here: an operation is a generator that yields a call, which is a method's name and a request,
+and is sent its `Answer`; it returns what the application gets. Whoever drives it owns the connection and may
+drive several at once.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _EVERYTHING = 0xFFFF_FFFF
 _DWORDS = 1 << 32
 _KINDS = (QueueFormatType.PUBLIC, QueueFormatType.PRIVATE, QueueFormatType.MACHINE)
 
-_Call: TypeAlias = tuple[int, NdrStruct]
+_Call: TypeAlias = tuple[str, NdrStruct]
 _Outcome: TypeAlias = Generator[_Call, Answer, int]
 _Opening: TypeAlias = Generator[_Call, Answer, Opened]
 _Reading: TypeAlias = Generator[_Call, Answer, Received]
@@ -85,7 +86,7 @@ class RemoteReadClient:
 
     def get_server_port(self) -> _Outcome:
         """Ask for the port of the interface; 0 where the server names none. [MS-MQRR] 3.2.4.1"""
-        answer = yield 0, NoParameters()
+        answer = yield "R_GetServerPort", NoParameters()
         port: int = 0 if answer.fault is not None else answer.response.return_value
         return port
 
@@ -96,13 +97,13 @@ class RemoteReadClient:
         share_mode: int = ShareMode.MQ_DENY_NONE,
     ) -> _Opening:
         """Open a queue to peek or receive. [MS-MQRR] 3.2.4.1"""
-        answer = yield 2, self._open_request(format_name, access, share_mode)
+        answer = yield "R_OpenQueue", self._open_request(format_name, access, share_mode)
         return self._opened(answer, format_name, access)
 
     def open_queue_for_move(self, format_name: str) -> _Opening:
         """Open a queue to move messages into it. [MS-MQRR] 3.1.4.11"""
         access = AccessMode.MQ_MOVE_ACCESS
-        answer = yield 11, self._open_request(format_name, access, ShareMode.MQ_DENY_NONE)
+        answer = yield "R_OpenQueueForMove", self._open_request(format_name, access, ShareMode.MQ_DENY_NONE)
         return self._opened(answer, format_name, access)
 
     def _open_request(self, format_name: str, access: int, share_mode: int) -> OpenQueueRequest:
@@ -141,7 +142,7 @@ class RemoteReadClient:
         if token is None or transaction.identifier in self.enlisted:
             return Status.MQ_OK
         answer = yield (
-            12,
+            "R_QMEnlistRemoteTransaction",
             QMEnlistRemoteTransactionRequest(
                 p_transaction_id=transaction.identifier,
                 cb_propagation_token=len(token),
@@ -182,7 +183,7 @@ class RemoteReadClient:
             queue, action, cursor, lookup_id, timeout, max_body_size, max_compound_message_size, request_id
         )
         try:
-            answer = yield 7, request
+            answer = yield "R_StartReceive", request
         finally:
             queue.pending.pop(request.dw_request_id, None)
         return received_of(answer) or Received(status=Status.MQ_ERROR)
@@ -215,9 +216,9 @@ class RemoteReadClient:
         request = self._start_request(
             queue, action, cursor, lookup_id, timeout, max_body_size, max_compound_message_size, request_id
         )
-        start, end = 7, 9
+        start, end = "R_StartReceive", "R_EndReceive"
         if transaction is not None:
-            start, end = 13, 15
+            start, end = "R_StartTransactionalReceive", "R_EndTransactionalReceive"
             request = StartTransactionalReceiveRequest(
                 **msgspec.structs.asdict(request), p_transaction_id=transaction.identifier
             )
@@ -274,7 +275,7 @@ class RemoteReadClient:
         """Reject a message that was received in a transaction. [MS-MQRR] 3.2.4.5"""
         _check_receives(queue)
         answer = yield (
-            14,
+            "R_SetUserAcknowledgementClass",
             SetUserAcknowledgementClassRequest(
                 ph_context=queue.handle,
                 lookup_id=lookup_id,
@@ -305,7 +306,7 @@ class RemoteReadClient:
             if status != Status.MQ_OK:
                 return status
         answer = yield (
-            10,
+            "R_MoveMessage",
             MoveMessageRequest(
                 ph_context_from=source.handle,
                 ull_context_to=target.move_context,
@@ -318,7 +319,7 @@ class RemoteReadClient:
     def purge(self, queue: RemoteQueue) -> _Outcome:
         """Remove all messages of a queue. [MS-MQRR] 3.2.4.7"""
         _check_receives(queue)
-        answer = yield 6, ContextRequest(ph_context=queue.handle)
+        answer = yield "R_PurgeQueue", ContextRequest(ph_context=queue.handle)
         return status_of(answer)
 
     def create_cursor(self, queue: RemoteQueue) -> _Outcome:
@@ -326,7 +327,7 @@ class RemoteReadClient:
         _check_open(queue)
         if queue.move_context:
             raise ValueError("a queue that was opened for moves has no cursors")
-        answer = yield 4, ContextRequest(ph_context=queue.handle)
+        answer = yield "R_CreateCursor", ContextRequest(ph_context=queue.handle)
         if status_of(answer) != Status.MQ_OK:
             return 0
         cursor: int = answer.response.ph_cursor
@@ -336,7 +337,10 @@ class RemoteReadClient:
     def cancel(self, queue: RemoteQueue, request_id: int) -> _Outcome:
         """Call off a peek or a receive that waits; the call that waits is answered. [MS-MQRR] 3.2.4.11"""
         _check_open(queue)
-        answer = yield 8, CancelReceiveRequest(ph_context=queue.handle, dw_request_id=request_id)
+        answer = yield (
+            "R_CancelReceive",
+            CancelReceiveRequest(ph_context=queue.handle, dw_request_id=request_id),
+        )
         return status_of(answer)
 
     def close_cursor(self, queue: RemoteQueue, cursor: int) -> _Outcome:
@@ -349,7 +353,7 @@ class RemoteReadClient:
 
     @staticmethod
     def _close_cursor(queue: RemoteQueue, cursor: int) -> _Outcome:
-        answer = yield 5, CloseCursorRequest(ph_context=queue.handle, h_cursor=cursor)
+        answer = yield "R_CloseCursor", CloseCursorRequest(ph_context=queue.handle, h_cursor=cursor)
         queue.cursors.discard(cursor)
         return status_of(answer)
 
@@ -363,7 +367,7 @@ class RemoteReadClient:
             yield from self.cancel(queue, request_id)
         for cursor in sorted(queue.cursors):
             yield from self._close_cursor(queue, cursor)
-        answer = yield 3, CloseQueueRequest(pph_context=queue.handle)
+        answer = yield "R_CloseQueue", CloseQueueRequest(pph_context=queue.handle)
         queue.closed = True
         self.queues.remove(queue)
         return status_of(answer)

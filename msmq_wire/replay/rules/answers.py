@@ -26,7 +26,7 @@ from msmq_wire.rpc.types.cac_transfer_buffer import TransferReceive
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
-from msmq_wire.sessions.message import reached
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.wchar_text import WcharText
 

@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import Any
 
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
-from msmq_wire.replay.call import ObservedCall, host, number
+from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.replay.packets import frame_text, packet_deviation
 from msmq_wire.replay.read import ObservedRead
 from msmq_wire.replay.rows import row_of
 from msmq_wire.replay.state import Known, KnownHandle, ShownMessage
 from msmq_wire.rpc.types.queue_format import ObjectId
-from msmq_wire.sessions.message import message_key, message_name, reached
+from msmq_wire.sessions.message import message_key, message_name
 from msmq_wire.wire.headers.base_header import INFINITE
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -38,7 +40,9 @@ _COMPARED = {"SentTime": "sent_time", "label": "label", "body size": "size", "bo
 def judge_packet(known: Known, record: Record) -> Iterator[ReplayDeviation]:
     """Take a message that was sent over the binary protocol; its number may be that of another one."""
     frame = record.frames[-1] if record.frames else None
-    shown = _of_packet(record.packet, f"the packet{frame_text(frame)}", host(record.dst), host(record.src))
+    shown = _of_packet(
+        record.packet, f"the packet{frame_text(frame)}", host_of(record.dst), host_of(record.src)
+    )
     if shown is None:
         return
     before = known.shown.get(shown.key)

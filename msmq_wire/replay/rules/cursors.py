@@ -24,12 +24,12 @@ from msmq_wire.replay.state import (
 )
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import Role
+from msmq_wire.units import SECOND
 
 __all__ = ["judge_cursor", "learn_cursor", "learn_step", "starts", "takes_any_handle", "used_cursor"]
 
 
 _PLAIN = frozenset(int(action) for action in ReceiveAction if not action.lookup)
-_SECOND = 1_000_000_000
 _SPACES = {"RemoteRead": "RemoteRead", "qm2qm": "qm2qm", "qmcomm": "qmcomm2", "qmcomm2": "qmcomm2"}
 """Interfaces whose cursors are numbered together; what is created for another is of qm2qm."""
 _ANY = 0x0B
@@ -71,7 +71,7 @@ def judge_cursor(
     own = known.cursors.get((call.server, _space(call), used.number, cursor))
     closed = None if own is None else own.closed
     if own is not None and (closed is None or closed.ended >= call.begun):
-        if closed is not None and 0 < call.begun < closed.begun and closed.ended + _SECOND < call.ended:
+        if closed is not None and 0 < call.begun < closed.begun and closed.ended + SECOND < call.ended:
             yield from _judge_waited(call, closed)
         elif read is not None and closed is None:
             yield from _judge_step(known, call, read, used)

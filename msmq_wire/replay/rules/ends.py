@@ -24,11 +24,11 @@ from msmq_wire.replay.state import (
 from msmq_wire.rpc.constants import AccessMode, RemoteReadAck
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
+from msmq_wire.units import SECOND
 
 __all__ = ["ended_read", "judge_cancel", "judge_end", "judge_request", "learn_end", "learn_read"]
 
 _MISMATCH = "a fault, nca_s_fault_context_mismatch"
-_SECOND = 1_000_000_000
 _REFUSED = "MQ_ERROR_INVALID_HANDLE or MQ_ERROR_INVALID_PARAMETER"
 
 
@@ -113,7 +113,7 @@ def judge_request(
             until,
             lambda: known.pending(pending, until),
         )
-    elif answered is not None and _overlap(answered, call) > _SECOND:
+    elif answered is not None and _overlap(answered, call) > SECOND:
         yield call.deviation(
             ReplayKind.REQUEST,
             waits or row,
@@ -180,7 +180,7 @@ def _judge_wait(
 
 def _amid(one: Happened, call: ObservedCall) -> bool:
     """Whether something was done while a call ran, with a second before and after it."""
-    return call.begun + _SECOND < one.begun and one.ended + _SECOND < call.ended
+    return call.begun + SECOND < one.begun and one.ended + SECOND < call.ended
 
 
 def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:

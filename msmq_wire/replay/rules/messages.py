@@ -27,6 +27,7 @@ from msmq_wire.replay.state import (
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
+from msmq_wire.units import SECOND
 from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["judge_lookup", "judge_message", "learn_message", "learn_move", "learn_purge", "learn_return"]
@@ -38,7 +39,6 @@ _SEEK_LAST = (ReceiveAction.MQ_LOOKUP_PEEK_PREV, ReceiveAction.MQ_LOOKUP_RECEIVE
 _AT_THE_END = (1 << 64) - 1
 _MOST_AVAILABLE = 16
 """Messages of a queue that are remembered as being there, to see whether they are passed over."""
-_SECOND = 1_000_000_000
 
 
 def _name(message: ObservedMessage | None, sequence: int) -> Hashable | None:
@@ -157,7 +157,7 @@ def _judge_missed(
     if taken is None or read.cursor != 0 or read.action not in _FIRSTS:
         return
     row = call.row(f"wait:{ReceiveAction(read.action).name}")
-    if row is not None and 0 < call.begun + _SECOND < taken.begun and taken.ended + _SECOND < call.ended:
+    if row is not None and 0 < call.begun + SECOND < taken.begun and taken.ended + SECOND < call.ended:
         yield call.deviation(
             ReplayKind.ORDER,
             row,

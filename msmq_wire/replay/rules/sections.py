@@ -13,7 +13,7 @@ from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.replay.call import LOW_56, ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.rows import row_of
-from msmq_wire.sessions.message import reached
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 
 __all__ = ["judge_sections"]

@@ -17,6 +17,7 @@ from msmq_wire.replay.state import SURE, Doubt, Found, Known, KnownCursor, Known
 from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.interfaces.role import READS, Role
 from msmq_wire.rpc.statuses import Status
+from msmq_wire.units import MILLISECOND, SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 
 __all__ = ["judge_status", "judge_time"]
@@ -30,9 +31,7 @@ _UNKNOWN_HANDLE = (
     0x1C00001A,
 )
 _NO_ENTRY = (Status.MQ_ERROR_INVALID_HANDLE, Status.MQ_ERROR_INVALID_PARAMETER)
-_SECOND = 1_000_000_000
-_MILLISECOND = 1_000_000
-_LATE = 10 * _SECOND
+_LATE = 10 * SECOND
 
 
 def judge_status(
@@ -171,12 +170,12 @@ def judge_time(call: ObservedCall, read: ObservedRead) -> Iterator[ReplayDeviati
         return
     if read.timeout is None or read.lookup:
         return
-    asked = read.timeout * _MILLISECOND
+    asked = read.timeout * MILLISECOND
     spare = asked // 50
-    took = f"{latency / _SECOND:.1f} s"
+    took = f"{latency / SECOND:.1f} s"
     if read.timeout == INFINITE:
         expected, what = "no end of the wait", "though the wait was to have no end"
-    elif latency + _SECOND + spare < asked or latency > asked + _LATE + 5 * spare:
+    elif latency + SECOND + spare < asked or latency > asked + _LATE + 5 * spare:
         expected, what = f"an answer after {read.timeout} ms", f"and {read.timeout} ms were asked for"
     else:
         return

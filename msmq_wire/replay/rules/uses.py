@@ -20,12 +20,12 @@ from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
+from msmq_wire.units import SECOND
 
 __all__ = ["judge_look", "judge_thrown", "judge_use", "judge_waiting", "learn_uses"]
 
 _CURRENT = (ReceiveAction.MQ_LOOKUP_PEEK_CURRENT, ReceiveAction.MQ_LOOKUP_RECEIVE_CURRENT)
 _OF_QUEUING = 0xC00E
-_SECOND = 1_000_000_000
 
 
 def judge_thrown(call: ObservedCall) -> Iterator[ReplayDeviation]:
@@ -118,7 +118,7 @@ def judge_waiting(
     if row is None or closed is None or not 0 < call.begun < closed.begun or read.lookup:
         return
     timed_out = call.call.status == Status.MQ_ERROR_IO_TIMEOUT
-    if (call.ok or timed_out) and closed.ended + _SECOND < call.ended:
+    if (call.ok or timed_out) and closed.ended + SECOND < call.ended:
         yield call.deviation(
             ReplayKind.CANCEL,
             row,

@@ -21,7 +21,7 @@ from msmq_wire.rpc.com.queue_interfaces import (
     object_interface_name,
 )
 from msmq_wire.rpc.com.variant import DISP_E_PARAMNOTFOUND, VariantType, pointed_at
-from msmq_wire.rpc.decoding import NDR64_SYNTAX, NDR_SYNTAX, DecodedCall, follow_guess
+from msmq_wire.rpc.decoding import NDR64_SYNTAX, NDR_SYNTAX, DecodedCall, fits, follow_guess
 from msmq_wire.rpc.events import CallEvent, Stub, SyntaxId
 from msmq_wire.rpc.interfaces.method import Interface
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, Parameters, Syntax, inspect_stub
@@ -34,8 +34,6 @@ __all__ = ["decode_com_call", "follow_com_call", "guess_com_call"]
 _REQUEST, _RESPONSE = Parameters(OrpcRequest), Parameters(OrpcResponse)
 _CUT_RESPONSE = Parameters(OrpcResponse, {"orpcthat": ORPC_THAT, "stub": Rest()})
 _MAJOR, _NEWEST = 5, 7
-_PADDING = 7
-"""Zeros that may stand behind the last parameter."""
 _TAKES = {
     "transaction": (VariantType.VT_I4, VariantType.VT_DISPATCH),
     "want_destination_queue": (VariantType.VT_BOOL,),
@@ -77,7 +75,7 @@ def guess_com_call(event: CallEvent) -> DecodedCall | None:
     interface = next(iter(COM_INTERFACES.values()))
     for syntax in (NDR_BIG_ENDIAN,) if request.big_endian else (NDR, NDR64):
         call = _decoded(event, interface, syntax, guessed=True)
-        if _fits(call.request) and _takes(call.request) and (call.response is None or _fits(call.response)):
+        if fits(call.request) and _takes(call.request) and (call.response is None or fits(call.response)):
             return call
     return None
 
@@ -130,16 +128,9 @@ def _syntax(event: CallEvent, interface: Interface) -> Syntax | None:
         # ORPCTHIS fits both; a pointer of 8 bytes behind it does not.
         for syntax in (NDR, NDR64):
             call = _decoded(event, interface, syntax, guessed=False)
-            if all(one is None or _fits(one) for one in (call.request, call.response)):
+            if all(one is None or fits(one) for one in (call.request, call.response)):
                 return syntax
     return plain
-
-
-def _fits(stub: InspectedStub | None) -> bool:
-    """Whether a stub is what its method has, to the last byte."""
-    if stub is None or stub.error is not None or stub.anomalies or stub.residue.filler:
-        return False
-    return len(stub.remainder) <= _PADDING and not any(stub.remainder)
 
 
 def _takes(stub: InspectedStub | None) -> bool:

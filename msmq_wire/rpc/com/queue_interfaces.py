@@ -121,6 +121,36 @@ _REVISION_3 = (
     "get_IsOpen2",
 )
 _REVISION_4 = (*_REVISION_3, "ReceiveByLookupIdAllowPeek")
+_RECEIVES, _PEEKS = "receives the message", "looks at the message"
+_DOES: Mapping[str, str] = {
+    "Close": "closes the queue",
+    "Receive": f"{_RECEIVES} at the head",
+    "Peek": f"{_PEEKS} at the head",
+    "EnableNotification": "asks to be told when a message comes",
+    "Reset": "moves its cursor to the head",
+    "ReceiveCurrent": f"{_RECEIVES} at its cursor",
+    "PeekNext": f"{_PEEKS} behind its cursor",
+    "PeekCurrent": f"{_PEEKS} at its cursor",
+    "ReceiveByLookupId": f"{_RECEIVES} with a lookup id",
+    "ReceiveNextByLookupId": f"{_RECEIVES} behind a lookup id",
+    "ReceivePreviousByLookupId": f"{_RECEIVES} before a lookup id",
+    "ReceiveFirstByLookupId": f"{_RECEIVES} at the head",
+    "ReceiveLastByLookupId": f"{_RECEIVES} at the end",
+    "ReceiveByLookupIdAllowPeek": f"{_RECEIVES} with a lookup id",
+    "PeekByLookupId": f"{_PEEKS} with a lookup id",
+    "PeekNextByLookupId": f"{_PEEKS} behind a lookup id",
+    "PeekPreviousByLookupId": f"{_PEEKS} before a lookup id",
+    "PeekFirstByLookupId": f"{_PEEKS} at the head",
+    "PeekLastByLookupId": f"{_PEEKS} at the end",
+    "Purge": "deletes all messages",
+    "Invoke": "calls a method by its dispatch id",
+}
+
+
+def _does(name: str) -> str:
+    name = name.removesuffix("_v1")
+    verb, _, asked = name.partition("_")
+    return f"asks for {asked}" if verb == "get" else _DOES.get(name, f"calls {name}")
 
 
 def _interface(name: str, uuid: str, own: tuple[str, ...]) -> Interface:
@@ -132,7 +162,8 @@ def _interface(name: str, uuid: str, own: tuple[str, ...]) -> Interface:
             if opnum < _FIRST_OWN
             else SpecRef("MC-MQAC", f"3.11.4.1.{place}")
         )
-        methods[opnum] = Method(opnum, method, spec, *_OPENED.get(opnum, _ANY), _ROLES.get(method))
+        parameters = _OPENED.get(opnum, _ANY)
+        methods[opnum] = Method(opnum, method, spec, *parameters, _ROLES.get(method), does=_does(method))
     return Interface(name, GUID.parse(uuid), _QUEUE, methods, major=0)
 
 

@@ -23,7 +23,7 @@ class Method(msgspec.Struct, frozen=True):
 
     ``returns_status`` says that the response ends with an HRESULT; the others return nothing, or a port.
     ``role`` is what it does (None: a method of COM that nobody asks), ``members`` with which of its
-    parameters.
+    parameters. ``does`` says in words what a method of COM does.
     ``call_timeout`` are the milliseconds after which a client gives up a call that is not answered, None
     where the document names none.
     """
@@ -36,6 +36,7 @@ class Method(msgspec.Struct, frozen=True):
     role: Role | None = None
     members: Members = Members()
     call_timeout: int | None = None
+    does: str = ""
 
     @property
     def stem(self) -> str:

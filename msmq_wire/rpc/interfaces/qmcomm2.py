@@ -110,9 +110,9 @@ INTERFACE = interface(
             RpcACReceiveMessageExResponse,
             Role.RECEIVE,
             handle="h_qm_context",
-            cursor="ptb.old.arm.cursor",
-            action="ptb.old.arm.action",
-            timeout="ptb.old.arm.request_timeout",
+            cursor="ptb.old.receive.cursor",
+            action="ptb.old.receive.action",
+            timeout="ptb.old.receive.request_timeout",
             message="ptb",
         ),
         3: method(

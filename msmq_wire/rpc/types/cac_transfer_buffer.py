@@ -212,6 +212,11 @@ class CACTransferBufferV1(NdrStruct, frozen=True, kw_only=True, gc=False):
     pul_body_type: Annotated[int | None, Unique(DWORD), "Type of the body."] = None
     pul_version: Annotated[int | None, Unique(DWORD), "Version, 0x10."] = None
 
+    @property
+    def receive(self) -> TransferReceive | None:
+        """The arm of a receive, by the name under which it is shown; None for another arm."""
+        return self.arm if isinstance(self.arm, TransferReceive) else None
+
 
 CAC_TRANSFER_BUFFER_V1 = Fields(CACTransferBufferV1)
 

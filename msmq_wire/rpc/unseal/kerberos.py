@@ -56,8 +56,10 @@ class KerberosNegotiation:
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
-        self._account = ""
-        self._note = ""
+        self.account = ""
+        """``user@REALM`` of the ticket, empty while the ticket is closed."""
+        self.note = ""
+        """Why nothing can be opened, empty while all is well."""
         self._session_key: EncryptionKey | None = None
         self._initiator_subkey: EncryptionKey | None = None
         self._acceptor_subkey: EncryptionKey | None = None
@@ -76,22 +78,12 @@ class KerberosNegotiation:
         elif message[:1] == KRB_ERROR:
             self._take_error(message)
 
-    @property
-    def account(self) -> str:
-        """``user@REALM`` of the ticket, empty while the ticket is closed."""
-        return self._account
-
-    @property
-    def note(self) -> str:
-        """Why nothing can be opened, empty while all is well."""
-        return self._note
-
     def unwrap(self, pdu: ProtectedPdu) -> Unwrapped:
         """Open and verify a PDU; at connect level nothing is protected."""
         if pdu.level <= AuthenticationLevel.CONNECT:
             return Unwrapped(pdu.stub, None)
         if self._session_key is None:
-            return closed(pdu, self._note or "Kerberos: the AP-REQ is not in the capture")
+            return closed(pdu, self.note or "Kerberos: the AP-REQ is not in the capture")
         token = parse_token(pdu.auth_value)
         sealed = pdu.level >= AuthenticationLevel.PKT_PRIVACY
         if token is None or token.wrap is not sealed:
@@ -146,41 +138,41 @@ class KerberosNegotiation:
         request = decode_message(ApReq, message)
         ticket = None if request is None else decode_message(Ticket, request.ticket)
         if request is None or ticket is None:
-            self._note = "Kerberos: the AP-REQ cannot be read"
+            self.note = "Kerberos: the AP-REQ cannot be read"
             return
         options = request.ap_options.as_bytes()
         if options and options[0] & _USE_SESSION_KEY:
-            self._note = "Kerberos: user-to-user, no key of a service opens the ticket"
+            self.note = "Kerberos: user-to-user, no key of a service opens the ticket"
             return
-        self._session_key, self._note = self._open_ticket(ticket)
+        self._session_key, self.note = self._open_ticket(ticket)
         if self._session_key is None:
             return
         plain = _decrypted(self._session_key, KeyUsage.AP_REQ_AUTHENTICATOR, request.authenticator.cipher)
         authenticator = None if plain is None else decode_message(Authenticator, plain)
         if authenticator is None:
             self._session_key = None
-            self._note = f"Kerberos: the authenticator of {self._account} does not belong to its ticket"
+            self.note = f"Kerberos: the authenticator of {self.account} does not belong to its ticket"
             return
         self._initiator_subkey = _usable(authenticator.subkey)
 
     def _take_reply(self, message: bytes) -> None:
         reply = decode_message(ApRep, message)
         if reply is None:
-            self._note = self._note or "Kerberos: the AP-REP cannot be read"
+            self.note = self.note or "Kerberos: the AP-REP cannot be read"
         elif self._session_key is not None:
             plain = _decrypted(self._session_key, KeyUsage.AP_REP, reply.enc_part.cipher)
             part = None if plain is None else decode_message(EncApRepPart, plain)
             if part is None:
-                self._note = "Kerberos: the AP-REP does not belong to the AP-REQ"
+                self.note = "Kerberos: the AP-REP does not belong to the AP-REQ"
             else:
                 self._acceptor_subkey = _usable(part.subkey)
 
     def _take_error(self, message: bytes) -> None:
         error = decode_message(KrbError, message)
-        self._note = "Kerberos: refused"
+        self.note = "Kerberos: refused"
         if error is not None:
             name = _ERROR_NAMES.get(error.error_code) or number_text(error.error_code)
-            self._note = f"Kerberos: refused with error {name}"
+            self.note = f"Kerberos: refused with error {name}"
 
     def _open_ticket(self, ticket: Ticket) -> tuple[EncryptionKey | None, str]:
         """Return the session key, or None and why there is none."""
@@ -200,7 +192,7 @@ class KerberosNegotiation:
             part = None if plain is None else decode_message(EncTicketPart, plain)
             if part is None:
                 continue
-            self._account = one_line(principal_text(part.cname, part.crealm))
+            self.account = one_line(principal_text(part.cname, part.crealm))
             if _usable(part.key) is None:
                 kind = etype_name(part.key.keytype)
                 return None, f"Kerberos: a session key of {kind}, which is not opened"

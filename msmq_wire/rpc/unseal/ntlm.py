@@ -102,15 +102,17 @@ class NtlmNegotiation:
         self._challenge: ChallengeMessage | None = None
         self._directions: dict[bool, _Direction] = {}
         self._readings = Readings()
-        self._account = ""
-        self._note = ""
+        self.account = ""
+        """``DOMAIN\\user`` of the AUTHENTICATE_MESSAGE."""
+        self.note = ""
+        """Why nothing can be opened, empty while all is well."""
 
     def exchange(self, from_client: bool, token: bytes) -> None:
         """Take a message; what nobody sends in that direction is left alone."""
         try:
             message = parse_ntlm_message(token)
         except DecodeError as error:
-            self._note = f"NTLM: {error}"
+            self.note = f"NTLM: {error}"
             return
         if isinstance(message, ChallengeMessage):
             if not from_client:
@@ -118,36 +120,26 @@ class NtlmNegotiation:
         elif from_client and isinstance(message, AuthenticateMessage):
             self._authenticate(message)
 
-    @property
-    def account(self) -> str:
-        """``DOMAIN\\user`` of the AUTHENTICATE_MESSAGE."""
-        return self._account
-
-    @property
-    def note(self) -> str:
-        """Why nothing can be opened, empty while all is well."""
-        return self._note
-
     def unwrap(self, pdu: ProtectedPdu) -> Unwrapped:
         """Open and verify a PDU; at connect level nothing is protected."""
         if pdu.level <= AuthenticationLevel.CONNECT:
             return Unwrapped(pdu.stub, None)
         if not self._directions:
-            return closed(pdu, self._note or "NTLM: the handshake is not whole in the capture")
+            return closed(pdu, self.note or "NTLM: the handshake is not whole in the capture")
         return self._directions[pdu.from_client].open(pdu, self._readings)
 
     def _authenticate(self, message: AuthenticateMessage) -> None:
         self._directions = {}
         domain, user = one_line(message.domain_name), one_line(message.user_name)
-        self._account = f"{domain}\\{user}" if domain else user
-        key, self._note = self._key_exchange_key(message)
+        self.account = f"{domain}\\{user}" if domain else user
+        key, self.note = self._key_exchange_key(message)
         if key is None:
             return
         flags = message.negotiate_flags
         if flags & NegotiateFlags.KEY_EXCHANGE:
             encrypted = message.encrypted_random_session_key
             if len(encrypted) != _KEY_SIZE:
-                self._note = f"NTLM: a session key of {len(encrypted)} bytes, {_KEY_SIZE} are needed"
+                self.note = f"NTLM: a session key of {len(encrypted)} bytes, {_KEY_SIZE} are needed"
                 return
             key = rc4(key, encrypted)
         self._directions = {
@@ -158,16 +150,16 @@ class NtlmNegotiation:
         """Return the key, or None and why there is none."""
         response = message.nt_challenge_response
         if not message.negotiate_flags & NegotiateFlags.EXTENDED_SESSION_SECURITY:
-            return None, f"NTLM: {self._account} without extended session security, which is not opened"
+            return None, f"NTLM: {self.account} without extended session security, which is not opened"
         if not response and not message.user_name:
-            self._account = "ANONYMOUS LOGON"
+            self.account = "ANONYMOUS LOGON"
             return bytes(_KEY_SIZE), ""
         if len(response) <= _V1_RESPONSE_SIZE:
-            return None, f"NTLM: {self._account} answered with NTLMv1, which is not opened"
+            return None, f"NTLM: {self.account} answered with NTLMv1, which is not opened"
         if self._challenge is None:
-            return None, f"NTLM: the challenge that {self._account} answered is not in the capture"
+            return None, f"NTLM: the challenge that {self.account} answered is not in the capture"
         if not self._secrets.nt_hashes:
-            return None, f"NTLM: no password or NT hash given for {self._account}"
+            return None, f"NTLM: no password or NT hash given for {self.account}"
         proof, temp = response[:_PROOF_SIZE], response[_PROOF_SIZE:]
         for secret in self._secrets.nt_hashes:
             key = ntowf_v2(secret, message.user_name, message.domain_name)
@@ -175,7 +167,7 @@ class NtlmNegotiation:
                 return _hmac_md5(key, proof), ""
         tried = len(self._secrets.nt_hashes)
         which = "the secret is not right" if tried == 1 else f"none of the {tried} secrets is right"
-        return None, f"NTLM: {which} for {self._account}"
+        return None, f"NTLM: {which} for {self.account}"
 
 
 def _upper(character: str) -> str:

@@ -18,6 +18,13 @@ from msmq_wire.findings.networks import is_loopback, is_outside
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.records.view import view
+from msmq_wire.rpc.constants import ReceiveAction
+from msmq_wire.rpc.interfaces.qm2qm import RemoteQMStartReceive2Request, RemoteQMStartReceiveRequest
+from msmq_wire.rpc.interfaces.qmcomm2 import RpcACReceiveMessageExRequest
+from msmq_wire.rpc.interfaces.remote_read import StartReceiveRequest
+from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, CACTransferBufferV2, TransferReceive
+from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 from tests.effort import examples
 
 RULES = {
@@ -303,3 +310,36 @@ def test_a_purge_whose_bind_was_not_captured_is_a_guess() -> None:
     assert (sure.severity, sure.confidence, sure.caveats) == ("medium", "certain", ())
     assert (guess.severity, guess.confidence) == ("low", "likely")
     assert guess.caveats == ("the bind was not captured: the method is a guess",)
+
+
+_DESCRIPTOR = RemoteReadDesc(ul_action=ReceiveAction.MQ_ACTION_RECEIVE)
+_LOOKUP = RemoteReadDesc2(p_remote_read_desc=_DESCRIPTOR)
+
+
+@pytest.mark.parametrize(
+    ("method", "request_"),
+    [
+        ("R_StartReceive", StartReceiveRequest(ul_action=ReceiveAction.MQ_ACTION_RECEIVE)),
+        ("RemoteQMStartReceive", RemoteQMStartReceiveRequest(lp_remote_read_desc=_DESCRIPTOR)),
+        ("RemoteQMStartReceive2", RemoteQMStartReceive2Request(lp_remote_read_desc2=_LOOKUP)),
+        (
+            "rpc_ACReceiveMessageEx",
+            RpcACReceiveMessageExRequest(
+                ptb=CACTransferBufferV2(
+                    old=CACTransferBufferV1(
+                        u_transfer_type=1, arm=TransferReceive(action=ReceiveAction.MQ_ACTION_RECEIVE)
+                    )
+                )
+            ),
+        ),
+    ],
+)
+def test_the_place_of_a_read_is_where_its_action_is_shown(method: str, request_: object) -> None:
+    queue = "DIRECT=OS:host\\system$;journal"
+    seen = _of_call("RPC-READ", method=method, request=request_, response=object(), queue=queue)
+    assert seen.message.startswith(f"{method} receives")
+    side, *path = seen.evidence[0].path.split(".")
+    shown = view(request_)
+    for name in path:
+        shown = shown[name]
+    assert (side, shown) == ("request", ReceiveAction.MQ_ACTION_RECEIVE)

@@ -11,7 +11,7 @@ from msmq_wire.model.qm2qm.client import BIND, UNBIND, Qm2qmClient, ReadResult, 
 from msmq_wire.model.qm2qm.entries import Qm2qmConfiguration
 from msmq_wire.model.server import Answer
 from msmq_wire.rpc.constants import ReceiveAction
-from msmq_wire.rpc.interfaces import qm2qm
+from msmq_wire.rpc.interfaces import METHODS, qm2qm
 from msmq_wire.rpc.interfaces.shared_parameters import PortResponse
 from msmq_wire.rpc.ndr import StubValue, encode_stub
 from msmq_wire.rpc.statuses import Status
@@ -20,14 +20,16 @@ from msmq_wire.wire.types.guid import GUID
 from tests.model.qm2qm.scene import PEEK, PEEK_NEXT, RECEIVE, Scene
 from tests.model.scene import Waiting, labels, pass_time, put, states
 
-_START, _END, _OPEN, _CLOSE, _CLOSE_CURSOR, _CANCEL, _PURGE, _PORT, _VERSION, _START2, _LOOKUP = range(11)
+_START, _END, _OPEN, _CLOSE, _CLOSE_CURSOR, _CANCEL, _PURGE, _PORT, _VERSION, _START2, _LOOKUP = (
+    method.name for method in qm2qm.INTERFACE.methods.values()
+)
 _IDENTIFIER = GUID(b"the client's own")
 _NOT_THERE = Answer(fault=0x1C010002)
 T = TypeVar("T")
 
 
 class Wire:
-    """Carries the steps of a client to the server of a scene; ``faults`` answers opnums in its stead.
+    """Carries the steps of a client to the server of a scene; ``faults`` answers methods in its stead.
 
     A ``silent`` server answers no start.
     """
@@ -35,40 +37,40 @@ class Wire:
     def __init__(self, scene: Scene, client: Qm2qmClient | None = None) -> None:
         self.scene = scene
         self.client = Qm2qmClient(_IDENTIFIER) if client is None else client
-        self.steps: list[tuple[int, Any]] = []
-        self.faults: dict[int, Answer] = {}
+        self.steps: list[tuple[str, Any]] = []
+        self.faults: dict[str, Answer] = {}
         self.silent = False
         # An operation that nobody holds is given up.
         self.held: list[object] = []
 
-    def begin(self, steps: Generator[tuple[int, Any], Answer, T]) -> Running[T]:
+    def begin(self, steps: Generator[tuple[str, Any], Answer, T]) -> Running[T]:
         """Run an operation as far as it goes without waiting."""
         running = Running(self, steps)
         self.held.append(running)
         running.go_on()
         return running
 
-    def run(self, steps: Generator[tuple[int, Any], Answer, T]) -> T:
+    def run(self, steps: Generator[tuple[str, Any], Answer, T]) -> T:
         """Run an operation that does not wait."""
         running = self.begin(steps)
         assert running.results, "it waits"
         return running.results[0]
 
-    def send(self, opnum: int, request: Any) -> Waiting:
+    def send(self, method: str, request: Any) -> Waiting:
         """One step."""
-        self.steps.append((opnum, request))
+        self.steps.append((method, request))
         answered = Waiting()
-        if opnum not in (BIND, UNBIND):
+        if method not in (BIND, UNBIND):
             # Every request is one that can be sent.
-            encode_stub(self.scene.server.INTERFACE.methods[opnum].request, StubValue(request))
-        if self.silent and opnum in (_START, _START2):
+            encode_stub(METHODS[method].request, StubValue(request))
+        if self.silent and method in (_START, _START2):
             return answered
-        if opnum in self.faults:
-            answered.answer = self.faults[opnum]
-        elif opnum in (BIND, UNBIND):
+        if method in self.faults:
+            answered.answer = self.faults[method]
+        elif method in (BIND, UNBIND):
             answered.answer = Answer()
         else:
-            answered = self.scene.client.start_opnum(opnum, request)
+            answered = self.scene.client.start(method, request)
         return answered
 
     @property
@@ -77,13 +79,13 @@ class Wire:
         return self.client.pending_remote_read_entry_collection
 
     @property
-    def opnums(self) -> list[int]:
+    def methods(self) -> list[str]:
         """What was asked for, in order."""
-        return [opnum for opnum, _ in self.steps]
+        return [method for method, _ in self.steps]
 
-    def requests(self, opnum: int) -> list[Any]:
+    def requests(self, method: str) -> list[Any]:
         """The requests of a method, in order."""
-        return [request for number, request in self.steps if number == opnum]
+        return [request for name, request in self.steps if name == method]
 
     def open(self) -> int:
         """Open the queue of the scene, and forget the steps."""
@@ -95,7 +97,7 @@ class Wire:
 class Running(Generic[T]):
     """An operation on its way; ``results`` has what it returned."""
 
-    def __init__(self, wire: Wire, steps: Generator[tuple[int, Any], Answer, T]) -> None:
+    def __init__(self, wire: Wire, steps: Generator[tuple[str, Any], Answer, T]) -> None:
         self.wire = wire
         self.steps = steps
         self.results: list[T] = []
@@ -133,7 +135,7 @@ def second(wire: Wire, request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
-def _reading(wire: Wire, kind: str) -> Generator[tuple[int, Any], Answer, ReadResult]:
+def _reading(wire: Wire, kind: str) -> Generator[tuple[str, Any], Answer, ReadResult]:
     """A read of a kind; one by a cursor has a cursor of its own."""
     handle = wire.scene.handle
     match kind:
@@ -171,7 +173,7 @@ def test_opening_asks_for_the_port_binds_to_it_and_opens() -> None:
     wire = Wire(scene)
     steps = wire.client.open_queue(scene.handle, scene.handle, scene.handle)
     assert wire.run(steps) == Status.MQ_OK
-    assert wire.opnums == [BIND, _PORT, BIND, UNBIND, _OPEN]
+    assert wire.methods == [BIND, _PORT, BIND, UNBIND, _OPEN]
     assert wire.requests(BIND) == [0, 2105]
     assert wire.requests(UNBIND) == [0]
     assert wire.requests(_PORT)[0].dw_port_type == 1
@@ -214,11 +216,11 @@ def test_a_routing_or_directory_server_says_so() -> None:
     ],
 )
 @pytest.mark.rule("CMQQP-3.2.4.1-4")
-def test_without_a_port_nothing_is_called(faults: dict[int, Answer], steps: list[int]) -> None:
+def test_without_a_port_nothing_is_called(faults: dict[str, Answer], steps: list[str]) -> None:
     wire = Wire(Scene(opened=False))
     wire.faults = faults
     assert wire.run(wire.client.open_queue(1, 1, 1)) >= (5 if BIND in faults else 0x80000000)
-    assert wire.opnums == steps
+    assert wire.methods == steps
     assert wire.client.remote_open_queue_entry_collection == {}
 
 
@@ -240,17 +242,17 @@ def test_a_newer_client_asks_for_no_port() -> None:
     scene = Scene(opened=False)
     wire = Wire(scene, Qm2qmClient(_IDENTIFIER, ask_port=False))
     assert wire.run(wire.client.open_queue(scene.handle, scene.handle, scene.handle)) == Status.MQ_OK
-    assert wire.opnums == [BIND, _OPEN]
+    assert wire.methods == [BIND, _OPEN]
 
 
 @pytest.mark.parametrize("answer", [Answer(fault=0x1C00001D), Answer(fault=Status.MQ_ERROR_ACCESS_DENIED)])
 @pytest.mark.rule("CMQQP-3.2.4.1-15", "CMQQP-3.1.4-1", "CMQQP-3.1.4.7-3")
 def test_an_opening_that_fails_or_is_cancelled_after_five_minutes_leaves_nothing(answer: Answer) -> None:
-    assert qm2qm.INTERFACE.methods[_OPEN].call_timeout == 5 * 60 * 1000
+    assert METHODS[_OPEN].call_timeout == 5 * 60 * 1000
     wire = Wire(Scene(opened=False))
     wire.faults = {_OPEN: answer}
     assert wire.run(wire.client.open_queue(1, 1, 1)) == answer.fault
-    assert wire.opnums[-1] == UNBIND
+    assert wire.methods[-1] == UNBIND
     assert wire.client.remote_open_queue_entry_collection == {}
 
 
@@ -308,13 +310,13 @@ V6 = pytest.mark.rule("CMQQP-3.2.4.2-8", "CMQQP-3.2.4.3-8", "CMQQP-3.2.4.5-8", "
 )
 @pytest.mark.rule("CMQQP-3.2.4.2-4", "CMQQP-3.2.4.3-4", "CMQQP-3.2.4.5-4", "CMQQP-3.2.4.6-4")
 def test_the_version_of_the_server_chooses_the_method(
-    wire: Wire, kind: str, version: tuple[int, int, int], start: int
+    wire: Wire, kind: str, version: tuple[int, int, int], start: str
 ) -> None:
     major, minor, build = version
     told = qm2qm.RemoteQmGetVersionResponse(p_major=major, p_minor=minor, p_build_number=build)
     wire.faults = {_VERSION: Answer(response=told)}
     wire.begin(_reading(wire, kind))
-    assert wire.opnums == [_VERSION, start]
+    assert wire.methods == [_VERSION, start]
 
 
 @every_read
@@ -322,10 +324,10 @@ def test_the_version_of_the_server_chooses_the_method(
 def test_a_server_without_a_version_is_an_old_one(wire: Wire, kind: str) -> None:
     wire.faults = {_VERSION: _NOT_THERE}
     wire.begin(_reading(wire, kind))
-    assert wire.opnums == [_VERSION, _START]
+    assert wire.methods == [_VERSION, _START]
     never = _wire(ask_version=False)
     never.begin(_reading(never, "receive"))
-    assert never.opnums == [_START]
+    assert never.methods == [_START]
 
 
 @pytest.mark.parametrize(
@@ -402,7 +404,7 @@ def test_the_next_message_is_asked_for_with_a_cursor(wire: Wire) -> None:
 def test_a_peek_rebuilds_the_message_and_ends_nothing(wire: Wire, kind: str, second: bool) -> None:
     message = put(wire.scene.queue, b"m", priority=5)
     result = wire.run(_reading(wire, kind))
-    assert wire.opnums == [_VERSION, _START2 if second else _START]
+    assert wire.methods == [_VERSION, _START2 if second else _START]
     assert result.status == Status.MQ_OK
     assert result.message is not None
     rebuilt = result.message
@@ -421,7 +423,7 @@ def test_a_peek_rebuilds_the_message_and_ends_nothing(wire: Wire, kind: str, sec
 def test_a_receive_rebuilds_the_message_and_acknowledges_it(wire: Wire, kind: str, second: bool) -> None:
     message = put(wire.scene.queue, b"m")
     result = wire.run(_reading(wire, kind))
-    assert wire.opnums == [_VERSION, _START2 if second else _START, _END]
+    assert wire.methods == [_VERSION, _START2 if second else _START, _END]
     assert result.status == Status.MQ_OK
     assert result.message is not None
     assert result.message.packet == message.packet
@@ -458,11 +460,11 @@ def test_a_read_that_fails_or_is_cancelled_ends_nothing(wire: Wire, kind: str) -
     pass_time(wire.scene.manager, 1500)
     read.go_on()
     assert [result.status for result in read.results] == [Status.MQ_ERROR_IO_TIMEOUT]
-    assert _END not in wire.opnums
+    assert _END not in wire.methods
     assert wire.pending == {}
     wire.faults = {_START2: Answer(fault=5)}
     assert wire.run(_reading(wire, kind)) == ReadResult(status=5)
-    assert _END not in wire.opnums
+    assert _END not in wire.methods
     assert wire.pending == {}
 
 
@@ -478,7 +480,7 @@ def test_a_lookup_has_neither_cursor_nor_time(wire: Wire, action: ReceiveAction)
         wire.client.read_by_lookup_identifier(wire.scene.handle, messages[1].lookup_identifier, action)
     )
     assert result.status == Status.MQ_OK
-    assert wire.opnums == ([_LOOKUP, _END] if received else [_LOOKUP])
+    assert wire.methods == ([_LOOKUP, _END] if received else [_LOOKUP])
     (request,) = wire.requests(_LOOKUP)
     sent = request.lp_remote_read_desc2.p_remote_read_desc
     assert (sent.h_cursor, sent.ul_timeout, sent.ul_action) == (0, 0, action)
@@ -500,7 +502,7 @@ def test_a_lookup_that_no_server_may_answer_is_not_asked_for(wire: Wire) -> None
 def test_a_lookup_that_fails_ends_nothing(wire: Wire) -> None:
     result = wire.run(wire.client.read_by_lookup_identifier(wire.scene.handle, 4711))
     assert result.status == Status.MQ_ERROR_MESSAGE_NOT_FOUND
-    assert wire.opnums == [_LOOKUP]
+    assert wire.methods == [_LOOKUP]
     assert wire.pending == {}
 
 
@@ -549,7 +551,7 @@ def test_a_cancel_names_the_read_and_forgets_it(wire: Wire, kind: str) -> None:
     assert wire.pending == {}
     read.go_on()
     assert read.results == [ReadResult(status=Status.MQ_INFORMATION_REMOTE_CANCELED_BY_CLIENT)]
-    assert _END not in wire.opnums
+    assert _END not in wire.methods
     assert wire.run(wire.client.cancel(handle, request_id)) == Status.MQ_ERROR_INVALID_HANDLE
 
 
@@ -581,7 +583,7 @@ def test_closing_cancels_what_is_pending_closes_once_and_gives_up_the_binding(wi
     reads = [wire.begin(wire.client.receive(handle, 1500)) for _ in range(2)]
     wire.steps.clear()
     assert wire.run(wire.client.close_queue(handle)) == Status.MQ_OK
-    assert wire.opnums == [_CANCEL, _CANCEL, _CLOSE, UNBIND]
+    assert wire.methods == [_CANCEL, _CANCEL, _CLOSE, UNBIND]
     assert wire.requests(UNBIND) == [2105]
     assert wire.client.remote_open_queue_entry_collection == {}
     assert wire.scene.client.association.handles == {}
@@ -602,5 +604,5 @@ def test_a_client_reads_from_a_server_of_windows_2000() -> None:
     put(wire.scene.queue, b"m")
     result = wire.run(wire.client.receive(wire.scene.handle, 0))
     assert result.status == Status.MQ_OK
-    assert wire.opnums == [_VERSION, _START, _END]
+    assert wire.methods == [_VERSION, _START, _END]
     assert wire.run(wire.client.close_queue(wire.scene.handle)) == Status.MQ_OK

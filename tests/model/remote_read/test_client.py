@@ -20,6 +20,7 @@ from msmq_wire.model.remote_read.values import (
 )
 from msmq_wire.model.server import Answer
 from msmq_wire.names import FormatName
+from msmq_wire.rpc.interfaces import METHODS, Role
 from msmq_wire.rpc.interfaces.remote_read import OpenQueueRequest
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
@@ -47,7 +48,7 @@ from tests.model.remote_read.scene import (
 from tests.model.scene import body_of, format_name, labels, put, states
 
 T = TypeVar("T")
-Steps = Generator[tuple[int, Any], Answer, T]
+Steps = Generator[tuple[str, Any], Answer, T]
 ORDERS = "DIRECT=OS:host\\private$\\orders"
 DONE = ORDERS + ";done"
 IDENTIFIER = GUID(b"the client's QM."[:16])
@@ -67,12 +68,12 @@ class Conversation:
         answer = None
         while True:
             try:
-                opnum, request = next(steps) if answer is None else steps.send(answer)
+                method, request = next(steps) if answer is None else steps.send(answer)
             except StopIteration as end:
                 result: T = end.value
                 return result
-            answer = self.scene.client.call_opnum(opnum, request)
-            self.log.append((opnum, request, answer))
+            answer = self.scene.client.call(method, request)
+            self.log.append((METHODS[method].opnum, request, answer))
 
     def open(self, name: str = ORDERS, access: int = RECEIVE) -> RemoteQueue:
         opened = self.run(self.reader.open_queue(name, access))
@@ -149,7 +150,7 @@ def _body(received: Received) -> bytes:
 def test_the_port_can_be_asked_for_before_all_else(talk: Conversation) -> None:
     assert talk.run(talk.reader.get_server_port()) == 2103
     steps = talk.reader.get_server_port()
-    assert next(steps)[0] == 0
+    assert next(steps)[0] == "R_GetServerPort"
     with pytest.raises(StopIteration) as end:
         steps.send(Answer(fault=0x1C010002))
     assert end.value.value == 0
@@ -371,14 +372,14 @@ def _interrupted(
 ) -> tuple[Received, list[tuple[int, Any]]]:
     """Drive a receive whose first answer is damaged on its way."""
     calls: list[tuple[int, Any]] = []
-    opnum, request = next(steps)
+    method, request = next(steps)
     while True:
-        calls.append((opnum, request))
-        answer = talk.scene.client.call_opnum(opnum, request)
-        if opnum in (7, 13):
+        calls.append((METHODS[method].opnum, request))
+        answer = talk.scene.client.call(method, request)
+        if METHODS[method].role is Role.START:
             answer = Answer(response=msgspec.structs.replace(answer.response, **damage))
         try:
-            opnum, request = steps.send(answer)
+            method, request = steps.send(answer)
         except StopIteration as end:
             return end.value, calls
 
@@ -423,8 +424,8 @@ def test_an_end_that_fails_matters_only_to_a_transaction(
     _put(talk, b"a")
     cursor = talk.cursor(queue) if with_cursor else 0
     steps = talk.reader.receive(queue, transaction=transaction, cursor=cursor)
-    opnum, request = next(steps)
-    steps.send(talk.scene.client.call_opnum(opnum, request))
+    method, request = next(steps)
+    steps.send(talk.scene.client.call(method, request))
     with pytest.raises(StopIteration) as end:
         steps.send(Answer(fault=0x1C00001A))
     received = end.value.value
@@ -559,7 +560,7 @@ def test_a_receive_that_waits_is_cancelled_by_its_number(
     talk: Conversation, queue: RemoteQueue, transaction: ClientTransaction | None
 ) -> None:
     steps = talk.reader.receive(queue, timeout=1000, request_id=77, transaction=transaction)
-    waiting = talk.scene.client.start_opnum(*next(steps))
+    waiting = talk.scene.client.start(*next(steps))
     assert queue.pending == {77: 0}
     with pytest.raises(ValueError, match="pending"):
         talk.receive(queue, request_id=77)
@@ -584,7 +585,7 @@ def test_closing_cancels_what_waits_then_closes_cursors_then_the_queue(talk: Con
     queue = talk.open()
     cursor = talk.cursor(queue)
     waits = [talk.reader.receive(queue, timeout=1000), talk.reader.peek(queue, cursor=cursor, timeout=1000)]
-    calls = [talk.scene.client.start_opnum(*next(steps)) for steps in waits]
+    calls = [talk.scene.client.start(*next(steps)) for steps in waits]
     assert talk.run(talk.reader.close(queue)) == OK
     assert talk.opnums == [2, 4, 8, 8, 5, 3]
     assert talk.request(3).pph_context == queue.handle
@@ -599,7 +600,7 @@ def test_closing_cancels_what_waits_then_closes_cursors_then_the_queue(talk: Con
 def test_closing_a_cursor_cancels_what_waits_with_it_first(talk: Conversation, queue: RemoteQueue) -> None:
     cursor, another = (talk.cursor(queue) for _ in range(2))
     peeks = [talk.reader.peek(queue, cursor=one, timeout=1000) for one in (cursor, another)]
-    waiting, others = [talk.scene.client.start_opnum(*next(steps)) for steps in peeks]
+    waiting, others = [talk.scene.client.start(*next(steps)) for steps in peeks]
     assert talk.run(talk.reader.close_cursor(queue, cursor)) == OK
     assert talk.opnums[-2:] == [8, 5]
     assert waiting.status == CANCELLED

@@ -28,11 +28,11 @@ def _structures(hint: Any) -> Iterator[type[NdrStruct]]:
 
 def _has(cls: type[WireStruct], path: str) -> bool:
     name, _, rest = path.partition(".")
-    if name not in cls.__struct_fields__:
-        return False
-    hint = get_type_hints(cls)[name]
-    # An arm may be any of several structures, and its hint does not say which.
-    return not rest or name == "arm" or any(_has(one, rest) for one in _structures(hint))
+    # An arm has a property of its name, whose annotation says what it is.
+    arm = getattr(cls, name, None)
+    hints = get_type_hints(arm.fget) if isinstance(arm, property) else {}
+    hint = hints.get("return", get_type_hints(cls).get(name))
+    return hint is not None and (not rest or any(_has(one, rest) for one in _structures(hint)))
 
 
 def _members(method: Method) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,97 @@
+"""Options of the commands that read captures and show what is in them, as one value: `ReadingOptions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import tzinfo
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Any, get_type_hints
+
+import msgspec
+
+from msmq_wire.cli.options import (
+    Color,
+    ColorOption,
+    LocalTime,
+    Ports,
+    Quiet,
+    Redactions,
+    TimeZone,
+    UtcTime,
+    redactor_for,
+    refuse_without_effect,
+    screen_for,
+    zone_for,
+)
+from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.redaction import Redactor
+from msmq_wire.cli.render.screen import Screen
+from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+
+__all__ = ["ReadingOptions", "with_reading_options"]
+
+
+class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What was given, in the order of the help; what it means may raise typer.BadParameter."""
+
+    ports: Ports = None
+    nt_passwords: NtPasswords = None
+    nt_hashes: NtHashes = None
+    keytabs: Keytabs = None
+    redact: Redactions = None
+    utc: UtcTime = False
+    local: LocalTime = False
+    timezone: TimeZone = None
+    color: ColorOption = Color.AUTO
+    quiet: Quiet = False
+
+    def zone(self, without_times: str | None = None) -> tzinfo | None:
+        """The zone times are shown in; ``without_times`` is a format for which one changes nothing."""
+        zone = zone_for(self.utc, self.local, self.timezone)
+        if without_times is not None:
+            given = {"--local": self.local, "--timezone": self.timezone is not None}
+            refuse_without_effect(without_times, given)
+        return zone
+
+    def redactor(self) -> Redactor:
+        """What is left out."""
+        return redactor_for(self.redact)
+
+    def screen(self) -> Screen:
+        """Standard output."""
+        return screen_for(self.color)
+
+    def reading(self, files: Sequence[str], redactor: Redactor, *, streams: bool = False) -> Reading:
+        """The captures, with what opens their sealed calls."""
+        return Reading(
+            files,
+            ports=self.ports or (),
+            streams=streams,
+            quiet=self.quiet,
+            negotiator=negotiator_for(self.nt_passwords, self.nt_hashes, self.keytabs),
+            anonymous=redactor.hides_hosts,
+        )
+
+
+def with_reading_options(*, but: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each of `ReadingOptions` in place of its last parameter."""
+    hints = get_type_hints(ReadingOptions, include_extras=True)
+    shared = [
+        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name])
+        for field in msgspec.structs.fields(ReadingOptions)
+        if field.name not in but
+    ]
+
+    def given(command: Callable[..., None]) -> Callable[..., None]:
+        *own, options = signature(command, eval_str=True).parameters.values()
+
+        @wraps(command)
+        def run(**values: Any) -> None:
+            gathered = {one.name: values.pop(one.name) for one in shared}
+            command(**values, **{options.name: ReadingOptions(**gathered)})
+
+        run.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # typer reads it
+        return run
+
+    return given

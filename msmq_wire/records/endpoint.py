@@ -1,0 +1,23 @@
+"""The text of an end of a connection, ``192.0.2.1:1801`` or ``[2001:db8::1]:1801``, and the ports of MSMQ."""
+
+from __future__ import annotations
+
+import ipaddress
+
+__all__ = ["AT_MSMQ", "AT_PING", "MSMQ_PORT", "PING_PORT", "endpoint", "host_of"]
+
+MSMQ_PORT = 1801
+PING_PORT = 3527
+AT_MSMQ, AT_PING = f":{MSMQ_PORT}", f":{PING_PORT}"
+"""How the text of an end with this port ends."""
+
+
+def endpoint(address: bytes, port: int) -> str:
+    """``192.0.2.1:1801`` or ``[2001:db8::1]:1801`` from a packed address of 4 or 16 bytes."""
+    ip = ipaddress.ip_address(address)
+    return f"{ip}:{port}" if ip.version == 4 else f"[{ip}]:{port}"
+
+
+def host_of(end: str | None) -> str:
+    """The address in the text of an end, without brackets; empty without one."""
+    return "" if end is None else end.rpartition(":")[0].strip("[]")

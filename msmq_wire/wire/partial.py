@@ -1,0 +1,22 @@
+"""Fields of values that may be there in part, or be something else: `reached` and `reached_number`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+__all__ = ["reached", "reached_number"]
+
+
+def reached(part: Any, name: str) -> Any:
+    """A field of a part; None where either is absent or was not reached."""
+    value = getattr(part, name, None)
+    return None if value is msgspec.UNSET else value
+
+
+def reached_number(part: Any, path: str) -> int | None:
+    """The number at a dotted path; None where there is none, or something else."""
+    for name in path.split("."):
+        part = getattr(part, name, None)
+    return part if isinstance(part, int) else None
