@@ -13,7 +13,8 @@ from msmq_wire.lab.binary_client import BinaryClient, window_for
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.sessions import MessageLife, Story, follow
-from msmq_wire.sessions.message import message_key, message_name, reached
+from msmq_wire.sessions.message import message_key, message_name
+from msmq_wire.wire.partial import reached
 from tests.lab.lab_process import LabProcess
 from tests.lab.lab_scene import HOST, ORDERS, ORDERS_TX, QUIET, Kind, client_manager, messages, records_of
 
