@@ -33,12 +33,11 @@ Edit = Callable[[str], str]
 
 
 def apply(root: Path) -> None:
-    """Add every dummy to a copy of the tree, whose files may be links to those of the tree."""
+    """Add every dummy to a copy of the tree."""
     for files in DUMMIES.values():
         for name, edit in files.items():
             path = root / name
             text = path.read_text(encoding="utf-8") if path.exists() else ""
-            path.unlink(missing_ok=True)
             path.write_text(edit(text), encoding="utf-8")
 
 
