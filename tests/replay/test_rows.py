@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from docs.generators.spec_coverage import rules_with_tests
+from msmq_wire import replay
 from msmq_wire.replay.rows import JUDGED, PARTS, REASONS, all_rows, find, parse, rows
 from tests.replay.broken import broken_rules
 
+_REPLAY = Path(replay.__file__).parent
 _ROW = "| MQRR-3.1.4.1-{} | always | answers | - | {} | {} |"
 
 
@@ -37,6 +40,15 @@ def test_every_row_says_something_in_each_cell() -> None:
 def test_a_row_of_a_server_has_a_check_or_a_reason() -> None:
     found = [row for part in JUDGED for row in rows(part) if row.binds == "server"]
     assert [row.id for row in found if bool(row.checks) is bool(row.reason)] == []
+
+
+def test_every_check_of_a_row_is_asked_for() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in _REPLAY.rglob("*.py"))
+    # Behind a colon stands the action or the member that a check is about: the code puts it there.
+    names = {
+        check.rpartition(" ")[2].partition(":")[0] for row in all_rows().values() for check in row.checks
+    }
+    assert sorted(name for name in names if f'"{name}"' not in source and f'"{name}:' not in source) == []
 
 
 def test_nobody_checks_what_a_client_does() -> None:
