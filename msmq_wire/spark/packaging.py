@@ -81,7 +81,7 @@ def _holds(path: Path, data: bytes) -> bool:
 @functools.cache
 def _archive() -> bytes:
     root = files(_PACKAGE)
-    found = dict(_modules(root, _PACKAGE))
+    found = dict(_files(root, _PACKAGE))
     for name in _SHIMS:
         found[f"{name}.py"] = _shim(root, name)
     buffer = BytesIO()
@@ -106,9 +106,10 @@ def _shim(root: Traversable, name: str) -> bytes:
     return Path(spec.origin).read_bytes()
 
 
-def _modules(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
+def _files(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
     for entry in folder.iterdir():
         if entry.is_dir():
-            yield from _modules(entry, f"{name}/{entry.name}")
-        elif entry.name.endswith(".py") or entry.name == "py.typed":
+            if entry.name != "__pycache__":
+                yield from _files(entry, f"{name}/{entry.name}")
+        else:
             yield f"{name}/{entry.name}", entry.read_bytes()
