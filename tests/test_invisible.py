@@ -14,6 +14,7 @@ import pytest
 
 from msmq_wire.cli.render.safe_text import escaped, json_line
 from msmq_wire.cli.rows import csv_writer
+from msmq_wire.engines.text.escaping import json_string
 from msmq_wire.invisible import DEFAULT_IGNORABLE, UNSEEN, numbered, seen
 from msmq_wire.records.bodies.body import Body
 from msmq_wire.records.bodies.showing import preview
@@ -48,6 +49,7 @@ OUTPUTS: dict[str, Callable[[str], str]] = {
     "terminal": escaped,
     "csv": in_csv,
     "json": json_line,
+    "json-string": json_string,
     "json-indented": lambda text: json_line({text: [text]}, indent=2),
     "page": lambda text: "".join(tag("p", one, title=one) for one in in_pieces(text)),
     "picture": lambda text: visible(text, len(text)),

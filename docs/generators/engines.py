@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msmq_wire.engines import judging
 from msmq_wire.engines.rows import engine as rows
+from msmq_wire.engines.text import json
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 
 __all__ = ["blocks"]
@@ -15,4 +16,5 @@ def blocks() -> dict[str, str]:
     return {
         "rows": f"```python\n{rows.source(cls).strip()}\n```",
         "judging": f"```python\n{judging.source(cls).strip()}\n```",
+        "json": f"```python\n{json.source(cls).strip()}\n```",
     }

@@ -35,6 +35,7 @@ from msmq_wire.cli.reading import Reading, Selection
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.tree import print_record
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.records.json_lines import record_line
 from msmq_wire.records.view import message_view, record_view
 
 __all__ = ["DecodeFormat", "decode"]
@@ -158,7 +159,9 @@ def decode(
             matching += 1
             shown = redactor.record(record)
             if format_ is DecodeFormat.JSONL:
-                sys.stdout.write(json_line(record_view(shown)) + "\n")
+                # Writers know values as they were decoded.
+                line = record_line(record) if shown is record else json_line(record_view(shown))
+                sys.stdout.write(line + "\n")
             else:
                 row = message_view(shown, acknowledgments=True)
                 print_record(screen, shown, options, via="" if row is None else str(row.get("via") or ""))

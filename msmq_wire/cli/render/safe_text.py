@@ -6,10 +6,9 @@ what is not seen at all, is shown by its number.
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
 
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.invisible import UNSEEN, numbered
 
 __all__ = ["escaped", "json_line", "quoted"]
@@ -33,20 +32,3 @@ def _number(match: re.Match[str]) -> str:
 def quoted(text: str, *, encoding: str = "utf-8") -> str:
     """The escaped text between double quotes."""
     return f'"{escaped(text, encoding=encoding)}"'
-
-
-def _json_number(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    code -= 0x10000
-    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
-
-
-def json_line(value: Any, *, indent: int | None = None) -> str:
-    """A JSON text whose strings hold no unsafe character unescaped; on one line without ``indent``."""
-    separators = (",", ":") if indent is None else (",", ": ")
-    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
-    if indent is None:
-        return UNSEEN.sub(_json_number, text)
-    return "\n".join(UNSEEN.sub(_json_number, line) for line in text.split("\n"))

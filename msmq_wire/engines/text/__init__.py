@@ -1,0 +1,1 @@
+"""Writers: functions generated from the declarations that turn values into text."""

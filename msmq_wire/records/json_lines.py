@@ -1,0 +1,79 @@
+"""A record as the JSON line of ``decode --format jsonl``: written for packets, viewed for all else.
+
+The rule kept here: the text is that of `record_view`, byte for byte. Packets that were decoded whole are
+written by functions made of their declarations; a cut packet, a call, a gap or an error is viewed.
+"""
+
+from __future__ import annotations
+
+from msmq_wire.engines.text.escaping import json_line, json_string
+from msmq_wire.engines.text.json import json_text
+from msmq_wire.engines.text.kept import Kept
+from msmq_wire.engines.text.shown import base64_string
+from msmq_wire.records.record import Record
+from msmq_wire.records.view import record_view, time_text
+from msmq_wire.units import SECOND
+from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.registry import PACKETS
+
+__all__ = ["record_line"]
+
+_NANOSECONDS = len("000000000Z")
+
+
+def record_line(record: Record) -> str:
+    """The line of a record, without its end; as `json_line` writes `record_view`."""
+    regular = record.error is record.reason is record.event is None
+    if regular and PACKETS.get(record.type) is record.packet.__class__:
+        packet = json_text(record.packet)
+        if packet is not None:
+            return _line(record, packet)
+    return json_line(record_view(record))
+
+
+def _line(record: Record, packet: str) -> str:
+    parent, stream = record.parent, record.stream
+    anomalies = ",".join(map(_anomaly, record.anomalies)) if record.anomalies else ""
+    return (
+        f'{{"id":{record.id},"parent":{"null" if parent is None else parent},"type":{_names[record.type]},'
+        f'"capture":{_names[record.capture]},"frames":[{",".join(map(str, record.frames))}],'
+        f'"time":{_time(record.time)},"src":{_names[record.src]},"dst":{_names[record.dst]},'
+        f'"stream":{"null" if stream is None else stream},"offset":{record.offset},'
+        f'"length":{record.length},"packet":{packet},"anomalies":[{anomalies}],'
+        f'"consumed":{record.consumed},"remainder":{base64_string(record.remainder)},"error":null}}'
+    )
+
+
+# Captures, addresses and types; an address may be unknown.
+_names = Kept(lambda name: "null" if name is None else json_string(name))
+
+
+def _start_of_second(second: int) -> str:
+    text = time_text(second * SECOND)
+    return "" if text is None else f'"{text[:-_NANOSECONDS]}'
+
+
+_seconds = Kept(_start_of_second)
+
+
+def _time(nanoseconds: int | None) -> str:
+    if nanoseconds is None:
+        return "null"
+    second, rest = divmod(nanoseconds, SECOND)
+    start = _seconds[second]
+    return f'{start}{rest:09d}Z"' if start else "null"
+
+
+def _told(told: tuple[str, str, str]) -> str:
+    code, message, path = map(json_string, told)
+    return f'{{"code":{code},"message":{message},"path":{path}'
+
+
+_tellings = Kept(_told)
+_sections = Kept(lambda spec: json_string(str(spec)))
+
+
+def _anomaly(anomaly: Anomaly) -> str:
+    told = _tellings[anomaly.code, anomaly.message, anomaly.path]
+    spec = _sections[anomaly.spec]
+    return f'{told},"offset":{anomaly.offset},"length":{anomaly.length},"spec":{spec}}}'
