@@ -9,9 +9,11 @@ Functions are made in memory, on first use of a structure and once per process. 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from types import NoneType
 from typing import Any, get_args, get_origin
 
+from msmq_wire.engines.rows.engine import parse
 from msmq_wire.engines.source import Code
 from msmq_wire.engines.text.escaping import json_string
 from msmq_wire.engines.text.kept import Kept
@@ -75,6 +77,17 @@ def _words(table: BitTable) -> Kept:
     return Kept(write)
 
 
+def _inside(path: str, cls: type[WireStruct]) -> Callable[[Any], str]:
+    """Writes the structure in the bytes of a field, if it has all of them, as the property gives it."""
+    find, size, write = attrgetter(path), cls.schema().sizeof(), _writer(cls)
+
+    def show(value: Any) -> str:
+        data = find(value)
+        return write(parse(cls, data)[0], value) if len(data) == size else "null"
+
+    return show
+
+
 class _Writing:
     """Generates ``write(_value, _around)``: one template, and an expression for each field.
 
@@ -88,8 +101,8 @@ class _Writing:
         declared = {field.name: field for field in fields(cls)}
         for name in cls.__struct_fields__:
             self._field(cls, declared[name])
-        for name, (_, inner) in getattr(cls, "INSIDE", {}).items():
-            self._add(name, self._unless_absent(f"_value.{name}", self._of(inner, f"_value.{name}", name)))
+        for name, (path, inner) in getattr(cls, "INSIDE", {}).items():
+            self._add(name, f"{self.code.constant(f'inside_{name}', _inside(path, inner))}(_value)")
         self._template[0] = f"{{{self._template[0]}"
         self._template[1:] = [f",{key}" for key in self._template[1:]]
         if cls in BEHIND:

@@ -37,7 +37,8 @@ def base64_string(data: bytes) -> str:
     """Bytes as a JSON string; TypeError for what else a program put in their place."""
     if data.__class__ is not bytes:
         raise TypeError(f"a {type(data).__name__} where bytes belong")
-    return f'"{b2a_base64(data, newline=False).decode("ascii")}"'
+    # Most of what pads is not there.
+    return f'"{b2a_base64(data, newline=False).decode("ascii")}"' if data else '""'
 
 
 def _direct(named: tuple[int, WcharText]) -> str:
