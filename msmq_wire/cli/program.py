@@ -1,7 +1,7 @@
 """The typer application: which commands there are, and the options of the program itself.
 
-The rule kept here: a command is known by its line of the table; its module is imported when it is run, or when
-its own help is asked for.
+The rule kept here: a command is known by its line of the table; its module is imported when it is run, or
+when its own help is asked for.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from msmq_wire.cli.plain_values import PlainCommand, PlainGroup
 from msmq_wire.cli.reporting import PROGRAM, version_text
 from msmq_wire.engines.codec import default_engine
 
@@ -116,7 +117,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "Run a scenario on two queue managers of the lab, and record it as on Windows.",
     ),
 }
-"""By name, where it is (module of `commands` and function) and the first sentence of its help; in their order."""
+"""By name, in their order: where it is (module of `commands`, function), the first sentence of its help."""
 
 
 class ListedCommand(TyperCommand):
@@ -129,9 +130,10 @@ class ListedCommand(TyperCommand):
     @functools.cached_property
     def whole(self) -> TyperCommand:
         """The command itself; this imports its module."""
-        module, _, function = self._place.partition(":")
+        name, _, function = self._place.partition(":")
+        module = import_module(f"msmq_wire.cli.commands.{name}")
         app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-        app.command(self.name)(getattr(import_module(f"msmq_wire.cli.commands.{module}"), function))
+        app.command(self.name, cls=PlainCommand)(getattr(module, function))
         made = get_command(app)
         assert isinstance(made, TyperCommand)
         return made
@@ -146,6 +148,7 @@ def program() -> TyperGroup:
     """The application with all its commands, in the order of the help."""
     app = typer.Typer(
         name=PROGRAM,
+        cls=PlainGroup,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -156,6 +159,7 @@ def program() -> TyperGroup:
         name: _group(
             typer.Typer(
                 name=name,
+                cls=PlainGroup,
                 help=line,
                 rich_markup_mode=None,
                 add_completion=False,
