@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 
 import msgspec
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.cli.filter import Filter
@@ -314,6 +312,10 @@ class _Progress:
     def _show(self) -> None:
         if self._done.wait(_PATIENCE):
             return
+        # Most reading is done before this.
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),

@@ -82,6 +82,16 @@ def test_a_command_imports_its_own_module_only(arguments: tuple[str, ...], modul
     assert _commands_among(_imported(*arguments)) == {module}
 
 
+def test_packets_are_listed_without_what_only_others_need() -> None:
+    imported = _imported("messages", _DEMO, "-q")
+    others = {
+        *("pydantic", "rich.console", "rich.progress", "urllib.request", "h11", "numpy", "pandas", "pyarrow"),
+        *("msmq_wire.records.rpc_reader", "msmq_wire.records.srmp_reader", "msmq_wire.findings"),
+        *("msmq_wire.replay", "msmq_wire.routing", "msmq_wire.report", "msmq_wire.lab", "msmq_wire.model"),
+    }
+    assert sorted(imported & others) == []
+
+
 @pytest.mark.parametrize(
     ("typed", "wanted"), [("me", "messages"), ("lab pu", "purge"), ("messages --bod", "--bodies")]
 )
