@@ -7,11 +7,9 @@ import io
 import os
 from collections.abc import Iterator
 
-import typer
-
 from docs.generators.markers import code, table
 from msmq_wire.cli.app import main
-from msmq_wire.cli.program import build
+from msmq_wire.cli.program import COMMANDS, GROUPS
 from msmq_wire.spark.queries import QUERIES
 
 __all__ = ["blocks", "names"]
@@ -22,18 +20,11 @@ _PLAIN = {"COLUMNS": _WIDTH, "LINES": "40", "NO_COLOR": "1", "TERM": "dumb"}
 
 def names() -> list[tuple[str, ...]]:
     """The commands in the order of the help, those of a group by its name and theirs."""
-    program = build()
-    found: list[tuple[str, ...]] = [(name,) for name in _commands(program)]
-    for group in program.registered_groups:
-        inner = group.typer_instance
-        assert inner is not None
-        name = str(inner.info.name)
-        found += [(name,), *((name, command) for command in _commands(inner))]
-    return found
-
-
-def _commands(program: typer.Typer) -> list[str]:
-    return [one.name or one.callback.__name__ for one in program.registered_commands if one.callback]
+    found = [tuple(path.split()) for path in COMMANDS]
+    alone = [name for name in found if len(name) == 1]
+    return alone + [
+        name for group in GROUPS for name in ((group,), *(one for one in found if one[0] == group))
+    ]
 
 
 @contextlib.contextmanager

@@ -6,17 +6,19 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC, tzinfo
 from enum import StrEnum
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 from zoneinfo import ZoneInfo
 
 import typer
 
-from msmq_wire.cli.filter import Filter, compile_filter
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import TreeOptions
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import folder_refusal, refusal
+
+if TYPE_CHECKING:
+    from msmq_wire.cli.filter import Filter
 
 __all__ = [
     "CAPTURE_HELP",
@@ -199,10 +201,12 @@ def check_folder(path: str, hint: str) -> None:
 
 def filter_for(expressions: list[str] | None, zone: tzinfo | None) -> Filter | None:
     """The filters of a command line as one, None without any. Raises typer.BadParameter."""
+    if not expressions:
+        return None
+    from msmq_wire.cli.filter import compile_filter
+
     try:
-        parts = [compile_filter(expression, zone) for expression in expressions or ()]
+        parts = [compile_filter(expression, zone) for expression in expressions]
     except MsmqWireError as error:
         raise typer.BadParameter(str(error), param_hint="--filter") from None
-    if not parts:
-        return None
     return lambda subject: all(part(subject) for part in parts)

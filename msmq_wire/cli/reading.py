@@ -13,13 +13,11 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import msgspec
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from msmq_wire.capture.reader import CaptureReader
-from msmq_wire.cli.filter import Filter
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
@@ -31,6 +29,9 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.sessions import BUDGET, LeftOut
 from msmq_wire.spark.captures import list_files
+
+if TYPE_CHECKING:
+    from msmq_wire.cli.filter import Filter
 
 __all__ = ["Reading", "Selection", "holds_captures"]
 
@@ -314,6 +315,10 @@ class _Progress:
     def _show(self) -> None:
         if self._done.wait(_PATIENCE):
             return
+        # Most reading is done before this.
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msmq_wire.findings.explained import explained
 from msmq_wire.findings.finding import Finding
@@ -17,9 +17,6 @@ from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
 from msmq_wire.records.record import Record, is_read
-from msmq_wire.replay import Replayer
-from msmq_wire.replay.deviation import ReplayDeviation
-from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.sessions import (
     Clocks,
     Follower,
@@ -29,6 +26,11 @@ from msmq_wire.sessions import (
     Story,
     TransactionalStream,
 )
+
+if TYPE_CHECKING:
+    from msmq_wire.replay import Replayer
+    from msmq_wire.replay.deviation import ReplayDeviation
+    from msmq_wire.routing.hop import ObservedHop
 
 __all__ = ["MOST_OF_A_RULE", "HopAuditor", "Judge", "judge"]
 
@@ -87,7 +89,7 @@ class Judge:
                 self._by_type.setdefault(type_, []).append(rule)
         self._of_hops = [rule for rule in self._rules if rule.over == "hop"]
         self._of_replies = [rule for rule in self._rules if rule.over == "reply"]
-        self._replayer = Replayer() if self._of_replies else None
+        self._replayer = _replayer() if self._of_replies else None
         self._of_leaving: dict[type, list[Rule]] = {
             kind: [rule for rule in self._rules if rule.over == over]
             for kind, over in ((MessageLife, "life"), (Session, "session"), (TransactionalStream, "story"))
@@ -250,6 +252,13 @@ class Judge:
                 spec=", ".join(map(str, one.spec or rule.spec)),
             )
         )
+
+
+def _replayer() -> Replayer:
+    # Who only asks what a rule says needs no replay.
+    from msmq_wire.replay import Replayer
+
+    return Replayer()
 
 
 def judge(

@@ -1,8 +1,11 @@
-"""Every rule, by its id. Nothing registers itself: the folder ``rules`` is the list."""
+"""Every rule, by its id. Nothing registers itself: the folder ``rules`` is the list.
+
+The rule kept here: the names of the modules tell all ids; a module is imported when its rule is asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.rules import rule_of, stems
@@ -43,5 +46,28 @@ def _place(stem: str) -> tuple[int, int, str]:
     return _FAMILIES.index(family) if family in _FAMILIES else len(_FAMILIES), named, stem
 
 
-RULES: Mapping[str, Rule] = {rule.id: rule for rule in map(rule_of, sorted(stems(), key=_place))}
+class _Rules(Mapping[str, Rule]):
+    """The rules of modules."""
+
+    def __init__(self, stems: list[str]) -> None:
+        self._stems = {stem.upper().replace("_", "-"): stem for stem in stems}
+        self._known: dict[str, Rule] = {}
+
+    def __getitem__(self, id_: str) -> Rule:
+        rule = self._known.get(id_)
+        if rule is None:
+            rule = self._known[id_] = rule_of(self._stems[id_])
+        return rule
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._stems
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stems)
+
+    def __len__(self) -> int:
+        return len(self._stems)
+
+
+RULES: Mapping[str, Rule] = _Rules(sorted(stems(), key=_place))
 """In the order in which they are listed."""

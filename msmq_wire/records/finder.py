@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.reassembly.stream import MARK_COST, FramedPacket, FramerEvent, PacketFramer
@@ -25,11 +25,13 @@ from msmq_wire.reassembly.tcp_events import (
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
 from msmq_wire.records.recognition import HTTPS_PORTS, Content, content_of, recognise
 from msmq_wire.records.record import FoundPacket, Item, Record
-from msmq_wire.records.rpc_reader import RpcReader
-from msmq_wire.records.srmp_reader import SrmpReader
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
+
+if TYPE_CHECKING:
+    from msmq_wire.records.rpc_reader import RpcReader
+    from msmq_wire.records.srmp_reader import SrmpReader
 
 __all__ = [
     "NOT_MSMQ",
@@ -52,7 +54,7 @@ _MAX_CARRIED = 1 << 17
 _UNDECIDED_SEGMENTS = 4
 
 
-Reader: TypeAlias = RpcReader | SrmpReader
+Reader: TypeAlias = "RpcReader | SrmpReader"
 
 
 class PacketFinder:
@@ -93,14 +95,14 @@ class PacketFinder:
         self.understood = 0
         self.skipped: Counter[str] = Counter()
         self.notices: Counter[str] = Counter()
-        basis: dict[str, Any] = {
+        self._negotiator = negotiator
+        self._basis: dict[str, Any] = {
             "record": self._record,
             "names": self.names,
             "frames": self._frames,
             "notices": self.notices,
         }
-        self._calls = RpcReader(negotiator=negotiator, **basis)
-        self._http = SrmpReader(**basis)
+        self._opened: dict[Content, Reader] = {}
         self._readers: dict[int, Reader | None] = {}  # of streams on other ports; None: the framers
 
     def carried_by(self, frame: int, frames: tuple[int, ...]) -> None:
@@ -124,7 +126,7 @@ class PacketFinder:
         if MSMQ_PORT in (endpoints[1], endpoints[3]):
             return False
         flow = self.tcp.flow(endpoints)
-        return flow is None or self._readers.get(flow.connection.stream, self._calls) is not None
+        return flow is None or self._readers.get(flow.connection.stream, flow) is not None
 
     def hesitates(self, endpoints: Endpoints) -> bool:
         """Whether segments are kept until it is known what the connection is."""
@@ -223,8 +225,8 @@ class PacketFinder:
             yield from self._tcp_records(events)
         for key in list(self._framers):
             yield from self._end(key)
-        yield from self._calls.finish()
-        yield from self._http.finish()
+        for _, reader in sorted(self._opened.items()):
+            yield from reader.finish()
         for segments in self._undecided.values():
             self.skipped[NOT_MSMQ] += len(segments)
         self._undecided.clear()
@@ -336,9 +338,21 @@ class PacketFinder:
             if MSMQ_PORT not in (sport, dport):
                 believed = self._followed.get(endpoints) or self._followed.get((dst, dport, src, sport))
                 content = content_of(data, believed or "packets")
-            readers: dict[Content, Reader] = {"calls": self._calls, "http": self._http}
-            self._readers[stream] = readers.get(content)
+            self._readers[stream] = None if content == "packets" else self._reader_of(content)
         return self._readers[stream]
+
+    def _reader_of(self, content: Content) -> Reader:
+        """What reads calls or HTTP: most captures hold neither, so it is imported when bytes ask for it."""
+        if content not in self._opened:
+            if content == "calls":
+                from msmq_wire.records.rpc_reader import RpcReader
+
+                self._opened[content] = RpcReader(negotiator=self._negotiator, **self._basis)
+            else:
+                from msmq_wire.records.srmp_reader import SrmpReader
+
+                self._opened[content] = SrmpReader(**self._basis)
+        return self._opened[content]
 
     def framer(self, key: tuple[int, int]) -> PacketFramer:
         """Return the framer of ``(stream, direction)``, which is now the one fed last."""

@@ -205,8 +205,8 @@ def redacting_commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]
         full = f"{before} {name}".strip()
         if hasattr(command, "commands"):
             yield from redacting_commands(command, full)
-        elif any("--redact" in one.opts for one in command.params):
-            yield full, command
+        elif any("--redact" in one.opts for one in command.whole.params):
+            yield full, command.whole
 
 
 def command_lines() -> list[Command]:

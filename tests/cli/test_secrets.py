@@ -198,7 +198,7 @@ def _options() -> list[Any]:
         name, command = commands.pop()
         inner = getattr(command, "commands", {})
         commands += [(f"{name} {word}".strip(), one) for word, one in inner.items()]
-        for option in command.params:
+        for option in getattr(command, "whole", command).params:
             names = " ".join(option.opts)
             if re.search("password|hash|secret|token|key", names) and option.metavar != "FILE":
                 found.append(pytest.param(getattr(option, "help", ""), id=f"{name} {names}"))

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row
 
-from msmq_wire.cli.commands.spark import TableName
+from msmq_wire.cli.commands.spark_run import TableName
 from msmq_wire.cli.spark_rows import cell_of, distinct_names, plain_value
 from msmq_wire.spark.queries import QUERIES
 from msmq_wire.spark.table_schemas import TABLES

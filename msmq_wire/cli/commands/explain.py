@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,9 @@ from msmq_wire.cli.render.table import Column, Table
 from msmq_wire.cli.rule_names import rules_named, rules_that_name
 from msmq_wire.findings import RULES
 from msmq_wire.findings.rule import Rule
-from msmq_wire.replay.rows import REASONS, Row, all_rows
+
+if TYPE_CHECKING:
+    from msmq_wire.replay.rows import Row
 
 __all__ = ["explain"]
 
@@ -85,12 +87,14 @@ def explain(
     for number, rule in enumerate(rules.values()):
         if number or references:
             screen.line([])
-        for segments in _row(rule, width) if isinstance(rule, Row) else _explained(rule, width):
+        for segments in _explained(rule, width) if isinstance(rule, Rule) else _row(rule, width):
             screen.line(segments)
 
 
 def _row_numbered(number: str) -> Row:
     """Raises typer.BadParameter, which names the numbers that come close."""
+    from msmq_wire.replay.rows import all_rows
+
     row = all_rows().get(number)
     if row is None:
         close = get_close_matches(number[:40], all_rows(), n=3, cutoff=0.5)
@@ -131,6 +135,8 @@ def _explained(rule: Rule, width: int) -> Lines:
 
 
 def _row(row: Row, width: int) -> Lines:
+    from msmq_wire.replay.rows import REASONS
+
     yield [(row.id, "title"), ("  ", ""), (f"binds the {row.binds}", "dim")]
     yield from _paragraph("", f"{row.heading}.", width, "strong")
     yield from _paragraph("When: ", row.when, width)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, TextIO
 
 from rich.cells import cell_len, chop_cells
-from rich.console import Console
 
 from msmq_wire.cli.render.safe_text import escaped
 
@@ -21,6 +20,8 @@ ColorMode = Literal["auto", "always", "never"]
 Segment = tuple[str, str]
 """A text and the name of its style."""
 
+_ASKING = {"FORCE_COLOR", "TTY_COMPATIBLE"}
+"""Where one of these is set, rich knows whether colours are wanted in a pipe, too."""
 _STYLES = {
     "": "",
     "dim": "2",
@@ -53,6 +54,11 @@ class Screen:
         return max(shutil.get_terminal_size((100, 24)).columns, 40) if self.terminal else None
 
     def _has_color(self) -> bool:
+        if not self.terminal and not _ASKING & os.environ.keys():
+            return False
+        # Most output goes to files and pipes, which need not wait for it.
+        from rich.console import Console
+
         console = Console(file=self.stream)
         return console.is_terminal and console.color_system is not None and not console.no_color
 

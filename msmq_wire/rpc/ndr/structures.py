@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -27,6 +27,7 @@ from msmq_wire.wire.nodes import named
 __all__ = ["Fields", "Member", "NdrStruct", "Parameters", "members"]
 
 _NOTHING: Scope = {}
+_LOOKED_UP = frozenset(("_make", "_pointing", "_pointing_places", "_scoped", "names", "types"))
 
 
 class NdrStruct(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -79,10 +80,14 @@ def _maker(cls: type[WireStruct], names: tuple[str, ...]) -> Callable[..., Any]:
 
 
 class Fields(NdrType):
-    """The members of a structure; ``forms`` gives their types where the class is declared elsewhere."""
+    """The members of a structure; ``forms`` gives their types where the class is declared elsewhere.
+
+    They are looked up when the first of them is asked for: most structures are declared and never met.
+    """
 
     __slots__ = (
         "_alignments",
+        "_forms",
         "_make",
         "_plans",
         "_pointing",
@@ -97,13 +102,26 @@ class Fields(NdrType):
 
     def __init__(self, cls: type[WireStruct], forms: Mapping[str, NdrType] | None = None) -> None:
         self.cls = cls
-        if forms is None:
-            forms = {member.name: member.type for member in members(cls)}
-        self.names = tuple(forms)
-        self.types = tuple(forms.values())
+        self._forms = forms
         self._plans: dict[Syntax, Plan] = {}
         self._alignments: dict[Syntax, int] = {}
-        self._make = _maker(cls, self.names)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # Asked for nothing but what is not set yet, so what is read again and again costs nothing here.
+            if name not in _LOOKED_UP:
+                raise AttributeError(name)
+            self._look_up()
+            return getattr(self, name)
+
+    def _look_up(self) -> None:
+        forms = self._forms
+        if forms is None:
+            forms = {member.name: member.type for member in members(self.cls)}
+        self.names = tuple(forms)
+        self.types = tuple(forms.values())
+        self._make = _maker(self.cls, self.names)
         self._pointing_places = tuple(place for place, one in enumerate(self.types) if one.pointing())
         self._pointing = bool(self._pointing_places)
         self._scoped = any(one.scoped() for one in self.types)

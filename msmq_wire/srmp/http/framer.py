@@ -13,9 +13,7 @@ The rules kept here:
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
-import h11
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msmq_wire.srmp.http.message import (
     LONGEST_SEARCHED,
@@ -32,6 +30,9 @@ from msmq_wire.srmp.http.message import (
     parse_head,
 )
 from msmq_wire.wire.musts import Anomaly
+
+if TYPE_CHECKING:
+    import h11
 
 __all__ = ["MAX_BODY", "FramerItem", "HttpFramer"]
 
@@ -253,6 +254,8 @@ class HttpFramer:
             return self._message(complete=True)
         self._state, self._remaining = how.kind, how.length
         if how.kind == "chunked":
+            import h11
+
             # Chunks follow a head; this one has nothing that h11 could refuse.
             chunks = self._chunks = h11.Connection(h11.SERVER)
             chunks.receive_data(_CHUNKED_HEAD)
@@ -260,6 +263,8 @@ class HttpFramer:
         return None
 
     def _step_chunked(self, data: bytes, at: int) -> tuple[int, FramerItem | None]:
+        import h11
+
         chunks = self._chunks
         assert chunks is not None
         piece = data[at : at + _PIECE]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
-import h11
 import msgspec
 
 from msmq_wire.buffers import as_bytes
@@ -256,6 +255,9 @@ def header_fields(block: bytes) -> tuple[HeaderFields, int]:
 
 def _judge(head: bytes, is_request: bool) -> str:
     """What h11 finds wrong with a head; empty when nothing."""
+    # Few captures hold any HTTP.
+    import h11
+
     connection = h11.Connection(
         h11.SERVER if is_request else h11.CLIENT, max_incomplete_event_size=MAX_HEAD + 1024
     )

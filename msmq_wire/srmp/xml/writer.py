@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from xml.sax.saxutils import escape
 
 from msmq_wire.errors import EncodeError
 from msmq_wire.srmp.xml.tree import MAX_DEPTH, Attribute, Element
@@ -17,9 +16,9 @@ SRMP = "http://schemas.xmlsoap.org/srmp/"
 """The default namespace of the envelope."""
 
 _XML = "http://www.w3.org/XML/1998/namespace"
-_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_IN_TEXT = {"\r": "&#13;"}
-_IN_ATTRIBUTE = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;", '"': "&quot;"}
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_IN_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_IN_ATTRIBUTE = _IN_TEXT | str.maketrans({"\n": "&#10;", "\t": "&#9;", '"': "&quot;"})
 
 
 def write_xml(root: Element) -> bytes:
@@ -53,7 +52,7 @@ def _written(element: Element, default: str | None, depth: int) -> Iterator[str]
         yield f"<{opening}/>"
         return
     yield f"<{opening}>"
-    yield escape(_legal(element.text), _IN_TEXT)
+    yield _legal(element.text).translate(_IN_TEXT)
     for child in element.children:
         yield from _written(child, default, depth + 1)
     yield f"</{tag}>"
@@ -69,7 +68,7 @@ def _attributes(attribute: Attribute, number: int) -> list[str]:
 
 
 def _attribute(value: str) -> str:
-    return escape(_legal(value), _IN_ATTRIBUTE)
+    return _legal(value).translate(_IN_ATTRIBUTE)
 
 
 def _name(name: str) -> str:

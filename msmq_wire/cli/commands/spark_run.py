@@ -1,4 +1,4 @@
-"""``msmq-wire spark``: many captures into tables, and questions in SQL about them."""
+"""``msmq-wire spark run``: many captures into tables."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from msmq_wire.cli.commands.spark_package import package
-from msmq_wire.cli.commands.spark_sql import sql
 from msmq_wire.cli.options import Quiet, check_folder
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
@@ -24,9 +22,8 @@ from msmq_wire.spark.read_options import ReadOptions
 if TYPE_CHECKING:
     from msmq_wire.spark.job import Run
 
-__all__ = ["CaptureScope", "TableName", "run", "spark_commands"]
+__all__ = ["CaptureScope", "TableName", "run"]
 
-_BAD_USAGE = 2
 _REASONS = 6
 
 
@@ -48,21 +45,6 @@ class TableName(StrEnum):
     FINDINGS = "findings"
     ANOMALIES = "anomalies"
     ERRORS = "errors"
-
-
-def spark_commands() -> typer.Typer:
-    """The group of commands that need Spark."""
-    group = typer.Typer(name="spark", rich_markup_mode=None, invoke_without_command=True, callback=_group)
-    for command in (run, sql, package):
-        group.command()(command)
-    return group
-
-
-def _group(context: typer.Context) -> None:
-    """Fill tables with many captures, on this machine or a cluster, and ask them in SQL."""
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-        raise typer.Exit(_BAD_USAGE)
 
 
 def run(

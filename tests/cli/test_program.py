@@ -1,0 +1,116 @@
+"""The table of commands: what the help says without them, and what is imported for which."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from msmq_wire.cli.program import COMMANDS, GROUPS, ListedCommand, program
+
+_ROOT = Path(__file__).resolve().parents[2]
+_FOLDER = _ROOT / "msmq_wire" / "cli" / "commands"
+_DEMO = str(_ROOT / "fixtures" / "captures" / "demo.pcap")
+
+
+def _listed(group: Any, before: str = "") -> Iterator[tuple[str, ListedCommand]]:
+    for name, command in group.commands.items():
+        if isinstance(command, ListedCommand):
+            yield f"{before}{name}", command
+        else:
+            yield from _listed(command, f"{name} ")
+
+
+def _fresh(code: str, *arguments: str, **surroundings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(_ROOT), **surroundings},
+    )
+
+
+def _imported(*arguments: str) -> set[str]:
+    """The modules that a fresh process has imported when a command line ends."""
+    code = (
+        "import sys; from msmq_wire.cli.app import main; main(sys.argv[1:])\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    return set(_fresh(code, *arguments).stderr.splitlines()[-1].split())
+
+
+def _commands_among(modules: set[str]) -> set[str]:
+    prefix = "msmq_wire.cli.commands."
+    return {name.removeprefix(prefix) for name in modules if name.startswith(prefix)}
+
+
+def test_every_line_of_the_table_is_a_command_and_every_command_in_it() -> None:
+    assert sorted(name for name, _ in _listed(program())) == sorted(COMMANDS)
+    assert {place.partition(":")[0] for place, _ in COMMANDS.values()} == {
+        path.stem for path in _FOLDER.glob("*.py") if path.stem != "__init__"
+    }
+    assert {name.partition(" ")[0] for name in COMMANDS if " " in name} == set(GROUPS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_line_of_a_command_is_the_first_sentence_of_its_help(name: str) -> None:
+    command = dict(_listed(program()))[name]
+    assert command.whole.name == command.name == name.split()[-1]
+    for width in (20, 45, 60, 80, 200):
+        assert command.get_short_help_str(width) == command.whole.get_short_help_str(width)
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("lab", "--help"), ("nothing",), ("lab", "nothing")])
+def test_the_help_of_a_group_and_a_mistyped_name_import_no_command(arguments: tuple[str, ...]) -> None:
+    assert _commands_among(_imported(*arguments)) == set()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [
+        (("messages", _DEMO, "-q"), "messages"),
+        (("spark", "sql", "--help"), "spark_sql"),
+    ],
+)
+def test_a_command_imports_its_own_module_only(arguments: tuple[str, ...], module: str) -> None:
+    assert _commands_among(_imported(*arguments)) == {module}
+
+
+def test_packets_are_listed_without_what_only_others_need() -> None:
+    imported = _imported("messages", _DEMO, "-q")
+    others = {
+        *("pydantic", "rich.console", "rich.progress", "urllib.request", "h11", "numpy", "pandas", "pyarrow"),
+        *("msmq_wire.records.rpc_reader", "msmq_wire.records.srmp_reader", "msmq_wire.findings"),
+        *("msmq_wire.replay", "msmq_wire.routing", "msmq_wire.report", "msmq_wire.lab", "msmq_wire.model"),
+    }
+    assert sorted(imported & others) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"), [("me", "messages"), ("lab pu", "purge"), ("messages --bod", "--bodies")]
+)
+def test_a_shell_completes_names_and_options(typed: str, wanted: str) -> None:
+    words = f"msmq-wire {typed}"
+    done = _fresh(
+        "import sys; from msmq_wire.cli.app import main; sys.argv = ['msmq-wire']; sys.exit(main())",
+        _MSMQ_WIRE_COMPLETE="complete_bash",
+        COMP_WORDS=words,
+        COMP_CWORD=str(len(words.split()) - 1),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [wanted]
+
+
+def test_a_mistyped_command_of_a_group_is_told_what_was_meant(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from msmq_wire.cli.app import main
+
+    assert main(["lab", "recieve"]) == 2
+    assert "Did you mean 'receive'?" in capsys.readouterr().err
