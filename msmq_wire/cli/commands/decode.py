@@ -35,7 +35,8 @@ from msmq_wire.cli.reading import Reading, Selection
 from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.tree import print_record
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
-from msmq_wire.records.view import message_view, record_view
+from msmq_wire.records.message import message_view
+from msmq_wire.records.view import record_view
 
 __all__ = ["DecodeFormat", "decode"]
 

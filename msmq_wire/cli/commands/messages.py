@@ -20,30 +20,10 @@ from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.cli.rows import csv_writer, json_writer
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.message import COLUMNS, message_view
 from msmq_wire.records.message_body import MessageBody, message_body
-from msmq_wire.records.view import message_view
 
-__all__ = ["KEYS", "MessagesFormat", "messages"]
-
-KEYS = (
-    "id",
-    "parent",
-    "time",
-    "src",
-    "dst",
-    "queue",
-    "label",
-    "message_class",
-    "priority",
-    "delivery",
-    "sent_time",
-    "message_id",
-    "body_type",
-    "body_size",
-    "via",
-    "frames",
-)
-
+__all__ = ["MessagesFormat", "messages"]
 
 _BAD_USAGE = 2
 
@@ -118,7 +98,7 @@ def messages(
     write = {
         MessagesFormat.TABLE: table.add,
         MessagesFormat.JSONL: json_writer(),
-        MessagesFormat.CSV: csv_writer(KEYS),
+        MessagesFormat.CSV: csv_writer([one.name for one in COLUMNS if one.kind != "body"]),
     }[format_]
     status = 0
     items = matching = without_body = 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
+from enum import IntEnum
 from typing import Any
 
 import msgspec
@@ -20,9 +21,9 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import rfc3339_text
 from msmq_wire.records.bodies import preview
 from msmq_wire.records.endpoint import host_of
+from msmq_wire.records.message import COLUMNS, Look, MessageColumn
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.units import MILLISECOND
-from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = ["Column", "Table", "call_table", "message_table"]
 
@@ -35,6 +36,7 @@ _LEAST_NUMBER, _LEAST_TEXT = 6, 10
 _WHOLE_SECONDS = 19
 _PREVIEW = 60
 _PREVIEW_SHARE = 5
+_CLASS = re.compile("^MQMSG_CLASS_")
 _DECLARATION = re.compile(r"\s*<\?xml[^>]{0,200}\?>")
 
 Row = Mapping[str, Any]
@@ -159,18 +161,7 @@ def message_table(screen: Screen, zone: tzinfo | None = UTC, *, at_once: bool = 
 
     Its rows are those of `message_view` with a `MessageBody`, or None, as ``body``.
     """
-    columns = (
-        Column("id", _cell("id"), number=True, style="strong"),
-        Column("time", _time(screen, zone)),
-        Column("src", _cell("src"), 150, 8),
-        Column("dst", _cell("dst"), 150, 8),
-        Column("queue", _cell("queue"), 0, 8, style="name"),
-        Column("label", _cell("label"), 0, 8, style="note"),
-        Column("class", lambda row: _class_text(row.get("message_class")), 0, 8),
-        Column("size", _cell("body_size"), number=True),
-        Column("via", _cell("via"), 150, style="dim"),
-        Column("body", _body(screen), 100, 8, last=True),
-    )
+    columns = [_message_column(one, one.look, screen, zone) for one in COLUMNS if one.look is not None]
     return Table(screen, columns, at_once=at_once)
 
 
@@ -193,6 +184,25 @@ def call_table(screen: Screen, zone: tzinfo | None = UTC, *, at_once: bool = Fal
         Column("what", _cell("what"), 0, 16, last=True, style="note"),
     )
     return Table(screen, columns, at_once=at_once)
+
+
+def _message_column(column: MessageColumn, look: Look, screen: Screen, zone: tzinfo | None) -> Column:
+    text = _cell(column.name)
+    if column.kind == "time":
+        text = _time(screen, zone)
+    elif column.kind == "body":
+        text = _body(screen)
+    elif column.names is not None:
+        text = _named(column.name, column.names)
+    return Column(
+        look.head,
+        text,
+        look.least,
+        look.smallest,
+        last=look.last,
+        number=column.kind == "number" and column.names is None,
+        style=look.style,
+    )
 
 
 def _host(name: str) -> Callable[[Row], Any]:
@@ -235,13 +245,17 @@ def _body(screen: Screen) -> Callable[[Row], str]:
     return text
 
 
-def _class_text(value: Any) -> str:
-    if not isinstance(value, int):
-        return "" if value is None else str(value)
-    try:
-        return MessageClass(value).name.removeprefix("MQMSG_CLASS_").lower()
-    except ValueError:
-        return f"{value:#06x}"
+def _named(name: str, names: type[IntEnum]) -> Callable[[Row], str]:
+    """A number as its name, without what all its names begin with, or in hexadecimal if it has none."""
+    known = {int(one): _CLASS.sub("", one.name).lower() for one in names}
+
+    def text(row: Row) -> str:
+        value = row.get(name)
+        if not isinstance(value, int):
+            return "" if value is None else str(value)
+        return known.get(value) or f"{value:#06x}"
+
+    return text
 
 
 def _status_text(row: Row) -> str:
