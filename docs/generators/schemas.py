@@ -23,7 +23,7 @@ from msmq_wire.reassembly.tcp_events import Kind
 from msmq_wire.recordings.recording import Recording
 from msmq_wire.recordings.scenario import Scenario
 from msmq_wire.records.composed import COMPOSED
-from msmq_wire.records.message import COLUMNS, MessageColumn
+from msmq_wire.records.message import ROW, MessageColumn
 from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
@@ -377,7 +377,7 @@ def _column(column: MessageColumn) -> Json:
 
 
 def _message() -> Json:
-    properties = {one.name: _column(one) for one in COLUMNS if one.kind != "body"}
+    properties = {one.name: _column(one) for one in ROW}
     return _document("message", "A row of messages --format jsonl", _object(properties))
 
 

@@ -79,7 +79,11 @@ _NAMED: Mapping[str, type[IntEnum]] = {
 def column_places() -> Mapping[str, Place]:
     """The columns of messages that are no fields of a packet."""
     return {
-        one.name: Place(integral=one.kind in ("number", "numbers"), choices=one.choices)
+        one.name: Place(
+            integral=one.kind in ("number", "numbers"),
+            unit="time" if one.kind == "time" else "",
+            choices=one.choices,
+        )
         for one in COLUMNS
         if not one.path
     }

@@ -102,7 +102,7 @@ def matcher(
         return _contains(name, text.casefold(), place)
     if name in ("host", "src", "dst"):
         return _host(comparison, text)
-    if name == "time":
+    if place.unit == "time":
         return _time(comparison, text, zone)
     if name == "message_id":
         return _message_id(comparison, text)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.records.message import COLUMNS, Message, message_of
+from msmq_wire.records.message import COLUMNS, DATES, Message, message_of
 from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
@@ -22,12 +22,14 @@ NAMES = tuple(dict.fromkeys((*_ABOUT, *(one.name for one in COLUMNS if not one.p
 """What every filter knows: what there is of any record, and the columns of messages."""
 
 ALIASES = {one.name: one.path for one in COLUMNS if one.path}
-"""Columns of messages that are fields of a packet."""
+ALIASES |= {
+    one.look.head: one.path or one.name
+    for one in COLUMNS
+    if one.look is not None and one.look.head != one.name
+}
+"""Columns of messages that are fields of a packet, and what the table calls columns."""
 
 _OF_RECORD = frozenset((*_ABOUT, *(one.name for one in COLUMNS if one.record == one.name)))
-
-_DATES = range(-62_000_000_000, 253_000_000_000)
-"""Seconds of dates that exist in every zone."""
 
 _BY_PATH = {one.path: one for one in COLUMNS if one.path}
 _STEP = re.compile(r"[^.\[\]]+")
@@ -82,7 +84,7 @@ class Subject:
             where = getattr(column, self._message.carrier)
             if not isinstance(where, str):
                 value = self._message[column.name]
-                dated = value is None or column.unit != "unix-time" or value in _DATES
+                dated = value is None or column.unit != "unix-time" or value in DATES
                 return (value if dated else None,)
             if not where:
                 return ()

@@ -21,14 +21,18 @@ from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import time_text
+from msmq_wire.units import SECOND
 from msmq_wire.wire.fields import Field, fields
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Bit
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.registry import HEADERS
+from msmq_wire.wire.types.enumerations import BodyType, MessageClass
 
 __all__ = [
     "COLUMNS",
+    "DATES",
+    "ROW",
     "Carrier",
     "Kind",
     "Look",
@@ -44,14 +48,21 @@ Kind: TypeAlias = Literal["number", "text", "time", "endpoint", "numbers", "body
 Carrier: TypeAlias = Literal["packet", "buffer", "srmp"]
 """What brought it: a packet of the binary protocol or of a remote read, a CACTransferBuffer, HTTP."""
 Value: TypeAlias = Callable[[Record], Any]
+Reveals: TypeAlias = Literal["", "bodies", "labels", "hosts"]
 Where: TypeAlias = str | Value
 """A dotted path of ``record.packet`` as its JSON has it, a function of the record, or "" for nowhere."""
 
 _TRANSACTIONAL, _RECOVERABLE = (
     table.bits[name].mask for name in ("th", "dm") if (table := UserHeader.BITS) is not None
 )
+DATES = range(-62_000_000_000, 253_000_000_000)
+"""Seconds of dates that exist in every zone."""
 _PACKETS = frozenset(("user_message", "message_packet"))
 _ACKNOWLEDGMENTS = frozenset(("order_ack", "final_ack"))
+
+
+def none(value: Any) -> None:
+    """Nothing, whatever there is."""
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -63,22 +74,24 @@ class Look(msgspec.Struct, frozen=True):
     head: str
     least: int = 0
     smallest: int | None = None
-    last: bool = False
+    end: bool = False
     style: str = ""
 
 
-class MessageColumn(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class MessageColumn(msgspec.Struct, frozen=True, dict=True):
     """A column of a message: what it is called and means, and where its value is.
 
     ``record`` is an attribute of the record, or a function of it, where the carrier makes no difference;
     else ``packet``, ``buffer`` and ``srmp`` say where the value is in each `Carrier`. ``choices`` are all the
     texts that there are, ``pattern`` what a text matches, ``least`` and ``most`` the bounds of a number;
-    without ``optional`` there always is a value. ``look`` is None for what no table shows.
+    without ``optional`` there always is a value. A column ``of`` another is ``made`` from its value.
+    ``reveals`` is what ``--redact`` takes away with it. A row has what is ``asked`` for only where it was,
+    and a table what has no ``look``.
     """
 
     name: str
-    doc: str
     kind: Kind
+    doc: str
     record: Where = ""
     packet: Where = ""
     buffer: Where = ""
@@ -88,6 +101,10 @@ class MessageColumn(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     least: int = 0
     most: int | None = None
     optional: bool = True
+    of: str = ""
+    made: Callable[[Any], Any] = none
+    reveals: Reveals = ""
+    asked: bool = False
     look: Look | None = None
 
     @property
@@ -122,21 +139,31 @@ class MessageColumn(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def values(self) -> Mapping[Carrier, Value]:
         """What gives the value of a record, by what brought it."""
+        if self.of:
+            return {carrier: self._made(value) for carrier, value in _by_name()[self.of].values.items()}
         places: dict[Carrier, Where] = {"packet": self.packet, "buffer": self.buffer, "srmp": self.srmp}
         if self.record:
             whole = attrgetter(self.record) if isinstance(self.record, str) else self.record
             return dict.fromkeys(places, whole)
         return {carrier: self._value(where) for carrier, where in places.items()}
 
+    def _made(self, value: Value) -> Value:
+        def made(record: Record) -> Any:
+            found = value(record)
+            return None if found is None else self.made(found)
+
+        return made
+
     def _value(self, where: Where) -> Value:
         if not isinstance(where, str):
             return where
         if not where:
-            return lambda record: None
+            return none
         bit = self.bit if where == self.packet else None
         steps = where.split(".")[: None if bit is None else -1]
         get = attrgetter(".".join(("packet", *(f"{one}_" if iskeyword(one) else one for one in steps))))
         wanted = int if self.kind == "number" else str
+        mask, shift = (-1, 0) if bit is None else (bit.mask, bit.shift)
 
         def value(record: Record) -> Any:
             try:
@@ -147,15 +174,13 @@ class MessageColumn(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             # A number that is none in its envelope is null.
             return found if isinstance(found, wanted) else None
 
-        if bit is None:
-            return value
-        mask, shift = bit.mask, bit.shift
-
         def bits(record: Record) -> Any:
-            found = value(record)
-            return None if found is None else (found & mask) >> shift
+            try:
+                return (get(record) & mask) >> shift
+            except (AttributeError, TypeError):
+                return None
 
-        return bits
+        return value if bit is None else bits
 
 
 class Message:
@@ -167,13 +192,22 @@ class Message:
         self.record = record
         self.carrier: Carrier = carrier
 
+    def __contains__(self, name: object) -> bool:
+        return name in _by_name()
+
     def __getitem__(self, name: str) -> Any:
         return _by_name()[name].values[self.carrier](self.record)
+
+    def json(self, name: str) -> Any:
+        """The value of a column as JSON."""
+        as_json = _JSON.get(_by_name()[name].kind)
+        value = self[name]
+        return value if as_json is None else as_json(value)
 
     def row(self) -> dict[str, Any]:
         """The columns as JSON: a row of ``messages``."""
         record = self.record
-        return {name: value(record) for name, value in _shown()[self.carrier]}
+        return {name: value(record) for name, value in _shown(self.carrier)}
 
 
 def message_of(record: Record, *, acknowledgments: bool = False, inside: bool = False) -> Message | None:
@@ -210,15 +244,20 @@ def _cut_in(record: Record, path: str) -> bool:
 
 def _packet_queue(record: Record) -> str | None:
     user = reached(record.packet, "user_header")
-    if _cut_in(record, "user_header.destination_queue") or not reached(user, "destination_queue"):
+    if user is None or _cut_in(record, "user_header.destination_queue"):
+        return None
+    if record.error is not None and reached(user, "destination_queue") is None:
         return None
     name: str | None = user.format_name("destination_queue")
     return name
 
 
 def _packet_label(record: Record) -> str | None:
-    label = reached(reached(record.packet, "message_properties_header"), "label")
-    return None if label is None or _cut_in(record, "message_properties_header.label") else label.text
+    try:
+        label: str = record.packet.message_properties_header.label.text
+    except AttributeError:
+        return None
+    return None if _cut_in(record, "message_properties_header.label") else label
 
 
 def _packet_delivery(record: Record) -> str | None:
@@ -228,16 +267,17 @@ def _packet_delivery(record: Record) -> str | None:
 
 def _packet_message_id(record: Record) -> str | None:
     user = reached(record.packet, "user_header")
-    source, number = reached(user, "source_queue_manager"), reached(user, "message_id")
-    return None if source is None or number is None else f"{source}\\{number}"
+    number = reached(user, "message_id")
+    return None if number is None else f"{user.source_queue_manager}\\{number}"
 
 
 def _packet_body_size(record: Record) -> int | None:
-    compound = reached(record.packet, "compound_message_header")
-    properties = reached(record.packet, "message_properties_header")
-    size: int | None = (
-        reached(properties, "message_size") if compound is None else reached(compound, "msg_body_size")
-    )
+    compound = getattr(record.packet, "compound_message_header", None)
+    size: int | None
+    if compound is None or compound is msgspec.UNSET:
+        size = reached(reached(record.packet, "message_properties_header"), "message_size")
+    else:
+        size = reached(compound, "msg_body_size")
     return size
 
 
@@ -279,136 +319,107 @@ def _srmp_body_size(record: Record) -> int | None:
     return None if record.packet.body is None else len(record.packet.body)
 
 
+def _name_in(names: type[IntEnum]) -> Callable[[int], str | None]:
+    known = {int(one): one.name for one in names}
+    return lambda number: known.get(number)
+
+
 COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn(
-        name="id",
-        doc="Number of the item, as `decode` counts them.",
-        kind="number",
-        record="id",
-        least=1,
-        optional=False,
-        look=Look("id", style="strong"),
+        "id", "number", "Number of the item, as `decode` counts them.",
+        record="id", least=1, optional=False, look=Look("id", style="strong"),
     ),
-    MessageColumn(name="parent", doc="Id of the row that carried it.", kind="number", record="parent"),
+    MessageColumn("parent", "number", "Id of the row that carried it.", record="parent"),
+    MessageColumn("time", "time", "Of the frame that completes it.", record="time", look=Look("time", 72)),
     MessageColumn(
-        name="time", doc="Of the frame that completes it.", kind="time", record="time", look=Look("time")
+        "src", "endpoint", "Address and port it came from.",
+        record="src", reveals="hosts", look=Look("src", 0, 10),
     ),
     MessageColumn(
-        name="src",
-        doc="Address and port it came from.",
-        kind="endpoint",
-        record="src",
-        look=Look("src", 150, 8),
+        "dst", "endpoint", "Address and port it went to.",
+        record="dst", reveals="hosts", look=Look("dst", 0, 10),
     ),
     MessageColumn(
-        name="dst",
-        doc="Address and port it went to.",
-        kind="endpoint",
-        record="dst",
-        look=Look("dst", 150, 8),
+        "queue", "text", "Format name of the destination.",
+        packet=_packet_queue, buffer=_buffer_queue, srmp="queue", reveals="hosts",
+        look=Look("queue", 0, 12, end=True, style="name"),
     ),
     MessageColumn(
-        name="queue",
-        doc="Format name of the destination.",
-        kind="text",
-        packet=_packet_queue,
-        buffer=_buffer_queue,
-        srmp="queue",
-        look=Look("queue", 0, 8, style="name"),
+        "label", "text", "Label of the message.",
+        packet=_packet_label, buffer="properties.label.text", srmp="label", reveals="labels",
+        look=Look("label", 64, 8, style="note"),
     ),
     MessageColumn(
-        name="label",
-        doc="Label of the message.",
-        kind="text",
-        packet=_packet_label,
-        buffer="properties.label.text",
-        srmp="label",
-        look=Look("label", 0, 8, style="note"),
+        "message_class", "number", "Class of the message.",
+        packet="message_properties_header.message_class", buffer="properties.message_class",
+        srmp="envelope.header.msmq.class", look=Look("class", 120, 8),
     ),
     MessageColumn(
-        name="message_class",
-        doc="Class of the message.",
-        kind="number",
-        packet="message_properties_header.message_class",
-        buffer="properties.message_class",
-        srmp="envelope.header.msmq.class",
-        look=Look("class", 0, 8),
-    ),
-    MessageColumn(
-        name="priority",
-        doc="Priority, 0 to 7.",
-        kind="number",
-        packet="base_header.flags.pr",
-        buffer="properties.priority",
-        srmp="envelope.header.msmq.priority",
+        "priority", "number", "Priority, 0 to 7.",
+        packet="base_header.flags.pr", buffer="properties.priority", srmp="envelope.header.msmq.priority",
         most=7,
     ),
     MessageColumn(
-        name="delivery",
-        doc="express, recoverable or transactional.",
-        kind="text",
-        packet=_packet_delivery,
-        buffer=_buffer_delivery,
-        srmp=_srmp_delivery,
+        "delivery", "text", "express, recoverable or transactional.",
+        packet=_packet_delivery, buffer=_buffer_delivery, srmp=_srmp_delivery,
         choices=("express", "recoverable", "transactional"),
     ),
     MessageColumn(
-        name="sent_time",
-        doc="When it was sent, seconds since 1970 by the clock of the sender.",
-        kind="number",
-        packet="user_header.sent_time",
-        buffer="properties.sent_time",
-        srmp=_srmp_sent_time,
+        "sent_time", "number", "When it was sent, seconds since 1970 by the clock of the sender.",
+        packet="user_header.sent_time", buffer="properties.sent_time", srmp=_srmp_sent_time,
     ),
     MessageColumn(
-        name="message_id",
-        doc="GUID of the sending queue manager, a backslash and the number there.",
-        kind="text",
-        packet=_packet_message_id,
-        buffer=_buffer_message_id,
-        srmp="message_id",
-        pattern=r"^[0-9a-f-]{36}\\[0-9]+$",
+        "message_id", "text",
+        "GUID of the sending queue manager, a backslash and the number there.",
+        packet=_packet_message_id, buffer=_buffer_message_id, srmp="message_id",
+        pattern=r"^[0-9a-f-]{36}\\[0-9]+$", reveals="hosts",
     ),
     MessageColumn(
-        name="body_type",
-        doc="Type of the body.",
-        kind="number",
-        packet="message_properties_header.body_type",
-        buffer="properties.body_type",
+        "body_type", "number", "Type of the body.",
+        packet="message_properties_header.body_type", buffer="properties.body_type",
         srmp="envelope.header.msmq.body_type",
     ),
     MessageColumn(
-        name="body_size",
-        doc="Bytes of the body that its header claims.",
-        kind="number",
-        packet=_packet_body_size,
-        buffer="properties.body_length",
-        srmp=_srmp_body_size,
-        look=Look("size"),
+        "body_size", "number", "Bytes of the body that its header claims.",
+        packet=_packet_body_size, buffer="properties.body_length", srmp=_srmp_body_size,
+        look=Look("size", 110),
     ),
     MessageColumn(
-        name="via",
-        doc="tcp; rpc for what came in a call; http for SRMP.",
-        kind="text",
-        packet=lambda record: "rpc" if is_read(record) else "tcp",
-        buffer=lambda record: "rpc",
-        srmp=lambda record: "http",
-        choices=("tcp", "rpc", "http"),
-        optional=False,
-        look=Look("via", 150, style="dim"),
+        "via", "text", "tcp; rpc for what came in a call; http for SRMP.",
+        packet=lambda record: "rpc" if is_read(record) else "tcp", buffer=lambda record: "rpc",
+        srmp=lambda record: "http", choices=("tcp", "rpc", "http"), optional=False,
+        look=Look("via", 130, style="dim"),
     ),
     MessageColumn(
-        name="frames",
-        doc="Numbers of the frames that carry it, from 1.",
-        kind="numbers",
-        record="frames",
-        optional=False,
+        "frames", "numbers", "Numbers of the frames that carry it, from 1.",
+        record="frames", optional=False,
     ),
     MessageColumn(
-        name="body", doc="The body.", kind="body", record=message_body, look=Look("body", 100, 8, last=True)
+        "body", "body", "The body.",
+        record=message_body, reveals="bodies", asked=True, look=Look("body", 100, 8),
     ),
-)
-"""The columns in their order; a ``body`` is in tables only."""
+    MessageColumn("capture", "text", "The file.", record="capture", reveals="hosts", asked=True),
+    MessageColumn(
+        "sent_at", "time", "The time of `sent_time`.",
+        of="sent_time", made=lambda seconds: seconds * SECOND if seconds in DATES else None, asked=True,
+    ),
+    MessageColumn(
+        "message_class_name", "text", "The name of `message_class`.",
+        of="message_class", made=_name_in(MessageClass), asked=True,
+    ),
+    MessageColumn(
+        "body_type_name", "text", "The name of `body_type`.",
+        of="body_type", made=_name_in(BodyType), asked=True,
+    ),
+    MessageColumn(
+        "body_text", "text", "The body where it is text, opened.",
+        of="body", made=lambda body: body.content.text, reveals="bodies", asked=True,
+    ),
+)  # fmt: skip
+"""The columns in their order."""
+
+ROW = tuple(one for one in COLUMNS if not one.asked)
+"""Those that a row has if nothing else is asked for."""
 
 _JSON: Mapping[Kind, Callable[[Any], Any]] = {"time": time_text, "numbers": list}
 
@@ -419,15 +430,11 @@ def _by_name() -> Mapping[str, MessageColumn]:
 
 
 @cache
-def _shown() -> Mapping[Carrier, tuple[tuple[str, Value], ...]]:
-    """What gives the values of a row as JSON, by what brought it."""
+def _shown(carrier: Carrier) -> tuple[tuple[str, Value], ...]:
+    """What gives the values of a row as JSON."""
 
-    def shown(column: MessageColumn, value: Value) -> Value:
-        as_json = _JSON.get(column.kind)
+    def shown(column: MessageColumn) -> Value:
+        as_json, value = _JSON.get(column.kind), column.values[carrier]
         return value if as_json is None else lambda record: as_json(value(record))
 
-    carriers: tuple[Carrier, ...] = ("packet", "buffer", "srmp")
-    rows = [one for one in COLUMNS if one.kind != "body"]
-    return {
-        carrier: tuple((one.name, shown(one, one.values[carrier])) for one in rows) for carrier in carriers
-    }
+    return tuple((one.name, shown(one)) for one in ROW)

@@ -143,16 +143,12 @@ SCENES = {
 
 
 """
-_FRAMES = '    ("frames", *[[3, 5]] * 3),\n'
-_END_OF_COLUMNS = """)
+_FRAMES = '    _same("frames", [3, 5]),\n'
+_END_OF_COLUMNS = """)  # fmt: skip
 \"\"\"The columns in their order"""
 _COLUMN = """    MessageColumn(
-        name="dummy",
-        doc="Number of the dummy.",
-        kind="number",
-        packet="user_header.message_id",
-        buffer="properties.identifier.uniquifier",
-        look=Look("dummies"),
+        "dummy", "number", "Number of the dummy.",
+        packet="user_header.message_id", buffer="properties.identifier.uniquifier", look=Look("dummies"),
     ),
 """
 _BODY = """

@@ -17,7 +17,7 @@ from msmq_wire.capture.tables import OTHER, read_tables
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
-from msmq_wire.records.message import COLUMNS, message_view
+from msmq_wire.records.message import ROW, message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
@@ -33,7 +33,7 @@ CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
 LARGE, SMALL = 1 << 23, 2000
 
 PLACE = ("id", "parent", "time", "src", "dst", "stream", "offset", "length")
-SUMMARY = [one.name for one in COLUMNS if one.kind != "body" and one.name not in (*PLACE, "frames")]
+SUMMARY = [one.name for one in ROW if one.name not in (*PLACE, "frames")]
 # What the tables call by a name of their own, by the type of the record.
 OWN = {"ping": "ping", "transfer_buffer": "transfer_buffer", "srmp_message": "srmp", "srmp_receipt": "srmp"}
 
