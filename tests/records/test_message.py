@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from msmq_wire import build_message, encode, inspect
-from msmq_wire.records.message import COLUMNS, ROW, message_of, message_view
+from msmq_wire.records.message import COLUMNS, ROW, delivery_of, message_of, message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
@@ -192,3 +192,9 @@ def test_a_column_that_is_a_field_has_the_names_and_the_unit_of_that_field() -> 
             "body_type": ("BodyType", ""),
         }.items()
     )
+
+
+def test_a_delivery_mode_that_is_not_defined_is_not_express() -> None:
+    user = _packet().packet.user_header
+    told = [delivery_of(user.with_bits(dm=mode).flags) for mode in range(4)]
+    assert told == ["express", "recoverable", "recoverable", "recoverable"]
