@@ -1,8 +1,9 @@
 """Writes the generated parts of the documentation; with ``--check`` says what is out of date.
 
 Structure pages, methods of calls, elements of SRMP, enumerations, anomaly codes, rules, the coverage table,
-Arrow tables, what Spark reads and fills, generated code, the command reference and the JSON Schemas are made
-from the declarations and the program itself. Text outside the markers is written by hand and kept.
+columns of messages, Arrow tables, what Spark reads and fills, generated code, the command reference and the
+JSON Schemas are made from the declarations and the program itself. Text outside the markers is written by
+hand and kept.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from docs.generators import (
     enumerations,
     findings,
     link_types,
+    messages,
     replay_rules,
     schemas,
     spark_tables,
@@ -76,6 +78,7 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block(), "link-types": link_types.block()})
     fill(DOCS / "arrow.md", "Columns and Arrow tables", {"tables": arrow_tables.block()})
     fill(DOCS / "engines.md", "Engines", engines.blocks())
+    fill(DOCS / "json.md", "JSON output", {"messages": messages.columns_block()})
     fill(DOCS / "replay.md", "Replay", {"rules": replay_rules.block()})
     fill(DOCS / "spec-coverage.md", "Coverage of the rules", spec_coverage.blocks())
     for part, text in spec_coverage.pages().items():

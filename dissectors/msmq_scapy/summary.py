@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
-from msmq_wire.records.view import message_view
 from msmq_wire.wire.fields import WireStruct
 
 __all__ = ["story"]

@@ -23,6 +23,7 @@ from msmq_wire.reassembly.tcp_events import Kind
 from msmq_wire.recordings.recording import Recording
 from msmq_wire.recordings.scenario import Scenario
 from msmq_wire.records.composed import COMPOSED
+from msmq_wire.records.message import ROW, MessageColumn
 from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
@@ -358,26 +359,25 @@ def _record() -> Json:
     )
 
 
+def _column(column: MessageColumn) -> Json:
+    null = ["null"] if column.optional else []
+    schema: Json
+    if column.choices:
+        schema = {"enum": [*column.choices, *([None] if null else [])]}
+    elif column.kind in ("time", "endpoint"):
+        schema = _any(_ref(column.kind), _NULL)
+    elif column.kind == "numbers":
+        schema = {"type": "array", "items": {"type": "integer", "minimum": 1}}
+    else:
+        kind = "integer" if column.kind == "number" else "string"
+        schema = {"type": [kind, *null] if null else kind}
+    if column.kind == "number":
+        schema |= {"minimum": column.least} | ({} if column.most is None else {"maximum": column.most})
+    return {"description": column.doc} | schema | ({"pattern": column.pattern} if column.pattern else {})
+
+
 def _message() -> Json:
-    properties: Json = {
-        **_ids(),
-        **{name: schema for name, schema in _place().items() if name != "frames"},
-        "queue": {"description": "Format name of the destination."} | _TEXT_OR_NULL,
-        "label": _TEXT_OR_NULL,
-        "message_class": _COUNT_OR_NULL,
-        "priority": {"type": ["integer", "null"], "minimum": 0, "maximum": 7},
-        "delivery": {"enum": ["express", "recoverable", "transactional", None]},
-        "sent_time": {"description": "Seconds since 1970, UTC."} | _COUNT_OR_NULL,
-        "message_id": {
-            "description": "Sending queue manager and number of the message there.",
-            "type": ["string", "null"],
-            "pattern": r"^[0-9a-f-]{36}\\[0-9]+$",
-        },
-        "body_type": _COUNT_OR_NULL,
-        "body_size": {"description": "Bytes, as the packet states them."} | _COUNT_OR_NULL,
-        "via": {"enum": ["tcp", "rpc", "http"]},
-        "frames": _place()["frames"],
-    }
+    properties = {one.name: _column(one) for one in ROW}
     return _document("message", "A row of messages --format jsonl", _object(properties))
 
 

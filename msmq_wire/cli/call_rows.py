@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered, is_cut
+from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
-from msmq_wire.records.view import message_view, time_text
+from msmq_wire.records.view import time_text
 from msmq_wire.rpc.hresults import describe
 
 __all__ = ["KEYS", "CallRows"]

@@ -7,12 +7,12 @@ name alone asks whether there is something: not absent, empty, zero or false. A 
 white space or parenthesis, or stands in quotes, single or double; a backslash is itself. What a record does
 not have matches no comparison, not even ``!=``.
 
-Names: those of a ``decode`` row (``id``, ``type``, ``capture``, ``src``, ``dst``, ``time``, ``stream``,
-``length``), ``host`` (src or dst), ``queue``, ``label``, ``message_id``, ``message_class``, ``priority``,
-``delivery``, ``sent_time``, ``body_type``, ``body``, ``anomalies`` (how many), ``error`` (its code), and
-every field of a packet by its path in JSON, as ``user_header.flags.dq``. Of a remote read call these are
-``method``, ``interface``, ``status`` (a number or a symbol), ``sealed`` and ``request.dw_access`` or
-``response.return_value``; of a message over HTTP ``method``, ``target``, ``kind``, ``headers.value``,
+Names: those of a ``decode`` row (``id``, ``parent``, ``type``, ``capture``, ``src``, ``dst``, ``time``,
+``frames``, ``stream``, ``length``), ``host`` (src or dst), the columns of messages (``queue``, ``label``,
+``via``... and, as the table calls them, ``class`` and ``size``), ``anomalies`` (how many), ``error`` (its
+code), and every field of a packet by its path in JSON, as ``user_header.flags.dq``. Of a remote read call
+these are ``method``, ``interface``, ``status`` (a number or a symbol), ``sealed`` and ``request.dw_access``
+or ``response.return_value``; of a message over HTTP ``method``, ``target``, ``kind``, ``headers.value``,
 ``response.status`` and ``envelope.header.path.to``. A date may be followed by a time of day.
 """
 
@@ -137,7 +137,7 @@ class _Parser:
         if operator is None:
             return lambda subject: any(subject.values(name))
         place = place_of(name)
-        value = self.value(moment=name == "time" or place.unit == "unix-time")
+        value = self.value(moment=place.unit in ("time", "unix-time"))
         try:
             matches = matcher(name, operator[0], value.text, self.zone, place)
         except MsmqWireError as error:

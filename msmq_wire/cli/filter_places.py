@@ -14,6 +14,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from msmq_wire.records.com_packets import ComCall
+from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
@@ -28,10 +29,10 @@ from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct, xml_fields
 from msmq_wire.srmp.xml.tree import Element
-from msmq_wire.wire.types.enumerations import BodyType, HashAlgorithm, MessageClass
+from msmq_wire.wire.types.enumerations import HashAlgorithm
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
-__all__ = ["Place", "composed_paths", "numbers_of"]
+__all__ = ["Place", "column_places", "composed_paths", "numbers_of"]
 
 _DEEPEST = 6
 _NOT_KEPT = ("offset", "length")
@@ -39,12 +40,13 @@ _NOT_KEPT = ("offset", "length")
 
 
 class Place(msgspec.Struct, frozen=True):
-    """What is known of a name: its numbers by their names, whether it is one, in which unit, or flags."""
+    """What is known of a name: numbers by name, whether it is one, its unit, whether flags, all its texts."""
 
     names: Mapping[str, int] = {}
     integral: bool = False
     unit: str = ""
     flags: bool = False
+    choices: tuple[str, ...] = ()
 
 
 def numbers_of(enumeration: type[IntEnum] | type[IntFlag] | None) -> Mapping[str, int]:
@@ -62,11 +64,29 @@ def _statuses() -> Mapping[str, int]:
 _NAMED: Mapping[str, type[IntEnum]] = {
     "auth_type": AuthenticationType,
     "auth_level": AuthenticationLevel,
-    "properties.message_class": MessageClass,
-    "envelope.header.msmq.class": MessageClass,
-    "envelope.header.msmq.body_type": BodyType,
     "envelope.header.msmq.hash_algorithm": HashAlgorithm,
+    # What messages have wherever they are.
+    **{
+        where: one.names
+        for one in COLUMNS
+        if one.names is not None
+        for where in (one.buffer, one.srmp)
+        if isinstance(where, str)
+    },
 }
+
+
+def column_places() -> Mapping[str, Place]:
+    """The columns of messages that are no fields of a packet."""
+    return {
+        one.name: Place(
+            integral=one.kind in ("number", "numbers"),
+            unit="time" if one.kind == "time" else "",
+            choices=one.choices,
+        )
+        for one in COLUMNS
+        if not one.path
+    }
 
 
 def composed_paths() -> Mapping[str, Place]:

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
 from typing import Any, get_args
 
-from msmq_wire.cli.filter_places import Place, composed_paths, numbers_of
+from msmq_wire.cli.filter_places import Place, column_places, composed_paths, numbers_of
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import UNKNOWN_PACKET
@@ -32,8 +32,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _NUMBERS = ("id", "stream", "length", "anomalies")
-_FOLDED = ("queue", "type", "error", "delivery", "kind", "method", "interface", "syntax", "account")
-_DELIVERIES = ("express", "recoverable", "transactional")
+_FOLDED = ("queue", "type", "error", "kind", "method", "interface", "syntax", "account")
 _TYPES = frozenset((*registry.PACKETS, *COMPOSED, UNKNOWN_PACKET, "gap", "error", "tcp_stream"))
 _LISTED = 30
 _QUEUES = ("destination_queue", "admin_queue", "response_queue")
@@ -61,6 +60,7 @@ def _paths() -> Mapping[str, Place]:
     found = dict(composed_paths())
     for cls in registry.PACKETS.values():
         found.update(_paths_of(cls, ""))
+    found.update(column_places())
     return found
 
 
@@ -102,14 +102,14 @@ def matcher(
         return _contains(name, text.casefold(), place)
     if name in ("host", "src", "dst"):
         return _host(comparison, text)
-    if name == "time":
+    if place.unit == "time":
         return _time(comparison, text, zone)
     if name == "message_id":
         return _message_id(comparison, text)
     if name == "type" and comparison in ("==", "!=") and text.lower() not in _TYPES:
         raise MsmqWireError(f"no item is of type {text!r}: there are {', '.join(sorted(_TYPES))}")
-    if name == "delivery" and text.lower() not in _DELIVERIES:
-        raise MsmqWireError(f"{text!r} is none of {', '.join(_DELIVERIES)}")
+    if place.choices and text.lower() not in place.choices:
+        raise MsmqWireError(f"{text!r} is none of {', '.join(place.choices)}")
     number = _number(text, place.names)
     if number is None and place.unit == "unix-time":
         within = _time(comparison, text, zone)
@@ -121,7 +121,7 @@ def matcher(
     def plain(value: Any) -> bool:
         if isinstance(value, int):
             return number is not None and compare(int(value), number)
-        if name in _FOLDED or name.endswith("_queue"):
+        if name in _FOLDED or place.choices or name.endswith("_queue"):
             return compare(str(value).casefold(), text.casefold())
         return compare(str(value), text)
 

@@ -8,61 +8,30 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.records.message import COLUMNS, DATES, Message, message_of
 from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record
-from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
-from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.records.view import message_view, view
-from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
-from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.records.view import view
 
 __all__ = ["ALIASES", "NAMES", "Subject"]
 
-NAMES = (
-    "type",
-    "id",
-    "capture",
-    "src",
-    "dst",
-    "host",
-    "time",
-    "stream",
-    "length",
-    "queue",
-    "label",
-    "message_id",
-    "delivery",
-    "body",
-    "anomalies",
-    "error",
-)
+_ABOUT = ("type", "id", "capture", "src", "dst", "host", "time", "stream", "length")
 
-# Columns of ``messages`` that are fields of a packet.
-ALIASES = {
-    "priority": "base_header.flags.pr",
-    "message_class": "message_properties_header.message_class",
-    "body_type": "message_properties_header.body_type",
-    "sent_time": "user_header.sent_time",
+NAMES = tuple(dict.fromkeys((*_ABOUT, *(one.name for one in COLUMNS if not one.path), "anomalies", "error")))
+"""What every filter knows: what there is of any record, and the columns of messages."""
+
+ALIASES = {one.name: one.path for one in COLUMNS if one.path}
+ALIASES |= {
+    one.look.head: one.path or one.name
+    for one in COLUMNS
+    if one.look is not None and one.look.head != one.name
 }
+"""Columns of messages that are fields of a packet, and what the table calls columns."""
 
-# Where those that have another place in a transfer buffer are.
-_IN_TRANSFER_BUFFER = {
-    "base_header.flags.pr": "properties.priority",
-    "message_properties_header.message_class": "properties.message_class",
-    "message_properties_header.body_type": "properties.body_type",
-    "user_header.sent_time": "properties.sent_time",
-}
+_OF_RECORD = frozenset((*_ABOUT, *(one.name for one in COLUMNS if one.record == one.name)))
 
-# Where those that have another place in an SRMP message are; a date there is a text.
-_SENT_TIME = "user_header.sent_time"
-_DATES = range(-62_000_000_000, 253_000_000_000)
-"""Seconds of dates that exist in every zone."""
-_IN_SRMP_MESSAGE = {
-    "base_header.flags.pr": "envelope.header.msmq.priority",
-    "message_properties_header.message_class": "envelope.header.msmq.class",
-    "message_properties_header.body_type": "envelope.header.msmq.body_type",
-}
-
+_BY_PATH = {one.path: one for one in COLUMNS if one.path}
 _STEP = re.compile(r"[^.\[\]]+")
 
 
@@ -82,64 +51,20 @@ class Subject:
                 return (len(record.anomalies),)
             case "error":
                 return (None if record.error is None else record.error.code,)
-            case "queue":
-                return (self._queue(),)
-            case "label":
-                return (self._label(),)
-            case "message_id":
-                return (self._message_id(),)
-            case "delivery":
-                return (self._column("delivery"),)
+            case "queue" if isinstance(record.packet, RpcCall):
+                return (record.packet.queue,)
             case "body":
                 return (self._body(),)
+        if name in _OF_RECORD:
+            return _each(getattr(record, name))
         if name in NAMES:
-            return (getattr(record, name),)
+            return (None if self._message is None else self._message[name],)
         return self._at(name)
 
-    @property
-    def _user_header(self) -> UserHeader | None:
-        header = getattr(self.record.packet, "user_header", None)
-        return header if isinstance(header, UserHeader) else None
-
-    @property
-    def _properties(self) -> MessagePropertiesHeader | None:
-        header = getattr(self.record.packet, "message_properties_header", None)
-        return header if isinstance(header, MessagePropertiesHeader) else None
-
-    def _column(self, name: str) -> Any:
-        """What the table of messages shows, also of a message inside a packet, which it leaves out."""
-        record = self.record
-        if isinstance(record.packet, SrmpMessage):
-            record = msgspec.structs.replace(record, parent=None)
-        row = message_view(record, acknowledgments=True)
-        return None if row is None else row[name]
-
-    def _queue(self) -> str | None:
-        packet = self.record.packet
-        if isinstance(packet, RpcCall | SrmpMessage):
-            return packet.queue
-        if isinstance(packet, TransferBuffer):
-            return packet.properties.destination_queue_format_name or packet.queue
-        header = self._user_header
-        return header.format_name("destination_queue") if header and isinstance(header.flags, int) else None
-
-    def _label(self) -> str | None:
-        if isinstance(self.record.packet, SrmpMessage):
-            return self.record.packet.label
-        if isinstance(self.record.packet, TransferBuffer):
-            label = self.record.packet.properties.label
-            return None if label is None else label.text
-        header = self._properties
-        return header.label.text if header and isinstance(header.label, bytes) else None
-
-    def _message_id(self) -> str | None:
-        if isinstance(self.record.packet, TransferBuffer | SrmpMessage):
-            number: str | None = self._column("message_id")
-            return number
-        header = self._user_header
-        if header is None or not isinstance(header.message_id, int):
-            return None
-        return f"{header.source_queue_manager}\\{header.message_id}"
+    @cached_property
+    def _message(self) -> Message | None:
+        """The message, also one inside a packet, which the table of messages leaves out."""
+        return message_of(self.record, acknowledgments=True, inside=True)
 
     def _body(self) -> str | None:
         body = message_body(self.record)
@@ -154,13 +79,16 @@ class Subject:
         return view(packet) if isinstance(packet, msgspec.Struct) else None
 
     def _at(self, path: str) -> tuple[Any, ...]:
-        if isinstance(self.record.packet, TransferBuffer):
-            path = _IN_TRANSFER_BUFFER.get(path, path)
-        elif isinstance(self.record.packet, SrmpMessage):
-            if path == _SENT_TIME:
-                seconds = self._column("sent_time")
-                return (seconds if seconds is not None and seconds in _DATES else None,)
-            path = _IN_SRMP_MESSAGE.get(path, path)
+        column = _BY_PATH.get(path)
+        if column is not None and self._message is not None:
+            where = getattr(column, self._message.carrier)
+            if not isinstance(where, str):
+                value = self._message[column.name]
+                dated = value is None or column.unit != "unix-time" or value in DATES
+                return (value if dated else None,)
+            if not where:
+                return ()
+            path = where
         value = self._view
         for step in _STEP.findall(path):
             if isinstance(value, dict):
@@ -176,6 +104,10 @@ class Subject:
             if value is msgspec.UNSET:
                 return ()
         return tuple(_plain(item) for item in value) if isinstance(value, list) else (_plain(value),)
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _plain(value: Any) -> Any:

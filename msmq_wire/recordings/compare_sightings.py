@@ -15,11 +15,11 @@ import msgspec
 from msmq_wire.engines.places import span
 from msmq_wire.recordings.compare_readings import FIELDS
 from msmq_wire.recordings.compare_values import Comparable, Spot, spot_of
+from msmq_wire.records.message import message_view
 from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.records.view import message_view
 from msmq_wire.rpc.interfaces.role import OPENS, READS, Role
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import INFINITE

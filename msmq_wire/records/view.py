@@ -15,9 +15,7 @@ import msgspec
 
 from msmq_wire.engines.codec import InspectResult
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.record import Record, is_read
-from msmq_wire.records.rpc_packets import TransferBuffer
-from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.records.record import Record
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, String, Union, members
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.types.queue_format import QueueFormat
@@ -29,7 +27,6 @@ from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, security_id_text
 from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader, address_text
 from msmq_wire.wire.musts import Anomaly
-from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import AddressType, QueueType
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
@@ -41,7 +38,6 @@ __all__ = [
     "element_format_name",
     "error_view",
     "inspect_view",
-    "message_view",
     "record_view",
     "security_id_text",
     "time_text",
@@ -155,123 +151,6 @@ def record_view(record: Record) -> Json:
             "spec": None,
         }
     return row
-
-
-_ACKNOWLEDGMENTS = ("order_ack", "final_ack")
-
-
-def message_view(record: Record, *, acknowledgments: bool = False) -> Json | None:
-    """A record as a row of ``messages``; None when it is no message, or an acknowledgment not asked for."""
-    if isinstance(record.packet, TransferBuffer):
-        return _transfer_row(record, record.packet)
-    if isinstance(record.packet, SrmpMessage):
-        # What a packet holds is the same message once more.
-        listed = record.parent is None and (acknowledgments or record.type == "srmp_message")
-        return _srmp_row(record, record.packet) if listed else None
-    if record.type not in ("user_message", "message_packet") and not (
-        acknowledgments and record.type in _ACKNOWLEDGMENTS
-    ):
-        return None
-    user = reached(record.packet, "user_header")
-    properties = reached(record.packet, "message_properties_header")
-    base = reached(record.packet, "base_header")
-    flags = reached(user, "flags")
-    source, number = reached(user, "source_queue_manager"), reached(user, "message_id")
-    # Half a name is no name: a row has no place to say that it was cut.
-    cut = "" if record.error is None else record.error.path
-    label = None if cut.endswith("header.label") else reached(properties, "label")
-    whole = not cut.startswith("user_header.destination_queue") and reached(user, "destination_queue")
-    queue = user.format_name("destination_queue") if whole else None
-    delivery = None
-    if flags is not None:
-        delivery = "transactional" if user.bit("th") else "recoverable" if user.bit("dm") else "express"
-    return {
-        "id": record.id,
-        "parent": record.parent,
-        "time": time_text(record.time),
-        "src": record.src,
-        "dst": record.dst,
-        "queue": queue,
-        "label": None if label is None else label.text,
-        "message_class": reached(properties, "message_class"),
-        "priority": None if reached(base, "flags") is None else base.bit("pr"),
-        "delivery": delivery,
-        "sent_time": reached(user, "sent_time"),
-        "message_id": None if source is None or number is None else f"{source}\\{number}",
-        "body_type": reached(properties, "body_type"),
-        "body_size": _body_size(record.packet, properties),
-        "via": "rpc" if is_read(record) else "tcp",
-        "frames": list(record.frames),
-    }
-
-
-def _transfer_row(record: Record, buffer: TransferBuffer) -> Json:
-    """The message in a transfer buffer; what the buffer does not convey is null."""
-    message = buffer.properties
-    delivery = None
-    if message.first_in_transaction or message.last_in_transaction:
-        delivery = "transactional"
-    elif message.delivery_guarantee is not None:
-        delivery = "recoverable" if message.delivery_guarantee else "express"
-    identifier = message.identifier
-    number = reached(identifier, "uniquifier")
-    return {
-        "id": record.id,
-        "parent": record.parent,
-        "time": time_text(record.time),
-        "src": record.src,
-        "dst": record.dst,
-        "queue": message.destination_queue_format_name or buffer.queue,
-        "label": None if message.label is None else message.label.text,
-        "message_class": message.message_class,
-        "priority": message.priority,
-        "delivery": delivery,
-        "sent_time": message.sent_time,
-        "message_id": None if number is None else f"{reached(identifier, 'lineage')}\\{number}",
-        "body_type": message.body_type,
-        "body_size": message.body_length,
-        "via": "rpc",
-        "frames": list(record.frames),
-    }
-
-
-def _srmp_row(record: Record, message: SrmpMessage) -> Json:
-    """A message over HTTP; a number that is none in its envelope is null."""
-    header = reached(message.envelope, "header")
-    msmq, services = reached(header, "msmq"), reached(header, "services")
-    sent_at = reached(reached(header, "properties"), "sent_at")
-    delivery = None
-    if header is not None:
-        durable = reached(services, "durable")
-        delivery = "transactional" if header.stream else "recoverable" if durable else "express"
-    numbers = {name: reached(msmq, name) for name in ("class_", "priority", "body_type")}
-    numbers = {name: number if isinstance(number, int) else None for name, number in numbers.items()}
-    return {
-        "id": record.id,
-        "parent": record.parent,
-        "time": time_text(record.time),
-        "src": record.src,
-        "dst": record.dst,
-        "queue": message.queue,
-        "label": message.label,
-        "message_class": numbers["class_"],
-        "priority": numbers["priority"],
-        "delivery": delivery,
-        "sent_time": None if sent_at is None else sent_at.seconds,
-        "message_id": message.message_id,
-        "body_type": numbers["body_type"],
-        "body_size": None if message.body is None else len(message.body),
-        "via": "http",
-        "frames": list(record.frames),
-    }
-
-
-def _body_size(packet: Any, properties: Any) -> int | None:
-    compound = reached(packet, "compound_message_header")
-    size: int | None = (
-        reached(properties, "message_size") if compound is None else reached(compound, "msg_body_size")
-    )
-    return size
 
 
 def _scalar(value: Any) -> Any:

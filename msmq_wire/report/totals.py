@@ -10,9 +10,9 @@ from collections import Counter
 
 import msgspec
 
+from msmq_wire.records.message import Message, message_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
-from msmq_wire.records.view import message_view
 from msmq_wire.report.buckets import TimeBuckets
 from msmq_wire.report.markup import script_json, visible
 from msmq_wire.report.wording import host_of
@@ -28,7 +28,6 @@ _NUMBERS = 64
 _MOST_EDGES = 1 << 14
 _MOST_LANES = 512
 _MOST_GAPS = 200
-_MESSAGES = frozenset(("user_message", "message_packet", "transfer_buffer", "srmp_message"))
 _LONGEST_LABEL = 124
 _LONGEST_QUEUE = 200
 
@@ -118,8 +117,9 @@ class Totals:
             self.last = time if self.last is None else max(self.last, time)
         if record.error is not None:
             self.cut += 1
-        if record.type in _MESSAGES:
-            self._message(record)
+        message = message_of(record)
+        if message is not None:
+            self._message(message)
         elif record.type == "session_ack":
             lane = self._lane(record)
             if lane is not None and time is not None:
@@ -138,10 +138,8 @@ class Totals:
             lane = self.lanes[key] = Lane()
         return lane
 
-    def _message(self, record: Record) -> None:
-        if record.type == "srmp_message" and record.parent is not None:
-            # What a packet holds is the same message once more.
-            return
+    def _message(self, message: Message) -> None:
+        record = message.record
         self.messages += 1
         self.bytes += record.length
         src = record.src or "?"
@@ -164,25 +162,23 @@ class Totals:
         edge.messages += 1
         edge.bytes += record.length
         if len(self.rows) < self._most_rows and self._row_text < _MOST_ROW_TEXT:
-            self._row(record)
+            self._row(message)
 
-    def _row(self, record: Record) -> None:
-        view = message_view(record)
-        if view is None:
-            return
+    def _row(self, message: Message) -> None:
+        record = message.record
         row = MessageRow(
             id=record.id,
             time=record.time,
             src=visible(record.src or "?", _LONGEST_LABEL),
             dst=visible(record.dst or "?", _LONGEST_LABEL),
-            queue=visible(view["queue"] or "", _LONGEST_QUEUE),
-            label=visible(view["label"] or "", _LONGEST_LABEL),
-            delivery=view["delivery"] or "",
-            size=view["body_size"],
-            message_class=view["message_class"],
+            queue=visible(message["queue"] or "", _LONGEST_QUEUE),
+            label=visible(message["label"] or "", _LONGEST_LABEL),
+            delivery=message["delivery"] or "",
+            size=message["body_size"],
+            message_class=message["message_class"],
             frame=record.frames[0] if record.frames else None,
-            message_id=visible(view["message_id"] or "", _LONGEST_QUEUE),
-            via=view["via"],
+            message_id=visible(message["message_id"] or "", _LONGEST_QUEUE),
+            via=message["via"],
         )
         new = {row.src, row.dst, row.queue} - self._words
         self._words |= new

@@ -14,6 +14,7 @@ from typing import Any, Literal, overload
 import msgspec
 
 from msmq_wire.records.endpoint import host_of
+from msmq_wire.records.message import delivery_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
@@ -24,7 +25,6 @@ from msmq_wire.sessions.message import (
     MessageReader,
     Sight,
     content_of,
-    delivery_of,
     message_key,
     message_name,
     moment_of,

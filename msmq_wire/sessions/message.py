@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from msmq_wire.records.message import delivery_of
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -22,7 +23,6 @@ __all__ = [
     "MessageReader",
     "Sight",
     "content_of",
-    "delivery_of",
     "message_key",
     "message_name",
     "moment_of",
@@ -146,11 +146,6 @@ def message_name(key: bytes | str) -> str:
     if isinstance(key, str):
         return key
     return f"{GUID(key[:16])}\\{int.from_bytes(key[16:20], 'little')}"
-
-
-def delivery_of(flags: int) -> str:
-    """How a message is delivered, by the flags of its UserHeader."""
-    return "transactional" if flags & 0x100000 else "recoverable" if flags & 0x20 else "express"
 
 
 class MessageReader:

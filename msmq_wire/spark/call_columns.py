@@ -18,10 +18,10 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import schema as table_schema
 from msmq_wire.capture.tables import tables_of
 from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered
+from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.records.view import message_view
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.spark.arrow_types import field, spark_field, struct_of, table_rows
 from msmq_wire.spark.capture_reading import Numbering

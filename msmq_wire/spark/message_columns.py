@@ -17,9 +17,9 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import OTHER, schema, tables_of
+from msmq_wire.records.message import COLUMNS, MessageColumn, message_view
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
-from msmq_wire.records.view import message_view
 from msmq_wire.spark.arrow_types import (
     TIME,
     field,
@@ -30,7 +30,6 @@ from msmq_wire.spark.arrow_types import (
     table_rows,
 )
 from msmq_wire.spark.capture_reading import Numbering
-from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import BitTable
 from msmq_wire.wire.registry import PACKETS
@@ -58,19 +57,13 @@ PLACE = [
 ]
 """Where a record was found."""
 
+_KINDS = {"number": pa.int64(), "text": pa.string(), "body": pa.binary()}
 _SUMMARY = [
-    field("queue", pa.string(), "Format name of the destination."),
-    field("label", pa.string(), "Label of the message."),
-    field("message_class", pa.int64(), "Class of the message."),
-    field("priority", pa.int64(), "Priority, 0 to 7."),
-    field("delivery", pa.string(), "express, recoverable or transactional."),
-    field("sent_time", pa.int64(), "When it was sent, seconds since 1970 by the clock of the sender."),
-    field("message_id", pa.string(), "GUID of the source queue manager and number."),
-    field("body_type", pa.int64(), "Type of the body."),
-    field("body_size", pa.int64(), "Bytes of the body that its header claims."),
-    field("via", pa.string(), "tcp, rpc or http."),
-    field("body", pa.binary(), "The body."),
+    field(one.name, _KINDS[one.kind], one.doc)
+    for one in COLUMNS
+    if one.name not in {place.name for place in PLACE} and (one.kind == "body" or not one.asked)
 ]
+"""What there is of messages, whatever carried them."""
 _END = [
     field("missing", pa.int64(), "Bytes of a gap that were not captured, null if unknown."),
     field("reason", pa.string(), "Why there is a gap, or a file ends."),
@@ -254,16 +247,12 @@ def _summary(made: Any) -> dict[str, Any]:
     if "compound_message_header" in made.schema.names:
         compound = made.column("compound_message_header")
         size = pc.if_else(pc.is_valid(compound), _member(compound, "msg_body_size"), size)
-    priority = pc.bit_wise_and(_member(made.column("base_header"), "flags"), _PRIORITY)
-    return {
+    fields = {one.name: _at(made, one) for one in COLUMNS if one.path}
+    return fields | {
         "queue": _unless(no_queue, _member(_member(user, "destination_queue"), "format_name")),
         "label": _unless(no_label, _member(properties, "label")),
-        "message_class": _member(properties, "message_class"),
-        "priority": priority,
         "delivery": delivery,
-        "sent_time": _member(user, "sent_time"),
         "message_id": pc.binary_join_element_wise(source, number.cast(pa.string()), "\\"),
-        "body_type": _member(properties, "body_type"),
         "body_size": size,
         # No packet but that of a stored message was carried by another record.
         "via": pc.if_else(pc.is_valid(made.column("parent")), "rpc", "tcp"),
@@ -271,12 +260,18 @@ def _summary(made: Any) -> dict[str, Any]:
     }
 
 
+def _at(made: Any, column: MessageColumn) -> Any:
+    """A column that is a field of a packet, or bits of one."""
+    header, name, *_ = column.path.split(".")
+    values = _member(made.column(header), name)
+    bit = column.bit
+    if bit is None:
+        return values
+    return pc.shift_right(pc.bit_wise_and(values, bit.mask), bit.shift)
+
+
 def _mask(table: BitTable | None, name: str) -> int:
     return 0 if table is None else table.bits[name].mask
-
-
-_PRIORITY = _mask(BaseHeader.BITS, "pr")
-"""The lowest bits of the word."""
 
 
 def _member(array: Any, name: str) -> Any:

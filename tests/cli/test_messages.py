@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 
 from msmq_wire import build_message, encode
 from msmq_wire.cli.body_files import file_name_part
-from msmq_wire.cli.commands.messages import KEYS
 from msmq_wire.records.bodies import Body
+from msmq_wire.records.message import ROW
 
 Run = Callable[..., Any]
 Read = Callable[[str], bytes]
 Make = Callable[..., Path]
+
+KEYS = tuple(one.name for one in ROW)
 
 
 def relabelled(data: bytes, label: str) -> bytes:

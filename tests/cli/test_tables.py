@@ -104,5 +104,5 @@ def test_rows_that_come_one_by_one_are_printed_one_by_one_and_fit() -> None:
         lines = stream.getvalue().splitlines()
         assert str(number) in lines[-1]
         assert max(map(cell_len, lines)) <= 120
-    assert "a longer label" in lines[-1]
+    assert "a longer lab" in lines[-1]
     assert len(lines) == 3

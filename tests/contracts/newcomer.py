@@ -143,6 +143,14 @@ SCENES = {
 
 
 """
+_FRAMES = '    _same("frames", [3, 5]),\n'
+_END_OF_COLUMNS = """)  # fmt: skip
+\"\"\"The columns in their order"""
+_COLUMN = """    MessageColumn(
+        "dummy", "number", "Number of the dummy.",
+        packet="user_header.message_id", buffer="properties.identifier.uniquifier", look=Look("dummies"),
+    ),
+"""
 _BODY = """
 '''Bodies that begin as a dummy does.'''
 
@@ -267,6 +275,10 @@ DUMMIES: Mapping[str, Mapping[str, Edit]] = {
         ),
         "tests/replay/test_rules.py": lambda text: text + _BREACH,
     },
+    "A column of messages": {
+        "msmq_wire/records/message.py": _before((_END_OF_COLUMNS, _COLUMN)),
+        "tests/records/test_message.py": _replaced((_FRAMES, _FRAMES + '    ("dummy", 7, 5, None),\n')),
+    },
     "A kind of message body": {
         "msmq_wire/records/bodies/dummy.py": _written(_BODY),
         "msmq_wire/records/bodies/opening.py": _replaced(
@@ -319,7 +331,10 @@ def main() -> None:
     linked.frames = [
         one._replace(data=b"DMMY" + one.data[14:], length=one.length - 10) for one in linked.frames
     ]
+    dummies = message(told=properties("a", b"x"))
+    ways = ("--format", "csv"), ("--format", "jsonl"), (), ("--filter", "dummy == 8")
     seen = {
+        "A column of messages": "".join(captured(session(dummies), "messages", *more) for more in ways),
         "A field of a header": shown(fields.CASES.data, "packet", "--as", "debug_header"),
         "A header": shown(encode(packet), "packet"),
         "A method of an RPC interface": captured(call.close(), "calls"),

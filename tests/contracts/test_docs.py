@@ -23,7 +23,8 @@ from msmq_wire.cli.app import main
 from msmq_wire.cli.program import COMMANDS, GROUPS
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.view import inspect_view, message_view, record_view
+from msmq_wire.records.message import message_view
+from msmq_wire.records.view import inspect_view, record_view
 from msmq_wire.wire.registry import ENUMERATIONS, STRUCTURES
 from tests.effort import in_batches
 

@@ -23,6 +23,7 @@ _MOST = {
     "A method of an RPC interface": 3,
     "A rule of findings": 2,
     "A row of the processing rules": 3,
+    "A column of messages": 2,
     "A kind of message body": 3,
     "A link type": 2,
 }
@@ -33,6 +34,7 @@ _SHOWN = {
     "A method of an RPC interface": r"R_Dummy",
     "A rule of findings": r"FRM-DUMMY",
     "A row of the processing rules": r"R_Dummy accepts a dwDummy above 100(?s:.*)MQRR-3.1.4.16-1",
+    "A column of messages": r",dummy\n.*,7\n.*\"dummy\": ?7}\n.* dummies\n.* 7\n$",
     "A kind of message body": r"dummy body",
     "A link type": r"linked",
 }
@@ -59,6 +61,11 @@ _TOLD = {
     "A row of the processing rules": [
         ("docs/spec-coverage/remote_read.md", "MQRR-3.1.4.16-1"),
     ],
+    "A column of messages": [
+        ("docs/json.md", "| `dummy` | Number of the dummy. |"),
+        ("docs/schema/message.schema.json", '"description": "Number of the dummy."'),
+        ("docs/spark-tables.md", "| `dummy` | int64 | Number of the dummy. |"),
+    ],
     "A kind of message body": [
         ("docs/bodies.md", "| `dummy` | the word that it begins with | that it is one |")
     ],
@@ -67,7 +74,13 @@ _TOLD = {
 # Tests of everything of a kind; this one must not find its dummies there already.
 _ASKING = (
     "--deselect=tests/contracts/test_newcomer.py",
-    *("tests/contracts", "tests/wire", "tests/rpc/interfaces", "tests/records/bodies"),
+    *(
+        "tests/contracts",
+        "tests/wire",
+        "tests/rpc/interfaces",
+        "tests/records/bodies",
+        "tests/records/test_message.py",
+    ),
     *(
         "tests/capture/test_link.py",
         "tests/findings/rules",

@@ -12,8 +12,9 @@ import pytest
 
 from docs.generators.srmp import elements
 from msmq_wire.capture.reader import read_capture
+from msmq_wire.records.message import message_view
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.records.view import message_view, record_view
+from msmq_wire.records.view import record_view
 from msmq_wire.srmp.http.message import HoleReason
 from msmq_wire.srmp.xml.fields import XmlStruct, xml_fields
 

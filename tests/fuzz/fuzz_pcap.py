@@ -15,7 +15,8 @@ from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.view import message_view, record_view
+from msmq_wire.records.message import message_view
+from msmq_wire.records.view import record_view
 
 HEADER = bytes.fromhex("4d3cb2a1 0200 0400 00000000 00000000 00000400 01000000")
 

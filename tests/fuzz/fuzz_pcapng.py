@@ -17,7 +17,8 @@ from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.view import message_view, record_view
+from msmq_wire.records.message import message_view
+from msmq_wire.records.view import record_view
 
 HEADER = bytes.fromhex(
     "0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000"

@@ -12,7 +12,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.recordings import compare_sightings
 from msmq_wire.recordings.compare_readings import FIELDS
 from msmq_wire.recordings.compare_sightings import Sightings
-from msmq_wire.records.view import message_view
+from msmq_wire.records.message import message_view
 from tests.effort import in_batches
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -17,9 +17,9 @@ import pytest
 
 from msmq_wire.capture.reader import CaptureReader, read_capture
 from msmq_wire.records import rpc_reader
+from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
-from msmq_wire.records.view import message_view
 from msmq_wire.rpc.association import Association
 from msmq_wire.rpc.events import CallEvent, RpcEvent, Stub
 from msmq_wire.rpc.interfaces import INTERFACES

@@ -12,15 +12,8 @@ from typing import Any
 import pytest
 
 from msmq_wire import Anomaly, DecodeError, Record, inspect, read_capture
-from msmq_wire.records.view import (
-    anomaly_view,
-    error_view,
-    inspect_view,
-    message_view,
-    record_view,
-    time_text,
-    view,
-)
+from msmq_wire.records.message import message_view
+from msmq_wire.records.view import anomaly_view, error_view, inspect_view, record_view, time_text, view
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.wchar_text import WcharText
@@ -165,7 +158,8 @@ def test_packets_anomalies_and_errors_have_their_form(capture: Path) -> None:
 @in_batches(_READ, name="capture", every=1)
 def test_messages_rows_have_their_keys_in_their_order(capture: Path) -> None:
     shown = messages(capture.name, acknowledgments=True)
-    assert [list(row) for row in shown] == [MESSAGE_KEYS] * len(shown)
+    # New ones come last: somebody may count columns.
+    assert [list(row)[: len(MESSAGE_KEYS)] for row in shown] == [MESSAGE_KEYS] * len(shown)
     types = {"user_message", "order_ack", "final_ack", "srmp_message", "srmp_receipt"}
     assert [row["id"] for row in shown] == [
         r["id"] for r in rows(capture, streams=False) if r["type"] in types

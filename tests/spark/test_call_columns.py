@@ -11,9 +11,10 @@ from msmq_wire import read_capture
 from msmq_wire.capture.tables import read_tables
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered
+from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
-from msmq_wire.records.view import anomaly_view, error_view, message_view
+from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.spark.arrow_types import spark_type
 from msmq_wire.spark.call_columns import call_batches, call_schema

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from msmq_wire import read_capture
 from msmq_wire.cli.app import main
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.records.view import message_view
+from msmq_wire.records.message import message_view
 from msmq_wire.spark.job import DEFAULT_TABLES
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.session import is_submitted, session, spark_problem

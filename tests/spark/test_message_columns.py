@@ -17,10 +17,11 @@ from msmq_wire.capture.tables import OTHER, read_tables
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.message import ROW, message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.records.view import anomaly_view, error_view, message_view
+from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.spark.arrow_types import spark_type
 from msmq_wire.spark.capture_reading import CaptureReading, Numbering
 from msmq_wire.spark.captures import captures_of, list_files
@@ -31,19 +32,8 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
 LARGE, SMALL = 1 << 23, 2000
 
-SUMMARY = (
-    "queue",
-    "label",
-    "message_class",
-    "priority",
-    "delivery",
-    "sent_time",
-    "message_id",
-    "body_type",
-    "body_size",
-    "via",
-)
 PLACE = ("id", "parent", "time", "src", "dst", "stream", "offset", "length")
+SUMMARY = [one.name for one in ROW if one.name not in (*PLACE, "frames")]
 # What the tables call by a name of their own, by the type of the record.
 OWN = {"ping": "ping", "transfer_buffer": "transfer_buffer", "srmp_message": "srmp", "srmp_receipt": "srmp"}
 

@@ -18,9 +18,10 @@ from msmq_wire import read_capture
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.findings import Finding, Judge
 from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER
+from msmq_wire.records.message import message_view
 from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record
-from msmq_wire.records.view import anomaly_view, message_view
+from msmq_wire.records.view import anomaly_view
 from msmq_wire.sessions import NACK_REASONS, MessageLife, RemoteRead, Session
 from msmq_wire.spark.job import Run, run_job
 from msmq_wire.spark.keys import negotiator_of

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from msmq_wire import read_capture
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.records.view import message_view
+from msmq_wire.records.message import message_view
 from msmq_wire.spark.call_columns import call_schema
 from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.message_columns import CALLS, message_schema

@@ -36,7 +36,8 @@ from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.tree import print_record
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.records.json_lines import record_line
-from msmq_wire.records.view import message_view, record_view
+from msmq_wire.records.message import message_view
+from msmq_wire.records.view import record_view
 
 __all__ = ["DecodeFormat", "decode"]
 
@@ -104,9 +105,10 @@ def decode(
     so; 2 bad usage.
 
     A filter compares what a row shows, or a field by its path, with == != < <= > >= or ~ (contains), joined
-    by and, or, not and parentheses. Names: type, id, capture, src, dst, host, time, stream, length, queue,
-    label, message_id, message_class, priority, delivery, sent_time, body_type, body, anomalies, error;
-    of calls also method, interface, opnum, status, sealed, and request.X and response.X.
+    by and, or, not and parentheses. Names: type, id, parent, capture, src, dst, host, time, frames, stream,
+    length, queue, label, message_id, message_class, priority, delivery, sent_time, body_type, body_size, via,
+    body, anomalies, error; of calls also method, interface, opnum, status, sealed, and request.X and
+    response.X.
 
     Sealed calls open with the password or NT hash of the caller, or the keytab of the server.
 

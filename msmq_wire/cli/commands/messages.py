@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from msmq_wire.cli.body_files import INDEX, BodyFiles
+from msmq_wire.cli.columns import Columns, columns_for, tell_left_out
+from msmq_wire.cli.filter_values import is_packet_path
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -19,31 +21,12 @@ from msmq_wire.cli.render.table import message_table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.cli.rows import csv_writer, json_writer
+from msmq_wire.cli.subject import Subject
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.message import COLUMNS, ROW, Message, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
-from msmq_wire.records.view import message_view
 
-__all__ = ["KEYS", "MessagesFormat", "messages"]
-
-KEYS = (
-    "id",
-    "parent",
-    "time",
-    "src",
-    "dst",
-    "queue",
-    "label",
-    "message_class",
-    "priority",
-    "delivery",
-    "sent_time",
-    "message_id",
-    "body_type",
-    "body_size",
-    "via",
-    "frames",
-)
-
+__all__ = ["MessagesFormat", "messages"]
 
 _BAD_USAGE = 2
 
@@ -74,6 +57,7 @@ def messages(
     force: Force = False,
     all_: Annotated[bool, typer.Option("--all", help="List order and final acknowledgments too.")] = False,
     filters: Filters = None,
+    columns: Columns = None,
     *,
     options: ReadingOptions,
 ) -> None:
@@ -85,6 +69,10 @@ def messages(
     name is there, no more bodies are written unless --force is given. Messages in sealed calls need a key.
     Filters: see decode --help.
 
+    A terminal that has no room for all columns shows sender, receiver, queue and what else fits, and says
+    what it leaves out. Columns by name: those of JSON lines; capture, sent_at, message_class_name,
+    body_type_name, body, body_text; any path of a packet, as user_header.message_id.
+
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage, or a
     file in DIR is there.
 
@@ -95,6 +83,8 @@ def messages(
         msmq-wire messages capture.pcapng --bodies bodies --filter 'queue ~ orders'
 
         msmq-wire messages *.pcap --format csv > messages.csv
+
+        msmq-wire messages capture.pcapng --columns time,src,queue,label,body
     """
     # With a filter a zone says what its times mean.
     zone = options.zone(None if format_ is MessagesFormat.TABLE or filters else format_)
@@ -106,6 +96,9 @@ def messages(
     if bodies is not None:
         check_folder(bodies, "--bodies")
         check_output(os.path.join(bodies, INDEX), "--bodies", force=force, in_place=True)
+    screen = options.screen()
+    as_table = format_ is MessagesFormat.TABLE
+    names = _names(columns, message_table(screen).keys if as_table else None)
     selection = Selection(filter_for(filters, zone))
     reading = options.reading(files, redactor)
     try:
@@ -113,33 +106,36 @@ def messages(
     except CaptureError as error:
         complain(error.message)
         raise typer.Exit(1) from None
-    as_table = format_ is MessagesFormat.TABLE
-    table = message_table(options.screen(), zone, at_once=reading.as_it_comes)
+    table = message_table(screen, zone, names, at_once=reading.as_it_comes)
+    keys = table.keys if as_table else names
+    hidden = {one.name for one in COLUMNS if one.reveals == "bodies" and Redaction.BODIES in redactor.what}
     write = {
         MessagesFormat.TABLE: table.add,
         MessagesFormat.JSONL: json_writer(),
-        MessagesFormat.CSV: csv_writer(KEYS),
+        MessagesFormat.CSV: csv_writer(names or [one.name for one in ROW]),
     }[format_]
     status = 0
     items = matching = without_body = 0
     with body_files or contextlib.nullcontext():
         for record in reading:
             shown = redactor.record(record)
-            row = message_view(shown, acknowledgments=all_)
-            if row is None:
+            message = message_of(shown, acknowledgments=all_)
+            if message is None:
                 continue
             items += 1
             if record not in selection:
                 continue
             matching += 1
-            body = message_body(shown) if as_table or body_files is not None else None
-            write({**row, "body": None if Redaction.BODIES in redactor.what else body} if as_table else row)
+            write(message.row() if keys is None else _row(message, keys, hidden))
             if body_files is not None and status == 0:
+                body = message_body(shown)
                 if body is None:
                     without_body += 1
                 else:
-                    status = _write_body(body_files, row, body, record.capture)
+                    status = _write_body(body_files, message.row(), body, record.capture)
     table.finish()
+    if not options.quiet and matching and as_table:
+        tell_left_out(table.left_out)
     more = list(selection.told(matching, items, "message"))
     if body_files is not None:
         cut = f", {body_files.cut} of them cut" if body_files.cut else ""
@@ -148,6 +144,34 @@ def messages(
             more.append(f"{count_text(without_body, 'message')} without a body")
     reading.tell_summary(*more)
     raise typer.Exit(reading.status or status)
+
+
+def _names(columns: str | None, usual: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The columns that are asked for, None for the usual ones: in a table those that it has room for.
+
+    Raises typer.BadParameter.
+    """
+    if usual is None:
+        known = {one.name: one.name for one in COLUMNS if one.kind != "body"}
+        return columns_for(columns, [one.name for one in ROW], known, _is_field)
+    heads = {one.look.head: one.name for one in COLUMNS if one.look is not None}
+    return columns_for(columns, usual, {one.name: one.name for one in COLUMNS} | heads, _is_field)
+
+
+def _is_field(name: str) -> bool:
+    return "." in name and is_packet_path(name)
+
+
+def _row(message: Message, keys: Sequence[str], hidden: Container[str]) -> dict[str, Any]:
+    """The columns of a message, and the fields of its packet, that were asked for."""
+    return {key: None if key in hidden else _value(message, key) for key in keys}
+
+
+def _value(message: Message, key: str) -> Any:
+    if key in message:
+        return message.json(key)
+    found = Subject(message.record).values(key)
+    return None if not found else found[0] if len(found) == 1 else list(found)
 
 
 def _write_body(body_files: BodyFiles, row: Mapping[str, Any], body: MessageBody, capture: str) -> int:

@@ -39,8 +39,8 @@ from msmq_wire.cli.rows import csv_writer, json_writer
 from msmq_wire.cli.topology_input import TopologyFile, read_topology
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.endpoint import host_of
+from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
-from msmq_wire.records.view import message_view
 from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.routing.hop_view import KEYS, hop_view
 from msmq_wire.routing.topology import Topology, topology_of

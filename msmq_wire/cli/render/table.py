@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
+from enum import IntEnum
 from typing import Any
 
 import msgspec
@@ -20,11 +21,11 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import rfc3339_text
 from msmq_wire.records.bodies import preview
 from msmq_wire.records.endpoint import host_of
+from msmq_wire.records.message import COLUMNS, Look, MessageColumn
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.units import MILLISECOND
-from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = ["Column", "Table", "call_table", "message_table"]
+__all__ = ["Column", "Table", "call_columns", "call_table", "message_table"]
 
 _SAMPLE = 100
 _LONGEST = 256
@@ -43,6 +44,7 @@ Row = Mapping[str, Any]
 class Column(msgspec.Struct, frozen=True):
     """One column: ``text`` makes its cell of a row, ``least`` is the width of a terminal that shows it.
 
+    ``key`` is what rows and ``--columns`` call it, where that is not its ``name``, which is its heading.
     ``smallest`` is how far it shrinks, None not at all; with ``last`` only when the others have shrunk.
     ``number`` puts it to the right; of a cell with ``end`` the end is shown where it does not fit.
     """
@@ -55,6 +57,7 @@ class Column(msgspec.Struct, frozen=True):
     number: bool = False
     end: bool = False
     style: str = ""
+    key: str = ""
 
 
 class Table:
@@ -64,8 +67,14 @@ class Table:
         self.screen = screen
         self._sample = 1 if at_once else _SAMPLE
         self.columns = [one for one in columns if screen.width is None or screen.width >= one.least]
+        self.left_out = [one.name for one in columns if one not in self.columns]
         self._waiting: list[list[str]] = []
         self._widths: list[int] | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """What its columns are called in a row."""
+        return [one.key or one.name for one in self.columns]
 
     def add(self, row: Row) -> None:
         """Take one row."""
@@ -154,45 +163,91 @@ class Table:
         return mark + kept
 
 
-def message_table(screen: Screen, zone: tzinfo | None = UTC, *, at_once: bool = False) -> Table:
+def message_table(
+    screen: Screen, zone: tzinfo | None = UTC, names: Sequence[str] | None = None, *, at_once: bool = False
+) -> Table:
     """The table of ``messages``; zone None is local time, ``at_once`` as for `Table`.
 
-    Its rows are those of `message_view` with a `MessageBody`, or None, as ``body``.
+    ``names`` are the columns that were asked for: columns of messages, or paths of packets. Its rows have
+    `Table.keys`, and a ``body`` is a `MessageBody` or None.
     """
-    columns = (
-        Column("id", _cell("id"), number=True, style="strong"),
-        Column("time", _time(screen, zone)),
-        Column("src", _cell("src"), 150, 8),
-        Column("dst", _cell("dst"), 150, 8),
-        Column("queue", _cell("queue"), 0, 8, style="name"),
-        Column("label", _cell("label"), 0, 8, style="note"),
-        Column("class", lambda row: _class_text(row.get("message_class")), 0, 8),
-        Column("size", _cell("body_size"), number=True),
-        Column("via", _cell("via"), 150, style="dim"),
-        Column("body", _body(screen), 100, 8, last=True),
-    )
+    if names is None:
+        shown = [_message_column(one, one.look, screen, zone) for one in COLUMNS if one.look is not None]
+        return Table(screen, shown, at_once=at_once)
+    known = {one.name: one for one in COLUMNS}
+    asked = [
+        _asked(_message_column(known[name], known[name].look or Look(name), screen, zone))
+        if name in known
+        else _plain(name)
+        for name in names
+    ]
+    return Table(screen, asked, at_once=at_once)
+
+
+def call_table(
+    screen: Screen, zone: tzinfo | None = UTC, names: Sequence[str] | None = None, *, at_once: bool = False
+) -> Table:
+    """The table of ``calls``, for rows of `msmq_wire.cli.call_rows`; arguments as for `message_table`."""
+    columns = call_columns(screen, zone)
+    if names is not None:
+        known = {one.key or one.name: one for one in columns}
+        columns = [_asked(known[name]) if name in known else _plain(name) for name in names]
     return Table(screen, columns, at_once=at_once)
 
 
-def call_table(screen: Screen, zone: tzinfo | None = UTC, *, at_once: bool = False) -> Table:
-    """The table of ``calls``, for rows of `msmq_wire.cli.call_rows`; arguments as for `message_table`."""
+def call_columns(screen: Screen, zone: tzinfo | None = UTC) -> list[Column]:
+    """The columns of the table of calls, for a terminal of any width."""
     narrow = screen.width is not None and screen.width < 100
     short = screen.width is not None and screen.width < 160
-    columns = (
+    return [
         Column("id", _cell("id"), number=True, style="strong"),
-        Column("time", _time(screen, zone, start=5 if narrow else 0)),
-        Column("client", _host("client") if short else _cell("client"), 110, 10),
+        Column("time", _time(screen, zone, start=5 if narrow else 0), 90),
+        Column("client", _host("client") if short else _cell("client"), 0, 10),
         Column("server", _host("server") if short else _cell("server"), 130, 10),
         Column("interface", _cell("interface"), 200),
         Column("opnum", _cell("opnum"), 200, number=True),
         Column("method", _cell("method"), 150, 14),
-        Column("queue", _cell("queue"), 0, 14, end=True, style="name"),
-        Column("status", _status_text, 90, 10),
-        Column("ms", _milliseconds, 140, number=True),
-        Column("request", _cell("request_id"), 180, number=True),
-        Column("what", _cell("what"), 0, 16, last=True, style="note"),
+        Column("queue", _cell("queue"), 0, 12, end=True, style="name"),
+        Column("status", _status_text, 0, 10),
+        Column("ms", _milliseconds, 140, number=True, key="latency"),
+        Column("request", _cell("request_id"), 180, number=True, key="request_id"),
+        Column("what", _cell("what"), 60, 16, last=True, style="note"),
+    ]
+
+
+def _asked(column: Column) -> Column:
+    """A column on a terminal of any width, since somebody asked for it."""
+    return msgspec.structs.replace(column, least=0)
+
+
+def _plain(name: str) -> Column:
+    """A column that shows a value of a row as it is."""
+    return Column(name, _cell(name), smallest=8)
+
+
+def _message_column(column: MessageColumn, look: Look, screen: Screen, zone: tzinfo | None) -> Column:
+    narrow = screen.width is not None and screen.width < 100
+    short = screen.width is not None and screen.width < 150
+    text = _cell(column.name)
+    if column.kind == "time":
+        text = _time(screen, zone, column.name, start=5 if narrow else 0)
+    elif column.kind == "endpoint" and short:
+        text = _host(column.name)
+    elif column.kind == "body":
+        text = _body(screen)
+    elif column.names is not None:
+        text = _named(column.name, column.names)
+    number = column.kind == "number" and column.names is None
+    return Column(
+        look.head,
+        text,
+        look.least,
+        8 if column.look is None and not number else look.smallest,
+        number=number,
+        end=look.end,
+        style=look.style,
+        key=column.name,
     )
-    return Table(screen, columns, at_once=at_once)
 
 
 def _host(name: str) -> Callable[[Row], Any]:
@@ -200,14 +255,18 @@ def _host(name: str) -> Callable[[Row], Any]:
 
 
 def _cell(name: str) -> Callable[[Row], Any]:
-    return lambda row: row.get(name)
+    def text(row: Row) -> Any:
+        value = row.get(name)
+        return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+    return text
 
 
-def _time(screen: Screen, zone: tzinfo | None, *, start: int = 0) -> Callable[[Row], str]:
+def _time(screen: Screen, zone: tzinfo | None, name: str = "time", *, start: int = 0) -> Callable[[Row], str]:
     """The time, on a terminal in whole seconds from the ``start`` of its text on."""
 
     def text(row: Row) -> str:
-        time = row.get("time")
+        time = row.get(name)
         shown = rfc3339_text(time, zone) if isinstance(time, str) else ""
         return shown if screen.width is None else shown[start:_WHOLE_SECONDS]
 
@@ -235,13 +294,17 @@ def _body(screen: Screen) -> Callable[[Row], str]:
     return text
 
 
-def _class_text(value: Any) -> str:
-    if not isinstance(value, int):
-        return "" if value is None else str(value)
-    try:
-        return MessageClass(value).name.removeprefix("MQMSG_CLASS_").lower()
-    except ValueError:
-        return f"{value:#06x}"
+def _named(name: str, names: type[IntEnum]) -> Callable[[Row], str]:
+    """A number as its name, without what all its names begin with, or in hexadecimal if it has none."""
+    known = {int(one): one.name.removeprefix("MQMSG_CLASS_").lower() for one in names}
+
+    def text(row: Row) -> str:
+        value = row.get(name)
+        if not isinstance(value, int):
+            return "" if value is None else str(value)
+        return known.get(value) or f"{value:#06x}"
+
+    return text
 
 
 def _status_text(row: Row) -> str:

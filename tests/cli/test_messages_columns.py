@@ -1,0 +1,225 @@
+"""``--columns``: what people choose of messages and calls, and what a narrow terminal keeps."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from msmq_wire import read_capture
+from msmq_wire.cli.redaction import Redaction, Redactor
+from msmq_wire.records.bodies import Body
+from msmq_wire.records.message import COLUMNS, ROW, message_of
+
+Run = Callable[..., Any]
+
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_DEMO = _FIXTURES / "captures" / "demo.pcap"
+_CALLS = _FIXTURES / "rpc_captures" / "rpc_none_ndr.pcap"
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Makes standard output a terminal of a width."""
+
+    def make(columns: int) -> None:
+        monkeypatch.setattr("msmq_wire.cli.render.screen.Screen._width", lambda screen: columns)
+
+    return make
+
+
+def _jsonl(run: Run, columns: str, command: str = "messages", capture: Path = _DEMO) -> list[dict[str, Any]]:
+    out = run(command, capture, "--format", "jsonl", "-q", f"--columns={columns}").out
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_the_columns_are_those_that_were_named_in_that_order(run: Run) -> None:
+    assert _jsonl(run, "label,id")[0] == {"label": "order 4711", "id": 7}
+    assert list(_jsonl(run, "label,id")[0]) == ["label", "id"]
+    out = run("messages", _DEMO, "--format", "csv", "-q", "--columns", "label, frames").out
+    assert out.splitlines()[:2] == ["label,frames", "order 4711,11"]
+    lines = run("messages", _DEMO, "-q", "--columns", "queue,size,label").out.splitlines()
+    assert lines[0].split() == ["queue", "size", "label"]
+    assert lines[1].split() == ["DIRECT=OS:msg01\\private$\\orders", "276", "order", "4711"]
+
+
+def test_columns_are_added_to_the_usual_ones_and_left_out(run: Run) -> None:
+    usual = [one.name for one in ROW]
+    (first, *_) = _jsonl(run, "+capture,-id,-frames")
+    assert list(first) == [*(name for name in usual if name not in ("id", "frames")), "capture"]
+    assert first["capture"] == str(_DEMO)
+    head = run("messages", _DEMO, "-q", "--columns=-body,+priority").out.splitlines()[0].split()
+    assert head == ["id", "time", "src", "dst", "queue", "label", "class", "size", "via", "priority"]
+
+
+def test_all_columns_are_all_that_are_declared(run: Run) -> None:
+    (first, *_) = _jsonl(run, "all")
+    assert list(first) == [one.name for one in COLUMNS if one.kind != "body"]
+    assert first["message_class_name"] == "MQMSG_CLASS_NORMAL"
+    assert first["body_type_name"] == "VT_LPWSTR"
+    assert first["sent_at"] == "2026-11-20T09:14:07.000000000Z"
+    assert "<order id=" in first["body_text"]
+    head = run("messages", _DEMO, "-q", "--columns", "all").out.splitlines()[0].split()
+    heads = {one.name: one.look.head for one in COLUMNS if one.look is not None}
+    assert head == [heads.get(one.name, one.name) for one in COLUMNS]
+
+
+def test_a_path_of_a_packet_is_a_column(run: Run) -> None:
+    row = _jsonl(run, "id,user_header.message_id,user_header.destination_queue,transaction_header.flags")[0]
+    assert row == {
+        "id": 7,
+        "user_header.message_id": 4162,
+        "user_header.destination_queue": "DIRECT=OS:msg01\\private$\\orders",
+        "transaction_header.flags": None,
+    }
+    assert "4162" in run("messages", _DEMO, "-q", "--columns", "user_header.message_id").out
+
+
+@pytest.mark.parametrize("format_", ["table", "csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ("lable", "no column is called 'lable'; the nearest is label; there are id, parent"),
+        ("id,user_header.massage_id", "no column is called 'user_header.massage_id'"),
+        ("+zzz", "no column is called 'zzz'; there are"),
+        ("", "no column is left"),
+        ("id,-id", "no column is left"),
+    ],
+)
+def test_a_column_that_is_none_is_refused_with_the_nearest(
+    run: Run, columns: str, words: str, format_: str
+) -> None:
+    status, out, err = run("messages", _DEMO, "--format", format_, f"--columns={columns}")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+
+
+def test_calls_have_columns_to_choose_too(run: Run) -> None:
+    rows = _jsonl(run, "method,ms", "calls", _CALLS)
+    assert list(rows[0]) == ["method", "latency"]
+    lines = run("calls", _CALLS, "-q", "--columns", "status,account,frames").out.splitlines()
+    assert lines[0].split() == ["status", "account", "frames"]
+    assert lines[1].split()[0] == "ok"
+    err = run("calls", _CALLS, "--columns", "metod").err
+    assert "the nearest is method" in err
+
+
+@pytest.mark.parametrize(
+    ("columns", "heads"),
+    [
+        (40, "id src dst queue"),
+        (80, "id time src dst queue label"),
+        (100, "id time src dst queue label body"),
+        (120, "id time src dst queue label class size body"),
+        (130, "id time src dst queue label class size via body"),
+    ],
+)
+def test_a_terminal_keeps_who_sent_what_to_which_queue_and_says_what_it_left_out(
+    run: Run, wide: Callable[[int], None], columns: int, heads: str
+) -> None:
+    wide(columns)
+    _, out, err = run("messages", _DEMO)
+    lines = out.splitlines()
+    assert lines[0].split() == heads.split()
+    assert max(map(len, lines)) <= columns
+    # The end tells queues apart.
+    assert all(name in out for name in ("orders", "payments", "catalogue"))
+    all_heads = [one.look.head for one in COLUMNS if one.look is not None]
+    missing = [head for head in all_heads if head not in heads.split()]
+    told = [line for line in err.splitlines() if line.startswith("not shown, for want of room: ")]
+    assert len(told) == bool(missing)
+    if missing:
+        assert f": {', '.join(missing)}; --columns +{missing[0]}, a wider terminal" in told[0]
+    assert "not shown" not in run("messages", _DEMO, "-q").err
+
+
+def test_calls_keep_client_queue_and_status(run: Run, wide: Callable[[int], None]) -> None:
+    for columns, heads in (
+        (40, "id client queue status"),
+        (80, "id client queue status what"),
+        (90, "id time client queue status what"),
+    ):
+        wide(columns)
+        _, out, err = run("calls", _CALLS)
+        assert out.splitlines()[0].split() == heads.split()
+        assert max(map(len, out.splitlines())) <= columns
+        assert "--columns +" in err
+
+
+def test_what_is_added_is_shown_however_narrow_the_terminal_is(run: Run, wide: Callable[[int], None]) -> None:
+    wide(80)
+    head = run("messages", _DEMO, "--columns", "+via,-time").out.splitlines()[0].split()
+    assert head == ["id", "src", "dst", "queue", "label", "via"]
+
+
+def test_a_pipe_has_all_columns_and_no_word_about_room(run: Run) -> None:
+    _, out, err = run("messages", _DEMO)
+    assert out.splitlines()[0].split() == [one.look.head for one in COLUMNS if one.look is not None]
+    assert "not shown" not in err
+
+
+def test_bodies_are_opened_for_their_columns_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(*_: object, **__: object) -> Body:
+        raise AssertionError("a body was opened")
+
+    monkeypatch.setattr("msmq_wire.records.message_body.open_body", opened)
+    assert run("messages", _DEMO, "--columns=-body").status == 0
+    names = ",".join(one.name for one in COLUMNS if one.reveals != "bodies")
+    assert run("messages", _DEMO, "--format", "csv", "--columns", names).status == 0
+
+
+@pytest.mark.parametrize("format_", ["table", "csv", "jsonl"])
+def test_redacted_bodies_are_in_no_column(run: Run, format_: str) -> None:
+    columns = "id,body_text" + (",body" if format_ == "table" else "")
+    shown = run("messages", _DEMO, "-q", "--format", format_, "--columns", columns)
+    assert "<order" in shown.out
+    out = run("messages", _DEMO, "-q", "--format", format_, "--columns", columns, "--redact", "bodies").out
+    assert len(out.splitlines()) == len(shown.out.splitlines())
+    assert all(word not in out for word in ("<order", "xml", "json", "\\x00", "\\u0000"))
+
+
+@pytest.mark.parametrize("what", [Redaction.HOSTS, Redaction.LABELS])
+def test_what_a_column_reveals_goes_with_its_redaction(what: Redaction) -> None:
+    redactor = Redactor({what})
+    seen = set()
+    for record in read_capture(str(_DEMO)):
+        message, shown = message_of(record), message_of(redactor.record(record))
+        if message is None or shown is None:
+            continue
+        for one in COLUMNS:
+            if one.kind != "body" and one.reveals != "bodies":
+                changed = message[one.name] != shown[one.name]
+                assert changed == (one.reveals == what), one.name
+                seen.add(one.name)
+    assert {"queue", "label", "src"} <= seen
+
+
+@pytest.mark.parametrize(
+    ("expression", "ids"),
+    [
+        ("size == 69", [8]),
+        ("body_size > 1000", [10]),
+        ("class == normal and type == user_message", [7, 8, 10]),
+        ("frames == 11", [7]),
+        ("via == TCP and label", [7, 8, 10]),
+        ("parent", []),
+        ("body_type_name ~ lpwstr", [7]),
+        ("sent_at == 2026-11-20 09:14:07", [7, 8]),
+        ("sent_at > 2026-11-20T09:14:07Z and label", [10]),
+        ("capture ~ demo and body_text ~ payment", [8]),
+    ],
+)
+def test_every_column_is_a_name_of_filters(run: Run, expression: str, ids: list[int]) -> None:
+    status, out, err = run("messages", _DEMO, "--format", "csv", "--filter", expression)
+    assert (status, [int(row["id"]) for row in csv.DictReader(io.StringIO(out))]) == (0, ids), err
+
+
+def test_what_no_column_can_be_is_refused(run: Run) -> None:
+    assert "none of tcp, rpc, http" in run("messages", _DEMO, "--filter", "via == udp").err
+    assert "no number" in run("messages", _DEMO, "--filter", "size == big").err
+    assert "no time" in run("messages", _DEMO, "--filter", "sent_at == soon").err
