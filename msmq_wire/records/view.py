@@ -38,6 +38,7 @@ from msmq_wire.wire.types.wchar_text import WcharText
 __all__ = [
     "address_text",
     "anomaly_view",
+    "carrier",
     "element_format_name",
     "error_view",
     "inspect_view",
@@ -203,6 +204,15 @@ def message_view(record: Record, *, acknowledgments: bool = False) -> Json | Non
         "via": "rpc" if is_read(record) else "tcp",
         "frames": list(record.frames),
     }
+
+
+def carrier(record: Record) -> str:
+    """What a message or an acknowledgment came over, as ``via`` names it; empty for other records."""
+    if isinstance(record.packet, SrmpMessage):
+        return "http" if record.parent is None else ""
+    if isinstance(record.packet, TransferBuffer) or is_read(record):
+        return "rpc"
+    return "tcp" if record.type in ("user_message", *_ACKNOWLEDGMENTS) else ""
 
 
 def _transfer_row(record: Record, buffer: TransferBuffer) -> Json:

@@ -33,9 +33,9 @@ from msmq_wire.cli.options import (
 )
 from msmq_wire.cli.reading import Reading, Selection
 from msmq_wire.cli.render.safe_text import json_line
-from msmq_wire.cli.render.tree import print_record
+from msmq_wire.cli.render.tree_writer import TreeWriter
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
-from msmq_wire.records.view import message_view, record_view
+from msmq_wire.records.view import carrier, record_view
 
 __all__ = ["DecodeFormat", "decode"]
 
@@ -138,7 +138,7 @@ def decode(
     options = tree_options(hex_, body_limit, zone)
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     redactor = redactor_for(redact)
-    screen = screen_for(color)
+    writer = TreeWriter(screen_for(color), options)
     given: dict[str, Any] = {
         "ports": ports or (),
         "streams": streams,
@@ -160,8 +160,7 @@ def decode(
             if format_ is DecodeFormat.JSONL:
                 sys.stdout.write(json_line(record_view(shown)) + "\n")
             else:
-                row = message_view(shown, acknowledgments=True)
-                print_record(screen, shown, options, via="" if row is None else str(row.get("via") or ""))
+                writer.record(shown, carrier(shown))
     reading.tell_summary(*selection.told(matching, items, "item"))
     raise typer.Exit(reading.status)
 
