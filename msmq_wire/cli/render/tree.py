@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -45,6 +46,7 @@ WIDE_NAMES = 38
 _DUMP_ROW = 16
 _NARROW_NAMES = 23
 _HEX_ROWS = 4
+_KEPT_ROWS = 64
 _LETTERS = bytes(byte if 0x20 <= byte < 0x7F else ord(".") for byte in range(256))
 _NODE_STYLES = {"structure": "title", "field": "name", "bit": "dim", "anomaly": "warning", "error": "error"}
 
@@ -365,14 +367,25 @@ class Tree:
         lead = self.offsets + 2 + cell_len(guide)
         while self.screen.width is not None and step > 4 and lead + step * 4 + 1 > self.screen.width:
             step //= 2
-        digits, letters = data.hex(" "), data.translate(_LETTERS).decode("ascii")
+        places = range(0, len(data), step)
+        # Every row is as wide as a whole one.
+        digits = data.hex(" ").ljust(3 * step * len(places))
+        letters = data.translate(_LETTERS).decode("ascii")
+        ends = data[step - 1 :: step] + data[-1:]
+        if not self.screen.color and ord(" ") not in ends and len(places) <= _KEPT_ROWS:
+            rows = [
+                part for at in places for part in (digits[at * 3 : (at + step) * 3], letters[at : at + step])
+            ]
+            lines = _dump_lines(block.offset, places, self.offsets, guide)
+            self.screen.stream.write(lines % tuple(rows))
+            self.more(len(block.data) - len(data), "byte", guide, dump=True)
+            return
         styled = self.screen.styled
         begun = f"  {styled(guide, 'dim')}"
         self.screen.lines(
             f"{styled(f'{block.offset + at:>{self.offsets}}', 'dim')}{begun}"
-            f"{digits[at * 3 : (at + step) * 3 - 1]:<{step * 3 + 1}}"
-            f"{styled(letters[at : at + step], 'note')}"
-            for at in range(0, len(data), step)
+            f"{digits[at * 3 : (at + step) * 3]} {styled(letters[at : at + step], 'note')}"
+            for at in places
         )
         self.more(len(block.data) - len(data), "byte", guide, dump=True)
 
@@ -382,6 +395,12 @@ class Tree:
         margin = " " * (self.offsets + 2 if dump else self.left)
         text = f"{self.ellipsis} {count} more {noun}{'' if count == 1 else 's'}; --body-limit 0 shows all"
         self.screen.line([(margin, ""), (guide, "dim"), (text, "dim")])
+
+
+@lru_cache(maxsize=1024)
+def _dump_lines(offset: int, places: range, width: int, guide: str) -> str:
+    """The rows of a dump with places for digits and letters, where it has no colours and ends in no space."""
+    return "".join([f"{offset + at:>{width}}  {guide}%s %s\n" for at in places])
 
 
 def _value_rows(value: str, note: str, note_style: str, room: int) -> Iterator[list[Segment]]:

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain, groupby
+from operator import attrgetter, getitem
 from types import NoneType
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args, get_origin
 
 from rich.cells import cell_len
 
@@ -43,6 +45,7 @@ from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.registry import PACKETS
 from msmq_wire.wire.stream import Span
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -52,6 +55,7 @@ __all__ = ["TreeWriter"]
 _REGULAR = frozenset(PACKETS.values()) - {MessagePacket}
 # Traffic repeats its names; what is longer is not worth keeping.
 _LONGEST = 1024
+_LONGEST_LIST = 16
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -91,7 +95,7 @@ class _Line:
 
     def __init__(
         self,
-        kind: Literal["value", "word", "node", "structure", "packet", "skipped", "end"],
+        kind: Literal["value", "word", "node", "list", "structure", "packet", "skipped", "end"],
         name: str = "",
         cls: Any = None,
         field: Field | None = None,
@@ -108,7 +112,7 @@ _SKIPPED, _END = _Line("skipped"), _Line("end")
 
 
 def _show_nothing(around: Any, own: Any, value: Any, shape: Shape, texts: Texts) -> None:
-    """Lists, and what no other function adds: nothing is added where there is none."""
+    """What no other function adds: nothing is added where there is none."""
     if value:
         raise _IrregularError
 
@@ -120,6 +124,15 @@ class _Step(NamedTuple):
     line: tuple[_Line, int] | None = None
     texts: _Kept[Any, str] | None = None
     show: Show = _show_nothing
+
+
+class _Run(NamedTuple):
+    """Fields in a row that are added in the same way: lines of one size each, or a field by a function."""
+
+    values: Callable[[Any], Any]
+    lines: tuple[Any, ...]
+    texts: tuple[_Kept[Any, str], ...]
+    show: Show
 
 
 class _Row:
@@ -137,7 +150,7 @@ class _Row:
 
 
 class _Piece(NamedTuple):
-    """Lines with room for a number of ``texts``, and the guides of a node behind them, for it and for its lines."""
+    """Lines with room for ``texts``; behind them a node with its guides, its own and those of its lines."""
 
     lines: str
     texts: int
@@ -162,6 +175,8 @@ class _Layout:
                 continue
             if line is _END:
                 row = around.pop()
+                if row.line.kind == "list":
+                    continue
                 size = (
                     f"{count_text(self.size - row.offset, 'byte')}  " if row.line.kind == "structure" else ""
                 )
@@ -173,7 +188,10 @@ class _Layout:
                 around.append(row)
                 continue
             names = [3 * row.depth + len(line.name)]
-            if line.kind == "word":
+            if line.kind == "list":
+                row.text = count_text(extra, "element")
+                around.append(row)
+            elif line.kind == "word":
                 row.text = word_text(line.field, extra)
                 row.bits = list(bit_rows(line.cls, extra))
                 names += [3 * row.depth + 3 + len(name) for name, _, _ in row.bits]
@@ -203,7 +221,7 @@ class _Layout:
                 lines, count = [], 0
                 continue
             gap = 2
-            if kind in ("value", "word"):
+            if kind in ("value", "word", "list"):
                 gap = max(tree.names - cell_len(guide) - len(row.line.name), 2)
             text = "%s" if kind == "value" else row.text.replace("%", "%%")
             count += kind == "value"
@@ -235,12 +253,11 @@ class TreeWriter:
         self._tree = Tree(screen, options)
         self._lines_are_free = screen.width is None and not screen.color and not options.hex
         self._node_options = NodeOptions(zone=options.zone)
-        self._plans = _Kept[type[WireStruct], list[_Step]](
-            lambda cls: [self._step(cls, field) for field in fields(cls) if not field.position]
-        )
+        self._plans = _Kept(self._plan)
         self._structures = _Kept[tuple[str, type[WireStruct]], _Line](
             lambda named: _Line("structure", named[0], named[1])
         )
+        self._elements = _Kept[str, _Line](lambda name: _Line("value", name))
         self._packets = _Kept[type[WireStruct], _Line](lambda cls: _Line("packet", cls.stem(), cls))
         self._guids = _Kept(_guid_text)
         self._texts = _Kept(self._text)
@@ -274,21 +291,27 @@ class TreeWriter:
         tree.names = min(width, WIDE_NAMES) + 2
         tree.offsets = max(4, len(str(record.consumed)))
         tree.heading(record_heading(record, via), record.packet)
+        pending: list[str] = []
         for layout, texts, at in headers:
             first = 0
             for lines, count, guides in self._pieces[layout, at, tree.offsets, tree.names]:
-                write(lines % tuple(texts[first : first + count]))
+                pending.append(lines % tuple(texts[first : first + count]))
                 first += count
                 if guides is not None:
+                    write("".join(pending))
+                    pending.clear()
                     tree.node(texts[first], *guides)
                     first += 1
-        write("\n")
+        write("".join(pending) + "\n")
 
     def _headers(self, packet: Any) -> Iterator[tuple[_Layout, Texts, int]]:
         """Layout, texts and offset of each header of a packet, or of a packet that has none."""
-        cls = type(packet)
+        cls: type[WireStruct] = type(packet)
         at = 0
-        for name, *_ in self._plans[cls]:
+        for field in fields(cls):
+            if field.position:
+                continue
+            name = field.name
             value = getattr(packet, name)
             if isinstance(value, WireStruct):
                 layout, texts = self._header(self._structures[name, type(value)], packet, value)
@@ -316,13 +339,27 @@ class TreeWriter:
 
     def _structure(self, line: _Line, around: Any, value: WireStruct, shape: Shape, texts: Texts) -> None:
         shape += (line, 0)
-        for name, same, words, show in self._plans[value.__class__]:
-            if same is None or words is None:
-                show(around, value, getattr(value, name), shape, texts)
+        for values, lines, kept, show in self._plans[value.__class__]:
+            if lines:
+                shape += lines
+                texts += map(getitem, kept, values(value))
             else:
-                shape += same
-                texts.append(words[getattr(value, name)])
+                show(around, value, values(value), shape, texts)
         shape += (_END, 0)
+
+    def _plan(self, cls: type[WireStruct]) -> list[_Run]:
+        """How the fields of a structure are added."""
+        runs: list[_Run] = []
+        steps = [self._step(cls, field) for field in fields(cls) if not field.position]
+        for plain, group in groupby(steps, lambda step: step.texts is not None):
+            if plain:
+                same = list(group)
+                lines = tuple(chain.from_iterable(step.line for step in same if step.line is not None))
+                texts = tuple(step.texts for step in same if step.texts is not None)
+                runs.append(_Run(_values_of(*(step.name for step in same)), lines, texts, _show_nothing))
+            else:
+                runs += [_Run(attrgetter(step.name), (), (), step.show) for step in group]
+        return runs
 
     def _step(self, cls: type[WireStruct], field: Field) -> _Step:
         """How a field is added, by its declaration."""
@@ -340,6 +377,8 @@ class TreeWriter:
             return _Step(name, (line, 16), self._guids)
         if types == {bytes}:
             return _Step(name, show=self._bytes(line, cls, field))
+        if get_origin(field.value_type) is tuple:
+            return _Step(name, show=partial(self._show_list, _Line("list", name)))
         if all(isinstance(kind, type) and issubclass(kind, WcharText) for kind in types):
             return _Step(name, show=partial(_show_text, line, _Line("node", name), self._texts))
         if all(isinstance(kind, type) and issubclass(kind, WireStruct) for kind in types):
@@ -423,6 +462,22 @@ class TreeWriter:
                 raise _IrregularError
             self._structure(self._structures[name, type(value)], own, value, shape, texts)
 
+    def _show_list(self, line: _Line, around: Any, own: Any, value: Any, shape: Shape, texts: Texts) -> None:
+        if not value:
+            return
+        if len(value) > _LONGEST_LIST:
+            raise _IrregularError
+        shape += (line, len(value))
+        for number, item in enumerate(value):
+            name = f"[{number}]"
+            text = element_format_name(item) if isinstance(item, MQFFormatNameElement) else None
+            if text is None:
+                self._show_structure(name, own, own, item, shape, texts)
+            else:
+                shape += (self._elements[name], places.size(item))
+                texts.append(self._screen.safe(text))
+        shape += (_END, 0)
+
     def _text(self, value: WcharText) -> str:
         """A text that needs no more than its line, else nothing."""
         node = text_node("", value, None)
@@ -436,6 +491,11 @@ def _is_regular(record: Record) -> bool:
         and not record.anomalies
         and not record.remainder
     )
+
+
+def _values_of(*names: str) -> Callable[[Any], Any]:
+    """What gives the values of some fields, of a single one, too, as a tuple."""
+    return attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
 
 
 def _words(value: str, note: str) -> str:
