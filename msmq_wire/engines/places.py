@@ -15,7 +15,7 @@ import construct
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.stream import Span
 
-__all__ = ["span", "spans"]
+__all__ = ["number_size", "size", "span", "spans"]
 
 
 def span(value: Any, path: str) -> tuple[int, int]:
@@ -31,6 +31,11 @@ def span(value: Any, path: str) -> tuple[int, int]:
                 offset += _size(getattr(value, field), fixed)
         value = getattr(value, name)
     return offset, _size(value, fixed)
+
+
+def size(value: Any) -> int:
+    """Bytes of a structure, or of a value that is bytes; 0 of what is absent."""
+    return _size(value, 0)
 
 
 def spans(value: WireStruct, wanted: Container[str] | None = None) -> Mapping[str, Span]:
@@ -91,7 +96,7 @@ def _size(value: Any, fixed: int) -> int:
 @cache
 def _sizes(cls: type[WireStruct]) -> tuple[tuple[str, int], ...]:
     """The fields of a structure with the size that a number of theirs has."""
-    return tuple((field.name, _number_size(field)) for field in fields(cls) if not field.position)
+    return tuple((field.name, number_size(field)) for field in fields(cls) if not field.position)
 
 
 @cache
@@ -103,6 +108,7 @@ def _constant_size(cls: type[WireStruct]) -> int:
         return 0
 
 
-def _number_size(field: Field) -> int:
+def number_size(field: Field) -> int:
+    """Bytes of a field that is a number, 0 of another."""
     subcon = getattr(field.subcon, "subcon", field.subcon)
     return int(subcon.sizeof()) if int in (field.value_type, *get_args(field.value_type)) else 0

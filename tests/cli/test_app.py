@@ -112,7 +112,7 @@ def test_an_interrupt_while_reading_is_quiet_and_130(
     def interrupted(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("msmq_wire.cli.commands.decode.print_record", interrupted)
+    monkeypatch.setattr("msmq_wire.cli.commands.decode.TreeWriter.record", interrupted)
     assert run("decode", capture) == (130, "", "")
 
 

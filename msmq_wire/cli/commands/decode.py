@@ -33,10 +33,10 @@ from msmq_wire.cli.options import (
 )
 from msmq_wire.cli.reading import Reading, Selection
 from msmq_wire.cli.render.safe_text import json_line
-from msmq_wire.cli.render.tree import print_record
+from msmq_wire.cli.render.tree_writer import TreeWriter
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.records.json_lines import record_line
-from msmq_wire.records.message import message_view
+from msmq_wire.records.message import message_of
 from msmq_wire.records.view import record_view
 
 __all__ = ["DecodeFormat", "decode"]
@@ -141,7 +141,7 @@ def decode(
     options = tree_options(hex_, body_limit, zone)
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     redactor = redactor_for(redact)
-    screen = screen_for(color)
+    writer = TreeWriter(screen_for(color), options)
     given: dict[str, Any] = {
         "ports": ports or (),
         "streams": streams,
@@ -165,8 +165,8 @@ def decode(
                 line = record_line(record) if shown is record else json_line(record_view(shown))
                 sys.stdout.write(line + "\n")
             else:
-                row = message_view(shown, acknowledgments=True)
-                print_record(screen, shown, options, via="" if row is None else str(row.get("via") or ""))
+                message = message_of(shown, acknowledgments=True)
+                writer.record(shown, "" if message is None else message["via"])
     reading.tell_summary(*selection.told(matching, items, "item"))
     raise typer.Exit(reading.status)
 

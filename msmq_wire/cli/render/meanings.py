@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-__all__ = ["BIT_MEANINGS", "SHOWN_AT_ZERO", "is_reserved"]
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.musts import Bit
+
+__all__ = ["BIT_MEANINGS", "SHOWN_AT_ZERO", "bit_rows", "is_reserved", "selected"]
 
 BIT_MEANINGS: Mapping[str, Mapping[str, str]] = {
     "base_header": {
@@ -75,6 +78,31 @@ BIT_MEANINGS: Mapping[str, Mapping[str, str]] = {
 
 SHOWN_AT_ZERO = frozenset((("base_header", "pr"), ("user_header", "dm")))
 """Groups of bits that say something when they are 0."""
+
+
+def bit_rows(cls: type[WireStruct], word: int) -> Iterator[tuple[str, str, str]]:
+    """Name, value and meaning of the bits that are set in the word of a structure."""
+    assert cls.BITS is not None
+    stem = cls.stem()
+    meanings = BIT_MEANINGS.get(stem, {})
+    for bit in cls.BITS.bits.values():
+        number = (word & bit.mask) >> bit.shift
+        if not number and (stem, bit.name) not in SHOWN_AT_ZERO:
+            continue
+        named = selected(bit, number)
+        meaning = "reserved" if is_reserved(bit.name) else meanings.get(bit.name, "")
+        text = f"{number:#x}" if number > 9 else str(number)
+        yield bit.name, text, f"{meaning}: {named}" if named else meaning
+
+
+def selected(bit: Bit, number: int) -> str:
+    """The name of what a group of bits selects, empty where its values have no names."""
+    if bit.names is None:
+        return ""
+    try:
+        return str(bit.names(number).name)
+    except ValueError:
+        return "unknown value"
 
 
 def is_reserved(bit: str) -> bool:

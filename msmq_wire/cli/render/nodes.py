@@ -12,18 +12,21 @@ from typing import Any
 import msgspec
 
 from msmq_wire.cli.render.body_nodes import body_node, extension_node
-from msmq_wire.cli.render.meanings import BIT_MEANINGS, SHOWN_AT_ZERO, is_reserved
+from msmq_wire.cli.render.meanings import bit_rows, selected
 from msmq_wire.cli.render.node import Block, Node, NodeOptions
 from msmq_wire.cli.render.values import (
     INLINE_BYTES,
     bytes_text,
+    correlation_text,
     count_text,
-    identifier_text,
-    number_text,
+    is_filler,
+    is_filling,
+    number_words,
     unix_time_text,
+    word_text,
 )
-from msmq_wire.engines import reference
-from msmq_wire.errors import DecodeError
+from msmq_wire.engines import codec, places, reference
+from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.records.message_body import properties_body
 from msmq_wire.records.view import address_text, element_format_name, security_id_text
 from msmq_wire.wire.fields import Field, WireStruct, fields
@@ -39,9 +42,22 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Block", "Node", "NodeOptions", "body_node", "extension_node", "packet_nodes", "place_marks"]
+__all__ = [
+    "QUEUES",
+    "Block",
+    "Node",
+    "NodeOptions",
+    "block_node",
+    "body_node",
+    "extension_node",
+    "packet_nodes",
+    "place_marks",
+    "text_node",
+]
 
-_QUEUES = {"destination_queue": "dq", "admin_queue": "aq", "response_queue": "rq"}
+QUEUES = {"destination_queue": "dq", "admin_queue": "aq", "response_queue": "rq"}
+"""The queues of a UserHeader, with the bits that say what names them."""
+
 _OPENED = ("message_body", "extension_data")
 _LISTED = 100
 
@@ -104,12 +120,38 @@ def _scalar(value: Any) -> Node:
     return Node(name, bytes_text(value) if isinstance(value, bytes) else str(value))
 
 
+def text_node(name: str, value: WcharText, span: Span | None, path: str = "") -> Node:
+    """The node of a text: a long one stands below it."""
+    text = value.text
+    note = "" if value.exact else "not well-formed"
+    if len(text) <= 128:
+        return Node(name, f'"{text}"', note, path=path, span=span)
+    block = Block(bytes(value), 0 if span is None else span.offset, text)
+    size = count_text(len(value), "byte")
+    return Node(name, size, note or "UTF-16 text", path=path, span=span, block=block)
+
+
+def block_node(name: str, value: bytes, span: Span | None, path: str = "") -> Node:
+    """The node of bytes that stand below it."""
+    block = Block(value, 0 if span is None else span.offset)
+    return Node(name, count_text(len(value), "byte"), path=path, span=span, block=block)
+
+
+def _spans(packet: WireStruct) -> Mapping[str, Span]:
+    """Where the fields lie; of a part of a packet, or of one with bytes missing, those that were reached."""
+    try:
+        codec.encode(packet)
+    except EncodeError:
+        return reference.layout(packet)
+    return places.spans(packet)
+
+
 class _Builder:
     def __init__(self, packet: WireStruct, options: NodeOptions, marked: set[str]) -> None:
         self.packet = packet
         self.options = options
         self.marked = marked
-        self.spans: Mapping[str, Span] = reference.layout(packet)
+        self.spans = _spans(packet)
 
     def structure(self, value: WireStruct, name: str, path: str, parents: tuple[Any, ...] = ()) -> Node:
         span = self.spans.get(path)
@@ -135,7 +177,7 @@ class _Builder:
         path = f"{prefix}.{field.name}" if prefix else field.name
         if value is msgspec.UNSET:
             return
-        if isinstance(parent, UserHeader) and field.name in _QUEUES:
+        if isinstance(parent, UserHeader) and field.name in QUEUES:
             node = self.queue(parent, field.name, path)
             if node is not None:
                 yield node
@@ -154,11 +196,7 @@ class _Builder:
             return False
         if isinstance(value, bytes) and not value:
             return True
-        hidden = field.name.endswith("padding") or field.name.startswith("reserved")
-        if not hidden or self.options.everything:
-            return False
-        # A response to a session request is padded with one letter, 512 times.
-        return not any(value) or set(value) == {0x5A} if isinstance(value, bytes) else not value
+        return is_filler(field) and not self.options.everything and is_filling(value)
 
     def queue(self, header: UserHeader, name: str, path: str) -> Node | None:
         """A queue by its format name; None when it has none or its host is not known."""
@@ -169,9 +207,8 @@ class _Builder:
             return None
         table = type(header).BITS
         assert table is not None
-        bit = table.bits[_QUEUES[name]]
-        selector = header.bit(bit.name)
-        kind = "" if bit.names is None else _enumerated(bit.names, selector)
+        bit = table.bits[QUEUES[name]]
+        kind = selected(bit, header.bit(bit.name))
         return self.spanned(name, path, text, kind, getattr(header, name))
 
     def items(
@@ -197,53 +234,34 @@ class _Builder:
         if isinstance(value, int):
             if table is not None and table.field == field.name:
                 return self.word(parent, field, value, path)
-            text, note = number_text(field, value)
-            if field.unit == "unix-time" or (self.absolute(path) and value != INFINITE):
+            text, note = number_words(field, value, self.options.zone)
+            if self.absolute(path) and value != INFINITE:
                 note = unix_time_text(value, self.options.zone)
             return self.spanned(field.name, path, text, note, value)
         if isinstance(value, GUID):
             return self.spanned(field.name, path, str(value), "none" if value == NULL_GUID else "", value)
         if isinstance(value, WcharText):
-            return self.text(field.name, path, value)
+            node = text_node(field.name, value, self.spans.get(path), path)
+            node.wire = self.wire(value, path) if self.options.everything else b""
+            return node
         return self.binary(parent, field, value, path, parents)
 
     def absolute(self, path: str) -> bool:
         return path == "base_header.time_to_reach_queue" and isinstance(self.packet, MessagePacket)
 
     def word(self, parent: WireStruct, field: Field, value: int, path: str) -> Node:
-        node = self.spanned(field.name, path, f"{value:#0{field.subcon.sizeof() * 2 + 2}x}", "", value)
-        table = type(parent).BITS
-        assert table is not None
-        stem = parent.stem()
-        meanings = BIT_MEANINGS.get(stem, {})
-        for bit in table.bits.values():
-            number = (value & bit.mask) >> bit.shift
-            named = "" if bit.names is None else _enumerated(bit.names, number)
-            if not number and (stem, bit.name) not in SHOWN_AT_ZERO:
-                continue
-            meaning = "reserved" if is_reserved(bit.name) else meanings.get(bit.name, "")
-            text = f"{number:#x}" if number > 9 else str(number)
-            note = f"{meaning}: {named}" if named else meaning
-            node.children.append(Node(bit.name, text, note, "bit"))
-        return node
-
-    def text(self, name: str, path: str, value: WcharText) -> Node:
-        note = "" if value.exact else "not well-formed"
-        if len(value.text) <= 128:
-            return self.spanned(name, path, f'"{value.text}"', note, value)
-        node = self.spanned(name, path, count_text(len(value), "byte"), note or "UTF-16 text", value)
-        node.block = Block(bytes(value), 0 if node.span is None else node.span.offset, value.text)
+        node = self.spanned(field.name, path, word_text(field, value), "", value)
+        node.children += [Node(name, text, note, "bit") for name, text, note in bit_rows(type(parent), value)]
         return node
 
     def binary(
         self, parent: WireStruct, field: Field, value: bytes, path: str, parents: tuple[Any, ...]
     ) -> Node:
-        size = count_text(len(value), "byte")
         if isinstance(parent, MessagePropertiesHeader):
             if field.name in _OPENED:
                 return self.opened(parent, field.name, value, path)
             if field.name == "correlation_id":
-                return self.spanned(field.name, path, *_correlation(value), value)
+                return self.spanned(field.name, path, correlation_text(value), "", value)
         if isinstance(parent, SecurityData) and field.name == "security_id":
             header = next((p for p in parents if isinstance(p, SecurityHeader)), None)
             text = None if header is None else security_id_text(header)
@@ -254,8 +272,8 @@ class _Builder:
             return self.spanned(field.name, path, address or bytes_text(value), "", value)
         if len(value) <= INLINE_BYTES or not any(value):
             return self.spanned(field.name, path, bytes_text(value), "", value)
-        node = self.spanned(field.name, path, size, "", value)
-        node.block = Block(value, 0 if node.span is None else node.span.offset)
+        node = block_node(field.name, value, self.spans.get(path), path)
+        node.wire = self.wire(value, path) if self.options.everything else b""
         return node
 
     def opened(self, header: MessagePropertiesHeader, name: str, value: bytes, path: str) -> Node:
@@ -281,16 +299,3 @@ class _Builder:
             names = (field.name for field in fields(type(value)) if not field.position)
             return b"".join(self.wire(getattr(value, name), f"{path}.{name}") for name in names)
         return b""
-
-
-def _enumerated(names: Any, value: int) -> str:
-    try:
-        return str(names(value).name)
-    except ValueError:
-        return "unknown value"
-
-
-def _correlation(value: bytes) -> tuple[str, str]:
-    if not any(value):
-        return "none", ""
-    return identifier_text(value) or bytes_text(value), ""

@@ -19,6 +19,8 @@ def escaped(text: str, *, encoding: str = "utf-8") -> str:
 
     A backslash stays as it is: queue names are full of them.
     """
+    if text.isascii() and text.isprintable():
+        return text
     safe = UNSEEN.sub(_number, text)
     if safe.isascii() or encoding.replace("-", "").lower() == "utf8":
         return safe

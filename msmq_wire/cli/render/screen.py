@@ -70,16 +70,19 @@ class Screen:
         """One of two texts, by what the encoding has."""
         return unicode_text if self.unicode else ascii_text
 
+    def styled(self, text: str, style: str) -> str:
+        """The text in a style, where there are colours."""
+        if not self.color or not text or not _STYLES[style]:
+            return text
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
     def line(self, segments: Iterable[Segment]) -> None:
         """Print one line; the texts are taken to be safe."""
-        if self.color:
-            parts = [
-                f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if _STYLES[style] and text else text
-                for text, style in segments
-            ]
-        else:
-            parts = [text for text, _ in segments]
-        self.stream.write("".join(parts).rstrip() + "\n")
+        self.lines(("".join([self.styled(text, style) for text, style in segments]),))
+
+    def lines(self, texts: Iterable[str]) -> None:
+        """Print lines at once; the texts are taken to be safe."""
+        self.stream.write("".join([f"{text.rstrip()}\n" for text in texts]))
 
 
 def fold(text: str, width: int) -> Iterator[str]:

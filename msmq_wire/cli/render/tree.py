@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -27,12 +28,26 @@ from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHe
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["Heading", "TreeOptions", "heading_segments", "print_packet", "print_record"]
+__all__ = [
+    "WIDE_NAMES",
+    "Heading",
+    "Tree",
+    "TreeOptions",
+    "heading_segments",
+    "print_packet",
+    "print_record",
+    "record_heading",
+    "walk",
+]
+
+WIDE_NAMES = 38
+"""Cells that names and what stands before them take at most, where a line has room."""
 
 _DUMP_ROW = 16
-_WIDE_NAMES = 38
 _NARROW_NAMES = 23
 _HEX_ROWS = 4
+_KEPT_ROWS = 64
+_LETTERS = bytes(byte if 0x20 <= byte < 0x7F else ord(".") for byte in range(256))
 _NODE_STYLES = {"structure": "title", "field": "name", "bit": "dim", "anomaly": "warning", "error": "error"}
 
 
@@ -73,7 +88,7 @@ def print_packet(
 
     ``parent`` is the id of the record that carried it, where there is one.
     """
-    _Tree(screen, options).heading(heading, packet)
+    Tree(screen, options).heading(heading, packet)
     node_options = NodeOptions(everything=options.hex, zone=options.zone)
     if isinstance(packet, SrmpMessage):
         nodes = srmp_nodes(packet, node_options, anomalies=anomalies, error=error, parent=parent)
@@ -86,33 +101,14 @@ def print_packet(
         note = Node("remainder", f"{count_text(len(remainder), 'byte')} {what}")
         note.block = Block(remainder, end)
         nodes.append(note)
-    _Tree(screen, options).nodes(nodes)
+    Tree(screen, options).nodes(nodes)
 
 
 def print_record(screen: Screen, record: Record, options: TreeOptions, *, via: str = "") -> None:
     """Print a record: a packet as a tree, a gap, an error or an event of a stream as one line."""
-    words = [record.event or ""]
-    if record.missing is not None:
-        words.append(f"{count_text(record.missing, 'byte')} missing")
-    words.append(record.reason or "")
-    if isinstance(record.packet, RpcCall):
-        words += _call_words(record.packet)
-    if isinstance(record.packet, SrmpMessage):
-        words += _exchange_words(record.packet, record.parent)
-    has_packet = record.packet is not None or record.error is not None
-    heading = Heading(
-        type=record.type,
-        id=record.id,
-        time=record.time,
-        src=record.src or "",
-        dst=record.dst or "",
-        via=via,
-        size=record.length if has_packet else None,
-        frames=record.frames,
-        words=", ".join(word for word in words if word),
-    )
-    if not has_packet:
-        _Tree(screen, options).heading(heading, None)
+    heading = record_heading(record, via)
+    if heading.size is None:
+        Tree(screen, options).heading(heading, None)
         return
     print_packet(
         screen,
@@ -125,6 +121,30 @@ def print_record(screen: Screen, record: Record, options: TreeOptions, *, via: s
         parent=record.parent,
     )
     screen.line(())
+
+
+def record_heading(record: Record, via: str) -> Heading:
+    """What the first line of a record says; without a size it is the only one."""
+    words = [record.event or ""]
+    if record.missing is not None:
+        words.append(f"{count_text(record.missing, 'byte')} missing")
+    words.append(record.reason or "")
+    if isinstance(record.packet, RpcCall):
+        words += _call_words(record.packet)
+    if isinstance(record.packet, SrmpMessage):
+        words += _exchange_words(record.packet, record.parent)
+    has_packet = record.packet is not None or record.error is not None
+    return Heading(
+        type=record.type,
+        id=record.id,
+        time=record.time,
+        src=record.src or "",
+        dst=record.dst or "",
+        via=via,
+        size=record.length if has_packet else None,
+        frames=record.frames,
+        words=", ".join(word for word in words if word),
+    )
 
 
 def heading_segments(screen: Screen, heading: Heading, packet: Any, zone: tzinfo | None) -> list[Segment]:
@@ -194,7 +214,12 @@ def _queue_and_label(packet: Any) -> tuple[str, str]:
     return queue or "", label or ""
 
 
-class _Tree:
+class Tree:
+    """Prints nodes, one line below the other.
+
+    ``offsets`` and ``names`` are the widths of the columns of offsets, and of names with what is before them.
+    """
+
     def __init__(self, screen: Screen, options: TreeOptions) -> None:
         self.screen = screen
         self.options = options
@@ -209,16 +234,20 @@ class _Tree:
         self.hexed = options.hex
 
     def heading(self, heading: Heading, packet: Any) -> None:
+        """Print the first line of a record."""
         parts = heading_segments(self.screen, heading, packet, self.options.zone)
         width = self.screen.width
+        if width is None:
+            self.screen.line(segment for part in parts for segment in (part, ("  ", "")))
+            return
         line: list[Segment] = []
         used = 0
         for text, style in parts:
             size = cell_len(text) + 2
-            if line and width is not None and used + size > width:
+            if line and used + size > width:
                 self.screen.line(line)
                 line, used = [("    ", "")], 4
-            if width is not None and size > width - used:
+            if size > width - used:
                 pieces = list(fold(text, width - used))
                 for piece in pieces[:-1]:
                     self.screen.line([*line, (piece, style)])
@@ -229,7 +258,8 @@ class _Tree:
         self.screen.line(line)
 
     def nodes(self, nodes: list[Node]) -> None:
-        shown = list(_walk(nodes, 0))
+        """Print a whole tree: its widths are those of what it holds."""
+        shown = list(walk(nodes, 0))
         largest = max((n.span.offset + n.span.length for n, _ in shown if n.span is not None), default=0)
         placed = any(n.span is not None or n.block is not None for n, _ in shown)
         self.offsets = max(4, len(str(largest))) if placed else 0
@@ -237,11 +267,12 @@ class _Tree:
         self.hexed = self.options.hex and any(n.wire for n, _ in shown)
         widths = [3 * depth + cell_len(n.name) for n, depth in shown if n.kind in ("field", "bit")]
         narrow = self.hexed and self.row == 4
-        self.names = min(max(widths, default=0), _NARROW_NAMES if narrow else _WIDE_NAMES) + 2
+        self.names = min(max(widths, default=0), _NARROW_NAMES if narrow else WIDE_NAMES) + 2
         for node in nodes:
             self.node(node, "", "")
 
     def node(self, node: Node, guide: str, below: str) -> None:
+        """Print a node behind its guide, and what stands below it behind that."""
         style = _NODE_STYLES[node.kind]
         if node.kind in ("anomaly", "error"):
             self.mark(node, guide, below, style)
@@ -336,12 +367,26 @@ class _Tree:
         lead = self.offsets + 2 + cell_len(guide)
         while self.screen.width is not None and step > 4 and lead + step * 4 + 1 > self.screen.width:
             step //= 2
-        for at in range(0, len(data), step):
-            row = data[at : at + step]
-            letters = "".join(chr(b) if 0x20 <= b < 0x7F else "." for b in row)
-            offset = str(block.offset + at).rjust(self.offsets)
-            hexed = row.hex(" ").ljust(step * 3 + 1)
-            self.screen.line([(offset, "dim"), ("  ", ""), (guide, "dim"), (hexed, ""), (letters, "note")])
+        places = range(0, len(data), step)
+        # Every row is as wide as a whole one.
+        digits = data.hex(" ").ljust(3 * step * len(places))
+        letters = data.translate(_LETTERS).decode("ascii")
+        ends = data[step - 1 :: step] + data[-1:]
+        if not self.screen.color and ord(" ") not in ends and len(places) <= _KEPT_ROWS:
+            rows = [
+                part for at in places for part in (digits[at * 3 : (at + step) * 3], letters[at : at + step])
+            ]
+            lines = _dump_lines(block.offset, places, self.offsets, guide)
+            self.screen.stream.write(lines % tuple(rows))
+            self.more(len(block.data) - len(data), "byte", guide, dump=True)
+            return
+        styled = self.screen.styled
+        begun = f"  {styled(guide, 'dim')}"
+        self.screen.lines(
+            f"{styled(f'{block.offset + at:>{self.offsets}}', 'dim')}{begun}"
+            f"{digits[at * 3 : (at + step) * 3]} {styled(letters[at : at + step], 'note')}"
+            for at in places
+        )
         self.more(len(block.data) - len(data), "byte", guide, dump=True)
 
     def more(self, count: int, noun: str, guide: str, *, dump: bool = False) -> None:
@@ -350,6 +395,12 @@ class _Tree:
         margin = " " * (self.offsets + 2 if dump else self.left)
         text = f"{self.ellipsis} {count} more {noun}{'' if count == 1 else 's'}; --body-limit 0 shows all"
         self.screen.line([(margin, ""), (guide, "dim"), (text, "dim")])
+
+
+@lru_cache(maxsize=1024)
+def _dump_lines(offset: int, places: range, width: int, guide: str) -> str:
+    """The rows of a dump with places for digits and letters, where it has no colours and ends in no space."""
+    return "".join([f"{offset + at:>{width}}  {guide}%s %s\n" for at in places])
 
 
 def _value_rows(value: str, note: str, note_style: str, room: int) -> Iterator[list[Segment]]:
@@ -368,7 +419,8 @@ def _value_rows(value: str, note: str, note_style: str, room: int) -> Iterator[l
         yield from ([(piece, note_style)] for piece in fold(note, room))
 
 
-def _walk(nodes: list[Node], depth: int) -> Iterator[tuple[Node, int]]:
+def walk(nodes: list[Node], depth: int) -> Iterator[tuple[Node, int]]:
+    """Nodes and all below them, with their depths."""
     for node in nodes:
         yield node, depth
-        yield from _walk(node.children, depth + 1)
+        yield from walk(node.children, depth + 1)

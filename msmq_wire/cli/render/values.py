@@ -6,6 +6,7 @@ The rule kept here: what is printed first is the value on the wire; what it mean
 from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 from typing import Any
 
 from msmq_wire.units import SECOND
@@ -17,14 +18,19 @@ from msmq_wire.wire.types.message_identifier import MessageIdentifier
 __all__ = [
     "INLINE_BYTES",
     "bytes_text",
+    "correlation_text",
     "count_text",
     "duration_text",
     "enumeration_text",
     "identifier_text",
+    "is_filler",
+    "is_filling",
     "number_text",
+    "number_words",
     "rfc3339_text",
     "timestamp_text",
     "unix_time_text",
+    "word_text",
 ]
 
 INLINE_BYTES = 16
@@ -53,18 +59,19 @@ def duration_text(seconds: int) -> str:
 
 def unix_time_text(seconds: int, zone: tzinfo | None = UTC) -> str:
     """Seconds since 1970 as a date and time in a zone; None is the zone of this machine."""
-    return _iso(datetime.fromtimestamp(seconds, UTC).astimezone(zone), "")
+    day, offset = _clock(seconds, zone)
+    return day + offset
 
 
 def timestamp_text(nanoseconds: int, zone: tzinfo | None = UTC) -> str:
     """Nanoseconds since 1970 as a date and time in a zone; nanoseconds only where there are any."""
     seconds, fraction = divmod(nanoseconds, SECOND)
     try:
-        moment = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
+        day, offset = _clock(seconds, zone)
     except (OverflowError, ValueError, OSError):
         return f"{nanoseconds} ns"
     digits = f"{fraction:09d}"
-    return _iso(moment, "." + (digits[:6] if digits.endswith("000") else digits))
+    return f"{day}.{digits[:6] if digits.endswith('000') else digits}{offset}"
 
 
 def rfc3339_text(text: str, zone: tzinfo | None = UTC) -> str:
@@ -78,10 +85,21 @@ def rfc3339_text(text: str, zone: tzinfo | None = UTC) -> str:
     return timestamp_text(int(moment.timestamp()) * SECOND + nanoseconds, zone)
 
 
-def _iso(moment: datetime, fraction: str) -> str:
+def _clock(seconds: int, zone: tzinfo | None) -> tuple[str, str]:
+    """Date and time in a zone, and how far the zone is from UTC."""
+    # The zone of a machine may change.
+    return _read_clock(seconds, None) if zone is None else _kept_clock(seconds, zone)
+
+
+def _read_clock(seconds: int, zone: tzinfo | None) -> tuple[str, str]:
+    moment = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
     offset = moment.strftime("%z")
-    zone = "Z" if moment.tzinfo is UTC else f"{offset[:3]}:{offset[3:]}"
-    return f"{moment.strftime('%Y-%m-%d %H:%M:%S')}{fraction}{zone}"
+    return moment.strftime("%Y-%m-%d %H:%M:%S"), (
+        "Z" if moment.tzinfo is UTC else f"{offset[:3]}:{offset[3:]}"
+    )
+
+
+_kept_clock = lru_cache(maxsize=4096)(_read_clock)
 
 
 def enumeration_text(field: Field, value: int) -> str:
@@ -119,11 +137,40 @@ def number_text(field: Field, value: int) -> tuple[str, str]:
     return str(value), ""
 
 
+def number_words(field: Field, value: int, zone: tzinfo | None) -> tuple[str, str]:
+    """An integer field as its value and its meaning, a time as it is in a zone."""
+    text, note = number_text(field, value)
+    return text, unix_time_text(value, zone) if field.unit == "unix-time" else note
+
+
+def word_text(field: Field, value: int) -> str:
+    """A word of bits: all of its digits."""
+    return f"{value:#0{field.subcon.sizeof() * 2 + 2}x}"
+
+
+def is_filler(field: Field) -> bool:
+    """Whether a field only fills: it is shown where it holds something."""
+    return field.name.endswith("padding") or field.name.startswith("reserved")
+
+
+def is_filling(value: Any) -> bool:
+    """Whether a number or bytes are nothing but filling."""
+    # A response to a session request is padded with one letter, 512 times.
+    return not any(value) or set(value) == {0x5A} if isinstance(value, bytes) else not value
+
+
 def bytes_text(data: bytes) -> str:
     """A few bytes in hex, or how many zeros they are."""
     if len(data) > 4 and not any(data):
         return f"{len(data)} zero bytes"
     return data.hex(" ")
+
+
+def correlation_text(value: bytes) -> str:
+    """The identifier of the message that an acknowledgment is about, or the bytes that a sender chose."""
+    if not any(value):
+        return "none"
+    return identifier_text(value) or bytes_text(value)
 
 
 def identifier_text(correlation_id: bytes) -> str:
