@@ -66,7 +66,15 @@ def test_the_line_of_a_command_is_the_first_sentence_of_its_help(name: str) -> N
         assert command.get_short_help_str(width) == command.whole.get_short_help_str(width)
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("lab", "--help"), ("nothing",), ("lab", "nothing")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("lab", "nothing"),
+        pytest.param(("lab", "--help"), marks=pytest.mark.check),
+        pytest.param(("nothing",), marks=pytest.mark.check),
+    ],
+)
 def test_the_help_of_a_group_and_a_mistyped_name_import_no_command(arguments: tuple[str, ...]) -> None:
     assert _commands_among(_imported(*arguments)) == set()
 
@@ -75,7 +83,7 @@ def test_the_help_of_a_group_and_a_mistyped_name_import_no_command(arguments: tu
     ("arguments", "module"),
     [
         (("messages", _DEMO, "-q"), "messages"),
-        (("spark", "sql", "--help"), "spark_sql"),
+        pytest.param(("spark", "sql", "--help"), "spark_sql", marks=pytest.mark.check),
     ],
 )
 def test_a_command_imports_its_own_module_only(arguments: tuple[str, ...], module: str) -> None:
@@ -93,7 +101,12 @@ def test_packets_are_listed_without_what_only_others_need() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "wanted"), [("me", "messages"), ("lab pu", "purge"), ("messages --bod", "--bodies")]
+    ("typed", "wanted"),
+    [
+        ("me", "messages"),
+        pytest.param("lab pu", "purge", marks=pytest.mark.check),
+        pytest.param("messages --bod", "--bodies", marks=pytest.mark.check),
+    ],
 )
 def test_a_shell_completes_names_and_options(typed: str, wanted: str) -> None:
     words = f"msmq-wire {typed}"
