@@ -151,6 +151,8 @@ def test_standard_input_is_decoded_from_a_pipe(capture: Path) -> None:
 def _first_line_before_the_end(name: str, *arguments: str) -> bytes:
     """What is printed first of a capture while the program still waits for more of it."""
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    # A width chooses columns.
+    surroundings.pop("COLUMNS", None)
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *arguments, "-q"],
         stdin=subprocess.PIPE,
