@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import pytest
 
-from msmq_wire.cli.render.safe_text import escaped, json_line
+from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.rows import csv_writer
-from msmq_wire.engines.text.escaping import json_string
+from msmq_wire.engines.text.escaping import json_line, json_string
 from msmq_wire.invisible import DEFAULT_IGNORABLE, UNSEEN, numbered, seen
 from msmq_wire.records.bodies.body import Body
 from msmq_wire.records.bodies.showing import preview

@@ -15,7 +15,7 @@ from io import BufferedWriter
 from types import TracebackType
 from typing import Any
 
-from msmq_wire.cli.render.safe_text import json_line
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import CaptureError
 from msmq_wire.output import make_folder, open_stream, whole_file
 from msmq_wire.records.message_body import MessageBody

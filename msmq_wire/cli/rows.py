@@ -8,7 +8,8 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from msmq_wire.cli.render.safe_text import escaped, json_line
+from msmq_wire.cli.render.safe_text import escaped
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.invisible import UNSEEN
 
 __all__ = ["csv_writer", "json_writer"]

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from msmq_wire.cli.render.safe_text import json_line
+from msmq_wire.engines.text.escaping import json_line
 
 __all__ = ["cell_of", "distinct_names", "plain_value"]
 

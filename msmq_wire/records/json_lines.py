@@ -12,6 +12,7 @@ from msmq_wire.engines.text.kept import Kept
 from msmq_wire.engines.text.shown import base64_string
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import record_view, time_text
+from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.registry import PACKETS
@@ -45,7 +46,7 @@ def _line(record: Record, packet: str) -> str:
 
 
 # Captures, addresses and types; an address may be unknown.
-_names = Kept(lambda name: "null" if name is None else json_string(name))
+_names: Kept[str | None, str] = Kept(lambda name: "null" if name is None else json_string(name))
 
 
 def _start_of_second(second: int) -> str:
@@ -70,7 +71,7 @@ def _told(told: tuple[str, str, str]) -> str:
 
 
 _tellings = Kept(_told)
-_sections = Kept(lambda spec: json_string(str(spec)))
+_sections: Kept[SpecRef, str] = Kept(lambda spec: json_string(str(spec)))
 
 
 def _anomaly(anomaly: Anomaly) -> str:

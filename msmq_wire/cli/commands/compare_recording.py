@@ -15,9 +15,9 @@ from msmq_wire.cli.recording_folder import RecordingFolder, read_folder
 from msmq_wire.cli.recording_redaction import publishable
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.comparison_table import print_comparison
-from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import RULES
 from msmq_wire.recordings.compare import Comparison

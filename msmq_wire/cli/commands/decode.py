@@ -32,9 +32,9 @@ from msmq_wire.cli.options import (
     zone_for,
 )
 from msmq_wire.cli.reading import Reading, Selection
-from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.tree_writer import TreeWriter
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.records.json_lines import record_line
 from msmq_wire.records.message import message_of
 from msmq_wire.records.view import record_view

@@ -13,8 +13,8 @@ from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.answer_text import AnswerText
-from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.values import count_text
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, Judge
 from msmq_wire.findings.diagnosis import QUESTIONS, Diagnosis
 from msmq_wire.findings.diagnosis_view import answer_view

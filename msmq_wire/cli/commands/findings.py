@@ -17,12 +17,12 @@ from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.finding_table import FindingTable
-from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.sarif import sarif_log
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.rule_names import rules_named
 from msmq_wire.cli.severity import Level
 from msmq_wire.cli.topology_input import read_topology
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, SEVERITIES, Finding
 from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.numbers import Numbers

@@ -22,10 +22,11 @@ from msmq_wire.cli.lab_options import (
     run_lab,
 )
 from msmq_wire.cli.options import Force
-from msmq_wire.cli.render.safe_text import escaped, json_line
+from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.values import count_text, unix_time_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.engines.codec import inspect
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.http_client import HttpClient

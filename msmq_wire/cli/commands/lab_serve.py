@@ -24,9 +24,10 @@ from msmq_wire.cli.lab_options import (
     run_lab,
 )
 from msmq_wire.cli.options import Force
-from msmq_wire.cli.render.safe_text import escaped, json_line
+from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.server import DEFAULT_IDENTIFIER, LabServer, LabServices, LabSettings, raise_file_limit

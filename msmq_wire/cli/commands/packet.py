@@ -23,11 +23,11 @@ from msmq_wire.cli.options import (
     zone_for,
 )
 from msmq_wire.cli.packet_input import MAX_INPUT, read_packet_input
-from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.engines.codec import InspectResult, inspect
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.view import inspect_view
 from msmq_wire.wire import registry

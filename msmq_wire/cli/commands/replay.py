@@ -17,9 +17,9 @@ from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.redaction import Redactor
 from msmq_wire.cli.render.deviation_table import DeviationTable
-from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.severity import Level
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, SEVERITIES, Finding, Severity
 from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.findings.rule import Rule

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from msmq_wire.cli.options import Color, ColorOption, screen_for
-from msmq_wire.cli.render.safe_text import json_line
 from msmq_wire.cli.reporting import complain
 from msmq_wire.cli.topology_input import TopologyFile, read_topology, topology_name
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import FormatNameError, RoutingError, TopologyError
 from msmq_wire.names import FormatName, PathName, QueueFormatType
 from msmq_wire.routing.directory import QueueManager

@@ -13,11 +13,12 @@ import typer
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.redaction import Redaction, Redactor
-from msmq_wire.cli.render.safe_text import escaped, json_line
+from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.values import count_text, timestamp_text
 from msmq_wire.cli.reporting import complain
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import CaptureError
 from msmq_wire.findings.diagnosis_timeline import SessionSteps, Step, matching, message_steps
 from msmq_wire.records.view import time_text

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 
-from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.invisible import UNSEEN, numbered
 
-__all__ = ["escaped", "json_line", "quoted"]
+__all__ = ["escaped", "quoted"]
 
 
 def escaped(text: str, *, encoding: str = "utf-8") -> str:

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain, groupby
 from operator import attrgetter, getitem
 from types import NoneType
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
 
 from rich.cells import cell_len
 
@@ -35,6 +35,7 @@ from msmq_wire.cli.render.values import (
     word_text,
 )
 from msmq_wire.engines import places
+from msmq_wire.engines.text.kept import Kept
 from msmq_wire.records.message_body import properties_body
 from msmq_wire.records.record import Record
 from msmq_wire.wire.fields import Field, WireStruct, fields
@@ -57,9 +58,6 @@ _REGULAR = frozenset(PACKETS.values()) - {MessagePacket}
 _LONGEST = 1024
 _LONGEST_LIST = 16
 
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
-
 Shape: TypeAlias = list[Any]
 """The lines of a header in order, each followed by the size of its bytes, or by a word of bits itself."""
 Texts: TypeAlias = list[Any]
@@ -70,22 +68,6 @@ Show: TypeAlias = Callable[[Any, Any, Any, Shape, Texts], None]
 
 class _IrregularError(Exception):
     """Something in a packet is left to `tree.print_record`."""
-
-
-class _Kept(dict[_Key, _Value]):
-    """What was made of keys, for as many of them as are worth their memory."""
-
-    def __init__(self, make: Callable[[_Key], _Value], most: int = 4096) -> None:
-        super().__init__()
-        self.make = make
-        self.most = most
-
-    def __missing__(self, key: _Key) -> _Value:
-        made = self.make(key)
-        if len(self) >= self.most:
-            self.clear()
-        self[key] = made
-        return made
 
 
 class _Line:
@@ -122,7 +104,7 @@ class _Step(NamedTuple):
 
     name: str
     line: tuple[_Line, int] | None = None
-    texts: _Kept[Any, str] | None = None
+    texts: Kept[Any, str] | None = None
     show: Show = _show_nothing
 
 
@@ -131,7 +113,7 @@ class _Run(NamedTuple):
 
     values: Callable[[Any], Any]
     lines: tuple[Any, ...]
-    texts: tuple[_Kept[Any, str], ...]
+    texts: tuple[Kept[Any, str], ...]
     show: Show
 
 
@@ -253,16 +235,16 @@ class TreeWriter:
         self._tree = Tree(screen, options)
         self._lines_are_free = screen.width is None and not screen.color and not options.hex
         self._node_options = NodeOptions(zone=options.zone)
-        self._plans = _Kept(self._plan)
-        self._structures = _Kept[tuple[str, type[WireStruct]], _Line](
+        self._plans = Kept(self._plan)
+        self._structures = Kept[tuple[str, type[WireStruct]], _Line](
             lambda named: _Line("structure", named[0], named[1])
         )
-        self._elements = _Kept[str, _Line](lambda name: _Line("value", name))
-        self._packets = _Kept[type[WireStruct], _Line](lambda cls: _Line("packet", cls.stem(), cls))
-        self._guids = _Kept(_guid_text)
-        self._texts = _Kept(self._text)
-        self._layouts = _Kept(_Layout, 1024)
-        self._pieces = _Kept[tuple[_Layout, int, int, int], list[_Piece]](
+        self._elements = Kept[str, _Line](lambda name: _Line("value", name))
+        self._packets = Kept[type[WireStruct], _Line](lambda cls: _Line("packet", cls.stem(), cls))
+        self._guids = Kept(_guid_text)
+        self._texts = Kept(self._text)
+        self._layouts = Kept(_Layout)
+        self._pieces = Kept[tuple[_Layout, int, int, int], list[_Piece]](
             lambda key: key[0].pieces(self._tree, key[1])
         )
 
@@ -393,15 +375,15 @@ class TreeWriter:
 
         size = places.number_size(field)
         if field.optional or is_filler(field):
-            show = partial(_show_number, line, size, is_filler(field), _Kept(text))
+            show = partial(_show_number, line, size, is_filler(field), Kept(text))
             return _Step(field.name, show=show)
-        return _Step(field.name, (line, size), _Kept(text))
+        return _Step(field.name, (line, size), Kept(text))
 
     def _queue(self, line: _Line) -> Show:
         name = line.name
         assert UserHeader.BITS is not None
         bit = UserHeader.BITS.bits[QUEUES[name]]
-        kept: _Kept[tuple[int, Any], str | None] = _Kept(lambda _: None)
+        kept: Kept[tuple[int, Any], str | None] = Kept(lambda _: None)
 
         def text(header: UserHeader) -> str | None:
             format_name = header.format_name(name)
@@ -435,9 +417,9 @@ class TreeWriter:
             make = body_node if field.name == "message_body" else extension_node
             return partial(self._show_opened, node, make)
         if cls is MessagePropertiesHeader and field.name == "correlation_id":
-            return partial(_show_bytes, line, node, False, _Kept(correlation_text))
+            return partial(_show_bytes, line, node, False, Kept(correlation_text))
         if cls is SecurityData and field.name == "security_id":
-            return partial(_show_sender, line, node, _Kept(lambda key: sender_text(*key)))
+            return partial(_show_sender, line, node, Kept(lambda key: sender_text(*key)))
         return partial(_show_bytes, line, node, is_filler(field), None)
 
     def _show_opened(
@@ -516,7 +498,7 @@ def _show_number(
     line: _Line,
     size: int,
     filler: bool,
-    kept: _Kept[Any, str],
+    kept: Kept[Any, str],
     around: Any,
     own: Any,
     value: Any,
@@ -533,7 +515,7 @@ def _show_number(
 def _show_text(
     line: _Line,
     node: _Line,
-    kept: _Kept[WcharText, str],
+    kept: Kept[WcharText, str],
     around: Any,
     own: Any,
     value: Any,
@@ -552,7 +534,7 @@ def _show_bytes(
     line: _Line,
     node: _Line,
     filler: bool,
-    kept: _Kept[bytes, str] | None,
+    kept: Kept[bytes, str] | None,
     around: Any,
     own: Any,
     value: Any,
@@ -582,7 +564,7 @@ def _node(make: Callable[[str, Any, Span], Node], name: str, value: bytes, at: i
 def _show_sender(
     line: _Line,
     node: _Line,
-    kept: _Kept[tuple[int, bytes], str | None],
+    kept: Kept[tuple[int, bytes], str | None],
     around: Any,
     own: Any,
     value: Any,

@@ -52,12 +52,12 @@ def _writer(cls: type[WireStruct]) -> Writer:
     return found
 
 
-_guids = Kept(lambda value: f'"{GUID(value)}"')
+_guids: Kept[bytes, str] = Kept(lambda value: f'"{GUID(value)}"')
 # By the name of the field, which the key of what the text alone would lose begins with.
-_texts: dict[str, Kept] = {}
+_texts: dict[str, Kept[Any, str]] = {}
 
 
-def _texts_of(name: str) -> Kept:
+def _texts_of(name: str) -> Kept[Any, str]:
     def write(value: WcharText) -> str:
         written = json_string(value.text)
         return written if value.exact else f'{written},"{name}_raw":{base64_string(bytes(value))}'
@@ -65,7 +65,7 @@ def _texts_of(name: str) -> Kept:
     return _texts.setdefault(name, Kept(write))
 
 
-def _words(table: BitTable) -> Kept:
+def _words(table: BitTable) -> Kept[Any, str]:
     def write(word: int) -> str:
         parts = [f'"raw":{word:d}']
         for bit in table.bits.values():

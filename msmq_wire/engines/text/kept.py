@@ -1,33 +1,39 @@
-"""`Kept`: texts that come again, by the value they show.
+"""`Kept`: what was made of values that come again.
 
-The rule kept here: a bounded number of texts of a bounded length, whatever traffic brings.
+The rule kept here: a bounded number of them, and no long text, whatever traffic brings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 __all__ = ["Kept"]
 
 _MOST = 2048
 _LONGEST = 512
 
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
-class Kept(dict[Any, str]):
-    """Texts by value: traffic repeats its flags, hosts, queues and seconds. A long text is made each time."""
 
-    __slots__ = ("_make",)
+class Kept(dict[_Key, _Value]):
+    """By value what ``make`` gives for it: traffic repeats its flags, hosts, queues, seconds and shapes.
 
-    def __init__(self, make: Callable[[Any], str]) -> None:
+    A long text is made each time.
+    """
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[_Key], _Value]) -> None:
         super().__init__()
-        self._make = make
+        self.make = make
 
-    def __missing__(self, value: Any) -> str:
-        text = self._make(value)
+    def __missing__(self, value: _Key) -> _Value:
+        made = self.make(value)
         # What is long in the value is long in its text, too.
-        if len(text) <= _LONGEST:
+        if not isinstance(made, str) or len(made) <= _LONGEST:
             if len(self) >= _MOST:
                 self.clear()
-            self[value] = text
-        return text
+            self[value] = made
+        return made

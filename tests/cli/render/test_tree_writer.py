@@ -223,12 +223,6 @@ def test_a_terminal_and_bytes_are_left(
     assert left == [record]
 
 
-def test_what_is_kept_has_a_bound() -> None:
-    kept = tree_writer._Kept[int, str](str, most=3)
-    assert [kept[number] for number in range(8)] == list("01234567")
-    assert sorted(kept) == [6, 7]
-
-
 def test_hostile_text_reaches_no_terminal_through_the_writer() -> None:
     packet = build_message("DIRECT=OS:host\\q", b"body", label="\x1b[2Jpwned\u202e\n")
     text = _Both(TreeOptions()).check(_record(encode(packet)))
