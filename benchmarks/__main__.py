@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import capture_groups, codec_groups, rpc_groups, scaling, spark_groups
+from benchmarks import capture_groups, codec_groups, command_groups, rpc_groups, scaling, spark_groups
 from benchmarks.capture_groups import Part
 from benchmarks.codec_groups import Sizes
 from benchmarks.measure import BUSY, Neighbours, Result, pin
@@ -22,6 +22,9 @@ from benchmarks.traffic import Written, disordered, in_order, write
 from benchmarks.workload import MIX_CYCLE, messages, mixed
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+_PAGES = {"commands": "command-performance.md", "spark": "spark-performance.md"}
+"""Where the figures of a run of its own stand."""
 
 Shape = tuple[int, Callable[[Iterable[bytes]], Iterator[bytes]]]
 _CAPTURES: dict[str, Shape] = {
@@ -68,6 +71,7 @@ def _check(folder: Path) -> bool:
     for group, (size, shape) in _CAPTURES.items():
         agreed &= _agree(capture_groups.check(folder, list(messages(100, size)), shape), f"capture {group}")
     agreed &= _agree(rpc_groups.check(folder), "calls")
+    agreed &= _agree(command_groups.check(folder), "commands")
     return agreed
 
 
@@ -111,6 +115,8 @@ def _measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     results: list[Result] = []
     if options.spark:
         groups: Iterator[list[Result]] = iter([spark_groups.run(folder, plan.frames * 2, plan.rounds)])
+    elif options.commands:
+        groups = command_groups.run(folder, plan.frames, max(1, plan.rounds // 2))
     else:
         groups = itertools.chain(_codec(plan), _captures(plan, folder), _calls(plan, folder))
     for found in groups:
@@ -124,7 +130,8 @@ def _measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
             f"\nwarning: others kept {busy:.2f} cores busy: take ratios with care and rates not at all",
             file=sys.stderr,
         )
-    grown = scaling.run(folder) if options.scale and not options.spark else []
+    rest = not options.spark and not options.commands
+    grown = scaling.run(folder) if options.scale and rest else []
     jobs = list(spark_groups.grow(folder)) if options.scale and options.spark else []
     return document(results, grown, jobs, pinned=pinned, busy=busy, quick=options.quick)
 
@@ -138,14 +145,17 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--spark", action="store_true", help="the Spark job instead of the rest; needs Java 17"
     )
+    parser.add_argument(
+        "--commands", action="store_true", help="the commands beside tshark instead of the rest"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to FILE")
     parser.add_argument("--docs", action="store_true", help="write the tables into docs/")
     parser.add_argument(
         "--from", dest="given", type=Path, metavar="FILE", help="for --docs: a run written before"
     )
     options = parser.parse_args()
-    if options.spark and options.check:
-        parser.error("--check compares the others: leave --spark out")
+    if options.spark and (options.check or options.commands):
+        parser.error("--spark is a run of its own: leave --check and --commands out")
     if options.given is not None and not options.docs:
         parser.error("--from needs --docs")
     return options
@@ -171,8 +181,8 @@ def main() -> int:
     if options.json is not None:
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     if options.docs:
-        of_spark = {result["group"] for result in found["results"]} == {"spark"}
-        page = _DOCS / ("spark-performance.md" if of_spark else "performance.md")
+        kinds = {result["group"].partition("_")[0] for result in found["results"]}
+        page = _DOCS / _PAGES.get(min(kinds), "performance.md")
         page.write_text(page_with(page.read_text(encoding="utf-8"), found), encoding="utf-8")
         print(f"figures written into {page.name}")
     return 0

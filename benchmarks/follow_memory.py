@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import struct
 import subprocess
 import sys
 import tempfile
@@ -33,43 +32,21 @@ __all__ = ["lone_messages", "whole_sessions"]
 _MOST = 400 * 1000 * 1000
 _MAIN = "from msmq_wire.cli.app import main; main()"
 _SERVER = mw.GUID(bytes(range(16)))
-_DATA, _FIN = 0x18, 0x11
 
 
-class _Client(Sender):
-    """A connection from an address of its own."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(0)
-        self.number = number
-        self._client = struct.pack(">4sH", (0x0A000000 + number).to_bytes(4, "big"), 40000)
-        self._answered = 2001
-
-    def message(self) -> bytes:
-        """Return a packet that is no other client's."""
-        queue = rf"DIRECT=OS:server01\private$\queue{self.number}"
-        sender = mw.GUID(self.number.to_bytes(16, "little"))
-        return mw.encode(
-            mw.build_message(queue, b"x", message_id=1, source_queue_manager=sender, sent_time=1_700_000_000)
-        )
-
-    def say(self, packet: bytes, *, sent: bool = True, flags: int = _DATA) -> bytes:
-        """Return a frame with a packet of either side."""
-        frame = bytearray(self._frame(flags, packet, sent=sent))
-        own, other = (self._seq, self._answered) if sent else (self._answered, self._seq)
-        struct.pack_into(">II", frame, 38, own, other)
-        if sent:
-            self._seq += len(packet)
-        else:
-            self._answered += len(packet)
-        return bytes(frame)
+def _client(number: int) -> tuple[Sender, bytes]:
+    """A connection from an address of its own, and a message that is no other client's."""
+    queue = rf"DIRECT=OS:server01\private$\queue{number}"
+    source = mw.GUID(number.to_bytes(16, "little"))
+    packet = mw.build_message(queue, b"x", message_id=1, source_queue_manager=source, sent_time=1_700_000_000)
+    return Sender(address=(0x0A000000 + number).to_bytes(4, "big")), mw.encode(packet)
 
 
 def lone_messages(count: int) -> Iterator[bytes]:
     """Yield frames with a message each, on as many connections of which nothing else was captured."""
     for number in range(count):
-        client = _Client(number)
-        yield client.say(client.message())
+        client, message = _client(number)
+        yield client.say(message)
 
 
 def whole_sessions(count: int) -> Iterator[bytes]:
@@ -77,7 +54,7 @@ def whole_sessions(count: int) -> Iterator[bytes]:
     ack = mw.encode(SessionAck(session_header=SessionHeader(ack_sequence_number=1, window_size=64)))
     agreed = mw.encode(ConnectionParameters(connection_parameters_header=ConnectionParametersHeader()))
     for number in range(count):
-        client = _Client(number)
+        client, message = _client(number)
         names = EstablishConnectionHeader(
             client_guid=mw.GUID(number.to_bytes(16, "little")), server_guid=_SERVER
         )
@@ -88,13 +65,9 @@ def whole_sessions(count: int) -> Iterator[bytes]:
         for packet in (opening, agreed):
             yield client.say(packet)
             yield client.say(packet, sent=False)
-        yield client.say(client.message())
+        yield client.say(message)
         yield client.say(ack, sent=False)
-        yield client.say(b"", flags=_FIN)
-        client._seq += 1
-        yield client.say(b"", sent=False, flags=_FIN)
-        client._answered += 1
-        yield client.say(b"", flags=0x10)
+        yield from client.close()
 
 
 def run(command: str, capture: Path) -> int:

@@ -17,6 +17,7 @@ import msgspec
 
 from benchmarks import capture_groups as capture
 from benchmarks import codec_groups as codec
+from benchmarks import command_groups as commands
 from benchmarks import rpc_groups as rpc
 from benchmarks import spark_groups as spark
 from benchmarks.measure import Result, ratio_of
@@ -39,6 +40,20 @@ GROUPS: dict[str, tuple[str, str]] = {
     "ndr_ndr64": ("R_StartReceive reply with 4,096 bytes of body, NDR64", rpc.SCAPY_RPC),
     "pdu_small": ("Small remote read calls of a capture", rpc.SCAPY_SESSION),
     "capture_reordered": ("Capture, segments cut anywhere, late and twice", capture.TSHARK_FIELDS),
+    **{
+        f"commands_{suite}_{suffix}": (f"{title}, {traffic}", peer)
+        for suffix, traffic in (
+            ("600", "messages of 600 bytes"),
+            ("mixed", "every kind of packet"),
+            ("others", "calls and HTTP"),
+        )
+        for suite, title, peer in (
+            ("decode", "Command decode, JSON lines", commands.TSHARK_EK),
+            ("tree", "Command decode, trees", commands.TSHARK_V),
+            ("messages", "Command messages", commands.TSHARK_FIELDS),
+        )
+    },
+    "commands_start": ("Start of a command", commands.TSHARK_START),
     "spark": ("Captures to tables, Spark with two cores", spark.TSHARK_SPARK),
 }
 """Title and baseline of every group."""
@@ -77,6 +92,22 @@ _PDU_RATIOS = {
     "pdu_vs_scapy": (rpc.READ_CAPTURE, rpc.SCAPY_SESSION),
     "pdu_association_vs_scapy": (rpc.ASSOCIATION, rpc.SCAPY_SESSION),
 }
+_COMMAND_SUFFIXES = {"600": "", "mixed": "_mixed", "others": "_others"}
+_COMMAND_RATIOS = {
+    "decode": {"commands_decode_jsonl_vs_tshark_ek": (commands.DECODE, commands.TSHARK_EK)},
+    "tree": {"commands_decode_tree_vs_tshark_v": (commands.TREE, commands.TSHARK_V)},
+    "messages": {
+        "commands_messages_jsonl_vs_tshark_fields": (commands.JSON_LINES, commands.TSHARK_FIELDS),
+        "commands_messages_csv_vs_tshark_fields": (commands.CSV, commands.TSHARK_FIELDS),
+        "commands_messages_table_vs_tshark_fields": (commands.TABLE, commands.TSHARK_FIELDS),
+        "commands_calls_jsonl_vs_tshark_fields": (commands.CALLS, commands.TSHARK_FIELDS),
+    },
+}
+_START_RATIOS = {
+    "commands_start_messages_vs_tshark": (commands.START, commands.TSHARK_START),
+    "commands_start_help_vs_tshark": (commands.HELP, commands.TSHARK_START),
+    "commands_start_explain_vs_tshark": (commands.EXPLAIN, commands.TSHARK_START),
+}
 _SPARK_RATIOS = {
     "spark_parquet_vs_tshark_ek_spark": (spark.JOB, spark.TSHARK_SPARK),
     "spark_source_vs_tshark_ek_spark": (spark.SOURCE, spark.TSHARK_SPARK),
@@ -114,6 +145,8 @@ def ratios(
         ("capture", _CAPTURE_SUFFIXES, _CAPTURE_RATIOS),
         ("ndr", _NDR_SUFFIXES, _NDR_RATIOS),
         ("pdu", {"small": ""}, _PDU_RATIOS),
+        *((f"commands_{suite}", _COMMAND_SUFFIXES, pairs) for suite, pairs in _COMMAND_RATIOS.items()),
+        ("commands_start", {"": ""}, _START_RATIOS),
         ("spark", {"": ""}, _SPARK_RATIOS),
     ):
         for group, suffix in suffixes.items():
@@ -206,7 +239,9 @@ _CODEC_COLUMNS = {"": "600 bytes", "_4k": "4,096 bytes", "_mixed": "mixed"}
 _NDR_COLUMNS = {"": "NDR", "_ndr64": "NDR64"}
 _OF_CALLS = ("ndr_", "pdu_")
 _OF_CAPTURES = ("capture_", "scaling_")
+_OF_COMMANDS = ("commands_",)
 _OF_SPARK = ("spark_",)
+_COMMAND_COLUMNS = {"": "600 bytes", "_mixed": "mixed", "_others": "calls and HTTP"}
 _CAPTURE_COLUMNS = {
     "": "4,096 bytes in segments",
     "_600": "600 bytes, one in a segment",
@@ -243,11 +278,14 @@ def _blocks(found: dict[str, Any]) -> Iterator[str]:
     captures = {name: value for name, value in ratios.items() if name.startswith(_OF_CAPTURES)}
     calls = {name: value for name, value in ratios.items() if name.startswith(_OF_CALLS)}
     jobs = {name: value for name, value in ratios.items() if name.startswith(_OF_SPARK)}
-    codecs = {name: value for name, value in ratios.items() if name not in captures | calls | jobs}
+    commands = {name: value for name, value in ratios.items() if name.startswith(_OF_COMMANDS)}
+    others = captures | calls | jobs | commands
+    codecs = {name: value for name, value in ratios.items() if name not in others}
     for some, columns in (
         (codecs, _CODEC_COLUMNS),
         (captures, _CAPTURE_COLUMNS),
         (calls, _NDR_COLUMNS),
+        (commands, _COMMAND_COLUMNS),
         (jobs, {"": "times"}),
     ):
         if some:

@@ -17,6 +17,7 @@ from scapy.packet import bind_bottom_up
 from scapy.sendrecv import sniff
 
 from benchmarks.measure import Contestant, Result, measure
+from benchmarks.traffic import Sender, write
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.rpc.association import Association
 from msmq_wire.rpc.events import CallEvent
@@ -36,6 +37,7 @@ __all__ = [
     "SCAPY_SESSION",
     "check",
     "run",
+    "small_calls",
 ]
 
 DECODE = "msmq_wire, decode_stub"
@@ -239,30 +241,17 @@ def _payloads(calls: int) -> Iterator[tuple[bool, bytes]]:
 
 
 def _capture(path: Path, calls: int) -> str:
-    """Write the conversation as a pcap: Ethernet, IPv4, TCP from port 49152 to 2103."""
-    seq = {True: 1000, False: 2000}
-    records = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
-
-    def frame(client: bool, flags: int, payload: bytes) -> None:
-        ports = (49152, 2103) if client else (2103, 49152)
-        hosts = (
-            (b"\xc0\x00\x02\x15", b"\xc0\x00\x02\x0a")
-            if client
-            else (b"\xc0\x00\x02\x0a", b"\xc0\x00\x02\x15")
-        )
-        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 40 + len(payload), 0, 0x4000, 64, 6, 0, *hosts)
-        tcp = struct.pack(">HHIIHHHH", *ports, seq[client], seq[not client], 0x5000 | flags, 65535, 0, 0)
-        data = bytes(12) + b"\x08\x00" + ip + tcp + payload
-        records.append(struct.pack("<IIII", 1_700_000_000, len(records), len(data), len(data)) + data)
-        seq[client] += len(payload) + bool(flags & 3)
-
-    frame(True, 0x02, b"")
-    frame(False, 0x12, b"")
-    frame(True, 0x10, b"")
-    for client, payload in _payloads(calls):
-        frame(client, 0x18, payload)
-    path.write_bytes(b"".join(records))
+    """Write the conversation as a capture of a connection to port 2103."""
+    write(path, small_calls(calls))
     return str(path)
+
+
+def small_calls(calls: int) -> Iterator[bytes]:
+    """Yield the frames of the conversation."""
+    connection = Sender(port=2103)
+    yield from connection.open()
+    for sent, payload in _payloads(calls):
+        yield connection.say(payload, sent=sent)
 
 
 def _read_capture(path: str) -> int:

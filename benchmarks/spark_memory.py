@@ -54,20 +54,15 @@ class _Connection(Sender):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.sent = 0
-        self._answered = 2001
 
     def message(self, packet: bytes) -> Iterator[bytes]:
         """Yield one frame with a message, and sometimes one that acknowledges."""
         self.sent += 1
-        yield self._frame(0x18, packet, sent=True)
-        self._seq = self._seq + len(packet) & 0xFFFFFFFF
+        yield self.say(packet)
         if self.sent % _ACKNOWLEDGE == 0:
             ack = bytearray(_ACK)
             struct.pack_into("<H", ack, _ACK_AT, self.sent & 0xFFFF)
-            frame = bytearray(self._frame(0x18, bytes(ack), sent=False))
-            struct.pack_into(">I", frame, 38, self._answered)
-            self._answered = self._answered + len(ack) & 0xFFFFFFFF
-            yield bytes(frame)
+            yield self.say(bytes(ack), sent=False)
 
 
 def skewed(packets: int) -> Iterator[bytes]:

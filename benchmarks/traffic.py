@@ -1,4 +1,4 @@
-"""Packets to captures: TCP connections to port 1801, in order or the way a real network delivers them."""
+"""Packets to captures: TCP connections, in order or the way a real network delivers them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Sender", "Written", "disordered", "in_order", "write"]
 
 _ETHERNET = bytes.fromhex("020000000002 020000000001 0800")
 _SEGMENT = 1460
-_SYN, _ACK, _PSH = 0x02, 0x10, 0x08
+_FIN, _SYN, _PSH, _ACK = 0x01, 0x02, 0x08, 0x10
 _HEADERS = len(_ETHERNET) + 40
 _FLUSH = 1 << 22
 _START = 1_700_000_000_000_000_000
@@ -24,20 +24,31 @@ _TCP = struct.Struct(">2s2sIIBBHHH").pack
 
 
 class Sender:
-    """One TCP connection to port 1801: stream bytes to Ethernet frames, an ACK every other segment."""
+    """One TCP connection to a server: stream bytes to Ethernet frames, an ACK every other segment.
 
-    def __init__(self, number: int) -> None:
-        self._client = struct.pack(">4sH", bytes((192, 0, 2, 1 + number % 250)), 40000 + number)
-        self._server = struct.pack(">4sH", bytes((192, 0, 2, 254)), 1801)
-        self._seq = 1000
+    ``address`` is the client's, four bytes; without it there are 250 of them in turn.
+    """
+
+    def __init__(self, number: int = 0, *, address: bytes = b"", port: int = 1801) -> None:
+        address = address or bytes((192, 0, 2, 1 + number % 250))
+        self._ends = {
+            True: struct.pack(">4sH", address, 40000 + number),
+            False: struct.pack(">4sH", bytes((192, 0, 2, 254)), port),
+        }
+        self._next = {True: 1000, False: 2000}
         self._unacknowledged = 0
 
     def open(self) -> Iterator[bytes]:
         """Yield the frames of the handshake."""
-        yield self._frame(_SYN, b"", sent=True)
-        self._seq += 1
-        yield self._frame(_SYN | _ACK, b"", sent=False)
-        yield self._frame(_ACK, b"", sent=True)
+        yield self.say(b"", flags=_SYN)
+        yield self.say(b"", flags=_SYN | _ACK, sent=False)
+        yield self.say(b"", flags=_ACK)
+
+    def close(self) -> Iterator[bytes]:
+        """Yield the frames with which both sides end."""
+        yield self.say(b"", flags=_FIN | _ACK)
+        yield self.say(b"", flags=_FIN | _ACK, sent=False)
+        yield self.say(b"", flags=_ACK)
 
     def send(self, data: bytes, sizes: Iterable[int] = itertools.repeat(_SEGMENT)) -> Iterator[bytes]:
         """Yield the frames that carry ``data``, in segments of at most these sizes."""
@@ -45,22 +56,22 @@ class Sender:
         for size in sizes:
             if at >= len(data):
                 break
-            payload = data[at : at + size]
+            yield self.say(data[at : at + size])
             at += size
-            yield self._frame(_ACK | _PSH, payload, sent=True)
-            self._seq = self._seq + len(payload) & 0xFFFFFFFF
             self._unacknowledged += 1
             if self._unacknowledged == 2:
                 self._unacknowledged = 0
-                yield self._frame(_ACK, b"", sent=False)
+                yield self.say(b"", flags=_ACK, sent=False)
 
-    def _frame(self, flags: int, payload: bytes, *, sent: bool) -> bytes:
-        src, dst = (self._client, self._server) if sent else (self._server, self._client)
-        # A SYN takes a sequence number of its own, so the server's numbers start one later, too.
-        own, other = (self._seq, 2001) if sent else (2000 if flags & _SYN else 2001, self._seq)
+    def say(self, payload: bytes, *, sent: bool = True, flags: int = _ACK | _PSH) -> bytes:
+        """Return one frame of the client's, or the server's."""
+        src, dst = self._ends[sent], self._ends[not sent]
         ipv4 = _IPV4(0x45, 0, 40 + len(payload), 0, 0x4000, 64, 6, 0, src[:4], dst[:4])
-        other = 0 if flags == _SYN else other
-        tcp = _TCP(src[4:], dst[4:], own, other, 5 << 4, flags, 65535, 0, 0)
+        other = self._next[not sent] if flags & _ACK else 0
+        tcp = _TCP(src[4:], dst[4:], self._next[sent], other, 5 << 4, flags, 65535, 0, 0)
+        # A SYN and a FIN take a sequence number of their own.
+        taken = len(payload) + bool(flags & (_SYN | _FIN))
+        self._next[sent] = self._next[sent] + taken & 0xFFFFFFFF
         return b"".join((_ETHERNET, ipv4, tcp, payload))
 
 

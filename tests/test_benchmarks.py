@@ -30,6 +30,8 @@ _REQUIRED = {
     "capture_arrow_vs_tshark_fields",
     "capture_arrow_vs_tshark_ek",
     "capture_arrow_vs_memory_floor",
+    "commands_decode_jsonl_vs_tshark_ek_mixed",
+    "commands_start_messages_vs_tshark",
 }
 
 
@@ -40,7 +42,11 @@ def _result(group: str, contestant: str, *rates: float) -> Result:
 
 
 def _of_every_contestant() -> list[Result]:
-    names = {name for module in ("codec_groups", "capture_groups") for name in _contestants(module)}
+    names = {
+        name
+        for module in ("codec_groups", "capture_groups", "command_groups")
+        for name in _contestants(module)
+    }
     return [_result(group, name, 1.0, 2.0, 4.0) for group in GROUPS for name in sorted(names)]
 
 
