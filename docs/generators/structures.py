@@ -9,7 +9,6 @@ from typing import Any
 
 from docs.generators.markers import code, table
 from docs.generators.wording import bit_of, bounds, condition, inner_classes, type_text
-from msmq_wire.cli.render.meanings import BIT_MEANINGS, is_reserved
 from msmq_wire.wire.fields import (
     Ahead,
     Choice,
@@ -175,12 +174,11 @@ def _place(field: Field, cls: type[WireStruct]) -> str:
 def _bits(bits: BitTable, cls: type[WireStruct]) -> str:
     subcon = next(field.subcon for field in fields(cls) if field.name == bits.field)
     digits = 2 * (bounds(subcon) or 4)
-    meanings = BIT_MEANINGS.get(cls.stem(), {})
     rows = []
     for bit in bits.bits.values():
         last = bit.shift + bit.width - 1
         place = str(bit.shift) if bit.width == 1 else f"{bit.shift}-{last}"
-        meaning = "reserved" if is_reserved(bit.name) else meanings.get(bit.name, "")
+        meaning = "reserved" if bit.reserved else bit.doc
         if bit.names is not None:
             meaning += f": {_enumeration(bit.names)}"
             if len(bit.names) <= 4:

@@ -5,6 +5,7 @@ The rule kept here: a MUST never stops a decode. It is a line beside the fields,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any
@@ -15,6 +16,8 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import UNDETERMINED, Expression, Undetermined
 
 __all__ = ["Anomaly", "Bit", "BitTable", "CodedMust", "Must", "Musts", "View", "unused"]
+
+_NO_MEANING = re.compile(r"reserved|x\d*")
 
 
 class Anomaly(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -141,17 +144,27 @@ class View(Mapping[str, Any]):
 
 
 class Bit(msgspec.Struct, frozen=True):
-    """A bit or a group of bits in a word; ``names`` are the meanings of a group's values."""
+    """A bit or a group of bits in a word; ``names`` are the meanings of a group's values.
+
+    ``doc`` says what it means in a few words, ``at_zero`` that its being 0 is worth saying.
+    """
 
     name: str
     shift: int
     width: int = 1
     names: type[IntEnum] | None = None
+    doc: str = ""
+    at_zero: bool = False
 
     @property
     def mask(self) -> int:
         """The bits in place."""
         return ((1 << self.width) - 1) << self.shift
+
+    @property
+    def reserved(self) -> bool:
+        """Whether it has no meaning: the specifications call such bits X, X0, X1..."""
+        return _NO_MEANING.fullmatch(self.name) is not None
 
 
 def unused(first: int, last: int) -> dict[str, int]:
@@ -159,21 +172,30 @@ def unused(first: int, last: int) -> dict[str, int]:
     return {f"x{place}": place for place in range(first, last + 1)}
 
 
-class BitTable:
-    """The bits of one word: ``BitTable("flags", pr=(0, 3), in_=3)``.
+def _bit(name: str, *told: int | str | type[IntEnum]) -> Bit:
+    shift, width = ([one for one in told if isinstance(one, int) and not isinstance(one, bool)] + [1])[:2]
+    names = next((one for one in told if isinstance(one, type)), None)
+    doc = next((one for one in told if isinstance(one, str)), "")
+    return Bit(name, shift, width, names=names, doc=doc, at_zero=told[-1] is True)
 
-    A number is the position of a single bit, a pair is position and width, a triple adds an IntEnum of
-    meanings. A trailing underscore keeps a Python keyword apart and is not part of the name.
+
+class BitTable:
+    """The bits of one word: ``BitTable("flags", pr=(0, 3, "priority"), in_=(3, "internal packet"), x9=6)``.
+
+    A number is the position of a single bit. Of several things in parentheses the first is the position;
+    a second number is the width, an IntEnum the meanings of the values, a text the meaning of the bit, and
+    True says that 0 is worth saying. A trailing underscore keeps a Python keyword apart and is not part of
+    the name.
     """
 
     __slots__ = ("bits", "field")
 
-    def __init__(self, field: str, /, **bits: int | tuple[int, int] | tuple[int, int, type[IntEnum]]) -> None:
+    def __init__(self, field: str, /, **bits: int | tuple[int | str | type[IntEnum], ...]) -> None:
         self.field = field
         table: dict[str, Bit] = {}
         for key, place in bits.items():
             name = key.rstrip("_")
-            table[name] = Bit(name, place) if isinstance(place, int) else Bit(name, *place)
+            table[name] = _bit(name, *(place if isinstance(place, tuple) else (place,)))
         self.bits: Mapping[str, Bit] = table
 
     def extract(self, word: int, name: str) -> int:

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.cli.render.meanings import BIT_MEANINGS, is_reserved
 from msmq_wire.cli.render.nodes import Node, NodeOptions, packet_nodes
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
@@ -207,19 +206,6 @@ def test_color_always_colours_and_auto_in_a_pipe_does_not(run: Run, packet_bytes
     data = packet_bytes("ping/frame_1_request")
     assert "\x1b[" in run("packet", "-", "--color", "always", stdin=data).out
     assert "\x1b[" not in run("packet", "-", stdin=data).out
-
-
-def test_every_named_bit_has_a_meaning() -> None:
-    structures = {**registry.HEADERS, **registry.PACKETS}
-    named = {
-        (stem, bit.name)
-        for stem, cls in structures.items()
-        if cls.BITS is not None
-        for bit in cls.BITS.bits.values()
-        if not is_reserved(bit.name)
-    }
-    known = {(stem, bit) for stem, bits in BIT_MEANINGS.items() for bit in bits if not is_reserved(bit)}
-    assert named == known
 
 
 def _whole_packets() -> list[str]:

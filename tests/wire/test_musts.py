@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from msmq_wire.wire import registry
 from msmq_wire.wire.expressions import UNDETERMINED, this
 from msmq_wire.wire.musts import Bit, BitTable, CodedMust, Must, View
 
@@ -26,12 +27,25 @@ class _Outer(msgspec.Struct, frozen=True):
     other: Any = None
 
 
-_TABLE = BitTable("flags", pr=(0, 3), in_=3, kind=(4, 2, _Kind))
+_TABLE = BitTable("flags", pr=(0, 3, "priority", True), in_=(3, "internal"), kind=(4, 2, _Kind), x1=6)
 
 
 def test_a_table_names_single_bits_groups_and_their_meanings() -> None:
-    assert list(_TABLE.bits.values()) == [Bit("pr", 0, 3), Bit("in", 3), Bit("kind", 4, 2, _Kind)]
-    assert [bit.mask for bit in _TABLE.bits.values()] == [0x07, 0x08, 0x30]
+    assert list(_TABLE.bits.values()) == [
+        Bit("pr", 0, 3, doc="priority", at_zero=True),
+        Bit("in", 3, doc="internal"),
+        Bit("kind", 4, 2, _Kind),
+        Bit("x1", 6),
+    ]
+    assert [bit.mask for bit in _TABLE.bits.values()] == [0x07, 0x08, 0x30, 0x40]
+    assert [bit.name for bit in _TABLE.bits.values() if bit.reserved] == ["x1"]
+
+
+def test_every_bit_that_is_not_reserved_says_what_it_means() -> None:
+    structures = (*registry.HEADERS.values(), *registry.PACKETS.values())
+    bits = [bit for cls in structures if cls.BITS is not None for bit in cls.BITS.bits.values()]
+    assert len(bits) > 100
+    assert [bit for bit in bits if bool(bit.doc) == bit.reserved] == []
 
 
 def test_bits_are_taken_out_and_put_in() -> None:

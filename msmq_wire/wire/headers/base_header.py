@@ -36,13 +36,13 @@ class BaseHeader(WireStruct, frozen=True, kw_only=True, gc=False):
 
     BITS: ClassVar[BitTable | None] = BitTable(
         "flags",
-        pr=(0, 3),
-        in_=3,
-        sh=4,
-        dh=5,
+        pr=(0, 3, "priority", True),
+        in_=(3, "internal packet"),
+        sh=(4, "SessionHeader follows"),
+        dh=(5, "DebugHeader follows"),
         x9=6,
         x8=7,
-        tr=8,
+        tr=(8, "message is traced"),
         x6=9,
         x5=10,
         x4=11,

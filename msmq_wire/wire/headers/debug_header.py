@@ -26,7 +26,7 @@ class DebugHeader(WireStruct, frozen=True, kw_only=True, gc=False):
 
     BITS: ClassVar[BitTable | None] = BitTable(
         "flags",
-        qt=(0, 2, TraceQueueType),
+        qt=(0, 2, TraceQueueType, "trace queue"),
         **unused(2, 15),
     )
     MUSTS: ClassVar[Musts] = (

@@ -26,10 +26,10 @@ class EstablishConnectionHeader(WireStruct, frozen=True, kw_only=True, gc=False)
 
     BITS: ClassVar[BitTable | None] = BitTable(
         "operating_system",
-        re=(0, 8),
-        se=8,
-        os=9,
-        qs=10,
+        re=(0, 8, "reserved, 0x10"),
+        se=(8, "no ping was sent before"),
+        os=(9, "server-class system"),
+        qs=(10, "quality of service"),
         **unused(11, 15),
     )
     MUSTS: ClassVar[Musts] = (

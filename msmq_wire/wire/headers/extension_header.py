@@ -22,7 +22,17 @@ class ExtensionHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     reserved: Annotated[bytes, Bytes(3), "Ignored."] = bytes(3)
     undeclared: Annotated[bytes, Rest(this.header_size - 12), "What HeaderSize counts beyond 12 bytes."] = b""
 
-    BITS: ClassVar[BitTable | None] = BitTable("flags", dl=0, sq=1, x2=2, di=3, ea=4, x5=5, x6=6, x7=7)
+    BITS: ClassVar[BitTable | None] = BitTable(
+        "flags",
+        dl=(0, "DeadLetterHeader follows"),
+        sq=(1, "SubqueueHeader follows"),
+        x2=2,
+        di=(3, "dead-letter queue is invalid"),
+        ea=(4, "ExtendedAddressHeader follows"),
+        x5=5,
+        x6=6,
+        x7=7,
+    )
     MUSTS: ClassVar[Musts] = (
         Must("header-size", this.header_size == 12, at="header_size", message="HeaderSize must be 12"),
         Must("subqueue", this.flags & 2 != 0, at="flags", message="SQ must be set"),

@@ -22,8 +22,8 @@ class InternalHeader(WireStruct, frozen=True, kw_only=True, gc=False):
 
     BITS: ClassVar[BitTable | None] = BitTable(
         "flags",
-        pt=(0, 4, InternalPacketType),
-        cs=4,
+        pt=(0, 4, InternalPacketType, "packet type"),
+        cs=(4, "connection refused"),
         **unused(5, 15),
     )
     MUSTS: ClassVar[Musts] = (

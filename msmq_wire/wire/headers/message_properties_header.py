@@ -105,7 +105,14 @@ class MessagePropertiesHeader(WireStruct, frozen=True, kw_only=True, gc=False):
         "Up to a multiple of 4 bytes; any bytes.",
     ] = b""
 
-    BITS: ClassVar[BitTable | None] = BitTable("flags", pa=0, pr=1, na=2, nr=3, x=(4, 4))
+    BITS: ClassVar[BitTable | None] = BitTable(
+        "flags",
+        pa=(0, "acknowledge arrival"),
+        pr=(1, "acknowledge receipt"),
+        na=(2, "report failed delivery"),
+        nr=(3, "report failed receipt"),
+        x=(4, 4),
+    )
     MUSTS: ClassVar[Musts] = (
         Must(
             "label-length",

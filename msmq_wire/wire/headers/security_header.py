@@ -83,12 +83,12 @@ class SecurityHeader(WireStruct, frozen=True, kw_only=True, gc=False):
 
     BITS: ClassVar[BitTable | None] = BitTable(
         "flags",
-        st=(0, 4, SenderIdType),
-        au=4,
-        eb=5,
-        de=6,
-        ai=7,
-        as_=(8, 4),
+        st=(0, 4, SenderIdType, "sender identifier"),
+        au=(4, "signature was verified"),
+        eb=(5, "body is encrypted"),
+        de=(6, "default cryptographic provider"),
+        ai=(7, "SecurityData follows"),
+        as_=(8, 4, "how the signature was verified"),
         **unused(12, 15),
     )
     MUSTS: ClassVar[Musts] = (

@@ -50,7 +50,10 @@ class SubqueueHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     )
 
     BITS: ClassVar[BitTable | None] = BitTable(
-        "flags", tm=0, acknowledgement_class=(1, 16, MessageClass), reserved=(17, 15)
+        "flags",
+        tm=(0, "move in a transaction"),
+        acknowledgement_class=(1, 16, MessageClass, "acknowledgment class"),
+        reserved=(17, 15),
     )
     MUSTS: ClassVar[Musts] = (
         Must("header-size", this.header_size == 148, at="header_size", message="HeaderSize must be 148"),

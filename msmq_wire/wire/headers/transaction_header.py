@@ -28,11 +28,11 @@ class TransactionHeader(WireStruct, frozen=True, kw_only=True, gc=False):
 
     BITS: ClassVar[BitTable | None] = BitTable(
         "flags",
-        cg=0,
-        fa=1,
-        fm=2,
-        lm=3,
-        id=(4, 20),
+        cg=(0, "ConnectorQMGuid follows"),
+        fa=(1, "final acknowledgment wanted"),
+        fm=(2, "first message of the transaction"),
+        lm=(3, "last message of the transaction"),
+        id=(4, 20, "transaction"),
         x1=24,
         x2=25,
         x3=26,

@@ -25,7 +25,12 @@ class Ping(WireStruct, frozen=True, kw_only=True, gc=False):
     cookie: Annotated[int, Int32ul, "Ties an answer to its question."] = 0
     qm_guid: Annotated[GUID, Guid, "Queue manager that sent this packet."] = NULL_GUID
 
-    BITS: ClassVar[BitTable | None] = BitTable("flags", rc=0, rf=1, x=(2, 14))
+    BITS: ClassVar[BitTable | None] = BitTable(
+        "flags",
+        rc=(0, "initiator is a client-class system"),
+        rf=(1, "connection would be refused"),
+        x=(2, 14),
+    )
     MUSTS: ClassVar[Musts] = (
         Must(
             "signature", this.signature == PING_SIGNATURE, at="signature", message="Signature must be 0x5548"
