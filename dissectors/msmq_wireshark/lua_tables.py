@@ -15,13 +15,12 @@ from msmq_wire.invisible import RANGES
 from msmq_wire.wire import registry
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, SIGNATURE, VERSION_NUMBER
-from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
-from msmq_wire.wire.headers.security_header import SecurityData
-from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
+from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Must
 from msmq_wire.wire.packets.acknowledgment import ACK_LABEL, ORDER_QUEUE, ORDER_QUEUE_NUMBER
 from msmq_wire.wire.packets.base import Packet
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
+from msmq_wire.wire.shown import ShownName, ShownText
 from msmq_wire.wire.types.enumerations import (
     AddressType,
     InternalPacketType,
@@ -30,7 +29,6 @@ from msmq_wire.wire.types.enumerations import (
     SenderIdType,
 )
 from msmq_wire.wire.types.guid import GUID
-from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 from msmq_wireshark.lua_decoders import Decoder, decoder_name, judge
 from msmq_wireshark.lua_expressions import literal
@@ -46,14 +44,6 @@ if type(r) ~= "table" then return end
 local unpack, band, bor, rshift = r.unpack, r.band, r.bor, r.rshift
 local D, J, T = {}, {}, {}
 """
-
-# What the JSON view shows as text though it is declared as bytes or as a structure.
-_SHOWN_AS_TEXT = {
-    (SecurityData, "security_id"),
-    (AddressOverlay, "address"),
-    (ExtendedAddressHeader, "address"),
-    (MQFFormatNameElement, "format_name"),
-}
 
 
 def files() -> dict[str, str]:
@@ -179,7 +169,7 @@ class _Tables:
             "label": _label(field.name),
             "list": _is_list(field) or None,
             "kind": _kind(scalars),
-            "as_text": (cls, field.name) in _SHOWN_AS_TEXT or None,
+            "as_text": isinstance(field.shown, ShownName | ShownText) or None,
             "reserved": field.name.startswith(("reserved", "padding")) or None,
             "doc": field.doc or None,
         }

@@ -26,12 +26,11 @@ from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.message import ROW, MessageColumn
 from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
-from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.security_header import SecurityData
-from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
+from msmq_wire.wire.headers.user_header import AddressOverlay
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
+from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
 from msmq_wire.wire.types.guid import GUID
-from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["files"]
@@ -39,7 +38,6 @@ __all__ = ["files"]
 Json = dict[str, Any]
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
-_QUEUES = ("destination_queue", "admin_queue", "response_queue")
 _NULL: Json = {"type": "null"}
 _STRING: Json = {"type": "string"}
 _TEXT_OR_NULL: Json = {"type": ["string", "null"]}
@@ -165,19 +163,17 @@ def _queue(name: str) -> Json:
     return _any(_object(properties), _NULL)
 
 
-def _special(cls: type[WireStruct], name: str) -> Json | None:
-    """The fields that the view shows otherwise than by their type."""
-    if cls is UserHeader and name in _QUEUES:
-        return _queue(name)
-    if cls is MQFFormatNameElement and name == "format_name":
-        return _TEXT_OR_NULL
-    if cls is SecurityData and name == "security_id":
-        return {"type": ["string", "null"], "description": "SID, GUID, or base64 of what is neither."}
-    if cls is SecurityData and name in ("encryption_key", "signature", "sender_cert"):
-        return _any(_ref("base64"), _NULL)
-    if cls in (AddressOverlay, ExtendedAddressHeader) and name == "address":
-        return {"type": "string", "description": "IP address, or base64 of what is none."}
-    return None
+def _special(field: Field) -> Json | None:
+    """What the view shows otherwise than by its type."""
+    match field.shown:
+        case ShownQueue():
+            return _queue(field.name)
+        case ShownName():
+            return _TEXT_OR_NULL
+        case ShownText():
+            kinds = ["string", "null"] if field.absent_if_empty else "string"
+            return {"type": kinds, "description": f"{field.doc} Base64 of what is no text."}
+    return _any(_ref("base64"), _NULL) if field.absent_if_empty else None
 
 
 def _structure(cls: type[WireStruct]) -> Json:
@@ -190,15 +186,13 @@ def _structure(cls: type[WireStruct]) -> Json:
         if cls.BITS is not None and cls.BITS.field == field.name:
             shown = _word(cls, field)
         else:
-            shown = _special(cls, field.name) or _value(field.subcon)
+            shown = _special(field) or _value(field.subcon)
         described = {"description": field.doc} if field.doc else {}
         properties[field.name] = described | shown
         if before:
             dependent[field.name] = [before]
         before = field.name
-        with_raw = _is_text(field.subcon) or (cls is AddressOverlay and field.name == "address")
-        with_raw = with_raw or (cls is ExtendedAddressHeader and field.name == "address")
-        if with_raw:
+        if _is_text(field.subcon) or (isinstance(field.shown, ShownText) and field.shown.whole):
             properties[f"{field.name}_raw"] = {
                 "description": "All bytes, where the text does not show them all."
             } | _ref("base64")

@@ -18,8 +18,6 @@ from msmq_wire.engines.arrow_schema import (
     ANOMALY,
     ERROR,
     QUEUE_NAME,
-    QUEUES,
-    SHOWN_AS_TEXT,
     class_of,
     schema,
 )
@@ -36,13 +34,12 @@ from msmq_wire.engines.columns.values import (
     Part,
     Rows,
 )
-from msmq_wire.wire.fields import WireStruct, fields
-from msmq_wire.wire.headers.security_header import SecurityData, sender_text
-from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader, address_text
+from msmq_wire.wire.fields import Field, WireStruct, fields
+from msmq_wire.wire.headers.user_header import QUEUES, AddressOverlay, UserHeader
+from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
-from msmq_wire.wire.types.enumerations import AddressType, QueueType
+from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID
-from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
 from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
@@ -133,23 +130,24 @@ class _Builder:
         made: dict[str, pa.Array] = {}
         for field in fields(cls):
             if not field.position:
-                made |= self._field(part, field.name, types)
+                made |= self._field(part, field, types)
         for name, inner in part.inside.items():
             made[name] = self._part(inner, types[name])
         return [made[name] if name in made else pa.nulls(self.count, types[name]) for name in types]
 
-    def _field(self, part: Part, name: str, types: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
-        if part.cls is UserHeader and name in QUEUES:
+    def _field(self, part: Part, field: Field, types: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
+        name = field.name
+        if isinstance(field.shown, ShownQueue):
             return {name: self._queue(part, name)}
-        if part.cls is MQFFormatNameElement and name == "format_name":
-            # Only an element that was asked for by itself comes here; those of lists are irregular.
-            elements = (self.table.packet(place) for place in self.table.regular.tolist())
-            return {name: pa.array([element_format_name(element) for element in elements], pa.string())}
+        if isinstance(field.shown, ShownName):
+            # Only a structure that was asked for by itself comes here; those of lists are irregular.
+            values = (getattr(self.table.packet(place), name) for place in self.table.regular.tolist())
+            return {name: pa.array([field.shown.text(value) for value in values], pa.string())}
         column = part.fields[name]
         if column is None:
             return {}
-        if SHOWN_AS_TEXT.get(part.cls) == name:
-            return self._shown(part, name, column)
+        if isinstance(field.shown, ShownText):
+            return self._shown(part, field, field.shown, column)
         made: dict[str, pa.Array] = {}
         for arm in column.arms if isinstance(column, Arms) else (column,):
             if isinstance(arm, Part):
@@ -167,9 +165,7 @@ class _Builder:
                 records = self.table.spread(arm.rows, arm.fixed)
                 made[name] = self._array(types[name], records, self.table.has(arm.rows))
             else:
-                # An item of security data that has no bytes is not present.
-                optional = part.cls is SecurityData and not name.endswith("padding")
-                made[name] = self._octets(arm, null_if_empty=optional)
+                made[name] = self._octets(arm, null_if_empty=field.absent_if_empty)
         return made
 
     def _array(self, kind: pa.DataType, values: Any, present: Bools | None) -> pa.Array:
@@ -232,23 +228,19 @@ class _Builder:
         offsets = self.table.spread(column.rows, column.offsets)
         return self._binary(offsets, np.where(wanted, lengths, 0), wanted)
 
-    def _shown(self, part: Part, name: str, column: Column) -> dict[str, pa.Array]:
-        """An address or a sender as text, by the type that stands beside it."""
+    def _shown(self, part: Part, field: Field, by: ShownText, column: Column) -> dict[str, pa.Array]:
+        """Bytes as a text, by the number that stands by them."""
         assert isinstance(column, Octets)
-        if part.cls is SecurityData:
-            assert part.parent is not None
-            flags = part.parent.fields["flags"]
-            assert isinstance(flags, Number)
-            codes, found = combinations([Number(flags.rows, flags.values & 0xF), column], part.rows)
-            texts = [sender_text(kind, value) for kind, value in found]
-            raw = [text is None and bool(value) for text, (_, value) in zip(texts, found, strict=True)]
-        else:
-            codes, found = combinations([part.fields["address_type"], column], part.rows)
-            texts = [address_text(kind, value) for kind, value in found]
-            raw = [
-                text is None or (kind == AddressType.IP_ADDRESS_TYPE and any(value[4:]))
-                for text, (kind, value) in zip(texts, found, strict=True)
-            ]
+        name, around = field.name, by.by.startswith("_.")
+        owner = part.parent if around else part
+        numbers = owner.fields[by.by.removeprefix("_.")] if owner is not None else None
+        assert isinstance(numbers, Number)
+        codes, found = combinations([Number(numbers.rows, numbers.values & by.mask), column], part.rows)
+        texts = [by.text(number, value) for number, value in found]
+        raw = [
+            not (field.absent_if_empty and not value) and (text is None or not by.shows_all(number, value))
+            for text, (number, value) in zip(texts, found, strict=True)
+        ]
         inexact = self.table.spread(part.rows, np.array(raw, np.bool_)[codes])
         return {name: self._chosen(part.rows, codes, texts), f"{name}_raw": self._raw(column, inexact)}
 

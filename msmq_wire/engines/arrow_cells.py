@@ -12,20 +12,20 @@ import msgspec
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.engines.arrow_schema import QUEUES, SHOWN_AS_TEXT
 from msmq_wire.engines.columns.values import Integers
-from msmq_wire.wire.fields import WireStruct
-from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, sender_text
-from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader, address_text
-from msmq_wire.wire.types.enumerations import AddressType, QueueType
+from msmq_wire.wire.fields import Field, WireStruct, fields
+from msmq_wire.wire.headers.user_header import AddressOverlay
+from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
+from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID
-from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["cells", "interleaved"]
 
 
-def cells(value: Any, target: Sequence[pa.Field]) -> dict[str, Any]:
+def cells(
+    value: WireStruct | None, target: Sequence[pa.Field], around: WireStruct | None = None
+) -> dict[str, Any]:
     """The cells of a structure, perhaps partial or None, for the fields of a schema."""
     shown: dict[str, Any] = {}
     for name in (*value.__struct_fields__, *getattr(value, "INSIDE", ())) if value is not None else ():
@@ -37,7 +37,8 @@ def cells(value: Any, target: Sequence[pa.Field]) -> dict[str, Any]:
         if isinstance(part, WireStruct):
             kind = next((field.type for field in target if field.name == name), None)
             # The queues of a header are no structures here.
-            shown[name] = cells(part, list(kind)) if kind is not None and pa.types.is_struct(kind) else None
+            plain = kind is None or not pa.types.is_struct(kind)
+            shown[name] = None if plain else cells(part, list(kind or ()), value)
         elif isinstance(part, WcharText):
             shown[name] = part.text
             shown[f"{name}_raw"] = None if part.exact else bytes(part)
@@ -48,36 +49,29 @@ def cells(value: Any, target: Sequence[pa.Field]) -> dict[str, Any]:
             shown[name] = [cells(item, list(kind)) if isinstance(item, WireStruct) else item for item in part]
         else:
             shown[name] = part
-    if value is not None:
-        _as_viewed(value, shown)
+    for field in fields(type(value)) if value is not None else ():
+        if not field.position and getattr(value, field.name) is not msgspec.UNSET:
+            shown |= _marked(field, value, around)
     return shown
 
 
-def _as_viewed(value: WireStruct, shown: dict[str, Any]) -> None:
-    """What the view shows otherwise than as the field's own value."""
-    if isinstance(value, UserHeader):
-        for name, bit in QUEUES.items():
-            if getattr(value, name) is not msgspec.UNSET:
-                selected = value.bit(bit)
-                name_of_queue = {"type": selected, "format_name": value.format_name(name)}
-                shown[name] = None if selected == QueueType.NONE else name_of_queue
-    elif isinstance(value, MQFFormatNameElement):
-        shown["format_name"] = element_format_name(value)
-    elif isinstance(value, SecurityData):
-        for name in ("security_id", "encryption_key", "signature", "sender_cert"):
-            shown[name] = shown.get(name) or None
-        shown["security_id_raw"] = shown.pop("security_id")
-    elif isinstance(value, SecurityHeader):
-        data = shown.get("security_data")
-        sender = None if data is None else data["security_id_raw"]
-        text = None if sender is None else sender_text(value.bit("st"), sender)
-        if data is not None and text is not None:
-            data |= {"security_id": text, "security_id_raw": None}
-    elif SHOWN_AS_TEXT.get(type(value)) in shown:
-        address = shown["address"]
-        shown["address"] = address_text(shown["address_type"], address)
-        dirty = shown["address_type"] == AddressType.IP_ADDRESS_TYPE and any(address[4:])
-        shown["address_raw"] = address if shown["address"] is None or dirty else None
+def _marked(field: Field, owner: Any, around: WireStruct | None) -> dict[str, Any]:
+    """What is shown otherwise than as the field's own value."""
+    name, value = field.name, getattr(owner, field.name)
+    empty = field.absent_if_empty and not value
+    match field.shown:
+        case ShownQueue(bits=bits):
+            selected = owner.bit(bits)
+            queue = {"type": selected, "format_name": owner.format_name(name)}
+            return {name: None if selected == QueueType.NONE else queue}
+        case ShownName(text=text):
+            return {name: text(value)}
+        case ShownText() as by:
+            number = by.number(owner, around)
+            found = None if empty else by.text(number, value)
+            raw = not empty and (found is None or not by.shows_all(number, value))
+            return {name: found, f"{name}_raw": value if raw else None}
+    return {name: None} if empty else {}
 
 
 def interleaved(first: pa.Array, second: pa.Array, order: Integers) -> pa.Array:

@@ -17,22 +17,17 @@ from msmq_wire.engines.columns.tables import UNRECOGNISED
 from msmq_wire.wire.expressions import Expression, Undetermined, evaluate
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.generation import generate
-from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
-from msmq_wire.wire.headers.security_header import SecurityData
-from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
 from msmq_wire.wire.musts import BitTable
 from msmq_wire.wire.packets.base import InternalPacket
 from msmq_wire.wire.registry import STRUCTURES
+from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
 from msmq_wire.wire.types.guid import GUID
-from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["ANOMALY", "ERROR", "QUEUES", "QUEUE_NAME", "SHOWN_AS_TEXT", "class_of", "schema"]
+__all__ = ["ANOMALY", "ERROR", "QUEUE_NAME", "class_of", "schema"]
 
 QUEUE_NAME = pa.struct([pa.field("type", pa.int32()), pa.field("format_name", pa.string())])
 """A queue of the UserHeader: its type on the wire and its format name, null where the host is not known."""
-QUEUES: Mapping[str, str] = {"destination_queue": "dq", "admin_queue": "aq", "response_queue": "rq"}
-"""The queues of the UserHeader and the bits that hold their types."""
 _FOUND = [
     pa.field("code", pa.string(), nullable=False),
     pa.field("message", pa.string(), nullable=False),
@@ -43,12 +38,6 @@ ANOMALY = pa.struct(
     [*_FOUND, pa.field("length", pa.int64(), nullable=False), pa.field("spec", pa.string(), nullable=False)]
 )
 ERROR = pa.struct([*_FOUND, pa.field("spec", pa.string())])
-SHOWN_AS_TEXT: Mapping[type[WireStruct], str] = {
-    AddressOverlay: "address",
-    ExtendedAddressHeader: "address",
-    SecurityData: "security_id",
-}
-"""Bytes that a text shows where it can; ``<field>_raw`` has them where it cannot, or not all of them."""
 
 
 class _Unknown(Undetermined):
@@ -145,14 +134,16 @@ class _Types:
         return {"": pa.struct(found)}
 
     def _fields(self, cls: type[WireStruct], field: Field) -> list[pa.Field]:
-        if cls is UserHeader and field.name in QUEUES:
-            types: Mapping[str, pa.DataType] = {"": QUEUE_NAME}
-        elif cls is MQFFormatNameElement and field.name == "format_name":
-            types = {"": pa.string()}
-        elif SHOWN_AS_TEXT.get(cls) == field.name:
-            types = {"": pa.string(), "raw": self._binary()}
-        else:
-            types = generate(field.subcon, self)
+        types: Mapping[str, pa.DataType]
+        match field.shown:
+            case ShownQueue():
+                types = {"": QUEUE_NAME}
+            case ShownName():
+                types = {"": pa.string()}
+            case ShownText():
+                types = {"": pa.string(), "raw": self._binary()}
+            case _:
+                types = generate(field.subcon, self)
         found = []
         for layout, kind in types.items():
             name = f"{field.name}_raw" if layout == "raw" else layout or field.name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import datetime
-from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -22,24 +22,19 @@ from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct, xml_fields
 from msmq_wire.srmp.xml.tree import Element
 from msmq_wire.units import SECOND
-from msmq_wire.wire.fields import WireStruct
-from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
-from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, security_id_text
-from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader, address_text
+from msmq_wire.wire.fields import Field, WireStruct, fields
+from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Anomaly
-from msmq_wire.wire.types.enumerations import AddressType, QueueType
+from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
+from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID
-from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = [
-    "address_text",
     "anomaly_view",
-    "element_format_name",
     "error_view",
     "inspect_view",
     "record_view",
-    "security_id_text",
     "time_text",
     "view",
 ]
@@ -53,7 +48,7 @@ def view(value: Any) -> Any:
     Fields that were not reached (UNSET) are left out.
     """
     if isinstance(value, WireStruct):
-        return _VIEWS.get(type(value), _ndr if isinstance(value, NdrStruct) else _struct)(value)
+        return _ndr(value) if isinstance(value, NdrStruct) else _struct(value)
     if isinstance(value, XmlStruct):
         return _xml(value)
     if isinstance(value, IsoDate):
@@ -183,9 +178,11 @@ def _plain(value: msgspec.Struct) -> Json:
     return shown
 
 
-def _struct(value: WireStruct) -> Json:
+def _struct(value: WireStruct, around: WireStruct | None = None) -> Json:
     shown: Json = {}
+    behind: Json = {}
     table = type(value).BITS
+    markers = _markers(type(value))
     for name in (*value.__struct_fields__, *getattr(value, "INSIDE", ())):
         field = getattr(value, name)
         if field is msgspec.UNSET:
@@ -197,10 +194,44 @@ def _struct(value: WireStruct) -> Json:
                 bits[bit.name] = bool(number) if bit.width == 1 else number
             shown[name] = bits
             continue
-        shown[name] = view(field)
+        if name in markers:
+            shown[name] = _marked(markers[name], field, value, around, behind)
+            continue
+        plain = isinstance(field, WireStruct) and not isinstance(field, NdrStruct)
+        shown[name] = _struct(field, value) if plain else view(field)
         if isinstance(field, WcharText) and not field.exact:
             shown[f"{name}_raw"] = _base64(field)
+    shown.update(behind)
     return shown
+
+
+@cache
+def _markers(cls: type[WireStruct]) -> dict[str, Field]:
+    """The fields that are shown other than by their value."""
+    return {field.name: field for field in fields(cls) if field.shown or field.absent_if_empty}
+
+
+def _marked(field: Field, value: Any, owner: WireStruct, around: WireStruct | None, behind: Json) -> Any:
+    """A field as its declaration says that it is shown; what no text shows comes ``behind`` all fields."""
+    if field.absent_if_empty and value == b"":
+        return None
+    match field.shown:
+        case ShownName(text=text):
+            return text(value)
+        case ShownQueue(bits=bits) if (selector := owner.bit(bits)) != QueueType.NONE:
+            assert isinstance(owner, UserHeader)
+            shown = {"type": selector, "format_name": owner.format_name(field.name)}
+            if field.name == "response_queue" and selector == QueueType.SAME_AS_ADMIN_QUEUE:
+                shown["same_as"] = "admin_queue"
+            return shown
+        case ShownText() as by:
+            number = by.number(owner, around)
+            text_of = by.text(number, value)
+            if text_of is not None:
+                if not by.shows_all(number, value):
+                    behind[f"{field.name}_raw"] = _base64(value)
+                return text_of
+    return view(value)
 
 
 def _xml(value: XmlStruct) -> Json:
@@ -234,75 +265,6 @@ def _ndr(value: WireStruct) -> Json:
                 shown[name] = field.text.partition("\0")[0]
             if shown[name] != field.text or not field.exact:
                 shown[f"{name}_raw"] = _base64(field)
+    if isinstance(value, QueueFormat):
+        shown["format_name"] = value.shown_name
     return shown
-
-
-def _queue_format(value: WireStruct) -> Json:
-    assert isinstance(value, QueueFormat)
-    shown = _ndr(value)
-    shown["format_name"] = value.shown_name
-    return shown
-
-
-def _user_header(header: WireStruct) -> Json:
-    assert isinstance(header, UserHeader)
-    shown = _struct(header)
-    for name, bit in (("destination_queue", "dq"), ("admin_queue", "aq"), ("response_queue", "rq")):
-        if name in shown:
-            selector = header.bit(bit)
-            if selector == QueueType.NONE:
-                continue
-            shown[name] = {"type": selector, "format_name": header.format_name(name)}
-            if name == "response_queue" and selector == QueueType.SAME_AS_ADMIN_QUEUE:
-                shown[name]["same_as"] = "admin_queue"
-    return shown
-
-
-def _element(element: WireStruct) -> Json:
-    assert isinstance(element, MQFFormatNameElement)
-    shown = _struct(element)
-    if "format_name" in shown:
-        shown["format_name"] = element_format_name(element)
-    return shown
-
-
-def _security_header(header: WireStruct) -> Json:
-    assert isinstance(header, SecurityHeader)
-    shown = _struct(header)
-    if isinstance(header.security_data, SecurityData) and shown["security_data"].get("security_id"):
-        text = security_id_text(header)
-        if text is not None:
-            shown["security_data"]["security_id"] = text
-    return shown
-
-
-def _security_data(data: WireStruct) -> Json:
-    shown = _struct(data)
-    for name in ("security_id", "encryption_key", "signature", "sender_cert"):
-        # An item of size 0 takes no space: it is not present.
-        if shown.get(name) == "":
-            shown[name] = None
-    return shown
-
-
-def _address(holder: WireStruct) -> Json:
-    assert isinstance(holder, AddressOverlay | ExtendedAddressHeader)
-    shown = _struct(holder)
-    if "address" in shown:
-        text = address_text(holder.address_type, holder.address)
-        if text is not None:
-            shown["address"] = text
-            if holder.address_type == AddressType.IP_ADDRESS_TYPE and any(holder.address[4:]):
-                shown["address_raw"] = _base64(holder.address)
-    return shown
-
-
-_VIEWS: dict[type[WireStruct], Callable[[WireStruct], Json]] = {
-    UserHeader: _user_header,
-    MQFFormatNameElement: _element,
-    SecurityHeader: _security_header,
-    SecurityData: _security_data,
-    AddressOverlay: _address,
-    ExtendedAddressHeader: _address,
-    QueueFormat: _queue_format,
-}

@@ -35,6 +35,7 @@ from msmq_wire.wire.nodes import (
     ZeroTerminated,
     named,
 )
+from msmq_wire.wire.shown import ABSENT_IF_EMPTY, Marker
 
 __all__ = [
     "OWN_SIZE",
@@ -61,6 +62,8 @@ Scope = dict[str, Any]
 
 OWN_SIZE: Final = "own-size"
 """Marks a field that holds the size of its own structure, in bytes."""
+_WORDS = (OWN_SIZE, ABSENT_IF_EMPTY)
+"""Texts of a declaration that mark a field; any other is its meaning."""
 
 
 class Unit(msgspec.Struct, frozen=True):
@@ -80,6 +83,8 @@ class Field(msgspec.Struct, frozen=True):
     unit: str = ""
     position: bool = False
     own_size: bool = False
+    shown: Marker | None = None
+    absent_if_empty: bool = False
 
     @property
     def optional(self) -> bool:
@@ -155,11 +160,13 @@ def fields(cls: type[WireStruct]) -> tuple[Field, ...]:
                 name=name,
                 subcon=subcon,
                 value_type=value_type,
-                doc=next((e for e in extras if isinstance(e, str) and e is not OWN_SIZE), ""),
+                doc=next((e for e in extras if isinstance(e, str) and e not in _WORDS), ""),
                 names=next((e for e in extras if isinstance(e, type) and issubclass(e, IntEnum)), None),
                 unit=next((extra.name for extra in extras if isinstance(extra, Unit)), ""),
                 position=position,
                 own_size=OWN_SIZE in extras,
+                shown=next((extra for extra in extras if isinstance(extra, Marker)), None),
+                absent_if_empty=ABSENT_IF_EMPTY in extras,
             )
         )
     return tuple(found)

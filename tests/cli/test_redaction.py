@@ -14,9 +14,13 @@ import pytest
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.records.record import Record
-from msmq_wire.records.view import security_id_text
 from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
-from msmq_wire.wire.headers.security_header import ProviderInfo, SecurityData, SecurityHeader
+from msmq_wire.wire.headers.security_header import (
+    ProviderInfo,
+    SecurityData,
+    SecurityHeader,
+    security_id_text,
+)
 from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.multicast_id import MulticastID

@@ -28,22 +28,18 @@ from msmq_wire.cli.render.values import (
 from msmq_wire.engines import codec, places, reference
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.records.message_body import properties_body
-from msmq_wire.records.view import address_text, element_format_name, security_id_text
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.base_header import INFINITE
-from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
-from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
-from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.packets.message_packet import MessagePacket
+from msmq_wire.wire.shown import ShownQueue, ShownText
 from msmq_wire.wire.stream import Span
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
-from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
+from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = [
-    "QUEUES",
     "Block",
     "Node",
     "NodeOptions",
@@ -54,9 +50,6 @@ __all__ = [
     "place_marks",
     "text_node",
 ]
-
-QUEUES = {"destination_queue": "dq", "admin_queue": "aq", "response_queue": "rq"}
-"""The queues of a UserHeader, with the bits that say what names them."""
 
 _OPENED = ("message_body", "extension_data")
 _LISTED = 100
@@ -177,8 +170,8 @@ class _Builder:
         path = f"{prefix}.{field.name}" if prefix else field.name
         if value is msgspec.UNSET:
             return
-        if isinstance(parent, UserHeader) and field.name in QUEUES:
-            node = self.queue(parent, field.name, path)
+        if isinstance(field.shown, ShownQueue):
+            node = self.queue(parent, field.name, field.shown.bits, path)
             if node is not None:
                 yield node
                 return
@@ -198,7 +191,7 @@ class _Builder:
             return True
         return is_filler(field) and not self.options.everything and is_filling(value)
 
-    def queue(self, header: UserHeader, name: str, path: str) -> Node | None:
+    def queue(self, header: Any, name: str, bits: str, path: str) -> Node | None:
         """A queue by its format name; None when it has none or its host is not known."""
         if not isinstance(header.flags, int):
             return None
@@ -207,7 +200,7 @@ class _Builder:
             return None
         table = type(header).BITS
         assert table is not None
-        bit = table.bits[QUEUES[name]]
+        bit = table.bits[bits]
         kind = selected(bit, header.bit(bit.name))
         return self.spanned(name, path, text, kind, getattr(header, name))
 
@@ -262,14 +255,11 @@ class _Builder:
                 return self.opened(parent, field.name, value, path)
             if field.name == "correlation_id":
                 return self.spanned(field.name, path, correlation_text(value), "", value)
-        if isinstance(parent, SecurityData) and field.name == "security_id":
-            header = next((p for p in parents if isinstance(p, SecurityHeader)), None)
-            text = None if header is None else security_id_text(header)
+        if isinstance(field.shown, ShownText):
+            number = field.shown.number(parent, parents[0] if parents else None)
+            text = field.shown.text(number, value)
             if text is not None:
                 return self.spanned(field.name, path, text, "", value)
-        if isinstance(parent, AddressOverlay | ExtendedAddressHeader) and field.name == "address":
-            address = address_text(parent.address_type, value)
-            return self.spanned(field.name, path, address or bytes_text(value), "", value)
         if len(value) <= INLINE_BYTES or not any(value):
             return self.spanned(field.name, path, bytes_text(value), "", value)
         node = block_node(field.name, value, self.spans.get(path), path)

@@ -21,7 +21,7 @@ from rich.cells import cell_len
 
 from msmq_wire.cli.render.meanings import bit_rows, selected
 from msmq_wire.cli.render.node import Node, NodeOptions
-from msmq_wire.cli.render.nodes import QUEUES, block_node, body_node, extension_node, text_node
+from msmq_wire.cli.render.nodes import block_node, body_node, extension_node, text_node
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import WIDE_NAMES, Tree, TreeOptions, print_record, record_heading, walk
 from msmq_wire.cli.render.values import (
@@ -40,10 +40,11 @@ from msmq_wire.records.message_body import properties_body
 from msmq_wire.records.record import Record
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
-from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, sender_text
-from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.wire.headers.security_header import SecurityHeader
+from msmq_wire.wire.headers.user_header import QUEUES, UserHeader
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.registry import PACKETS
+from msmq_wire.wire.shown import ShownQueue, ShownText
 from msmq_wire.wire.stream import Span
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
@@ -349,7 +350,7 @@ class TreeWriter:
         name, line = field.name, _Line("value", field.name)
         if cls.BITS is not None and cls.BITS.field == name:
             return _Step(name, show=partial(_show_word, _Line("word", name, cls, field)))
-        if cls is UserHeader and name in QUEUES:
+        if isinstance(field.shown, ShownQueue):
             return _Step(name, show=self._queue(line))
         if types == {int}:
             return self._number(line, field)
@@ -418,8 +419,9 @@ class TreeWriter:
             return partial(self._show_opened, node, make)
         if cls is MessagePropertiesHeader and field.name == "correlation_id":
             return partial(_show_bytes, line, node, False, Kept(correlation_text))
-        if cls is SecurityData and field.name == "security_id":
-            return partial(_show_sender, line, node, Kept(lambda key: sender_text(*key)))
+        if isinstance(field.shown, ShownText) and field.shown.by.startswith("_."):
+            text = field.shown.text
+            return partial(_show_sender, line, node, Kept(lambda key: text(*key)))
         return partial(_show_bytes, line, node, is_filler(field), None)
 
     def _show_opened(

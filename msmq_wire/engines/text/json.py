@@ -17,7 +17,7 @@ from msmq_wire.engines.rows.engine import parse
 from msmq_wire.engines.source import Code
 from msmq_wire.engines.text.escaping import json_string
 from msmq_wire.engines.text.kept import Kept
-from msmq_wire.engines.text.shown import BEHIND, SHOWN, base64_string
+from msmq_wire.engines.text.shown import base64_string, behind, shown
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.musts import BitTable
 from msmq_wire.wire.types.guid import GUID
@@ -105,9 +105,10 @@ class _Writing:
             self._add(name, f"{self.code.constant(f'inside_{name}', _inside(path, inner))}(_value)")
         self._template[0] = f"{{{self._template[0]}"
         self._template[1:] = [f",{key}" for key in self._template[1:]]
-        if cls in BEHIND:
+        rest = behind(cls)
+        if rest is not None:
             self._template.append("%s")
-            self._parts.append(f"{self.code.constant('behind', BEHIND[cls])}(_value, _around)")
+            self._parts.append(f"{self.code.constant('behind', rest)}(_value, _around)")
         self._template[-1] += "}"
         with self.code.block("return ("):
             for key in self._template:
@@ -123,9 +124,9 @@ class _Writing:
 
     def _field(self, cls: type[WireStruct], field: Field) -> None:
         name, value = field.name, f"_value.{field.name}"
-        shown = SHOWN.get((cls, name))
-        if shown is not None:
-            self._add(name, f"{self.code.constant(f'show_{name}', shown)}(_value, _around)")
+        show = shown(field)
+        if show is not None:
+            self._add(name, f"{self.code.constant(f'show_{name}', show)}(_value, _around)")
         elif cls.BITS is not None and name == cls.BITS.field:
             self._add(name, f"{self.code.constant(f'word_{name}', _words(cls.BITS))}[{value}]")
         elif field.value_type is int:

@@ -7,7 +7,8 @@ field; it raises TypeError or AttributeError for what was not reached.
 from __future__ import annotations
 
 from binascii import b2a_base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -15,20 +16,18 @@ import msgspec
 from msmq_wire import names
 from msmq_wire.engines.text.escaping import json_line, json_string
 from msmq_wire.engines.text.kept import Kept
-from msmq_wire.wire.fields import WireStruct
-from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
-from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader, sender_text
-from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader, address_text
+from msmq_wire.wire.fields import Field, WireStruct, fields
+from msmq_wire.wire.headers.user_header import QUEUES, UserHeader
+from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
-from msmq_wire.wire.types.enumerations import AddressType, QueueType
+from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID
-from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
 from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["BEHIND", "SHOWN", "Shown", "base64_string"]
+__all__ = ["Shown", "base64_string", "behind", "shown"]
 
 Shown = Callable[[Any, Any], str]
 
@@ -47,7 +46,7 @@ def _direct(named: tuple[int, WcharText]) -> str:
 
 
 def _told(header: UserHeader, name: str) -> str:
-    selector = header.bit(_SELECTORS[name])
+    selector = header.bit(QUEUES[name])
     shown = {"type": selector, "format_name": header.format_name(name)}
     if name == "response_queue" and selector == QueueType.SAME_AS_ADMIN_QUEUE:
         shown["same_as"] = "admin_queue"
@@ -65,17 +64,16 @@ def _numbered(of: tuple[str, int, Any, GUID, Any]) -> str:
 _direct_names = Kept(_direct)
 _numbered_queues = Kept(_numbered)
 
-_SELECTORS = {"destination_queue": "dq", "admin_queue": "aq", "response_queue": "rq"}
 _ALL_SELECTORS = 0x7FC00
 _NUMBERED = (PrivateQueueFormatNameId, PublicQueueFormatName, PrivateQueueFormatName)
 _BY_ADMIN_QUEUE = (QueueType.SAME_AS_ADMIN_QUEUE, QueueType.PRIVATE_ON_ADMIN_QUEUE_HOST)
 
 
-def _queue(name: str) -> Shown:
+def _queue(name: str, bits: str) -> Shown:
     """A queue of the UserHeader by its format name: ``{"type": 7, "format_name": "DIRECT=..."}``."""
     table = UserHeader.BITS
     assert table is not None
-    shift = table.bits[_SELECTORS[name]].shift
+    shift = table.bits[bits].shift
 
     def show(header: UserHeader, _: Any) -> str:
         flags, queue = header.flags, getattr(header, name)
@@ -97,73 +95,68 @@ def _queue(name: str) -> Shown:
     return show
 
 
-def _element_name(element: MQFFormatNameElement, _: Any) -> str:
-    name = element_format_name(element)
-    if name is None:
-        raise TypeError("the name was not reached")
-    return json_string(name)
-
-
-def _sender(typed: tuple[int, bytes]) -> str:
-    text = sender_text(*typed)
-    return base64_string(typed[1]) if text is None else json_string(text)
-
-
-_senders = Kept(_sender)
-
-
-def _security_id(data: SecurityData, header: SecurityHeader | None) -> str:
-    # Which kind of sender it is, only the header says.
-    if data.security_id == b"":
-        return "null"
-    return _senders[0 if header is None else header.bit("st"), data.security_id]
-
-
-def _item(name: str) -> Shown:
-    """An item of size 0 takes no space: it is not present."""
-
-    def show(data: SecurityData, _: Any) -> str:
-        item = getattr(data, name)
-        return "null" if item == b"" else base64_string(item)
+def _name(name: str, text_of: Callable[[Any], str | None]) -> Shown:
+    def show(holder: WireStruct, _: Any) -> str:
+        text = text_of(getattr(holder, name))
+        if text is None:
+            raise TypeError("the name was not reached")
+        return json_string(text)
 
     return show
 
 
-def _written_address(typed: tuple[int, bytes]) -> str:
-    text = address_text(*typed)
-    return base64_string(typed[1]) if text is None else json_string(text)
+def _text(name: str, by: ShownText) -> Shown:
+    def write(typed: tuple[int, bytes]) -> str:
+        text = by.text(*typed)
+        return base64_string(typed[1]) if text is None else json_string(text)
+
+    kept, value_of = Kept(write), attrgetter(name)
+    number_of, mask = attrgetter(by.by.removeprefix("_.")), by.mask
+    if not by.by.startswith("_."):
+        return lambda holder, _: kept[number_of(holder) & mask, value_of(holder)]
+    # What kind it is, only the structure around it says.
+    return lambda holder, around: kept[0 if around is None else number_of(around) & mask, value_of(holder)]
 
 
-_addresses = Kept(_written_address)
+def _rest(name: str, by: ShownText) -> Shown:
+    """The bytes that a text does not show, with their key and its comma, or nothing."""
+    value_of, number_of = attrgetter(name), attrgetter(by.by)
+
+    def show(holder: WireStruct, _: Any) -> str:
+        number, value = number_of(holder), value_of(holder)
+        if by.shows_all(number, value) or by.text(number, value) is None:
+            return ""
+        return f',"{name}_raw":{base64_string(value)}'
+
+    return show
 
 
-def _address(holder: AddressOverlay | ExtendedAddressHeader, _: Any) -> str:
-    return _addresses[holder.address_type, holder.address]
+def _unless_empty(name: str, show: Shown) -> Shown:
+    value_of = attrgetter(name)
+    return lambda holder, around: "null" if value_of(holder) == b"" else show(holder, around)
 
 
-def _rest_of_address(holder: AddressOverlay | ExtendedAddressHeader, _: Any) -> str:
-    address = holder.address
-    if holder.address_type == AddressType.IP_ADDRESS_TYPE and len(address) > 4 and any(address[4:]):
-        return f',"address_raw":{base64_string(address)}'
-    return ""
+def shown(field: Field) -> Shown | None:
+    """What writes a field that is shown other than by its type; None for any other."""
+    found: Shown | None = None
+    match field.shown:
+        case ShownQueue(bits=bits):
+            found = _queue(field.name, bits)
+        case ShownName(text=text):
+            found = _name(field.name, text)
+        case ShownText() as by:
+            found = _text(field.name, by)
+    if field.absent_if_empty:
+        value_of = attrgetter(field.name)
+        found = _unless_empty(field.name, found or (lambda holder, _: base64_string(value_of(holder))))
+    return found
 
 
-SHOWN: Mapping[tuple[type[WireStruct], str], Shown] = {
-    (UserHeader, "destination_queue"): _queue("destination_queue"),
-    (UserHeader, "admin_queue"): _queue("admin_queue"),
-    (UserHeader, "response_queue"): _queue("response_queue"),
-    (MQFFormatNameElement, "format_name"): _element_name,
-    (SecurityData, "security_id"): _security_id,
-    (SecurityData, "encryption_key"): _item("encryption_key"),
-    (SecurityData, "signature"): _item("signature"),
-    (SecurityData, "sender_cert"): _item("sender_cert"),
-    (AddressOverlay, "address"): _address,
-    (ExtendedAddressHeader, "address"): _address,
-}
-"""The text of a field."""
-
-BEHIND: Mapping[type[WireStruct], Shown] = {
-    AddressOverlay: _rest_of_address,
-    ExtendedAddressHeader: _rest_of_address,
-}
-"""A key that stands behind all fields, with its comma, or nothing."""
+def behind(cls: type[WireStruct]) -> Shown | None:
+    """What writes a key that stands behind all fields, with its comma, or nothing."""
+    by_name = {
+        field.name: field.shown
+        for field in fields(cls)
+        if isinstance(field.shown, ShownText) and field.shown.whole
+    }
+    return next((_rest(name, by) for name, by in by_name.items()), None)

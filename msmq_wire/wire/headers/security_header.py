@@ -9,6 +9,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import aligned, this
 from msmq_wire.wire.fields import Bytes, Fill, Node, Opt, WireStruct
 from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts, unused
+from msmq_wire.wire.shown import ABSENT_IF_EMPTY, ShownText
 from msmq_wire.wire.types.enumerations import SenderIdType
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.sid import SID
@@ -17,6 +18,20 @@ from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 __all__ = ["ProviderInfo", "SecurityData", "SecurityHeader", "security_id_text", "sender_text"]
 
 _SPEC = SpecRef("MS-MQMQ", "2.2.20.6")
+
+
+def sender_text(sender: int, security_id: bytes) -> str | None:
+    """A sender as ``S-1-...`` or as a GUID, by its type; None when it is neither."""
+    if sender == SenderIdType.QUEUE_MANAGER_GUID and len(security_id) == 16:
+        return str(GUID(security_id))
+    if sender == SenderIdType.SID:
+        try:
+            sid = SID.schema().parse(security_id)
+        except DecodeError:
+            return None
+        if len(security_id) == 8 + 4 * sid.sub_authority_count:
+            return str(sid)
+    return None
 
 
 class ProviderInfo(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -38,16 +53,25 @@ class SecurityData(WireStruct, frozen=True, kw_only=True, gc=False):
 
     SPEC: ClassVar[SpecRef] = _SPEC
     security_id: Annotated[
-        bytes, Bytes(this._.sender_id_size), "SID of the sender, or GUID of its queue manager, by ST."
+        bytes,
+        Bytes(this._.sender_id_size),
+        ShownText(sender_text, by="_.flags", mask=0xF),
+        ABSENT_IF_EMPTY,
+        "SID of the sender, or GUID of its queue manager, by ST.",
     ] = b""
     security_id_padding: Annotated[bytes, Fill(-this._.sender_id_size & 3), "Any bytes."] = b""
     encryption_key: Annotated[
-        bytes, Bytes(this._.encryption_key_size), "Symmetric key, encrypted (SIMPLEBLOB, [MS-MQQB] 2.4.2)."
+        bytes,
+        Bytes(this._.encryption_key_size),
+        ABSENT_IF_EMPTY,
+        "Symmetric key, encrypted (SIMPLEBLOB, [MS-MQQB] 2.4.2).",
     ] = b""
     encryption_key_padding: Annotated[bytes, Fill(-this._.encryption_key_size & 3), "Any bytes."] = b""
-    signature: Annotated[bytes, Bytes(this._.signature_size), "Digital signature."] = b""
+    signature: Annotated[bytes, Bytes(this._.signature_size), ABSENT_IF_EMPTY, "Digital signature."] = b""
     signature_padding: Annotated[bytes, Fill(-this._.signature_size & 3), "Any bytes."] = b""
-    sender_cert: Annotated[bytes, Bytes(this._.sender_cert_size), "X.509 certificate of the sender."] = b""
+    sender_cert: Annotated[
+        bytes, Bytes(this._.sender_cert_size), ABSENT_IF_EMPTY, "X.509 certificate of the sender."
+    ] = b""
     sender_cert_padding: Annotated[bytes, Fill(-this._.sender_cert_size & 3), "Any bytes."] = b""
     provider_info: Annotated[
         ProviderInfo | None,
@@ -180,20 +204,6 @@ class SecurityHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             spec=SpecRef("MS-MQQB", "3.1.7.1.5"),
         ),
     )
-
-
-def sender_text(sender: int, security_id: bytes) -> str | None:
-    """A sender as ``S-1-...`` or as a GUID, by its type; None when it is neither."""
-    if sender == SenderIdType.QUEUE_MANAGER_GUID and len(security_id) == 16:
-        return str(GUID(security_id))
-    if sender == SenderIdType.SID:
-        try:
-            sid = SID.schema().parse(security_id)
-        except DecodeError:
-            return None
-        if len(security_id) == 8 + 4 * sid.sub_authority_count:
-            return str(sid)
-    return None
 
 
 def security_id_text(header: SecurityHeader) -> str | None:

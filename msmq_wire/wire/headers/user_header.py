@@ -8,8 +8,9 @@ from construct import Int16ul, Int32ul
 from msmq_wire import names
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import one_of, this
-from msmq_wire.wire.fields import Ahead, Bytes, Choice, Node, Opt, Unit, WireStruct
+from msmq_wire.wire.fields import Ahead, Bytes, Choice, Node, Opt, Unit, WireStruct, fields
 from msmq_wire.wire.musts import BitTable, Must, Musts
+from msmq_wire.wire.shown import ShownQueue, ShownText
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.enumerations import AddressType, DeliveryMode, QueueType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
@@ -17,7 +18,15 @@ from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatNam
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 
-__all__ = ["ADDRESS_LENGTH", "AddressOverlay", "QueueName", "UserHeader", "address_text"]
+__all__ = [
+    "ADDRESS_LENGTH",
+    "QUEUES",
+    "SHOWN_ADDRESS",
+    "AddressOverlay",
+    "QueueName",
+    "UserHeader",
+    "address_text",
+]
 
 QueueName = PrivateQueueFormatNameId | PublicQueueFormatName | PrivateQueueFormatName | DirectQueueFormatName
 
@@ -36,6 +45,22 @@ ADDRESS_LENGTH = Must(
 )
 
 
+def address_text(address_type: int, address: bytes) -> str | None:
+    """An address as IP text by its type; None when it is no whole address."""
+    if address_type == AddressType.IP_ADDRESS_TYPE and len(address) >= 4:
+        return str(ipaddress.IPv4Address(bytes(address[:4])))
+    if address_type == AddressType.IPV6_ADDRESS_TYPE and len(address) == 16:
+        return str(ipaddress.IPv6Address(bytes(address)))
+    return None
+
+
+def _is_whole(address_type: int, address: bytes) -> bool:
+    return address_type != AddressType.IP_ADDRESS_TYPE or not any(address[4:])
+
+
+SHOWN_ADDRESS = ShownText(address_text, by="address_type", whole=_is_whole)
+
+
 class AddressOverlay(WireStruct, frozen=True, kw_only=True, gc=False):
     """The host a message came from, in the place of QueueManagerAddress."""
 
@@ -43,7 +68,7 @@ class AddressOverlay(WireStruct, frozen=True, kw_only=True, gc=False):
     address_length: Annotated[int, Int16ul, "Bytes of the whole address; more than 8 for IPv6."] = 4
     address_type: Annotated[int, Int16ul, AddressType, "Kind of address."] = AddressType.IP_ADDRESS_TYPE
     address_scope: Annotated[int, Int32ul, "IPv6 scope, else 0."] = 0
-    address: Annotated[bytes, Bytes(8), "As much of the address as fits."] = bytes(8)
+    address: Annotated[bytes, Bytes(8), SHOWN_ADDRESS, "As much of the address as fits."] = bytes(8)
 
     MUSTS: ClassVar[Musts] = (
         Must(
@@ -89,6 +114,7 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     destination_queue: Annotated[
         PrivateQueueFormatNameId | PublicQueueFormatName | DirectQueueFormatName | None,
         Choice(this.flags >> 10 & 7, {0: None, 3: _PRIVATE_ID, 5: _PUBLIC, 7: _DIRECT}),
+        ShownQueue("dq"),
         "Final destination.",
     ] = None
     admin_queue: Annotated[
@@ -97,6 +123,7 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             this.flags >> 13 & 7,
             {0: None, 2: _PRIVATE_ID, 3: _PRIVATE_ID, 5: _PUBLIC, 6: _PRIVATE, 7: _DIRECT},
         ),
+        ShownQueue("aq"),
         "Where administration acknowledgments go.",
     ] = None
     response_queue: Annotated[
@@ -114,6 +141,7 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
                 7: _DIRECT,
             },
         ),
+        ShownQueue("rq"),
         "Where a receiver may answer.",
     ] = None
     connector_type: Annotated[
@@ -165,7 +193,7 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
         None when there is no such queue, it was not decoded, or its host cannot be known. A queue number
         takes its host from this header: the destination queue manager or the source, by the queue's type.
         """
-        selector = self.bit({"destination_queue": "dq", "admin_queue": "aq", "response_queue": "rq"}[queue])
+        selector = self.bit(QUEUES[queue])
         value = getattr(self, queue)
         if queue == "response_queue" and selector == QueueType.SAME_AS_ADMIN_QUEUE:
             return self.format_name("admin_queue")
@@ -197,10 +225,5 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
         return None
 
 
-def address_text(address_type: int, address: bytes) -> str | None:
-    """An address as IP text by its type; None when it is no whole address."""
-    if address_type == AddressType.IP_ADDRESS_TYPE and len(address) >= 4:
-        return str(ipaddress.IPv4Address(bytes(address[:4])))
-    if address_type == AddressType.IPV6_ADDRESS_TYPE and len(address) == 16:
-        return str(ipaddress.IPv6Address(bytes(address)))
-    return None
+QUEUES = {field.name: field.shown.bits for field in fields(UserHeader) if isinstance(field.shown, ShownQueue)}
+"""The queues of the header, and the bits that hold their types."""

@@ -1,6 +1,6 @@
 """MQFFormatNameElement, [MS-MQMQ] 2.2.18.1.4."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from construct import Int16ul
 
@@ -8,6 +8,7 @@ from msmq_wire import names
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Choice, Fill, Node, Tell, WireStruct
+from msmq_wire.wire.shown import ShownName
 from msmq_wire.wire.types.enumerations import MQFFormatType
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName
@@ -21,6 +22,21 @@ __all__ = ["MQFFormatNameElement", "MQFQueueName", "element_format_name"]
 MQFQueueName = (
     PublicQueueFormatName | PrivateQueueFormatName | MQFDirectQueueFormatName | MQFDistributionQueueFormatName
 )
+
+
+def _format_name(name: Any) -> str | None:
+    match name:
+        case MQFDirectQueueFormatName(direct_format_name=WcharText() as direct):
+            return names.direct(direct.text)
+        case PublicQueueFormatName(public_queue_identifier=GUID() as guid):
+            return names.public(str(guid))
+        case PrivateQueueFormatName(
+            source_queue_manager=GUID() as guid, private_queue_identifier=int(number)
+        ):
+            return names.private(str(guid), number)
+        case MQFDistributionQueueFormatName(distribution_list_identifier=GUID() as guid):
+            return names.distribution_list(str(guid))
+    return None
 
 
 class MQFFormatNameElement(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -46,21 +62,11 @@ class MQFFormatNameElement(WireStruct, frozen=True, kw_only=True, gc=False):
                 MQFFormatType.DISTRIBUTION_LIST: Node(MQFDistributionQueueFormatName),
             },
         ),
+        ShownName(_format_name),
         "The name.",
     ] = MQFDirectQueueFormatName()
 
 
 def element_format_name(element: MQFFormatNameElement) -> str | None:
     """The format name of an element of a multiple-queue list, None when it was not reached."""
-    match element.format_name:
-        case MQFDirectQueueFormatName(direct_format_name=WcharText() as name):
-            return names.direct(name.text)
-        case PublicQueueFormatName(public_queue_identifier=GUID() as guid):
-            return names.public(str(guid))
-        case PrivateQueueFormatName(
-            source_queue_manager=GUID() as guid, private_queue_identifier=int(number)
-        ):
-            return names.private(str(guid), number)
-        case MQFDistributionQueueFormatName(distribution_list_identifier=GUID() as guid):
-            return names.distribution_list(str(guid))
-    return None
+    return _format_name(element.format_name)
