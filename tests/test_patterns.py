@@ -61,14 +61,14 @@ GUID = "01234567-89ab-cdef-0123-456789abcdef"
 OURS = "declarations of the package"
 HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.cli.body_files:_OTHER": (Attack("sub", "", "a."),),
-    "msmq_wire.cli.blanks:_HOSTED": (
+    "msmq_wire.redaction.forms:_HOSTED": (
         Attack("fullmatch", "", "/"),
         Attack("fullmatch", "DIRECT=", "/", "a"),
         Attack("fullmatch", "", "a"),
         Attack("fullmatch", "", "a/"),
     ),
-    "msmq_wire.cli.blanks:blank_host": (Attack("split", "", "?"), Attack("split", "", "a")),
-    "msmq_wire.cli.call_redaction:_BY_GUID": (
+    "msmq_wire.redaction.forms:_name": (Attack("split", "", "?"), Attack("split", "", "a")),
+    "msmq_wire.redaction.forms:_BY_GUID": (
         Attack("fullmatch", f"PUBLIC={GUID}", ";"),
         Attack("fullmatch", f"PUBLIC={GUID};JOURNAL", ";JOURNAL", "\n"),
     ),
@@ -76,7 +76,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("match", "formatname:", "a", "!"),
         Attack("match", "", "formatname:"),
     ),
-    "msmq_wire.cli.commands.route_audit:_GUID": (
+    "msmq_wire.redaction.forms:_GUIDS": (
         Attack("sub", "", " 01234567"),
         Attack("sub", "", f" {GUID}"),
     ),
@@ -135,45 +135,50 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("match", "a:1 to b", ":1", "!"),
         Attack("match", "", "a:1 to "),
     ),
-    "msmq_wire.cli.redaction:Redactor": (Attack("split", "", "/a"),),
+    "msmq_wire.redaction.forms:_file": (Attack("split", "", "/a"),),
     "msmq_wire.cli.render.table:_DECLARATION": (
         Attack("match", "", " ", "!"),
         Attack("match", "<?xml", "?"),
         Attack("match", "", "<?xml"),
     ),
     "msmq_wire.cli.spark_session:_MEMORY": (Attack("fullmatch", "1", "0"),),
-    "msmq_wire.cli.srmp_redaction:_HEADER_VALUES": (
+    "msmq_wire.redaction.web_forms:_HEADER_VALUES": (
         Attack("fullmatch", "", "0"),
         Attack("fullmatch", "", "close"),
     ),
-    "msmq_wire.cli.srmp_redaction:_URL": (
+    "msmq_wire.redaction.web_forms:_URL": (
         Attack("fullmatch", "http://", "/"),
         Attack("fullmatch", "http://", "a?#"),
         Attack("fullmatch", "", "http:"),
     ),
-    "msmq_wire.cli.srmp_redaction:_HOST": (
+    "msmq_wire.redaction.web_forms:_HOST": (
         Attack("fullmatch", "", "a", "!"),
         Attack("fullmatch", "a:", "0", "!"),
     ),
-    "msmq_wire.cli.srmp_redaction:_PATH": (
+    "msmq_wire.redaction.web_forms:_PATH": (
         Attack("fullmatch", "", "/a", "?"),
         Attack("fullmatch", "/", "a", "?"),
     ),
-    "msmq_wire.cli.srmp_redaction:_GROUP": (Attack("fullmatch", "MSMQ:MULTICAST=", "1."),),
-    "msmq_wire.cli.srmp_redaction:_STREAM_ID": (Attack("fullmatch", f"uid:{GUID}\\", "1"),),
-    "msmq_wire.cli.srmp_redaction:_PART_ID": (Attack("fullmatch", "cid:body@", GUID),),
-    "msmq_wire.cli.srmp_redaction:_NUMBER": (Attack("fullmatch", f"{GUID}\\", "1"),),
+    "msmq_wire.redaction.web_forms:_GROUP": (Attack("fullmatch", "MSMQ:MULTICAST=", "1."),),
+    "msmq_wire.redaction.web_forms:_GUID": (Attack("fullmatch", "", GUID),),
+    "msmq_wire.redaction.web_forms:_STREAM": (Attack("fullmatch", f"uid:{GUID}\\", "1"),),
+    "msmq_wire.redaction.web_forms:_PART": (Attack("fullmatch", "cid:body@", GUID),),
+    "msmq_wire.redaction.web_forms:_MESSAGE": (Attack("fullmatch", f"{GUID}\\", "1"),),
     "msmq_wire.cli.subject:_STEP": (Attack("findall", "", "a."), Attack("findall", "", "[")),
-    "msmq_wire.cli.problem_redaction:_PLACE": (
+    "msmq_wire.redaction.forms:_PLACE": (
         Attack("fullmatch", "", "a[0]."),
         Attack("fullmatch", "", "a", "!"),
     ),
-    "msmq_wire.cli.redaction:_WELL_KNOWN": "an identifier of one of two sizes: nothing repeats",
-    "msmq_wire.cli.srmp_redaction:_OTHER_ID": (
+    "msmq_wire.redaction.forms:_WELL_KNOWN": "an identifier of one of two sizes: nothing repeats",
+    "msmq_wire.redaction.web_forms:_OTHER_MESSAGE": (
         Attack("fullmatch", "uuid:1@", "a"),
         Attack("fullmatch", "uuid:", "1"),
     ),
-    "msmq_wire.cli.srmp_redaction:_VERSION": (Attack("fullmatch", "", "1."),),
+    "msmq_wire.records.srmp_packets:_KNOWN": (
+        Attack("fullmatch", "", "via"),
+        Attack("fullmatch", "date", "e"),
+    ),
+    "msmq_wire.records.srmp_packets:_VERSION": (Attack("fullmatch", "", "1."),),
     "msmq_wire.findings.networks:_PORT": (
         Attack("sub", "", ":1"),
         Attack("sub", "", ":"),

@@ -63,9 +63,8 @@ def _attributes() -> Mapping[str, str]:
 def _doc(cls: type[msgspec.Struct], name: str, hint: Any) -> str:
     if issubclass(cls, WireStruct):
         return next(member.doc for member in members(cls) if member.name == name)
-    if get_origin(hint) is Annotated:
-        return str(get_args(hint)[1])
-    return _attributes().get(name) or f"{name.replace('_', ' ').capitalize()}."
+    said = [one for one in get_args(hint) if isinstance(one, str)] if get_origin(hint) is Annotated else []
+    return said[0] if said else _attributes().get(name) or f"{name.replace('_', ' ').capitalize()}."
 
 
 @cache

@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import TreeOptions
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import folder_refusal, refusal
+from msmq_wire.redaction.redactor import Redaction, Redactor
 
 if TYPE_CHECKING:
     from msmq_wire.cli.filter import Filter

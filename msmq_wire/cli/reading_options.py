@@ -25,9 +25,9 @@ from msmq_wire.cli.options import (
     zone_for,
 )
 from msmq_wire.cli.reading import Reading
-from msmq_wire.cli.redaction import Redactor
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.redaction.redactor import Redactor
 
 __all__ = ["ReadingOptions", "with_reading_options"]
 

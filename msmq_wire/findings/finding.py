@@ -5,9 +5,11 @@ The rule kept here: a finding is data. It says what was observed and where; inte
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+
+from msmq_wire.wire.private import ENDPOINT, FILE, Private
 
 __all__ = ["SEVERITIES", "Confidence", "Evidence", "Finding", "Severity"]
 
@@ -26,13 +28,13 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     bytes of the packet, ``path`` names the field, ``data`` are at most 64 of its bytes.
     """
 
-    capture: str = ""
+    capture: Annotated[str, FILE] = ""
     record: int | None = None
     frames: tuple[int, ...] = ()
     time: int | None = None
-    src: str | None = None
-    dst: str | None = None
-    path: str = ""
+    src: Annotated[str | None, ENDPOINT] = None
+    dst: Annotated[str | None, ENDPOINT] = None
+    path: Annotated[str, Private("secret", "path")] = ""
     offset: int = 0
     length: int = 0
     data: bytes = b""

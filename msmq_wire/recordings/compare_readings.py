@@ -7,14 +7,12 @@ docs/deviations.md; none stands where no reading is open, and a difference there
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["FIELDS", "NOTED", "RULES_READINGS", "ComparedField", "readings_of"]
+from msmq_wire.wire.private import CORRELATION, MESSAGE_ID, QUEUE_NAME, Private
 
-Reveals: TypeAlias = Literal["", "queue", "message", "correlation"]
-"""What a value may tell of hosts: that in the name of a queue, the queue manager in an identifier."""
+__all__ = ["FIELDS", "NOTED", "RULES_READINGS", "ComparedField", "readings_of"]
 
 
 class ComparedField(msgspec.Struct, frozen=True):
@@ -22,7 +20,7 @@ class ComparedField(msgspec.Struct, frozen=True):
 
     doc: str
     readings: tuple[str, ...] = ()
-    reveals: Reveals = ""
+    private: Private | None = None
     path: str = ""
     """Where a UserMessage Packet has it."""
 
@@ -33,18 +31,18 @@ FIELDS: Mapping[str, ComparedField] = {
     "scenario_sha256": ComparedField("the scenario that was run is the one beside the recording"),
     "steps": ComparedField("the steps of the recording are those of the scenario, in its order"),
     # Whether something is there at all.
-    "on_the_wire": ComparedField("the message is in the capture", reveals="message"),
+    "on_the_wire": ComparedField("the message is in the capture", private=MESSAGE_ID),
     "ways": ComparedField("it is there once, but for what is sent again"),
-    "recorded": ComparedField("a step tells of the message that was captured", reveals="message"),
+    "recorded": ComparedField("a step tells of the message that was captured", private=MESSAGE_ID),
     "call": ComparedField("a call that was captured did what the step tells, and a step tells of each call"),
     "session_ack": ComparedField("a SessionAck acknowledges it", ("C1",)),
     "order_ack": ComparedField("an OrderAck, or another acknowledgment, covers it", ("C4", "C6", "R12")),
     "accepted": ComparedField("the HTTP response accepts it"),
     # A message.
-    "message_id": ComparedField("its identifier", reveals="message", path="user_header.message_id"),
+    "message_id": ComparedField("its identifier", private=MESSAGE_ID, path="user_header.message_id"),
     "lookup_id": ComparedField("its LookupId: low 56 bits", ("C11",)),
     "queue": ComparedField(
-        "the queue it is sent to", ("R11",), reveals="queue", path="user_header.destination_queue"
+        "the queue it is sent to", ("R11",), private=QUEUE_NAME, path="user_header.destination_queue"
     ),
     "label": ComparedField("its label", ("C18",), path=f"{_OF_PROPERTIES}label"),
     "message_class": ComparedField("its class", ("C5", "C7"), path=f"{_OF_PROPERTIES}message_class"),
@@ -60,13 +58,13 @@ FIELDS: Mapping[str, ComparedField] = {
     "acknowledge": ComparedField("the acknowledgments it asks for", path=f"{_OF_PROPERTIES}flags"),
     "app_specific": ComparedField("the number of the application", path=f"{_OF_PROPERTIES}application_tag"),
     "correlation_id": ComparedField(
-        "its correlation identifier", reveals="correlation", path=f"{_OF_PROPERTIES}correlation_id"
+        "its correlation identifier", private=CORRELATION, path=f"{_OF_PROPERTIES}correlation_id"
     ),
     "admin_queue": ComparedField(
-        "where acknowledgments go", ("R11",), reveals="queue", path="user_header.admin_queue"
+        "where acknowledgments go", ("R11",), private=QUEUE_NAME, path="user_header.admin_queue"
     ),
     "response_queue": ComparedField(
-        "where answers go", ("C8", "R11"), reveals="queue", path="user_header.response_queue"
+        "where answers go", ("C8", "R11"), private=QUEUE_NAME, path="user_header.response_queue"
     ),
     "time_to_reach_queue": ComparedField(
         "the seconds to reach its queue", ("C21", "C23", "K5", "K7"), path="base_header.time_to_reach_queue"

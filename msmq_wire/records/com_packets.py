@@ -10,6 +10,7 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.com.queue_interfaces import COM_METHODS
 from msmq_wire.rpc.interfaces import Role
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.private import HOST, PUBLIC, Private
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["ComCall", "ComObject", "ReceiveArguments"]
@@ -22,15 +23,19 @@ class ComObject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-DCOM", "2.2.18")
-    kind: Annotated[str, "standard, handler, custom or extended."]
-    iid: Annotated[GUID, "The interface."]
-    interface: Annotated[str | None, "Its name, where it is known."]
-    oxid: Annotated[str | None, "The exporter of the object, 16 hex digits."] = None
-    oid: Annotated[str | None, "The object, 16 hex digits."] = None
-    ipid: Annotated[GUID | None, "The interface of the object, as requests name it."] = None
+    kind: Annotated[str, PUBLIC, "standard, handler, custom or extended."]
+    iid: Annotated[GUID, PUBLIC, "The interface."]
+    interface: Annotated[str | None, PUBLIC, "Its name, where it is known."]
+    oxid: Annotated[str | None, PUBLIC, "The exporter of the object, 16 hex digits."] = None
+    oid: Annotated[str | None, PUBLIC, "The object, 16 hex digits."] = None
+    ipid: Annotated[GUID | None, PUBLIC, "The interface of the object, as requests name it."] = None
     public_refs: Annotated[int | None, "References that come with the pointer."] = None
-    clsid: Annotated[GUID | None, "Class that handles or unmarshals it."] = None
-    bindings: Annotated[tuple[str, ...], "Where the object resolver is reached: protocol and address."] = ()
+    clsid: Annotated[GUID | None, PUBLIC, "Class that handles or unmarshals it."] = None
+    bindings: Annotated[
+        tuple[str, ...],
+        Private("host", "binding"),
+        "Where the object resolver is reached: protocol and address.",
+    ] = ()
     authentication_services: Annotated[
         tuple[int, ...], "Security providers that it takes: 9 SPNEGO, 10 NTLM, 16 Kerberos."
     ] = ()
@@ -44,14 +49,14 @@ class ReceiveArguments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     SPEC: ClassVar[SpecRef] = SpecRef("MC-MQAC", "3.11.4.1.11")
     transaction: Annotated[
-        str | None, "MQ_NO_TRANSACTION, MQ_MTS_TRANSACTION (default), ..., or interface pointer."
+        str | None, PUBLIC, "MQ_NO_TRANSACTION, MQ_MTS_TRANSACTION (default), ..., or interface pointer."
     ] = None
     transaction_object: Annotated[ComObject | None, "The transaction, where it is an object."] = None
     want_destination_queue: Annotated[bool | None, "Default false."] = None
     want_body: Annotated[bool | None, "Default true."] = None
     receive_timeout: Annotated[int | None, "Milliseconds; default 4294967295, no limit."] = None
-    specified: Annotated[tuple[str, ...], "The arguments that the client specified."] = ()
-    problems: Annotated[tuple[str, ...], "Arguments that the method does not take."] = ()
+    specified: Annotated[tuple[str, ...], PUBLIC, "The arguments that the client specified."] = ()
+    problems: Annotated[tuple[str, ...], PUBLIC, "Arguments that the method does not take."] = ()
 
 
 class ComCall(RpcCall, frozen=True, kw_only=True, gc=False):
@@ -62,8 +67,8 @@ class ComCall(RpcCall, frozen=True, kw_only=True, gc=False):
     """
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-DCOM", "2.2.13")
-    causality: Annotated[GUID | None, "One number for all calls that one thing makes."] = None
-    com_version: Annotated[str | None, "The client's version of DCOM."] = None
+    causality: Annotated[GUID | None, HOST, "One number for all calls that one thing makes."] = None
+    com_version: Annotated[str | None, PUBLIC, "The client's version of DCOM."] = None
     orpc_flags: Annotated[int | None, "Flags of ORPCTHIS, 0."] = None
     answer_flags: Annotated[int | None, "Flags of ORPCTHAT."] = None
     arguments: Annotated[ReceiveArguments | None, "Arguments of ReceiveCurrent_v1."] = None

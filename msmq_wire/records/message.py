@@ -26,6 +26,7 @@ from msmq_wire.wire.fields import Field, fields
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Bit
 from msmq_wire.wire.partial import reached
+from msmq_wire.wire.private import Private, What, privacy
 from msmq_wire.wire.registry import HEADERS
 from msmq_wire.wire.types.enumerations import BodyType, MessageClass
 
@@ -48,7 +49,6 @@ Kind: TypeAlias = Literal["number", "text", "time", "endpoint", "numbers", "body
 Carrier: TypeAlias = Literal["packet", "buffer", "srmp"]
 """What brought it: a packet of the binary protocol or of a remote read, a CACTransferBuffer, HTTP."""
 Value: TypeAlias = Callable[[Record], Any]
-Reveals: TypeAlias = Literal["", "bodies", "labels", "hosts"]
 Where: TypeAlias = str | Value
 """A dotted path of ``record.packet`` as its JSON has it, a function of the record, or "" for nowhere."""
 
@@ -85,8 +85,8 @@ class MessageColumn(msgspec.Struct, frozen=True, dict=True):
     else ``packet``, ``buffer`` and ``srmp`` say where the value is in each `Carrier`. ``choices`` are all the
     texts that there are, ``pattern`` what a text matches, ``least`` and ``most`` the bounds of a number;
     without ``optional`` there always is a value. A column ``of`` another is ``made`` from its value.
-    ``reveals`` is what ``--redact`` takes away with it. A row has what is ``asked`` for only where it was,
-    and a table what has no ``look``.
+    ``reveals`` is what a column tells that is more than a field. A row has what is ``asked`` for only where
+    it was, and a table what has no ``look``.
     """
 
     name: str
@@ -103,7 +103,7 @@ class MessageColumn(msgspec.Struct, frozen=True, dict=True):
     optional: bool = True
     of: str = ""
     made: Callable[[Any], Any] = none
-    reveals: Reveals = ""
+    reveals: What | None = None
     asked: bool = False
     look: Look | None = None
 
@@ -125,6 +125,12 @@ class MessageColumn(msgspec.Struct, frozen=True, dict=True):
         stem, *steps = self.path.split(".")
         table = HEADERS[stem].BITS if len(steps) == 2 else None
         return None if table is None else table.bits[steps[1]]
+
+    @cached_property
+    def tells(self) -> What | None:
+        """With what a redaction takes its values away: as ``reveals`` or the marker of its field says."""
+        said = privacy(Record).get(str(self.record)) if self.field is None else self.field.private
+        return self.reveals or (said.what if isinstance(said, Private) else None)
 
     @property
     def names(self) -> type[IntEnum] | None:
@@ -333,20 +339,20 @@ COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn("time", "time", "Of the frame that completes it.", record="time", look=Look("time", 72)),
     MessageColumn(
         "src", "endpoint", "Address and port it came from.",
-        record="src", reveals="hosts", look=Look("src", 0, 10),
+        record="src", look=Look("src", 0, 10),
     ),
     MessageColumn(
         "dst", "endpoint", "Address and port it went to.",
-        record="dst", reveals="hosts", look=Look("dst", 0, 10),
+        record="dst", look=Look("dst", 0, 10),
     ),
     MessageColumn(
         "queue", "text", "Format name of the destination.",
-        packet=_packet_queue, buffer=_buffer_queue, srmp="queue", reveals="hosts",
+        packet=_packet_queue, buffer=_buffer_queue, srmp="queue", reveals="host",
         look=Look("queue", 0, 12, end=True, style="name"),
     ),
     MessageColumn(
         "label", "text", "Label of the message.",
-        packet=_packet_label, buffer="properties.label.text", srmp="label", reveals="labels",
+        packet=_packet_label, buffer="properties.label.text", srmp="label", reveals="label",
         look=Look("label", 64, 8, style="note"),
     ),
     MessageColumn(
@@ -372,7 +378,7 @@ COLUMNS: tuple[MessageColumn, ...] = (
         "message_id", "text",
         "GUID of the sending queue manager, a backslash and the number there.",
         packet=_packet_message_id, buffer=_buffer_message_id, srmp="message_id",
-        pattern=r"^[0-9a-f-]{36}\\[0-9]+$", reveals="hosts",
+        pattern=r"^[0-9a-f-]{36}\\[0-9]+$", reveals="host",
     ),
     MessageColumn(
         "body_type", "number", "Type of the body.",
@@ -396,9 +402,9 @@ COLUMNS: tuple[MessageColumn, ...] = (
     ),
     MessageColumn(
         "body", "body", "The body.",
-        record=message_body, reveals="bodies", asked=True, look=Look("body", 100, 8),
+        record=message_body, reveals="body", asked=True, look=Look("body", 100, 8),
     ),
-    MessageColumn("capture", "text", "The file.", record="capture", reveals="hosts", asked=True),
+    MessageColumn("capture", "text", "The file.", record="capture", asked=True),
     MessageColumn(
         "sent_at", "time", "The time of `sent_time`.",
         of="sent_time", made=lambda seconds: seconds * SECOND if seconds in DATES else None, asked=True,
@@ -413,7 +419,7 @@ COLUMNS: tuple[MessageColumn, ...] = (
     ),
     MessageColumn(
         "body_text", "text", "The body where it is text, opened.",
-        of="body", made=lambda body: body.content.text, reveals="bodies", asked=True,
+        of="body", made=lambda body: body.content.text, reveals="body", asked=True,
     ),
 )  # fmt: skip
 """The columns in their order."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, TypedDict
+from typing import Annotated, Any, Protocol, TypeAlias, TypedDict
 
 import msgspec
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.private import ENDPOINT, FILE, PUBLIC, Private
 
 __all__ = [
     "UNKNOWN_PACKET",
@@ -38,12 +40,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     id: int
     parent: int | None = None
-    type: str
-    capture: str = ""
+    type: Annotated[str, PUBLIC]
+    capture: Annotated[str, FILE] = ""
     frames: tuple[int, ...] = ()
     time: int | None = None
-    src: str | None = None
-    dst: str | None = None
+    src: Annotated[str | None, ENDPOINT] = None
+    dst: Annotated[str | None, ENDPOINT] = None
     stream: int | None = None
     offset: int = 0
     length: int = 0
@@ -53,8 +55,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     remainder: bytes = b""
     error: DecodeError | None = None
     missing: int | None = None
-    reason: str | None = None
-    event: str | None = None
+    reason: Annotated[str | None, Private("host", "reason", this.capture)] = None
+    event: Annotated[str | None, PUBLIC] = None
 
 
 class Place(TypedDict):

@@ -10,6 +10,7 @@ from msmq_wire.rpc.interfaces import METHODS, Members, Role
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.partial import reached_number
+from msmq_wire.wire.private import HOST, NOTE, PUBLIC, QUEUE_NAME, Private
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["RpcBind", "RpcBindContext", "RpcCall", "RpcFault", "TransferBuffer"]
@@ -24,14 +25,14 @@ class RpcBindContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-RPCE", "2.2.2.4")
     context_id: Annotated[int, "Number that calls name it by."]
-    interface: Annotated[str, "Its name, or the UUID of one that is not MSMQ's."]
-    version: Annotated[str, "Its version."]
-    transfer_syntaxes: Annotated[tuple[str, ...], "Offered: ndr, ndr64 or a UUID."]
+    interface: Annotated[str, PUBLIC, "Its name, or the UUID of one that is not MSMQ's."]
+    version: Annotated[str, PUBLIC, "Its version."]
+    transfer_syntaxes: Annotated[tuple[str, ...], PUBLIC, "Offered: ndr, ndr64 or a UUID."]
     result: Annotated[
         int | None, "0 accepted, 1 refused by the server, 2 by its RPC runtime, 3 about features."
     ] = None
     reason: Annotated[int | None, "Why it was refused."] = None
-    accepted: Annotated[str | None, "The transfer syntax that the server chose."] = None
+    accepted: Annotated[str | None, PUBLIC, "The transfer syntax that the server chose."] = None
 
 
 class RpcBind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -51,12 +52,12 @@ class RpcBind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     auth_type: Annotated[int, "Security provider: 9 SPNEGO, 10 NTLM, 16 Kerberos; 0 for none."]
     auth_level: Annotated[int, "1 none, 2 connect, 3 call, 4 packet, 5 integrity, 6 privacy."]
     header_signing: Annotated[bool, "Whether both sides sign headers too."]
-    account: Annotated[str, "Whom the client says it is."]
-    note: Annotated[str, "Why its calls cannot be opened."]
+    account: Annotated[str, HOST, "Whom the client says it is."]
+    note: Annotated[str, NOTE, "Why its calls cannot be opened."]
     max_xmit_frag: Annotated[int, "Bytes of the longest fragment that the client sends."]
     max_recv_frag: Annotated[int, "Bytes of the longest fragment that the client takes."]
     association_group: Annotated[int, "Group of connections of one client."]
-    secondary_address: Annotated[str, "Port that the server names."]
+    secondary_address: Annotated[str, Private("host", "port"), "Port that the server names."]
 
 
 class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -73,16 +74,18 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-RPCE", "2.2.2")
-    interface: Annotated[str, "Name of the interface, or unknown."]
+    interface: Annotated[str, PUBLIC, "Name of the interface, or unknown."]
     opnum: Annotated[int | None, "Number of the method."]
-    method: Annotated[str | None, "Name of the method."]
-    syntax: Annotated[str | None, "ndr, ndr64, or the UUID of another transfer syntax."]
+    method: Annotated[str | None, PUBLIC, "Name of the method."]
+    syntax: Annotated[str | None, PUBLIC, "ndr, ndr64, or the UUID of another transfer syntax."]
     request: Annotated[Any, "Parameters of the request; JSON text in a table."] = None
     response: Annotated[Any, "Parameters of the response; JSON text in a table."] = None
     status: Annotated[int | None, "HRESULT of the response, or the code of the fault."] = None
     fault: Annotated[bool, "Whether the server answered with a fault."] = False
     queue: Annotated[
-        str | None, "Format name of the queue that the call names, or that its handle was opened with."
+        str | None,
+        QUEUE_NAME,
+        "Format name of the queue that the call names, or that its handle was opened with.",
     ] = None
     request_id: Annotated[
         int | None, "The client's number of the receive that the call begins, ends or cancels."
@@ -100,13 +103,13 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         None
     )
     auth_level: Annotated[int, "1 none, 2 connect, 3 call, 4 packet, 5 integrity, 6 privacy."] = 1
-    account: Annotated[str, "Whom the client says it is, empty where that is not known."] = ""
-    object_uuid: Annotated[GUID | None, "The object that the request names."] = None
+    account: Annotated[str, HOST, "Whom the client says it is, empty where that is not known."] = ""
+    object_uuid: Annotated[GUID | None, PUBLIC, "The object that the request names."] = None
     verification_trailer: Annotated[bytes, "What the client repeats of its header, [MS-RPCE] 2.2.2.13."] = b""
     cancelled: Annotated[bool, "Whether the client called it off."] = False
     orphaned: Annotated[bool, "Whether the client gave it up."] = False
     complete: Annotated[bool, "Whether all fragments were captured."] = True
-    note: Annotated[str, "What could not be opened or is wrong with a signature."] = ""
+    note: Annotated[str, NOTE, "What could not be opened or is wrong with a signature."] = ""
 
     @property
     def role(self) -> Role | None:
@@ -143,5 +146,5 @@ class TransferBuffer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The message in a CACTransferBufferV2, [MS-MQMP] 3.1.1.11; ``queue`` is the one its call is about."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.1.11")
-    queue: Annotated[str | None, "Format name of the queue that the call is about."]
+    queue: Annotated[str | None, QUEUE_NAME, "Format name of the queue that the call is about."]
     properties: Annotated[MessageProperties, "Properties of the message."]

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+import re
+from http import HTTPMethod, HTTPStatus
 from typing import Annotated, ClassVar
 
 import msgspec
 
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.elements.envelope import SrmpEnvelope
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.private import BODY, LABEL, MESSAGE_ID, PUBLIC, URL, Private, Public
 
 __all__ = ["SrmpField", "SrmpMessage", "SrmpPart", "SrmpResponse"]
+
+_KNOWN = re.compile(
+    "cache-control|connection|content-length|content-type|date|expect|host|proxy-accept|proxy-connection|"
+    "server|soapaction|transfer-encoding|user-agent|via",
+    re.IGNORECASE,
+)
+_VERSION = re.compile("[0-9][.][0-9]")
 
 
 class SrmpField(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A header of an HTTP message."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MC-MQSRM", "2.1.1")
-    name: Annotated[str, "As it was sent."]
-    value: Annotated[str, "Folded lines joined by a blank."]
+    name: Annotated[str, Public(_KNOWN), "As it was sent."]
+    value: Annotated[str, Private("host", "header", this.name), "Folded lines joined by a blank."]
 
 
 class SrmpPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A part of the HTTP body; ``offset`` counts from its first byte, chunk sizes taken out."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MC-MQSRM", "2.2.2")
-    role: Annotated[str, "envelope, body or extension; empty where that is not known."]
-    content_type: Annotated[str, "Media type in lower case."]
-    content_id: Annotated[str, "What signatures name it by."]
+    role: Annotated[str, PUBLIC, "envelope, body or extension; empty where that is not known."]
+    content_type: Annotated[str, Private("secret", "media_type"), "Media type in lower case."]
+    content_id: Annotated[str, Private("host", "part"), "What signatures name it by."]
     content_length: Annotated[int | None, "Bytes that its header claims."]
     offset: Annotated[int, "Where its data begins in the HTTP body."]
     length: Annotated[int, "Bytes of its data."]
@@ -38,7 +49,7 @@ class SrmpResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     SPEC: ClassVar[SpecRef] = SpecRef("MC-MQSRM", "2.1.1")
     status: Annotated[int, "202 where the queue manager took the message."]
-    reason: Annotated[str, "The status in words."]
+    reason: Annotated[str, Public(among=frozenset(one.phrase for one in HTTPStatus)), "The status in words."]
     headers: Annotated[tuple[SrmpField, ...], "Headers."]
     body: Annotated[bytes, "Body; there should be none."]
     frames: Annotated[tuple[int, ...], "Frames that carried it."]
@@ -54,17 +65,17 @@ class SrmpMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     SPEC: ClassVar[SpecRef] = SpecRef("MC-MQSRM", "2.2.2")
-    kind: Annotated[str, "message, delivery_receipt, commitment_receipt or stream_receipt."]
-    queue: Annotated[str | None, "Format name of the destination queue."]
-    label: Annotated[str | None, "Label, without what precedes it in the envelope."]
-    message_id: Annotated[str | None, "Queue manager and number, with a backslash between them."]
-    method: Annotated[str, "HTTP method."]
-    target: Annotated[str, "What the request asks for: a path, or a URL."]
-    http_version: Annotated[str, "1.1 most likely."]
+    kind: Annotated[str, PUBLIC, "message, delivery_receipt, commitment_receipt or stream_receipt."]
+    queue: Annotated[str | None, URL, "Format name of the destination queue."]
+    label: Annotated[str | None, LABEL, "Label, without what precedes it in the envelope."]
+    message_id: Annotated[str | None, MESSAGE_ID, "Queue manager and number, with a backslash between them."]
+    method: Annotated[str, Public(among=frozenset(HTTPMethod)), "HTTP method."]
+    target: Annotated[str, Private("host", "target"), "What the request asks for: a path, or a URL."]
+    http_version: Annotated[str, Public(_VERSION), "1.1 most likely."]
     headers: Annotated[tuple[SrmpField, ...], "Headers of the request."]
     envelope: Annotated[SrmpEnvelope | None, "SOAP envelope; JSON text in a table."]
-    body: Annotated[bytes | None, "Body of the message."]
-    extension: Annotated[bytes | None, "Extension of the message."]
+    body: Annotated[bytes | None, BODY, "Body of the message."]
+    extension: Annotated[bytes | None, BODY, "Extension of the message."]
     parts: Annotated[tuple[SrmpPart, ...], "The parts of the HTTP body in order."]
     preamble: Annotated[bytes, "What precedes the first part."] = b""
     response: Annotated[SrmpResponse | None, "HTTP response."] = None

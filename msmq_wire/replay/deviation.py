@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.private import ENDPOINT, FILE, PUBLIC
 
 __all__ = ["ProcessingRule", "ReplayDeviation", "ReplayKind"]
 
@@ -75,8 +77,8 @@ class ProcessingRule(msgspec.Struct, frozen=True):
     Sessions and the RPC runtime have no rows: ``ProcessingRule("MQQB", "3.1.5.4.1")`` is MQQB-3.1.5.4.1.
     """
 
-    prefix: str
-    section: str
+    prefix: Annotated[str, PUBLIC]
+    section: Annotated[str, PUBLIC]
     row: int = 0
 
     def __str__(self) -> str:
@@ -102,18 +104,18 @@ class ReplayDeviation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sessions call it.
     """
 
-    kind: str
+    kind: Annotated[str, PUBLIC]
     record: int
-    capture: str = ""
+    capture: Annotated[str, FILE] = ""
     frames: tuple[int, ...] = ()
     time: int | None = None
-    src: str = ""
-    dst: str = ""
+    src: Annotated[str, ENDPOINT] = ""
+    dst: Annotated[str, ENDPOINT] = ""
     stream: int | None = None
-    path: str = "opnum"
+    path: Annotated[str, PUBLIC] = "opnum"
     server: str = ""
-    interface: str = ""
-    method: str = ""
+    interface: Annotated[str, PUBLIC] = ""
+    method: Annotated[str, PUBLIC] = ""
     queue: str | None = None
     message: str
     expected: str

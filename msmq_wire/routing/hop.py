@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.private import ENDPOINT, FILE, HOST, PUBLIC, Private
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["Deviation", "DeviationKind", "ObservedHop", "Sighting"]
@@ -21,15 +23,15 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     record: int
-    capture: str = ""
+    capture: Annotated[str, FILE] = ""
     frames: tuple[int, ...] = ()
     time: int | None = None
-    src: str = ""
-    dst: str = ""
+    src: Annotated[str, ENDPOINT] = ""
+    dst: Annotated[str, ENDPOINT] = ""
     stream: int | None = None
-    source_queue_manager: GUID
+    source_queue_manager: Annotated[GUID, HOST]
     message_id: int
-    queue_manager_address: GUID | None
+    queue_manager_address: Annotated[GUID | None, HOST]
     hops: int
 
 
@@ -53,8 +55,8 @@ class DeviationKind(StrEnum):
 class Deviation(msgspec.Struct, frozen=True):
     """One difference, in a sentence without its full stop, with the section that it rests on."""
 
-    kind: DeviationKind
-    message: str
+    kind: Annotated[DeviationKind, PUBLIC]
+    message: Annotated[str, Private("host", "sentence")]
     spec: SpecRef
 
 
@@ -67,11 +69,11 @@ class ObservedHop(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     sighting: Sighting
-    source: GUID | None = None
-    target: GUID | None = None
-    expected: tuple[GUID, ...] = ()
+    source: Annotated[GUID | None, HOST] = None
+    target: Annotated[GUID | None, HOST] = None
+    expected: Annotated[tuple[GUID, ...], HOST] = ()
     deviations: tuple[Deviation, ...] = ()
-    reason: str | None = None
+    reason: Annotated[str | None, Private("host", "without_guids")] = None
 
     @property
     def verdict(self) -> str:

@@ -20,6 +20,8 @@ from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.private import BODY, CORRELATION, HOST, LABEL, PUBLIC, QUEUE_NAME, Private
 from msmq_wire.wire.types.enumerations import PrivacyLevel
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
@@ -53,7 +55,7 @@ class MessageProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.1.11")
     message_class: int | None = None
     identifier: ObjectId | None = None
-    correlation_identifier: bytes | None = None
+    correlation_identifier: Annotated[bytes | None, CORRELATION] = None
     sent_time: int | None = None
     arrival_time: int | None = None
     priority: int | None = None
@@ -66,23 +68,23 @@ class MessageProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         bool | None, "Whether a message that fails goes to the dead-letter queue."
     ] = None
     application_tag: int | None = None
-    label: WcharText | None = None
+    label: Annotated[WcharText | None, LABEL] = None
     body_type: int | None = None
-    body: bytes | None = None
+    body: Annotated[bytes | None, BODY] = None
     body_length: Annotated[int | None, "Bytes of the whole body, also of one that was cut."] = None
     body_encrypted: bool | None = None
-    extension: bytes | None = None
-    destination_queue_format_name: str | None = None
-    administration_queue_format_name: str | None = None
-    response_queue_format_name: str | None = None
-    transaction_status_queue_format_name: str | None = None
+    extension: Annotated[bytes | None, BODY] = None
+    destination_queue_format_name: Annotated[str | None, QUEUE_NAME] = None
+    administration_queue_format_name: Annotated[str | None, QUEUE_NAME] = None
+    response_queue_format_name: Annotated[str | None, QUEUE_NAME] = None
+    transaction_status_queue_format_name: Annotated[str | None, QUEUE_NAME] = None
     time_to_reach_queue: Annotated[int | None, "Seconds to reach the queue, 0xFFFFFFFF for ever."] = None
     time_to_be_received: Annotated[int | None, "Seconds to be received in, 0xFFFFFFFF for ever."] = None
     tracing_requested: bool | None = None
-    source_machine_identifier: GUID | None = None
-    connector_type_identifier: GUID | None = None
+    source_machine_identifier: Annotated[GUID | None, HOST] = None
+    connector_type_identifier: Annotated[GUID | None, PUBLIC] = None
     sender_identifier_type: int | None = None
-    sender_identifier: bytes | None = None
+    sender_identifier: Annotated[bytes | None, Private("host", "sender", this.sender_identifier_type)] = None
     sender_certificate: bytes | None = None
     authentication_level: Annotated[int | None, "Kind of the signature that was checked."] = None
     authentication_provider_type: int | None = None
@@ -96,8 +98,8 @@ class MessageProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     first_in_transaction: bool | None = None
     last_in_transaction: bool | None = None
     transaction_identifier: ObjectId | None = None
-    truncated: Annotated[tuple[str, ...], "Properties of which the buffer holds a part only."] = ()
-    problems: Annotated[tuple[str, ...], "What cannot be trusted, in sentences."] = ()
+    truncated: Annotated[tuple[str, ...], PUBLIC, "Properties of which the buffer holds a part only."] = ()
+    problems: Annotated[tuple[str, ...], PUBLIC, "What cannot be trusted, in sentences."] = ()
 
 
 PRIVACY_LEVELS: Mapping[int, int] = {

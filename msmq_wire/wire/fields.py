@@ -35,6 +35,7 @@ from msmq_wire.wire.nodes import (
     ZeroTerminated,
     named,
 )
+from msmq_wire.wire.private import Private, Public
 from msmq_wire.wire.shown import ABSENT_IF_EMPTY, Marker
 
 __all__ = [
@@ -85,6 +86,7 @@ class Field(msgspec.Struct, frozen=True):
     own_size: bool = False
     shown: Marker | None = None
     absent_if_empty: bool = False
+    private: Private | Public | None = None
 
     @property
     def optional(self) -> bool:
@@ -167,6 +169,7 @@ def fields(cls: type[WireStruct]) -> tuple[Field, ...]:
                 own_size=OWN_SIZE in extras,
                 shown=next((extra for extra in extras if isinstance(extra, Marker)), None),
                 absent_if_empty=ABSENT_IF_EMPTY in extras,
+                private=next((extra for extra in extras if isinstance(extra, Private | Public)), None),
             )
         )
     return tuple(found)

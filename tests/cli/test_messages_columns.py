@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from msmq_wire import read_capture
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.records.bodies import Body
 from msmq_wire.records.message import COLUMNS, ROW, message_of
+from msmq_wire.redaction.redactor import Redaction, Redactor
 
 Run = Callable[..., Any]
 
@@ -169,7 +169,7 @@ def test_bodies_are_opened_for_their_columns_only(run: Run, monkeypatch: pytest.
 
     monkeypatch.setattr("msmq_wire.records.message_body.open_body", opened)
     assert run("messages", _DEMO, "--columns=-body").status == 0
-    names = ",".join(one.name for one in COLUMNS if one.reveals != "bodies")
+    names = ",".join(one.name for one in COLUMNS if one.tells != "body")
     assert run("messages", _DEMO, "--format", "csv", "--columns", names).status == 0
 
 
@@ -192,9 +192,9 @@ def test_what_a_column_reveals_goes_with_its_redaction(what: Redaction) -> None:
         if message is None or shown is None:
             continue
         for one in COLUMNS:
-            if one.kind != "body" and one.reveals != "bodies":
+            if one.kind != "body" and one.tells != "body":
                 changed = message[one.name] != shown[one.name]
-                assert changed == (one.reveals == what), one.name
+                assert changed == (one.tells == what.what), one.name
                 seen.add(one.name)
     assert {"queue", "label", "src"} <= seen
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.cli.call_rows import KEYS, CallRows
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.call_values import call_number_text, status_text
 from msmq_wire.cli.render.nodes import Node, NodeOptions
 from msmq_wire.cli.render.rpc_nodes import rpc_nodes
@@ -24,6 +23,7 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import TreeOptions, print_record
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
+from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.rpc.constants import AccessMode, RemoteReadAck
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMStartReceiveRequest
 from msmq_wire.rpc.interfaces.qmcomm_objects import (

@@ -35,12 +35,12 @@ from fixtures.build_com_scenes import (
 from fixtures.build_frames import pcap
 from fixtures.build_scene import Scene
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.cli.call_redaction import CallRedactor
 from msmq_wire.cli.call_rows import CallRows
 from msmq_wire.records.call_story import call_story
 from msmq_wire.records.com_packets import ComCall, ReceiveArguments
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import record_view
+from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.wire.types.guid import GUID
 from tests.effort import examples
 
@@ -319,26 +319,16 @@ def test_a_row_that_says_what_a_call_cannot_does_not_fit(schema: Any, receives: 
         assert not schema.is_valid(row | {"packet": row["packet"] | wrong})
 
 
-def _redactor(**asked: bool) -> CallRedactor:
-    return CallRedactor(
-        bodies=asked.get("bodies", False),
-        labels=asked.get("labels", False),
-        hosts=asked.get("hosts", False),
-        guid=lambda value: bytes(16),
-        sender=lambda value, kind: b"",
-    )
-
-
 def test_hosts_are_hidden_wherever_a_call_names_them() -> None:
     for record in records_of(CAPTURES / "com_receive_current.pcap"):
         if isinstance(record.packet, ComCall):
-            hidden = _redactor(hosts=True).packet(record.packet)
+            hidden = Redactor({Redaction.HOSTS}).told(record.packet)
             assert isinstance(hidden, ComCall)
             shown = repr(hidden) + json.dumps(record_view(record) | {"packet": None})
             assert "MSG01" not in shown
             assert "WS17" not in shown
             assert b"M\0S\0G\0" not in (hidden.response.ppmsg.ab_data if hidden.returned else b"")
-            assert hidden.causality == GUID(bytes(16))
+            assert hidden.causality == GUID(bytes(15) + b"\1")
             assert hidden.object_uuid == record.packet.object_uuid
 
 
@@ -349,7 +339,7 @@ def test_bytes_that_are_not_opened_are_hidden_whatever_was_asked_for() -> None:
     objects.request(20, QUEUE_IPID, orpc_this() + b"secret")
     objects.response(orpc_that() + b"answered" + bytes(4))
     (call,) = calls_of(captured(scene))
-    hidden = _redactor(bodies=True).packet(call)
+    hidden = Redactor({Redaction.BODIES}).told(call)
     assert isinstance(hidden, ComCall)
     assert (call.request.stub, call.response.stub) == (b"secret", b"answered")
     assert (hidden.request.stub, hidden.response.stub) == (bytes(6), bytes(8))
@@ -373,7 +363,7 @@ def test_changed_bytes_give_records_and_raise_nothing(data: st.DataObject) -> No
         json.dumps(record_view(record))
         if isinstance(record.packet, ComCall):
             assert call_story(record.packet)
-            _redactor(bodies=True, hosts=True).packet(record.packet)
+            Redactor({Redaction.BODIES, Redaction.HOSTS}).told(record.packet)
 
 
 @settings(deadline=None, max_examples=examples(60))

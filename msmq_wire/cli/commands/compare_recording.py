@@ -8,12 +8,9 @@ from typing import Annotated
 import typer
 
 from msmq_wire.cli.default_scenario import default_scenario
-from msmq_wire.cli.finding_redaction import RedactingJudge
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.recording_folder import RecordingFolder, read_folder
-from msmq_wire.cli.recording_redaction import publishable
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.comparison_table import print_comparison
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
@@ -23,6 +20,9 @@ from msmq_wire.findings import RULES
 from msmq_wire.recordings.compare import Comparison
 from msmq_wire.recordings.compare_values import Compared
 from msmq_wire.recordings.compare_view import compared_rows
+from msmq_wire.redaction.judging import RedactingJudge
+from msmq_wire.redaction.recording import publishable
+from msmq_wire.redaction.redactor import Redaction, Redactor
 
 __all__ = ["ComparisonFormat", "compare_recording"]
 

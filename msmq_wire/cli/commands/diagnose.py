@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.finding_redaction import RedactingJudge
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.answer_text import AnswerText
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, Judge
 from msmq_wire.findings.diagnosis import QUESTIONS, Diagnosis
 from msmq_wire.findings.diagnosis_view import answer_view
+from msmq_wire.redaction.judging import RedactingJudge
+from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, Story
 
 __all__ = ["DiagnoseFormat", "diagnose"]

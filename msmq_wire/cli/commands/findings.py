@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 import msmq_wire
-from msmq_wire.cli.finding_redaction import RedactingJudge
 from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -28,6 +27,7 @@ from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
+from msmq_wire.redaction.judging import RedactingJudge
 
 __all__ = ["FindingsFormat", "findings"]
 

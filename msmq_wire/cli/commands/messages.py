@@ -16,7 +16,6 @@ from msmq_wire.cli.filter_values import is_packet_path
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.redaction import Redaction
 from msmq_wire.cli.render.table import message_table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
@@ -25,6 +24,7 @@ from msmq_wire.cli.subject import Subject
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.message import COLUMNS, ROW, Message, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
+from msmq_wire.redaction.redactor import Redaction
 
 __all__ = ["MessagesFormat", "messages"]
 
@@ -108,7 +108,7 @@ def messages(
         raise typer.Exit(1) from None
     table = message_table(screen, zone, names, at_once=reading.as_it_comes)
     keys = table.keys if as_table else names
-    hidden = {one.name for one in COLUMNS if one.reveals == "bodies" and Redaction.BODIES in redactor.what}
+    hidden = {one.name for one in COLUMNS if one.tells == "body" and Redaction.BODIES in redactor.what}
     write = {
         MessagesFormat.TABLE: table.add,
         MessagesFormat.JSONL: json_writer(),

@@ -8,26 +8,21 @@ from datetime import tzinfo
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
-import msgspec
 import typer
 
-from msmq_wire.cli.finding_redaction import RedactingJudge
 from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.redaction import Redactor
 from msmq_wire.cli.render.deviation_table import DeviationTable
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.severity import Level
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.findings import RULES, SEVERITIES, Finding, Severity
+from msmq_wire.findings import SEVERITIES, Finding, Severity
 from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.findings.rule import Rule
-from msmq_wire.records.endpoint import host_of
-from msmq_wire.records.record import Record
-from msmq_wire.replay import Replayer
+from msmq_wire.redaction.judging import RedactingJudge
+from msmq_wire.redaction.replaying import RedactingReplayer, rule_of
 from msmq_wire.replay.deviation import ReplayDeviation
-from msmq_wire.replay.packets import INTERFACE
 from msmq_wire.replay.view import deviation_view
 from msmq_wire.sessions.tracker import SESSION_PACKETS
 
@@ -96,7 +91,7 @@ def replay(
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True)
     write = _writer(format_, options, zone, several=len(reading.files) > 1)
-    replayer = _RedactingReplayer(redactor)
+    replayer = RedactingReplayer(redactor)
     sessions = RedactingJudge(CONDUCT, redactor)
     counts: Counter[Severity] = Counter()
     matching: set[int] = set()
@@ -126,13 +121,8 @@ def replay(
     raise typer.Exit(_FOUND if found_bad else reading.status)
 
 
-def _rule(one: ReplayDeviation) -> Rule:
-    """The rule of findings about deviations of its kind."""
-    return RULES[f"RPL-{one.kind.upper()}"]
-
-
 def _of_replies(found: Iterable[ReplayDeviation]) -> Iterator[_Judged]:
-    return ((_rule(one), _rule(one).severity, one) for one in found)
+    return ((rule_of(one), rule_of(one).severity, one) for one in found)
 
 
 def _of_sessions(found: Iterable[Finding]) -> Iterator[_Judged]:
@@ -160,46 +150,3 @@ def _told(counts: Counter[Severity], judged: int) -> str:
     text = count_text(found, "deviation") if found else "no deviations"
     text += f": {', '.join(parts)}" if parts else ""
     return text if found == judged else f"{text}; {found} of {count_text(judged, 'deviation')} match"
-
-
-class _RedactingReplayer:
-    """A `Replayer` whose deviations are redacted as ``redactor`` redacts records.
-
-    The captured records are judged. What is printed comes from a second one, which sees redacted records
-    only; where that one does not come to the same, the title of the rule stands for the sentence.
-    """
-
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
-        self._replayer = Replayer()
-        self._teller = Replayer() if redactor.what else None
-
-    def feed(self, record: Record) -> list[ReplayDeviation]:
-        """Judge a record as it was captured."""
-        found = self._replayer.feed(record)
-        if self._teller is None:
-            return found
-        return self._told(found, self._teller.feed(self._redactor.record(record)))
-
-    def finish(self) -> list[ReplayDeviation]:
-        """Judge the last replies."""
-        found = self._replayer.finish()
-        return found if self._teller is None else self._told(found, self._teller.finish())
-
-    def _told(self, found: list[ReplayDeviation], tellable: list[ReplayDeviation]) -> list[ReplayDeviation]:
-        told = {(one.record, one.rule, one.path): one for one in tellable}
-        return [told.get((one.record, one.rule, one.path)) or self._silenced(one) for one in found]
-
-    def _silenced(self, one: ReplayDeviation) -> ReplayDeviation:
-        ends = self._redactor.record(Record(id=0, type="", capture=one.capture, src=one.src, dst=one.dst))
-        return msgspec.structs.replace(
-            one,
-            capture=ends.capture,
-            src=ends.src or "",
-            dst=ends.dst or "",
-            server=host_of(ends.src if one.interface == INTERFACE else ends.dst),
-            queue=None,
-            message=_rule(one).title,
-            expected="",
-            came="",
-        )

@@ -10,13 +10,13 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from msmq_wire.cli.finding_redaction import RedactingJudge
 from msmq_wire.cli.options import CaptureFiles, Force, check_output
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, version_text
 from msmq_wire.findings import RULES, Judge
 from msmq_wire.output import whole_file
+from msmq_wire.redaction.judging import RedactingJudge
 from msmq_wire.report import Gone, ReadFacts, Shelf, Totals, report_page
 from msmq_wire.sessions import Follower
 

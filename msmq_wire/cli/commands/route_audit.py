@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import tzinfo
 from enum import StrEnum
 from importlib.util import find_spec
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-import msgspec
 import typer
 
 from msmq_wire.cli.options import (
@@ -31,7 +29,6 @@ from msmq_wire.cli.options import (
     zone_for,
 )
 from msmq_wire.cli.reading import Reading, Selection, holds_captures
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.hop_table import HopTable
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
@@ -41,20 +38,19 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
+from msmq_wire.redaction.forms import without_guids
+from msmq_wire.redaction.redactor import Redactor
 from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.routing.hop_view import KEYS, hop_view
 from msmq_wire.routing.topology import Topology, topology_of
 from msmq_wire.spark.route_audit import table_records
-from msmq_wire.wire.types.guid import GUID
-from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
+from msmq_wire.wire.private import LABEL
 
 __all__ = ["RouteAuditFormat", "route_audit"]
 
 _DEVIATES = 3
 _MOST_REASONS = 1 << 12
-_GUID = re.compile(r" [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-T = TypeVar("T", GUID, GUID | None)
 _Judged = tuple[Record, ObservedHop, str | None]
 _Write = Callable[[ObservedHop, str | None], None]
 
@@ -147,7 +143,7 @@ def route_audit(
                 shown = redactor.record(record)
                 if label is None and format_ is RouteAuditFormat.TABLE:
                     label = (message_view(shown) or {}).get("label")
-                write(_redacted(hop, shown, redactor), label)
+                write(redactor.told(hop) if redactor.hides_hosts else hop, label)
 
     take(_in_captures(reading, topology))
     status = 0
@@ -194,8 +190,7 @@ def _in_tables(folder: str, topology: Topology, redactor: Redactor) -> Iterator[
             capture = record.capture
         hop = auditor.feed(record)
         if hop is not None:
-            # Its length stays, as in other places.
-            yield record, hop, "x" * len(label) if label and Redaction.LABELS in redactor.what else label
+            yield record, hop, redactor.told(label, LABEL)
 
 
 def _writer(
@@ -215,43 +210,6 @@ def _flat(hop: ObservedHop) -> str:
     return "; ".join(
         f"{one.kind}: {one.message} ({one.spec})" if one.message else str(one.kind) for one in hop.deviations
     )
-
-
-def _redacted(hop: ObservedHop, shown: Record, redactor: Redactor) -> ObservedHop:
-    """The hop with the ends of its redacted record; sentences may name hosts, so they go."""
-    if not redactor.hides_hosts:
-        return hop
-    sighting = msgspec.structs.replace(
-        hop.sighting,
-        capture=shown.capture,
-        src=shown.src or "",
-        dst=shown.dst or "",
-        source_queue_manager=_stand_in(hop.sighting.source_queue_manager, redactor),
-        queue_manager_address=_stand_in(hop.sighting.queue_manager_address, redactor),
-    )
-    return msgspec.structs.replace(
-        hop,
-        sighting=sighting,
-        source=_stand_in(hop.source, redactor),
-        target=_stand_in(hop.target, redactor),
-        expected=tuple(_stand_in(one, redactor) for one in hop.expected),
-        deviations=tuple(msgspec.structs.replace(one, message="") for one in hop.deviations),
-        reason=None if hop.reason is None else _kind_of_reason(hop.reason),
-    )
-
-
-def _stand_in(identifier: T, redactor: Redactor) -> T:
-    """What stands for a queue manager, in other records too; None stays."""
-    if identifier is None:
-        return identifier
-    packet = PrivateQueueFormatName(source_queue_manager=identifier)
-    shown: T = redactor.record(Record(id=0, type="", packet=packet)).packet.source_queue_manager
-    return shown
-
-
-def _kind_of_reason(reason: str) -> str:
-    """Why a hop could not be judged, whichever queue manager it is about."""
-    return _GUID.sub("", reason)
 
 
 class _Tally:
@@ -275,7 +233,7 @@ class _Tally:
             return True
         if hop.reason is None:
             return False
-        self._reasons[_kind_of_reason(hop.reason)] += 1
+        self._reasons[without_guids(hop.reason)] += 1
         if hop.sighting.queue_manager_address is None:
             return False
         key = (hop.reason, host_of(hop.sighting.src), host_of(hop.sighting.dst))

@@ -12,7 +12,6 @@ import typer
 
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.step_text import StepText
@@ -22,6 +21,7 @@ from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import CaptureError
 from msmq_wire.findings.diagnosis_timeline import SessionSteps, Step, matching, message_steps
 from msmq_wire.records.view import time_text
+from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, MessageLife, Session, Story
 
 __all__ = ["TimelineFormat", "timeline"]

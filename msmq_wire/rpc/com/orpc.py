@@ -13,6 +13,7 @@ from msmq_wire.rpc.ndr import BYTE, DWORD, UUID, WORD, Conformant, Fields, NdrSt
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.musts import Must
+from msmq_wire.wire.private import HOST, PUBLIC
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = [
@@ -40,7 +41,7 @@ class OrpcExtent(NdrStruct, frozen=True, kw_only=True, gc=False):
     """ORPC_EXTENT: data beside the parameters, in a format that a GUID names."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-DCOM", "2.2.13.1")
-    id: Annotated[GUID, UUID, "The format of the data."] = NULL_GUID
+    id: Annotated[GUID, UUID, PUBLIC, "The format of the data."] = NULL_GUID
     size: Annotated[int, DWORD, "Bytes of the data, without what rounds them up to 8."] = 0
     data: Annotated[bytes, Conformant(BYTE, size=(this.size + 7) // 8 * 8), "The data."] = b""
 
@@ -68,7 +69,7 @@ class OrpcThis(NdrStruct, frozen=True, kw_only=True, gc=False):
     version: Annotated[ComVersion, Fields(ComVersion), "The client's version of DCOM."] = ComVersion()
     flags: Annotated[int, DWORD, "Reserved."] = 0
     reserved1: Annotated[int, DWORD, "Not used."] = 0
-    cid: Annotated[GUID, UUID, "Causality: one number for all calls that one thing makes."] = NULL_GUID
+    cid: Annotated[GUID, UUID, HOST, "Causality: one number for all calls that one thing makes."] = NULL_GUID
     extensions: Annotated[OrpcExtentArray | None, _EXTENSIONS, "Extensions."] = None
 
     MUSTS: ClassVar[tuple[Must, ...]] = (

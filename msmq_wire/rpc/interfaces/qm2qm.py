@@ -15,6 +15,7 @@ from msmq_wire.rpc.types.remote_read_descriptor import (
     RemoteReadDesc2,
 )
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = ["INTERFACE", "LAST_OF_WINDOWS_2000"]
@@ -60,7 +61,7 @@ class RemoteQMOpenQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue that qmcomm's R_QMOpenRemoteQueue opened, by the numbers that it gave."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.3")
-    p_lic_guid: Annotated[GUID, UUID, "The client."] = NULL_GUID
+    p_lic_guid: Annotated[GUID, UUID, HOST, "The client."] = NULL_GUID
     dw_mqs: Annotated[int, Ranged(DWORD, 0, 16), "1 for a routing or directory server."] = 0
     h_queue: Annotated[int, DWORD, "phQueue of R_QMOpenRemoteQueue."] = 0
     p_queue: Annotated[int, DWORD, "dwpQueue of R_QMOpenRemoteQueue."] = 0

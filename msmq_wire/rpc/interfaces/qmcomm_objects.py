@@ -10,6 +10,7 @@ from msmq_wire.rpc.types.propvariant import PROPVARIANT, PropVariant
 from msmq_wire.rpc.types.queue_format import OBJECT_FORMAT, ObjectFormat
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
+from msmq_wire.wire.private import PUBLIC, QUEUE_NAME
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -43,7 +44,7 @@ class CreateObjectInternalRequest(NdrStruct, frozen=True, kw_only=True, gc=False
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.5")
     dw_object_type: Annotated[int, DWORD, ObjectType, "1 for a queue."] = 1
-    lpwcs_path_name: Annotated[WcharText, String(), "Its path name."] = _EMPTY
+    lpwcs_path_name: Annotated[WcharText, String(), QUEUE_NAME, "Its path name."] = _EMPTY
     sd_size: Annotated[int, Ranged(DWORD, 0, 524288), "Bytes of the security descriptor."] = 0
     p_security_descriptor: Annotated[bytes | None, _DESCRIPTOR, "Who may do what."] = None
     cp: Annotated[int, Ranged(DWORD, 1, 128), "How many properties there are."] = 0
@@ -118,7 +119,7 @@ class ObjectPathToObjectFormatRequest(NdrStruct, frozen=True, kw_only=True, gc=F
     """A path name whose format name is asked for."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.11")
-    lpwcs_path_name: Annotated[WcharText, String(), "The path name."] = _EMPTY
+    lpwcs_path_name: Annotated[WcharText, String(), QUEUE_NAME, "The path name."] = _EMPTY
     p_object_format: Annotated[ObjectFormat, OBJECT_FORMAT, "Room for the format name."] = ObjectFormat()
 
 
@@ -150,7 +151,7 @@ class EnlistTransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A transaction that calls are part of."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.13")
-    p_uow: Annotated[GUID, XACTUOW, "The transaction."] = NULL_GUID
+    p_uow: Annotated[GUID, XACTUOW, PUBLIC, "The transaction."] = NULL_GUID
     cb_cookie: Annotated[int, Ranged(DWORD, 0, 131072), "Bytes of the cookie."] = 0
     pb_cookie: Annotated[bytes, Conformant(BYTE, size=this.cb_cookie), "The transaction manager's own."] = b""
 
@@ -159,7 +160,7 @@ class EnlistInternalTransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=
     """An internal transaction that calls are part of."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.14")
-    p_uow: Annotated[GUID, XACTUOW, "The transaction."] = NULL_GUID
+    p_uow: Annotated[GUID, XACTUOW, PUBLIC, "The transaction."] = NULL_GUID
 
 
 class TransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=False):

@@ -28,6 +28,7 @@ from msmq_wire.rpc.types.context_handle import CONTEXT_HANDLE, ContextHandle
 from msmq_wire.rpc.types.queue_format import QUEUE_FORMAT, QueueFormat
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
+from msmq_wire.wire.private import HOST, QUEUE_NAME
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -62,14 +63,18 @@ class GetRemoteQueueNameRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.1")
     p_queue: Annotated[int, DWORD, "cli_pQMQueue of rpc_ACCreateCursorEx."] = 0
-    lplp_remote_queue_name: Annotated[WcharText | NullPointee | None, _TEXT, "Room for it."] = None
+    lplp_remote_queue_name: Annotated[WcharText | NullPointee | None, _TEXT, QUEUE_NAME, "Room for it."] = (
+        None
+    )
 
 
 class GetRemoteQueueNameResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The name of the queue."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.1")
-    lplp_remote_queue_name: Annotated[WcharText | NullPointee | None, _TEXT, "Its format name."] = None
+    lplp_remote_queue_name: Annotated[
+        WcharText | NullPointee | None, _TEXT, QUEUE_NAME, "Its format name."
+    ] = None
     status: HResult = 0
 
 
@@ -81,7 +86,7 @@ class OpenRemoteQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     dw_calling_process_id: Annotated[int, DWORD, "Process of the client."] = 0
     dw_desired_access: Annotated[int, DWORD, AccessMode, "Receive or peek."] = 0
     dw_share_mode: Annotated[int, DWORD, ShareMode, "Whether others may receive from it meanwhile."] = 0
-    p_lic_guid: Annotated[GUID, UUID, "The client."] = NULL_GUID
+    p_lic_guid: Annotated[GUID, UUID, HOST, "The client."] = NULL_GUID
     dw_mqs: Annotated[int, DWORD, OperatingSystemCategory, "The client's kind of system."] = 0
 
 
@@ -127,9 +132,11 @@ class OpenQueueInternalRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     dw_desired_access: Annotated[int, DWORD, AccessMode, "Receive, peek or send."] = 0
     dw_share_mode: Annotated[int, DWORD, ShareMode, "Whether others may receive from it meanwhile."] = 0
     h_remote_queue: Annotated[int, DWORD, "phQueue of R_QMOpenRemoteQueue, or 0."] = 0
-    lplp_remote_queue_name: Annotated[WcharText | NullPointee | None, _TEXT, "Room for its name."] = None
+    lplp_remote_queue_name: Annotated[
+        WcharText | NullPointee | None, _TEXT, QUEUE_NAME, "Room for its name."
+    ] = None
     dwp_queue: Annotated[int, DWORD, "dwpQueue of R_QMOpenRemoteQueue, or 0."] = 0
-    p_lic_guid: Annotated[GUID, UUID, "The client."] = NULL_GUID
+    p_lic_guid: Annotated[GUID, UUID, HOST, "The client."] = NULL_GUID
     lp_client_name: Annotated[WcharText, String(), "The client's computer."] = WcharText(b"\0\0")
     dw_remote_protocol: Annotated[int, DWORD, RemoteProtocol, "How to reach the remote queue."] = 0
     dwp_remote_context: Annotated[int, DWORD, "pdwContext of R_QMOpenRemoteQueue, or 0."] = 0
@@ -139,9 +146,9 @@ class OpenQueueInternalResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The open queue, as a number and as a handle."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.17")
-    lplp_remote_queue_name: Annotated[WcharText | NullPointee | None, _TEXT, "Where a remote queue is."] = (
-        None
-    )
+    lplp_remote_queue_name: Annotated[
+        WcharText | NullPointee | None, _TEXT, QUEUE_NAME, "Where a remote queue is."
+    ] = None
     pdw_qm_context: Annotated[int, DWORD, "hQMContext of rpc_ACReceiveMessageEx."] = 0
     ph_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     status: HResult = 0
@@ -192,7 +199,7 @@ class ACHandleToFormatNameRequest(NdrStruct, frozen=True, kw_only=True, gc=False
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.21")
     h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     dw_format_name_rpc_buffer_len: Annotated[int, Ranged(DWORD, 0, 524288), "Characters of room."] = 0
-    lpwcs_format_name: Annotated[WcharText | None, _FORMAT_NAME, "Room for the name."] = None
+    lpwcs_format_name: Annotated[WcharText | None, _FORMAT_NAME, QUEUE_NAME, "Room for the name."] = None
     pdw_length: Annotated[int, DWORD, "Characters of room."] = 0
 
 
@@ -200,7 +207,9 @@ class ACHandleToFormatNameResponse(NdrStruct, frozen=True, kw_only=True, gc=Fals
     """The format name."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.21")
-    lpwcs_format_name: Annotated[WcharText | None, Unique(ConformantVarying(WCHAR)), "The name."] = None
+    lpwcs_format_name: Annotated[
+        WcharText | None, Unique(ConformantVarying(WCHAR)), QUEUE_NAME, "The name."
+    ] = None
     pdw_length: Annotated[int, DWORD, "Its characters."] = 0
     status: HResult = 0
 

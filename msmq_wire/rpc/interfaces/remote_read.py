@@ -23,6 +23,7 @@ from msmq_wire.rpc.types.queue_format import QUEUE_FORMAT, QueueFormat
 from msmq_wire.rpc.types.section_array import SectionArray
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
+from msmq_wire.wire.private import HOST, PUBLIC
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
@@ -54,7 +55,7 @@ class OpenQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     p_queue_format: Annotated[QueueFormat, QUEUE_FORMAT, "The queue."] = QueueFormat()
     dw_access: Annotated[int, DWORD, AccessMode, "Receive, peek or move."] = 0
     dw_share_mode: Annotated[int, DWORD, ShareMode, "Whether others may receive from it meanwhile."] = 0
-    p_client_id: Annotated[GUID, UUID, "The client's queue manager."] = NULL_GUID
+    p_client_id: Annotated[GUID, UUID, HOST, "The client's queue manager."] = NULL_GUID
     f_non_routing_server: Annotated[int, LONG, "Whether the client is no routing server."] = 0
     major: Annotated[int, BYTE, "Version of the client's operating system."] = 0
     minor: Annotated[int, BYTE, "Its second part."] = 0
@@ -151,7 +152,7 @@ class MoveMessageRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     ph_context_from: Annotated[ContextHandle, CONTEXT_HANDLE, "The queue it is in."] = ContextHandle()
     ull_context_to: Annotated[int, HYPER, "The queue it goes to: pMoveContext of R_OpenQueueForMove."] = 0
     lookup_id: Annotated[int, HYPER, "The message."] = 0
-    p_transaction_id: Annotated[GUID, XACTUOW, "The transaction; all zero is none."] = NULL_GUID
+    p_transaction_id: Annotated[GUID, XACTUOW, PUBLIC, "The transaction; all zero is none."] = NULL_GUID
 
 
 class OpenQueueForMoveResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
@@ -166,7 +167,7 @@ class QMEnlistRemoteTransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=
     """A transaction that the receives from a queue are part of."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.12")
-    p_transaction_id: Annotated[GUID, XACTUOW, "The transaction."] = NULL_GUID
+    p_transaction_id: Annotated[GUID, XACTUOW, PUBLIC, "The transaction."] = NULL_GUID
     cb_propagation_token: Annotated[int, Ranged(DWORD, 0, 131072), "Bytes of the token."] = 0
     pb_propagation_token: Annotated[
         bytes, Conformant(BYTE, size=this.cb_propagation_token), "The transaction manager's token."
@@ -178,7 +179,7 @@ class StartTransactionalReceiveRequest(StartReceiveRequest, frozen=True, kw_only
     """As R_StartReceive, inside a transaction."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.13")
-    p_transaction_id: Annotated[GUID, XACTUOW, "The transaction; all zero is none."] = NULL_GUID
+    p_transaction_id: Annotated[GUID, XACTUOW, PUBLIC, "The transaction; all zero is none."] = NULL_GUID
 
 
 class SetUserAcknowledgementClassRequest(NdrStruct, frozen=True, kw_only=True, gc=False):

@@ -29,6 +29,7 @@ from msmq_wire.rpc.ndr import (
 from msmq_wire.rpc.types.queue_format import OBJECT_ID, QUEUE_FORMAT, ObjectId, QueueFormat
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
+from msmq_wire.wire.private import HOST, PUBLIC
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -199,8 +200,10 @@ class CACTransferBufferV1(NdrStruct, frozen=True, kw_only=True, gc=False):
     pp_signature: Annotated[bytes | NullPointee | None, _octets(this.ul_signature_size), "Signature."] = None
     ul_signature_size: Annotated[int, DWORD, "Bytes of the signature."] = 0
     pul_signature_size_prop: Annotated[int | None, Unique(DWORD), "Bytes of the signature."] = None
-    pp_src_qmid: Annotated[GUID | NullPointee | None, Unique(Unique(UUID)), "Source queue manager."] = None
-    p_uow: Annotated[GUID | None, Unique(XACTUOW), "Transaction."] = None
+    pp_src_qmid: Annotated[GUID | NullPointee | None, Unique(Unique(UUID)), HOST, "Source queue manager."] = (
+        None
+    )
+    p_uow: Annotated[GUID | None, Unique(XACTUOW), PUBLIC, "Transaction."] = None
     pp_msg_extension: Annotated[
         bytes | NullPointee | None,
         _varying_octets(this.ul_msg_extension_buffer_in_bytes, this.ul_msg_extension_buffer_in_bytes),
@@ -208,7 +211,9 @@ class CACTransferBufferV1(NdrStruct, frozen=True, kw_only=True, gc=False):
     ] = None
     ul_msg_extension_buffer_in_bytes: Annotated[int, DWORD, "Bytes of the extension data."] = 0
     p_msg_extension_size: Annotated[int | None, Unique(DWORD), "Bytes of the extension data."] = None
-    pp_connector_type: Annotated[GUID | NullPointee | None, Unique(Unique(UUID)), "Connector type."] = None
+    pp_connector_type: Annotated[
+        GUID | NullPointee | None, Unique(Unique(UUID)), PUBLIC, "Connector type."
+    ] = None
     pul_body_type: Annotated[int | None, Unique(DWORD), "Type of the body."] = None
     pul_version: Annotated[int | None, Unique(DWORD), "Version, 0x10."] = None
 

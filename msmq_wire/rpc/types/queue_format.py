@@ -24,6 +24,7 @@ from msmq_wire.rpc.ndr import (
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.musts import BitTable, CodedMust, Musts, View
+from msmq_wire.wire.private import HOST, PUBLIC, Private
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -45,7 +46,7 @@ class ObjectId(NdrStruct, frozen=True, kw_only=True, gc=False):
     """OBJECTID: a private queue, or a message, of one queue manager."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.8")
-    lineage: Annotated[GUID, UUID, "The queue manager."] = NULL_GUID
+    lineage: Annotated[GUID, UUID, HOST, "The queue manager."] = NULL_GUID
     uniquifier: Annotated[int, DWORD, "The number of the queue or the message there."] = 0
 
 
@@ -53,7 +54,7 @@ class DlId(NdrStruct, frozen=True, kw_only=True, gc=False):
     """DL_ID: a distribution list."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.9")
-    m_dl_guid: Annotated[GUID, UUID, "The list."] = NULL_GUID
+    m_dl_guid: Annotated[GUID, UUID, PUBLIC, "The list."] = NULL_GUID
     m_pwz_domain: Annotated[WcharText | None, Unique(String()), "Its domain."] = None
 
 
@@ -61,7 +62,7 @@ class MulticastId(NdrStruct, frozen=True, kw_only=True, gc=False):
     """MULTICAST_ID: an IPv4 multicast group."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.10")
-    m_address: Annotated[int, DWORD, "The address; its first part in the lowest byte."] = 0
+    m_address: Annotated[int, DWORD, HOST, "The address; its first part in the lowest byte."] = 0
     m_port: Annotated[int, DWORD, "The port."] = 0
 
 
@@ -102,6 +103,7 @@ class QueueFormat(NdrStruct, frozen=True, kw_only=True, gc=False):
                 QueueFormatType.SUBQUEUE: Arm("m_p_direct_subqueue_id", Unique(String())),
             },
         ),
+        Private("host", "queue", this.m_qft),
         "The name.",
     ] = None
 

@@ -11,6 +11,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.xml.fields import Child, Flag, Iso8601Date, IsoDate, Text, UnsignedLong, Uri, XmlAttribute
 from msmq_wire.srmp.xml.fields import XmlStruct as _Struct
 from msmq_wire.srmp.xml.writer import SOAP, SRMP
+from msmq_wire.wire.private import MESSAGE_ID, URL, Private, Public
 
 __all__ = [
     "ROUTING",
@@ -32,7 +33,9 @@ ROUTING = "http://schemas.xmlsoap.org/rp/"
 
 _DOCUMENT = "MC-MQSRM"
 MustUnderstand = Annotated[
-    str | None, XmlAttribute("mustUnderstand", SOAP, value="1", doc="A receiver has to know the element.")
+    str | None,
+    XmlAttribute("mustUnderstand", SOAP, value="1", doc="A receiver has to know the element."),
+    Public(among=("1",)),
 ]
 
 
@@ -42,7 +45,7 @@ class Rev(_Struct, frozen=True, kw_only=True):
     NAMESPACE: ClassVar[str] = ROUTING
     TAG: ClassVar[str] = "rev"
     SPEC: ClassVar[SpecRef] = SpecRef(_DOCUMENT, "2.2.4.4")
-    via: Annotated[str | None, Uri("via", required=True, doc="Response queue; may be empty.")] = None
+    via: Annotated[str | None, Uri("via", required=True, doc="Response queue; may be empty."), URL] = None
 
 
 class Path(_Struct, frozen=True, kw_only=True):
@@ -53,11 +56,15 @@ class Path(_Struct, frozen=True, kw_only=True):
     SPEC: ClassVar[SpecRef] = SpecRef(_DOCUMENT, "2.2.4")
     must_understand: MustUnderstand = None
     action: Annotated[
-        str | None, Text("action", "2.2.4.1", required=True, doc="'MSMQ:' and the label of the message.")
+        str | None,
+        Text("action", "2.2.4.1", required=True, doc="'MSMQ:' and the label of the message."),
+        Private("label", "label"),
     ] = None
-    to: Annotated[str | None, Uri("to", "2.2.4.2", required=True, doc="Destination queue.")] = None
+    to: Annotated[str | None, Uri("to", "2.2.4.2", required=True, doc="Destination queue."), URL] = None
     id: Annotated[
-        str | None, Uri("id", "2.2.4.3", required=True, doc="uuid:<number>@<GUID of the queue manager>.")
+        str | None,
+        Uri("id", "2.2.4.3", required=True, doc="uuid:<number>@<GUID of the queue manager>."),
+        MESSAGE_ID,
     ] = None
     rev: Annotated[Rev | None, Child(Rev, doc="Response queue.")] = None
 
@@ -73,7 +80,7 @@ class Properties(_Struct, frozen=True, kw_only=True):
         IsoDate | None, Iso8601Date("expiresAt", "2.2.5.1.1", required=True, doc="Not accepted after this.")
     ] = None
     sent_at: Annotated[IsoDate | None, Iso8601Date("sentAt", "2.2.5.1.2", doc="When it was sent.")] = None
-    in_reply_to: Annotated[str | None, Uri("inReplyTo", "2.2.5.1.3", doc="Ignored.")] = None
+    in_reply_to: Annotated[str | None, Uri("inReplyTo", "2.2.5.1.3", doc="Ignored."), MESSAGE_ID] = None
 
 
 class DeliveryReceiptRequest(_Struct, frozen=True, kw_only=True):
@@ -82,7 +89,7 @@ class DeliveryReceiptRequest(_Struct, frozen=True, kw_only=True):
     NAMESPACE: ClassVar[str] = SRMP
     TAG: ClassVar[str] = "deliveryReceiptRequest"
     SPEC: ClassVar[SpecRef] = SpecRef(_DOCUMENT, "2.2.5.2.2")
-    send_to: Annotated[str | None, Uri("sendTo", required=True, doc="Administration queue.")] = None
+    send_to: Annotated[str | None, Uri("sendTo", required=True, doc="Administration queue."), URL] = None
 
 
 class CommitmentReceiptRequest(_Struct, frozen=True, kw_only=True):
@@ -91,7 +98,7 @@ class CommitmentReceiptRequest(_Struct, frozen=True, kw_only=True):
     NAMESPACE: ClassVar[str] = SRMP
     TAG: ClassVar[str] = "commitmentReceiptRequest"
     SPEC: ClassVar[SpecRef] = SpecRef(_DOCUMENT, "2.2.5.2.3")
-    send_to: Annotated[str | None, Uri("sendTo", required=True, doc="Administration queue.")] = None
+    send_to: Annotated[str | None, Uri("sendTo", required=True, doc="Administration queue."), URL] = None
     positive_only: Annotated[bool, Flag("positiveOnly", doc="When an application receives it.")] = False
     negative_only: Annotated[bool, Flag("negativeOnly", doc="When it is removed without that.")] = False
 
@@ -117,7 +124,7 @@ class Start(_Struct, frozen=True, kw_only=True):
     TAG: ClassVar[str] = "start"
     SPEC: ClassVar[SpecRef] = SpecRef(_DOCUMENT, "2.2.5.3.4")
     send_receipts_to: Annotated[
-        str | None, Uri("sendReceiptsTo", required=True, doc="Order queue of the sender.")
+        str | None, Uri("sendReceiptsTo", required=True, doc="Order queue of the sender."), URL
     ] = None
     expires_at: Annotated[IsoDate | None, Iso8601Date("expiresAt", "4.4", doc="In examples only.")] = None
 
@@ -132,7 +139,9 @@ class Stream(_Struct, frozen=True, kw_only=True):
     SPEC: ClassVar[SpecRef] = SpecRef(_DOCUMENT, "2.2.5.3")
     must_understand: MustUnderstand = None
     stream_id: Annotated[
-        str | None, Uri("streamId", "2.2.5.3.1", required=True, doc="uid:<GUID>\\<sequence>.")
+        str | None,
+        Uri("streamId", "2.2.5.3.1", required=True, doc="uid:<GUID>\\<sequence>."),
+        Private("host", "stream"),
     ] = None
     current: Annotated[
         int | str | None, UnsignedLong("current", "2.2.5.3.2", required=True, doc="Number; 1 is the first.")
@@ -156,7 +165,7 @@ class DeliveryReceipt(_Struct, frozen=True, kw_only=True):
     received_at: Annotated[
         IsoDate | None, Iso8601Date("receivedAt", required=True, doc="When it came into its queue.")
     ] = None
-    id: Annotated[str | None, Uri("id", required=True, doc="`Path.id` of the message.")] = None
+    id: Annotated[str | None, Uri("id", required=True, doc="`Path.id` of the message."), MESSAGE_ID] = None
 
 
 class CommitmentReceipt(_Struct, frozen=True, kw_only=True):
@@ -168,8 +177,12 @@ class CommitmentReceipt(_Struct, frozen=True, kw_only=True):
     decided_at: Annotated[
         IsoDate | None, Iso8601Date("decidedAt", required=True, doc="When it left its queue.")
     ] = None
-    decision: Annotated[str | None, Uri("decision", required=True, doc="'positive' or 'negative'.")] = None
-    id: Annotated[str | None, Uri("id", required=True, doc="`Path.id` of the message.")] = None
+    decision: Annotated[
+        str | None,
+        Uri("decision", required=True, doc="'positive' or 'negative'."),
+        Public(among=("positive", "negative")),
+    ] = None
+    id: Annotated[str | None, Uri("id", required=True, doc="`Path.id` of the message."), MESSAGE_ID] = None
 
 
 class StreamReceipt(_Struct, frozen=True, kw_only=True):
@@ -178,7 +191,9 @@ class StreamReceipt(_Struct, frozen=True, kw_only=True):
     NAMESPACE: ClassVar[str] = SRMP
     TAG: ClassVar[str] = "streamReceipt"
     SPEC: ClassVar[SpecRef] = SpecRef(_DOCUMENT, "2.2.5.6")
-    stream_id: Annotated[str | None, Uri("streamId", required=True, doc="`Stream.stream_id`.")] = None
+    stream_id: Annotated[
+        str | None, Uri("streamId", required=True, doc="`Stream.stream_id`."), Private("host", "stream")
+    ] = None
     last_ordinal: Annotated[
         int | str | None, UnsignedLong("lastOrdinal", required=True, doc="`Stream.current` of the last.")
     ] = None

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.xml.fields import (
+    GUID,
     Base64,
     Child,
     Flag,
@@ -17,6 +18,7 @@ from msmq_wire.srmp.xml.fields import (
     UnsignedLong,
 )
 from msmq_wire.srmp.xml.fields import XmlStruct as _Struct
+from msmq_wire.wire.private import CORRELATION, URL, Private, Public
 
 __all__ = ["MSMQ", "Eod", "Msmq", "Provider"]
 
@@ -35,7 +37,9 @@ class Eod(_Struct, frozen=True, kw_only=True):
     first: Annotated[bool, Flag("First", doc="First of its transaction.")] = False
     last: Annotated[bool, Flag("Last", doc="Last of its transaction.")] = False
     connector_id: Annotated[
-        str | None, GuidText("ConnectorId", doc="Queue manager of the connector queue.")
+        str | None,
+        GuidText("ConnectorId", doc="Queue manager of the connector queue."),
+        Private("host", "guid"),
     ] = None
 
 
@@ -64,11 +68,13 @@ class Msmq(_Struct, frozen=True, kw_only=True):
     journal: Annotated[bool, Flag("Journal", "2.2.6.3", doc="Positive source journaling.")] = False
     dead_letter: Annotated[bool, Flag("DeadLetter", "2.2.6.4", doc="Negative source journaling.")] = False
     correlation: Annotated[
-        bytes | str | None, Base64("Correlation", "2.2.6.5", doc="20 bytes of the correlation identifier.")
+        bytes | str | None,
+        Base64("Correlation", "2.2.6.5", doc="20 bytes of the correlation identifier."),
+        CORRELATION,
     ] = None
     trace: Annotated[bool, Flag("Trace", "2.2.6.6", doc="Report messages are wanted.")] = False
     connector_type: Annotated[
-        str | None, GuidText("ConnectorType", "2.2.6.7", doc="Application of the connector.")
+        str | None, GuidText("ConnectorType", "2.2.6.7", doc="Application of the connector."), Public(GUID)
     ] = None
     app: Annotated[int | str | None, UnsignedLong("App", "2.2.6.8", doc="Application tag.")] = None
     body_type: Annotated[
@@ -80,16 +86,18 @@ class Msmq(_Struct, frozen=True, kw_only=True):
     eod: Annotated[Eod | None, Child(Eod)] = None
     provider: Annotated[Provider | None, Child(Provider)] = None
     source_qm_guid: Annotated[
-        str | None, GuidText("SourceQmGuid", "2.2.6.13", required=True, doc="Sending queue manager.")
+        str | None,
+        GuidText("SourceQmGuid", "2.2.6.13", required=True, doc="Sending queue manager."),
+        Private("host", "guid"),
     ] = None
     destination_mqf: Annotated[
-        tuple[str, ...] | None, Names("DestinationMqf", "2.2.6.14", doc="All destination queues.")
+        tuple[str, ...] | None, Names("DestinationMqf", "2.2.6.14", doc="All destination queues."), URL
     ] = None
     admin_mqf: Annotated[
-        tuple[str, ...] | None, Names("AdminMqf", "2.2.6.15", doc="All administration queues.")
+        tuple[str, ...] | None, Names("AdminMqf", "2.2.6.15", doc="All administration queues."), URL
     ] = None
     response_mqf: Annotated[
-        tuple[str, ...] | None, Names("ResponseMqf", "2.2.6.16", doc="All response queues.")
+        tuple[str, ...] | None, Names("ResponseMqf", "2.2.6.16", doc="All response queues."), URL
     ] = None
     t_trq: Annotated[
         IsoDate | None, Iso8601Date("TTrq", "2.2.6.17", required=True, doc="Not accepted after this.")

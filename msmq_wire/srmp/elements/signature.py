@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.xml.fields import Base64, Child, Children, XmlAttribute
 from msmq_wire.srmp.xml.fields import XmlStruct as _Struct
+from msmq_wire.wire.private import Private, Public
 
 __all__ = ["SIGNATURE", "DigestMethod", "Reference", "Signature", "SignatureMethod", "SignedInfo"]
 
@@ -14,6 +15,8 @@ SIGNATURE = "http://www.w3.org/2000/02/xmldsig#"
 """Namespace of the signature, an early one of XML Signature."""
 
 _DOCUMENT = "MC-MQSRM"
+_ALGORITHMS = frozenset(f"{SIGNATURE}{name}" for name in ("dsa", "md5", "sha1"))
+"""Those of the document and its examples."""
 
 
 class SignatureMethod(_Struct, frozen=True, kw_only=True):
@@ -22,7 +25,9 @@ class SignatureMethod(_Struct, frozen=True, kw_only=True):
     NAMESPACE: ClassVar[str] = SIGNATURE
     TAG: ClassVar[str] = "SignatureMethod"
     SPEC: ClassVar[SpecRef] = SpecRef(_DOCUMENT, "2.2.7.1.1")
-    algorithm: Annotated[str | None, XmlAttribute("Algorithm", doc="URI of the algorithm.")] = None
+    algorithm: Annotated[
+        str | None, XmlAttribute("Algorithm", doc="URI of the algorithm."), Public(among=_ALGORITHMS)
+    ] = None
 
 
 class DigestMethod(_Struct, frozen=True, kw_only=True):
@@ -31,7 +36,9 @@ class DigestMethod(_Struct, frozen=True, kw_only=True):
     NAMESPACE: ClassVar[str] = SIGNATURE
     TAG: ClassVar[str] = "DigestMethod"
     SPEC: ClassVar[SpecRef] = SpecRef(_DOCUMENT, "2.2.7.1.2.1")
-    algorithm: Annotated[str | None, XmlAttribute("Algorithm", doc="URI of the algorithm.")] = None
+    algorithm: Annotated[
+        str | None, XmlAttribute("Algorithm", doc="URI of the algorithm."), Public(among=_ALGORITHMS)
+    ] = None
 
 
 class Reference(_Struct, frozen=True, kw_only=True):
@@ -40,7 +47,9 @@ class Reference(_Struct, frozen=True, kw_only=True):
     NAMESPACE: ClassVar[str] = SIGNATURE
     TAG: ClassVar[str] = "Reference"
     SPEC: ClassVar[SpecRef] = SpecRef(_DOCUMENT, "2.2.7.1.2")
-    uri: Annotated[str | None, XmlAttribute("URI", doc="cid: and the Content-Id of the part.")] = None
+    uri: Annotated[
+        str | None, XmlAttribute("URI", doc="cid: and the Content-Id of the part."), Private("host", "part")
+    ] = None
     digest_method: Annotated[DigestMethod | None, Child(DigestMethod, required=True)] = None
     digest_value: Annotated[
         bytes | str | None, Base64("DigestValue", "2.2.7.1.2.2", required=True, doc="Hash of the part.")

@@ -19,7 +19,8 @@ import msgspec
 from msmq_wire.errors import EncodeError
 from msmq_wire.spec import SpecRef, snake_case
 from msmq_wire.srmp.xml.tree import Attribute, Element, unplaced
-from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.musts import Anomaly, View
+from msmq_wire.wire.private import Public
 
 __all__ = [
     "GUID",
@@ -53,7 +54,7 @@ class IsoDate(msgspec.Struct, frozen=True):
     [MC-MQSRM] 2.2.1.2: ``YYYYMMDDThhmmss``.
     """
 
-    text: str
+    text: Annotated[str, Public(_DATE)]
     seconds: int | None = None
 
     @classmethod
@@ -274,9 +275,9 @@ class XmlStruct(msgspec.Struct, frozen=True, kw_only=True):
 
     other_elements: tuple[Element, ...] = ()
     other_attributes: tuple[Attribute, ...] = ()
-    order: tuple[str, ...] = ()
+    order: Annotated[tuple[str, ...], Public(among=_tags)] = ()
     mixed_text: str = ""
-    written_as: str = ""
+    written_as: Annotated[str, Public(among=_aliases)] = ""
 
     @classmethod
     def stem(cls) -> str:
@@ -291,7 +292,7 @@ class XmlStruct(msgspec.Struct, frozen=True, kw_only=True):
             (_namespace(cls, field), tag): (name, field)
             for name, field in xml_fields(cls).items()
             if not isinstance(field, XmlAttribute)
-            for tag in (field.tag, *(field.cls.ALIASES if isinstance(field, Child) else ()))
+            for tag in _names(field)
         }
         others: list[Element] = []
         for child in element.children:
@@ -363,11 +364,29 @@ class XmlStruct(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def xml_fields(cls: type[XmlStruct]) -> dict[str, XmlField]:
     """The declared fields of an element by their names, in order."""
-    found = {}
-    for name, hint in get_type_hints(cls, include_extras=True).items():
-        if get_origin(hint) is Annotated:
-            found[name] = next(extra for extra in get_args(hint)[1:] if isinstance(extra, XmlField))
-    return found
+    return {
+        name: extra
+        for name, hint in get_type_hints(cls, include_extras=True).items()
+        if get_origin(hint) is Annotated
+        for extra in get_args(hint)[1:]
+        if isinstance(extra, XmlField)
+    }
+
+
+def _names(field: XmlField) -> tuple[str, ...]:
+    """What the field may be called."""
+    return (field.tag, *(field.cls.ALIASES if isinstance(field, Child) else ()))
+
+
+def _tags(view: View) -> frozenset[str]:
+    """The names of all that an element declares."""
+    cls: type[XmlStruct] = type(view.value)
+    return frozenset(tag for field in xml_fields(cls).values() for tag in _names(field))
+
+
+def _aliases(view: View) -> tuple[str, ...]:
+    names: tuple[str, ...] = view.value.ALIASES
+    return names
 
 
 def _namespace(cls: type[XmlStruct], field: XmlField) -> str:

@@ -8,6 +8,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import size_, this
 from msmq_wire.wire.fields import OWN_SIZE, Fill, WireStruct, ZeroTerminated
 from msmq_wire.wire.musts import CodedMust, Must, Musts
+from msmq_wire.wire.private import QUEUE_NAME
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["DeadLetterHeader"]
@@ -22,7 +23,9 @@ class DeadLetterHeader(WireStruct, frozen=True, kw_only=True, gc=False):
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "2.2.5.4")
     header_size: Annotated[int, Int32ul, OWN_SIZE, "Bytes of this header with its padding."] = 8
-    dead_letter_path_name: Annotated[WcharText, ZeroTerminated(WcharText), "The queue."] = WcharText(b"\0\0")
+    dead_letter_path_name: Annotated[WcharText, ZeroTerminated(WcharText), QUEUE_NAME, "The queue."] = (
+        WcharText(b"\0\0")
+    )
     padding: Annotated[
         bytes,
         Fill(

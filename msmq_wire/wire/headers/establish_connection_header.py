@@ -8,6 +8,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Bytes, Unit, WireStruct
 from msmq_wire.wire.musts import BitTable, Must, Musts, unused
+from msmq_wire.wire.private import HOST, Private
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 
 __all__ = ["EstablishConnectionHeader"]
@@ -17,12 +18,16 @@ class EstablishConnectionHeader(WireStruct, frozen=True, kw_only=True, gc=False)
     """Who opens a session with whom. A request and its response cannot be told apart by their bytes."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQB", "2.2.3.1")
-    client_guid: Annotated[GUID, Guid, "Queue manager that opens the session."] = NULL_GUID
-    server_guid: Annotated[GUID, Guid, "Queue manager that answers; NULL with a direct name."] = NULL_GUID
+    client_guid: Annotated[GUID, Guid, HOST, "Queue manager that opens the session."] = NULL_GUID
+    server_guid: Annotated[GUID, Guid, HOST, "Queue manager that answers; NULL with a direct name."] = (
+        NULL_GUID
+    )
     time_stamp: Annotated[int, Int32ul, Unit("milliseconds"), "Since the initiator started; echoed."] = 0
     operating_system: Annotated[int, Int16ul, "Ping sent, server-class system, quality of service."] = 0x310
     reserved: Annotated[int, Int16ul, "Must be 0."] = 0
-    padding: Annotated[bytes, Bytes(512), "0x5A in a response, any bytes in a request."] = b"\x5a" * 512
+    padding: Annotated[
+        bytes, Bytes(512), Private("secret", "filler"), "0x5A in a response, any bytes in a request."
+    ] = b"\x5a" * 512
 
     BITS: ClassVar[BitTable | None] = BitTable(
         "operating_system",

@@ -9,6 +9,7 @@ from msmq_wire.wire.expressions import one_of, this
 from msmq_wire.wire.fields import OWN_SIZE, Bytes, Rest, WireStruct
 from msmq_wire.wire.headers.user_header import ADDRESS_LENGTH, SHOWN_ADDRESS
 from msmq_wire.wire.musts import Must, Musts
+from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.enumerations import AddressType
 
 __all__ = ["ExtendedAddressHeader"]
@@ -22,7 +23,7 @@ class ExtendedAddressHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     address_length: Annotated[int, Int16ul, "Bytes of the address."] = 0
     address_type: Annotated[int, Int16ul, AddressType, "Kind of address; 0 for no address."] = 0
     address_scope: Annotated[int, Int32ul, "IPv6 scope, else 0."] = 0
-    address: Annotated[bytes, Bytes(16), SHOWN_ADDRESS, "The address."] = bytes(16)
+    address: Annotated[bytes, Bytes(16), SHOWN_ADDRESS, HOST, "The address."] = bytes(16)
     undeclared: Annotated[bytes, Rest(this.header_size - 28), "What HeaderSize counts beyond 28 bytes."] = b""
 
     MUSTS: ClassVar[Musts] = (

@@ -8,6 +8,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import aligned, one_of, this, within
 from msmq_wire.wire.fields import Bytes, Fill, Tell, Value, WireStruct
 from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts
+from msmq_wire.wire.private import BODY, CORRELATION, LABEL
 from msmq_wire.wire.types.enumerations import (
     BodyType,
     EncryptionAlgorithm,
@@ -49,7 +50,10 @@ class MessagePropertiesHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     label_length: Annotated[int, Int8ul, "WCHARs of the label, its terminator counted; 0 for no label."] = 0
     message_class: Annotated[int, Int16ul, MessageClass, "Class of the message."] = 0
     correlation_id: Annotated[
-        bytes, Bytes(20), "Application-defined; in an acknowledgment the identifier of the message."
+        bytes,
+        Bytes(20),
+        CORRELATION,
+        "Application-defined; in an acknowledgment the identifier of the message.",
     ] = bytes(20)
     body_type: Annotated[int, Int32ul, BodyType, "Type of the body."] = 0
     application_tag: Annotated[int, Int32ul, "Application-defined."] = 0
@@ -89,13 +93,16 @@ class MessagePropertiesHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             ),
         ]
     ]
-    label: Annotated[WcharText, Bytes(this.label_length * 2, WcharText), "Label with its terminator."] = (
-        WcharText()
-    )
-    extension_data: Annotated[bytes, Bytes(this.extension_size), "Application-defined, not aligned."] = b""
+    label: Annotated[
+        WcharText, Bytes(this.label_length * 2, WcharText), LABEL, "Label with its terminator."
+    ] = WcharText()
+    extension_data: Annotated[
+        bytes, Bytes(this.extension_size), BODY, "Application-defined, not aligned."
+    ] = b""
     message_body: Annotated[
         bytes,
         Bytes(this._body_size),
+        BODY,
         "The body, not aligned. MessageSize bytes; AllocationBodySize if EB says that it is encrypted, that "
         "is more, and PacketSize has room for it.",
     ] = b""

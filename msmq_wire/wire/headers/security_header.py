@@ -9,6 +9,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import aligned, this
 from msmq_wire.wire.fields import Bytes, Fill, Node, Opt, WireStruct
 from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts, unused
+from msmq_wire.wire.private import Private
 from msmq_wire.wire.shown import ABSENT_IF_EMPTY, ShownText
 from msmq_wire.wire.types.enumerations import SenderIdType
 from msmq_wire.wire.types.guid import GUID
@@ -57,6 +58,7 @@ class SecurityData(WireStruct, frozen=True, kw_only=True, gc=False):
         Bytes(this._.sender_id_size),
         ShownText(sender_text, by="_.flags", mask=0xF),
         ABSENT_IF_EMPTY,
+        Private("host", "sender", this._.flags & 0xF),
         "SID of the sender, or GUID of its queue manager, by ST.",
     ] = b""
     security_id_padding: Annotated[bytes, Fill(-this._.sender_id_size & 3), "Any bytes."] = b""

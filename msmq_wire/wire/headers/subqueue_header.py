@@ -8,6 +8,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import OWN_SIZE, Bytes, Rest, WireStruct
 from msmq_wire.wire.musts import BitTable, CodedMust, Must, Musts
+from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.wchar_text import FixedWcharText
 
@@ -39,11 +40,11 @@ class SubqueueHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     last_move_time: Annotated[
         int, Int32ul, "Time of the last move, 0 if never; the unit of the text does not fit 32 bits."
     ] = 0
-    subqueue_name: Annotated[FixedWcharText, Bytes(64, FixedWcharText), "The subqueue, or empty."] = (
+    subqueue_name: Annotated[FixedWcharText, Bytes(64, FixedWcharText), HOST, "The subqueue, or empty."] = (
         FixedWcharText(64)
     )
     target_subqueue_name: Annotated[
-        FixedWcharText, Bytes(64, FixedWcharText), "Where an open transaction moves it, or empty."
+        FixedWcharText, Bytes(64, FixedWcharText), HOST, "Where an open transaction moves it, or empty."
     ] = FixedWcharText(64)
     undeclared: Annotated[bytes, Rest(this.header_size - 148), "What HeaderSize counts beyond 148 bytes."] = (
         b""

@@ -8,6 +8,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Node, Opt, WireStruct
 from msmq_wire.wire.musts import BitTable, Must, Musts
+from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, Guid
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
@@ -23,7 +24,7 @@ class TransactionHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     tx_sequence_number: Annotated[int, Int32ul, "Place in the sequence, from 1."] = 1
     previous_tx_sequence_number: Annotated[int, Int32ul, "Place of the message before, 0 if none."] = 0
     connector_qm_guid: Annotated[
-        GUID | None, Opt(this.flags & 1 != 0, Guid), "Connector queue manager, application-defined."
+        GUID | None, Opt(this.flags & 1 != 0, Guid), HOST, "Connector queue manager, application-defined."
     ] = None
 
     BITS: ClassVar[BitTable | None] = BitTable(

@@ -10,6 +10,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import one_of, this
 from msmq_wire.wire.fields import Ahead, Bytes, Choice, Node, Opt, Unit, WireStruct, fields
 from msmq_wire.wire.musts import BitTable, Must, Musts
+from msmq_wire.wire.private import HOST, PUBLIC
 from msmq_wire.wire.shown import ShownQueue, ShownText
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.enumerations import AddressType, DeliveryMode, QueueType
@@ -68,7 +69,7 @@ class AddressOverlay(WireStruct, frozen=True, kw_only=True, gc=False):
     address_length: Annotated[int, Int16ul, "Bytes of the whole address; more than 8 for IPv6."] = 4
     address_type: Annotated[int, Int16ul, AddressType, "Kind of address."] = AddressType.IP_ADDRESS_TYPE
     address_scope: Annotated[int, Int32ul, "IPv6 scope, else 0."] = 0
-    address: Annotated[bytes, Bytes(8), SHOWN_ADDRESS, "As much of the address as fits."] = bytes(8)
+    address: Annotated[bytes, Bytes(8), SHOWN_ADDRESS, HOST, "As much of the address as fits."] = bytes(8)
 
     MUSTS: ClassVar[Musts] = (
         Must(
@@ -92,7 +93,9 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.19.2")
     CONTEXT: ClassVar = {"remote_read": 0}
-    source_queue_manager: Annotated[GUID, Guid, "Queue manager that sent the message first."] = NULL_GUID
+    source_queue_manager: Annotated[GUID, Guid, HOST, "Queue manager that sent the message first."] = (
+        NULL_GUID
+    )
     _flags: ClassVar[Annotated[int, Ahead(Int32ul, 28, field="flags")]]
     queue_manager_address: Annotated[
         GUID | AddressOverlay,
@@ -100,6 +103,7 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
             (this.remote_read == 1) & (this._flags >= 0) & (this._flags >> 10 & 7 == 7),
             {0: Guid, 1: Node(AddressOverlay)},
         ),
+        HOST,
         "Destination queue manager; NULL with a direct name. In remote read with a direct name, the host "
         "the message came from.",
     ] = NULL_GUID
@@ -145,7 +149,7 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
         "Where a receiver may answer.",
     ] = None
     connector_type: Annotated[
-        GUID | None, Opt(this.flags & 0x400000 != 0, Guid), "Application-defined connector."
+        GUID | None, Opt(this.flags & 0x400000 != 0, Guid), PUBLIC, "Application-defined connector."
     ] = None
 
     BITS: ClassVar[BitTable | None] = BitTable(

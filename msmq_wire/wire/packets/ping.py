@@ -8,6 +8,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import BitTable, Must, Musts
+from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 
 __all__ = ["PING_SIGNATURE", "Ping"]
@@ -23,7 +24,7 @@ class Ping(WireStruct, frozen=True, kw_only=True, gc=False):
     flags: Annotated[int, Int16ul, "Client-class initiator, refusal; the other bits are arbitrary."] = 0
     signature: Annotated[int, Int16ul, 'Signature, the bytes "HU".'] = PING_SIGNATURE
     cookie: Annotated[int, Int32ul, "Ties an answer to its question."] = 0
-    qm_guid: Annotated[GUID, Guid, "Queue manager that sent this packet."] = NULL_GUID
+    qm_guid: Annotated[GUID, Guid, HOST, "Queue manager that sent this packet."] = NULL_GUID
 
     BITS: ClassVar[BitTable | None] = BitTable(
         "flags",

@@ -11,6 +11,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Bytes, Fill, WireStruct
 from msmq_wire.wire.musts import CodedMust, Must, Musts
+from msmq_wire.wire.private import QUEUE_NAME
 from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
 __all__ = ["DirectQueueFormatName", "is_direct_name"]
@@ -46,7 +47,7 @@ class DirectQueueFormatName(WireStruct, frozen=True, kw_only=True, gc=False):
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.18.1.5.2")
     count: Annotated[int, Int16ul, "Bytes of the name with its terminator, padding not counted."] = 0
     direct_format_name: Annotated[
-        WcharText, Bytes(this.count, WcharText), "The name with its terminator."
+        WcharText, Bytes(this.count, WcharText), QUEUE_NAME, "The name with its terminator."
     ] = WcharText()
     padding: Annotated[bytes, Fill(-(this.count + 2) & 3), "Up to the next 4-byte boundary; any bytes."] = (
         b"\0\0"

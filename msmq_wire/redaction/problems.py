@@ -6,7 +6,6 @@ nothing but numbers and declared names. Any other goes: it may repeat what was s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TypeVar
@@ -14,19 +13,15 @@ from typing import TypeVar
 import msgspec
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.srmp.elements.envelope import SrmpEnvelope
-from msmq_wire.srmp.xml.fields import Child, XmlStruct, xml_fields
+from msmq_wire.redaction.forms import NOT_SHOWN, declared_path
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["NOT_SHOWN", "told_less", "told_path"]
-
-NOT_SHOWN = "not shown"
+__all__ = ["told_less"]
 
 _T = TypeVar("_T", Anomaly, DecodeError)
 _S = TypeVar("_S")
 
-_PLACE = re.compile(r"[a-z0-9_.\[\]-]*")
 _TELLING = frozenset(
     (
         "array-of-pointers",
@@ -98,15 +93,10 @@ _TELLING = frozenset(
 def told_less(told: _T) -> _T:
     """An anomaly or an error without words from the traffic, and without what was decoded before an error."""
     message = told.message if _tells_nothing(told) else NOT_SHOWN
-    path = told_path(told.path)
+    path = declared_path(told.path)
     if isinstance(told, Anomaly):
         return msgspec.structs.replace(told, message=message, path=path)
     return DecodeError(told.code, message, path=path, offset=told.offset, spec=told.spec)
-
-
-def told_path(path: str) -> str:
-    """A path of declared fields; nothing of any other text."""
-    return path if _PLACE.fullmatch(path) else ""
 
 
 def _tells_nothing(told: Anomaly | DecodeError) -> bool:
@@ -126,6 +116,9 @@ def _musts() -> frozenset[tuple[str, str]]:
 @cache
 def _elements() -> frozenset[str]:
     """The stems of the elements of an envelope: what is wrong in one is told by the names of elements."""
+    from msmq_wire.srmp.elements.envelope import SrmpEnvelope
+    from msmq_wire.srmp.xml.fields import Child, XmlStruct, xml_fields
+
     found: dict[type[XmlStruct], None] = {SrmpEnvelope: None}
     waiting: list[type[XmlStruct]] = [SrmpEnvelope]
     while waiting:

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart, SrmpResponse
 from msmq_wire.records.view import record_view
+from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.envelope import parse_envelope
 from msmq_wire.srmp.http.connection import parse_message

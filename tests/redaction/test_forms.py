@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.records.com_packets import ComCall, ComObject
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, TransferBuffer
+from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.rpc.interfaces.qmcomm_objects import CreateObjectInternalRequest, SetObjectSecurityRequest
 from msmq_wire.rpc.interfaces.qmcomm_queues import QueryRegistryResponse
 from msmq_wire.rpc.interfaces.remote_read import OpenQueueRequest

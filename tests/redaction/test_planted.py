@@ -1,94 +1,61 @@
-"""Nothing that no list names is left in what a command prints with all redactions on."""
+"""Nothing that its declaration does not call public is left in what a command prints with a redaction."""
 
 from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
+import msgspec
 import pytest
+from construct import Int32ul
 
 from msmq_wire.capture.reader import Summary
 from msmq_wire.cli import reading
 from msmq_wire.cli.commands import timeline
 from msmq_wire.cli.program import program
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.engines.codec import inspect
 from msmq_wire.records.record import Record
-from msmq_wire.wire.fields import Align, Bytes, Fill, Rest, ZeroTerminated, fields
-from msmq_wire.wire.registry import HEADERS
-from msmq_wire.wire.types.guid import GUID
-from tests.cli.planted import Place, leaves, planted_records
+from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.rpc.ndr import DWORD, UUID, NdrStruct
+from msmq_wire.spec import SpecRef, snake_case
+from msmq_wire.srmp.xml.fields import Text, XmlStruct
+from msmq_wire.wire.fields import Bytes, WireStruct
+from msmq_wire.wire.private import Form, Private, Public, privacy
+from msmq_wire.wire.registry import HEADERS, PACKETS
+from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
+from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
+from msmq_wire.wire.types.xactuow import XACTUOW
 from tests.effort import WHOLE, share
+from tests.redaction.planted import Place, classes, leaves, planted_records
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _MARKERS = ("q7xKwz", "Jv4mPy")
 """Two of the same length: what tells them apart was let through, in whatever form."""
 
-_ALL = ",".join(Redaction)
-_OWN_WORDS = {
-    ("com_call", "com_version"),
-    ("com_call", "interface"),
-    ("com_call", "method"),
-    ("com_call", "syntax"),
-    ("com_object", "interface"),
-    ("com_object", "kind"),
-    ("com_object", "oid"),
-    ("com_object", "oxid"),
-    ("message_properties", "problems"),
-    ("message_properties", "truncated"),
-    ("receive_arguments", "problems"),
-    ("receive_arguments", "specified"),
-    ("receive_arguments", "transaction"),
-    ("record", "event"),
-    ("record", "reason"),
-    ("rpc_bind_context", "accepted"),
-    ("rpc_bind_context", "interface"),
-    ("rpc_bind_context", "transfer_syntaxes"),
-    ("rpc_bind_context", "version"),
-    ("rpc_call", "interface"),
-    ("rpc_call", "method"),
-    ("rpc_call", "syntax"),
-    ("srmp_message", "kind"),
-    ("srmp_part", "role"),
+_ALL = tuple(Redaction)
+_ASKED = (_ALL, *((one,) for one in Redaction))
+_KEPT: Mapping[Form, str] = {
+    "correlation": "the number of the message",
+    "reason": "words of the package, but for the name of the file",
 }
-"""What the decoder writes itself."""
-_IDENTIFIERS = {
-    ("cac_transfer_buffer_v1", "p_uow"),
-    ("cac_transfer_buffer_v1", "pp_connector_type"),
-    ("com_call", "object_uuid"),
-    ("com_object", "clsid"),
-    ("com_object", "iid"),
-    ("com_object", "ipid"),
-    ("context_handle", "uuid"),
-    ("debug_header", "queue_identifier"),
-    ("dl_id", "m_dl_guid"),
-    ("enlist_internal_transaction_request", "p_uow"),
-    ("enlist_transaction_request", "p_uow"),
-    ("message_properties", "connector_type_identifier"),
-    ("move_message_request", "p_transaction_id"),
-    ("mqf_distribution_queue_format_name", "distribution_list_identifier"),
-    ("public_queue_format_name", "public_queue_identifier"),
-    ("qm_enlist_remote_transaction_request", "p_transaction_id"),
-    ("queue_format", "arm"),
-    ("rpc_call", "object_uuid"),
-    ("start_transactional_receive_request", "p_transaction_id"),
-    ("user_header", "connector_type"),
-}
-"""Of queues, lists, transactions, interfaces and kinds of application; ``arm`` where it is a public queue."""
-_NUMBERS = {
-    ("message_properties", "correlation_identifier"),
-    ("message_properties_header", "correlation_id"),
-    ("msmq", "correlation"),
-}
-"""Their last four bytes, the number of a message."""
-_ALLOWED = _OWN_WORDS | _IDENTIFIERS | _NUMBERS
+"""What stays of a value that goes, where that cannot be told from what was planted."""
+_LEAVES = (str, bytes, WcharText, FixedWcharText, GUID, XACTUOW)
 _NEVER = ("signature", "key", "cert", "name", "body", "padding", "reserved", "undeclared", "data", "label")
 
 Run = Callable[..., Any]
+
+
+def leaf_types(hint: Any) -> Iterator[Any]:
+    """The types that a value may be, those of elements of tuples, too."""
+    inside = get_args(hint)
+    if not inside:
+        yield hint
+    for one in inside:
+        yield from leaf_types(one)
 
 
 def forms(marker: str) -> tuple[set[str], set[str]]:
@@ -122,11 +89,33 @@ def test_a_marker_is_found_in_all_its_forms(encoding: str, before: int) -> None:
     assert [found(other, one) for one in shown] == [[]] * 4
 
 
-def passed(rounds: int) -> tuple[set[Place], set[Place]]:
-    """Where the markers were planted, and where one can be told from the other when all is redacted."""
+def markers() -> Mapping[Place, Private | Public | None]:
+    """What every text, all bytes and GUIDs of the classes that a record may hold say of themselves."""
+    found: dict[Place, Private | Public | None] = {}
+    for cls in {cls for record in planted_records(_MARKERS[0], rounds=1) for cls in classes(record)}:
+        for name in cls.__struct_fields__:
+            found[snake_case(cls.__name__), name] = privacy(cls).get(name)
+    return found
+
+
+def staying(what: Collection[Redaction] = _ALL) -> set[Place]:
+    """The places that may tell something with these redactions, as the declarations have it."""
+    going = {one.what for one in what}
+    found = {("queue_format", "arm")}
+    for place, marker in markers().items():
+        match marker:
+            case Public(only=None, among=None):
+                found.add(place)
+            case Private(what=tells, form=form) if form in _KEPT or tells not in {"secret", *going}:
+                found.add(place)
+    return found
+
+
+def passed(rounds: int, what: Collection[Redaction] = _ALL) -> tuple[set[Place], set[Place]]:
+    """Where the markers were planted, and where one can be told from the other when this is redacted."""
     planted, left = set(), set()
     before = [list(planted_records(marker, rounds=rounds)) for marker in _MARKERS]
-    redactors = [Redactor(set(Redaction)) for _ in _MARKERS]
+    redactors = [Redactor(set(what)) for _ in _MARKERS]
     for pair in zip(*before, strict=True):
         shown = [redactor.record(one) for redactor, one in zip(redactors, pair, strict=True)]
         planted |= differing(*pair)
@@ -141,30 +130,32 @@ def differing(one: Record, other: Record) -> set[Place]:
     return {place for (place, value), (_, another) in pairs if value != another}
 
 
-def test_only_what_a_list_names_is_left_of_any_record() -> None:
-    _, left = passed(rounds=24 if WHOLE else 1)
-    print(*sorted(".".join(place) for place in left), sep="\n")
-    assert left == _ALLOWED
-    assert [place for place in left if any(word in place[1] for word in _NEVER)] == []
+@pytest.mark.parametrize("what", _ASKED, ids=",".join)
+def test_only_what_declarations_let_stay_is_left_of_any_record(what: tuple[Redaction, ...]) -> None:
+    _, left = passed(24 if WHOLE else 1, what)
+    assert left - staying(what) == set()
+    if what == _ALL:
+        assert [place for place in left if any(word in place[1] for word in _NEVER)] == []
 
 
-def test_every_text_and_all_bytes_that_headers_declare_are_planted() -> None:
-    planted, _ = passed(rounds=1)
-    declared = {
-        (stem, field.name)
-        for stem, cls in HEADERS.items()
-        for field in fields(cls)
-        # The bodies of acknowledgments are bytes of another header.
-        if isinstance(field.subcon, Bytes | Fill | Align | Rest | ZeroTerminated)
-        and not stem.endswith("_ack_body")
-        and not field.position
-    }
-    empty = {place for place in declared if place[1] in ("undeclared", "undecoded")}
-    assert declared - planted - empty == set()
+def test_every_text_all_bytes_and_every_guid_is_planted() -> None:
+    planted, _ = passed(rounds=24 if WHOLE else 2)
+    declared = set()
+    seen = {cls for record in planted_records(_MARKERS[0], rounds=1) for cls in classes(record)}
+    # The bodies of acknowledgments are bytes of another header.
+    bodies = {inner for cls in PACKETS.values() for _, inner in getattr(cls, "INSIDE", {}).values()}
+    assert set(HEADERS.values()) - bodies - seen == set()
+    for cls in seen:
+        for name, hint in get_type_hints(cls).items():
+            if name in cls.__struct_fields__ and any(one in _LEAVES for one in leaf_types(hint)):
+                declared.add((snake_case(cls.__name__), name))
+    # What says what a record is, and which rule it breaks.
+    own = {("anomaly", "code"), ("record", "type"), ("spec_ref", "document"), ("spec_ref", "section")}
+    assert declared - planted == own
     assert [word for word in _NEVER if not any(word in field for _, field in planted)] == []
 
 
-def test_no_packet_fixture_keeps_bytes_that_no_list_names() -> None:
+def test_no_packet_fixture_keeps_bytes_that_are_not_public() -> None:
     kept: set[Place] = set()
     for path in sorted((_FIXTURES / "packets").rglob("*.hex")):
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -175,7 +166,53 @@ def test_no_packet_fixture_keeps_bytes_that_no_list_names() -> None:
             if isinstance(value, bytes) and any(value) and after == value:
                 kept.add(place)
     # A SID that every machine has, and the letter that fills a response.
-    assert kept - _ALLOWED <= {("security_data", "security_id"), ("establish_connection_header", "padding")}
+    assert kept - staying() <= {("security_data", "security_id"), ("establish_connection_header", "padding")}
+
+
+class NewHeader(WireStruct, frozen=True, kw_only=True):
+    """A header that somebody adds, without a thought of what it tells."""
+
+    SPEC = SpecRef("MS-MQMQ", "2.2")
+    number: Annotated[int, Int32ul, "A number."] = 7
+    some: Annotated[bytes, Bytes(4), "Bytes."] = b"some"
+    text: Annotated[WcharText, Bytes(8, WcharText), "A text."] = WcharText.of("abc")
+    guid: Annotated[GUID, Guid, "A GUID."] = GUID(b"0123456789abcdef")
+
+
+class NewParameters(NdrStruct, frozen=True, kw_only=True):
+    """Parameters that somebody adds."""
+
+    SPEC = SpecRef("MS-MQMQ", "2.2")
+    number: Annotated[int, DWORD, "A number."] = 7
+    guid: Annotated[GUID, UUID, "A GUID."] = GUID(b"0123456789abcdef")
+    several: Annotated[tuple[bytes, ...], "Bytes."] = (b"some",)
+
+
+class NewElement(XmlStruct, frozen=True, kw_only=True):
+    """An element that somebody adds."""
+
+    NAMESPACE = "new"
+    TAG = "new"
+    SPEC = SpecRef("MC-MQSRM", "2.2")
+    text: Annotated[str | None, Text("text")] = "abc"
+
+
+class NewRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A packet of a record that somebody adds, with all the others in it."""
+
+    text: str = "abc"
+    guid: GUID | None = GUID(b"0123456789abcdef")
+    inside: tuple[Any, ...] = (NewHeader(), NewParameters(), NewElement())
+
+
+@pytest.mark.parametrize("what", Redaction)
+def test_a_new_field_is_private_until_it_says_otherwise(what: Redaction) -> None:
+    shown = Redactor({what}).record(Record(id=1, type="new", packet=NewRecord())).packet
+    header, parameters, element = shown.inside
+    assert (shown.text, shown.guid) == ("xxx", NULL_GUID)
+    assert header == NewHeader(some=bytes(4), text=WcharText.of("xxx"), guid=NULL_GUID)
+    assert parameters == NewParameters(guid=NULL_GUID, several=(bytes(4),))
+    assert element == NewElement(text="xxx")
 
 
 class Command(NamedTuple):
@@ -234,10 +271,10 @@ class PlantedReader:
 
     def __init__(self, file: str, **_: Any) -> None:
         self.source = SimpleNamespace(total=None, name=file)
+        named = any(record.src for record in self.records)
         place = f"{self.marker}:1025 to {self.marker}:1801"
-        self.summary = Summary(
-            frames=len(self.records), understood=1, notices=Counter({f"{place}: {self.marker}": 1})
-        )
+        notices = Counter({f"{place}: {self.marker}": 1} if named else {})
+        self.summary = Summary(frames=len(self.records), understood=1, notices=notices)
 
     def __enter__(self) -> PlantedReader:
         return self
@@ -273,15 +310,25 @@ def test_the_commands_that_redact_are_walked() -> None:
     assert names >= {"decode", "messages", "calls", "findings", "diagnose", "timeline", "report", "replay"}
 
 
-@pytest.mark.parametrize("command", share(command_lines()), ids=str)
-def test_no_marker_is_left_in_what_a_command_prints(command: Command, printed: Callable[..., str]) -> None:
-    records = [
-        list(planted_records(marker, rounds=6 if WHOLE else 1, unplanted=_ALLOWED)) for marker in _MARKERS
-    ]
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        *((line, _ALL) for line in share(command_lines())),
+        *share([(line, (one,)) for line in command_lines() for one in Redaction], 8),
+    ],
+    ids=lambda one: ",".join(one) if isinstance(one[0], Redaction) else str(one),
+)
+def test_no_marker_is_left_in_what_a_command_prints(
+    command: Command, what: tuple[Redaction, ...], printed: Callable[..., str]
+) -> None:
+    unplanted, rounds = staying(what), 6 if WHOLE else 1
+    records = [list(planted_records(marker, rounds=rounds, unplanted=unplanted)) for marker in _MARKERS]
     shown = [
-        printed(command, one, marker, "--redact", _ALL) for one, marker in zip(records, _MARKERS, strict=True)
+        printed(command, one, marker, "--redact", ",".join(what))
+        for one, marker in zip(records, _MARKERS, strict=True)
     ]
     assert found(_MARKERS[0], shown[0]) == []
     assert shown[0] == shown[1]
-    # It is there as long as nothing is asked for.
-    assert found(_MARKERS[0], printed(command, records[0], _MARKERS[0])) != []
+    if what == _ALL:
+        # It is there as long as nothing is asked for.
+        assert found(_MARKERS[0], printed(command, records[0], _MARKERS[0])) != []

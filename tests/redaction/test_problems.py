@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.cli.problem_redaction import NOT_SHOWN, told_less
 from msmq_wire.errors import DecodeError
+from msmq_wire.redaction.forms import NOT_SHOWN
+from msmq_wire.redaction.problems import told_less
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 from tests.effort import in_batches

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.records.record import Record
+from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
 from msmq_wire.wire.headers.security_header import (
     ProviderInfo,

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.cli.finding_redaction import NOT_TOLD, RedactingJudge
-from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.findings import RULES, Evidence, Finding
 from msmq_wire.findings.rule import Context, Over, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
+from msmq_wire.redaction.judging import NOT_TOLD, RedactingJudge
+from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Story
 from tests.cli.conftest import Outcome, pcap_bytes, tcp_frame
 

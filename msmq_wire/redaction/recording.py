@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.cli.redaction import Redactor
 from msmq_wire.recordings.compare_readings import FIELDS
 from msmq_wire.recordings.compare_values import Comparable, Compared
+from msmq_wire.redaction.redactor import Redactor
+from msmq_wire.wire.private import CORRELATION
 
 __all__ = ["publishable"]
 
@@ -35,13 +36,9 @@ def publishable(compared: Compared, redactor: Redactor) -> Compared:
 
 
 def _value(redactor: Redactor, field: str, value: Comparable) -> Comparable:
-    if not isinstance(value, str):
+    marker = FIELDS[field].private
+    if not isinstance(value, str) or marker is None:
         return value
-    match FIELDS[field].reveals:
-        case "queue":
-            return redactor.queue(value)
-        case "message":
-            return redactor.message_id(value)
-        case "correlation":
-            return redactor.correlation_id(bytes.fromhex(value)).hex()
-    return value
+    if marker == CORRELATION:
+        return redactor.told(bytes.fromhex(value), marker).hex()
+    return redactor.told(value, marker)

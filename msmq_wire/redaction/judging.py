@@ -13,12 +13,11 @@ from typing import TypeAlias
 
 import msgspec
 
-from msmq_wire.cli.problem_redaction import told_path
-from msmq_wire.cli.redaction import Redactor
-from msmq_wire.findings import Evidence, Finding, Judge
+from msmq_wire.findings import Finding, Judge
 from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
+from msmq_wire.redaction.redactor import Redactor
 from msmq_wire.sessions import LeftOut, Story
 
 __all__ = ["NOT_TOLD", "RedactingJudge"]
@@ -80,22 +79,8 @@ class RedactingJudge:
         return msgspec.structs.replace(
             finding,
             message=finding.title,
-            evidence=tuple(map(self._place, finding.evidence)),
+            evidence=self._redactor.told(finding.evidence),
             caveats=(NOT_TOLD,),
-        )
-
-    def _place(self, place: Evidence) -> Evidence:
-        # A record with nothing but its ends: the stand-ins are those of the other records.
-        ends = self._redactor.record(
-            Record(id=0, type="", capture=place.capture, src=place.src, dst=place.dst)
-        )
-        return msgspec.structs.replace(
-            place,
-            capture=ends.capture,
-            src=ends.src,
-            dst=ends.dst,
-            path=told_path(place.path),
-            data=bytes(len(place.data)),
         )
 
 

@@ -36,7 +36,7 @@ from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormat
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = ["Place", "leaves", "planted_records"]
+__all__ = ["Place", "classes", "leaves", "planted_records"]
 
 Place = tuple[str, str]
 """The stem of a class and the name of a field."""
@@ -77,6 +77,17 @@ def leaves(value: Any, place: Place = ("", "")) -> Iterator[tuple[Place, str | b
     elif isinstance(value, msgspec.Struct):
         for name in value.__struct_fields__:
             yield from leaves(getattr(value, name), (_stem(type(value)), name))
+
+
+def classes(value: Any) -> Iterator[type[msgspec.Struct]]:
+    """The classes of all structures in a value, however deep."""
+    if isinstance(value, tuple):
+        for one in value:
+            yield from classes(one)
+    elif isinstance(value, msgspec.Struct):
+        yield type(value)
+        for name in value.__struct_fields__:
+            yield from classes(getattr(value, name))
 
 
 @functools.cache
@@ -125,7 +136,9 @@ class _Planter:
         header = getattr(packet, "user_header", None)
         if header is not None and not cls.remote_read:  # type: ignore[attr-defined]  # every packet with such a header has it
             # Only what is read remotely has an address there.
-            header = msgspec.structs.replace(header, queue_manager_address=GUID(self.guid))
+            kept = ("user_header", "queue_manager_address") in self.unplanted
+            address = self.same(GUID) if kept else GUID(self.guid)
+            header = msgspec.structs.replace(header, queue_manager_address=address)
             packet = msgspec.structs.replace(packet, user_header=header)
         return packet
 
@@ -150,7 +163,8 @@ class _Planter:
         }
         own = (name for name in ("reason", "event") if ("record", name) not in self.unplanted)
         values |= dict.fromkeys(own, self.text)
-        return Record(**values)
+        kept = dict.fromkeys(name for name in ("src", "dst", "capture") if ("record", name) in self.unplanted)
+        return Record(**values | kept | ({"capture": ""} if "capture" in kept else {}))
 
     def struct(self, cls: Any, depth: int = 0, **given: Any) -> Any:
         values: dict[str, Any] = {}
@@ -189,6 +203,8 @@ class _Planter:
             return None
         if issubclass(kind, msgspec.Struct):
             return None if depth > _DEEPEST else self.struct(kind, depth + 1)
+        if place in self.unplanted and issubclass(kind, str | bytes):
+            return self.same(kind)
         if issubclass(kind, FixedWcharText):
             return kind.padded(self.text, size or _WIDE)
         if issubclass(kind, WcharText):
@@ -229,7 +245,8 @@ class _Planter:
             return self.struct(type_.cls, depth + 1, **other)
         if isinstance(type_, Array):
             if type_.kind is not None:
-                return self.value(type_.kind, place, depth)
+                kept = place in self.unplanted
+                return self.same(type_.kind) if kept else self.value(type_.kind, place, depth)
             return (self.ndr(type_.element, place, depth + 1),)
         if isinstance(type_, Octets16):
             return self.same(GUID) if place in self.unplanted else GUID(self.guid)
