@@ -7,7 +7,7 @@ from typing import Any
 
 from docs.generators.markers import code, table
 from docs.generators.structures import documentation
-from docs.generators.wording import condition
+from docs.generators.wording import condition, redacted_with
 from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
 from msmq_wire.rpc.interfaces import INTERFACES, NAMED_ONLY, Interface, Method
 from msmq_wire.rpc.ndr import (
@@ -71,7 +71,7 @@ def structures_block() -> str:
     for cls in structures_of_calls():
         parts.append(f"### {cls.__name__} {{ #{cls.stem()} }}")
         parts.append(f"{documentation(cls)} Specification {cls.SPEC}.")
-        parts.append(table(("Member", "Type", "Meaning"), _rows(cls)))
+        parts.append(table(("Member", "Type", "Goes with", "Meaning"), _rows(cls)))
         if cls.MUSTS:
             head = ("Code", "Says", "Section")
             musts = [
@@ -123,17 +123,17 @@ def _parameters(method: Method) -> str:
     rows = []
     for side, parameters in (("in", method.request), ("out", method.response)):
         shown = list(_rows(parameters.cls))
-        rows += [(side, *row) for row in shown] or [(side, "(nothing)", "", "")]
-    return table(("", "Parameter", "Type", "Meaning"), rows)
+        rows += [(side, *row) for row in shown] or [(side, "(nothing)", "", "", "")]
+    return table(("", "Parameter", "Type", "Goes with", "Meaning"), rows)
 
 
-def _rows(cls: type[WireStruct]) -> Iterator[tuple[str, str, str]]:
+def _rows(cls: type[WireStruct]) -> Iterator[tuple[str, str, str, str]]:
     for member in members(cls):
         meaning = member.doc
         if member.names is not None:
             name = member.names.__name__
             meaning += f" [{name}](enumerations.md#{name.lower()})"
-        yield code(member.name), _type(member.type, cls), meaning
+        yield code(member.name), _type(member.type, cls), redacted_with(cls, member.name), meaning
 
 
 def _type(type_: Any, cls: type[WireStruct]) -> str:

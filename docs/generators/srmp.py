@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from docs.generators.markers import code, table
 from docs.generators.structures import documentation
+from docs.generators.wording import redacted_with
 from msmq_wire.srmp.elements.envelope import SrmpEnvelope
 from msmq_wire.srmp.xml.fields import Child, Children, XmlAttribute, XmlField, XmlStruct, xml_fields
 
@@ -45,11 +46,12 @@ def _element(cls: type[XmlStruct]) -> str:
             _kind(field),
             "yes" if field.required else "",
             field.section or "",
+            redacted_with(cls, name),
             field.doc.replace("<", "&lt;"),
         )
         for name, field in xml_fields(cls).items()
     ]
-    head = ("Field", "Element", "Holds", "MUST be there", "Section", "Meaning")
+    head = ("Field", "Element", "Holds", "MUST be there", "Section", "Goes with", "Meaning")
     parts = [f"### {cls.TAG}", about]
     return "\n\n".join([*parts, table(head, rows)] if rows else parts)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from docs.generators.markers import code, table
-from docs.generators.wording import bit_of, bounds, condition, inner_classes, type_text
+from docs.generators.wording import bit_of, bounds, condition, inner_classes, redacted_with, type_text
 from msmq_wire.wire.fields import (
     Ahead,
     Choice,
@@ -80,7 +80,7 @@ def _page(cls: Any) -> str:
 
 def _sections(cls: type[WireStruct], heading: str) -> Iterator[str]:
     yield f"{heading} Fields"
-    head = ("Offset", "Field", "On the wire", "Present if", "Meaning")
+    head = ("Offset", "Field", "On the wire", "Present if", "Goes with", "Meaning")
     yield table(head, _rows(cls))
     positions = [_position(field, cls) for field in fields(cls) if field.position]
     if positions:
@@ -113,7 +113,8 @@ def _rows(cls: type[WireStruct]) -> Iterator[tuple[str, ...]]:
         wire = type_text(field.subcon, cls)
         if field.unit:
             wire = f"{wire}, {_UNITS.get(field.unit, field.unit)}"
-        yield where, code(field.name), wire, presence, _meaning(field, cls)
+        goes = redacted_with(cls, field.name)
+        yield where, code(field.name), wire, presence, goes, _meaning(field, cls)
         size = bounds(field.subcon)
         offset = None if offset is None or size is None else offset + size
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import construct
 
+from msmq_wire.redaction.redactor import Redaction
 from msmq_wire.wire.expressions import bit_target
 from msmq_wire.wire.fields import (
     Align,
@@ -22,10 +23,11 @@ from msmq_wire.wire.fields import (
     fields,
 )
 from msmq_wire.wire.musts import Bit
+from msmq_wire.wire.private import Private, Public, privacy
 from msmq_wire.wire.registry import STRUCTURES
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["bit_of", "bounds", "condition", "inner_classes", "size_text", "type_text"]
+__all__ = ["bit_of", "bounds", "condition", "inner_classes", "redacted_with", "size_text", "type_text"]
 
 _OPERATORS: dict[Any, tuple[str, int]] = {
     operator.or_: ("|", 1),
@@ -227,3 +229,21 @@ def _link(cls: Any) -> str:
     if STRUCTURES.get(stem) is cls:
         return f"[{stem}]({stem}.md)"
     return f"[{stem}](#{stem})"
+
+
+def redacted_with(cls: type, name: str) -> str:
+    """What ``--redact`` takes the value of a field away with; empty where it stays."""
+    said = privacy(cls).get(name)
+    if isinstance(said, Public) or (said is None and not _tells(get_type_hints(cls)[name])):
+        return ""
+    asked = (f"`{one}`" for one in Redaction if isinstance(said, Private) and one.what == said.what)
+    return next(asked, "any")
+
+
+def _tells(hint: Any) -> bool:
+    """Whether a value may be a text, bytes or a GUID."""
+    inside = get_args(hint)
+    if inside:
+        # A text in the place of a number is the exception.
+        return int not in inside and any(map(_tells, inside))
+    return hint is Any or (isinstance(hint, type) and issubclass(hint, str | bytes))
