@@ -80,8 +80,7 @@ def _page(cls: Any) -> str:
 
 def _sections(cls: type[WireStruct], heading: str) -> Iterator[str]:
     yield f"{heading} Fields"
-    head = ("Offset", "Field", "On the wire", "Present if", "Goes with", "Meaning")
-    yield table(head, _rows(cls))
+    yield table(("Offset", "Field", "On the wire", "Present if", "Goes with", "Meaning"), _rows(cls))
     positions = [_position(field, cls) for field in fields(cls) if field.position]
     if positions:
         yield "Positions and bounds, which take no bytes:"

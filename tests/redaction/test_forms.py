@@ -1,24 +1,27 @@
-"""What names hosts, labels or bodies in remote read calls goes with ``--redact``."""
+"""Names of queues and what names hosts, labels or bodies in calls: what of it goes, and what stays."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from msmq_wire.records.com_packets import ComCall, ComObject
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, TransferBuffer
+from msmq_wire.redaction.forms import FORMS
 from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.redaction.web_forms import CHECKED
 from msmq_wire.rpc.interfaces.qmcomm_objects import CreateObjectInternalRequest, SetObjectSecurityRequest
 from msmq_wire.rpc.interfaces.qmcomm_queues import QueryRegistryResponse
 from msmq_wire.rpc.interfaces.remote_read import OpenQueueRequest
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import DlId, MulticastId, ObjectId, QueueFormat
+from msmq_wire.wire.private import QUEUE_NAME, Form
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.effort import share
@@ -45,6 +48,41 @@ def call(request: Any = None, response: Any = None, queue: str | None = None) ->
         response=response,
         queue=queue,
     )
+
+
+def test_every_form_is_known_once() -> None:
+    assert set(FORMS) | set(CHECKED) == set(get_args(Form))
+    assert set(FORMS) & set(CHECKED) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("OS:srv01\\private$\\q", "OS:xxxxx\\private$\\q"),
+        ("os:srv01\\private$\\q", "os:xxxxx\\private$\\q"),
+        ("DIRECT=TCP:192.0.2.1\\q", "DIRECT=TCP:xxxxxxxxx\\q"),
+        ("http://srv01/msmq/q", "http://xxxxx/msmq/q"),
+        ("HTTPS://srv01:8443/msmq/q?token#top", "HTTPS://xxxxxxxxxx/msmq/qxxxxxxxxxx"),
+        ("srv01\\q", "xxxxx\\q"),
+        # What is no protocol is a host, and so is what follows slashes.
+        ("srv01:8080\\q", "xxxxxxxxxx\\q"),
+        ("secret:srv01\\q", "xxxxxxxxxxxx\\q"),
+        ("\\\\srv01\\q", "\\\\xxxxx\\q"),
+        ("OS:srv01", "xxxxxxxx"),
+        ("", ""),
+        ("OS:srv\U0001f5a5\\q", "OS:xxxxx\\q"),
+    ],
+)
+def test_of_the_name_of_a_queue_the_host_goes(name: str, shown: str) -> None:
+    value = WcharText.of(name)
+    told = Redactor({Redaction.HOSTS}).told(value, QUEUE_NAME)
+    assert told == WcharText.of(shown)
+    assert len(told) == len(value)
+
+
+def test_what_stands_behind_the_end_of_a_name_goes() -> None:
+    name = WcharText.of("OS:a\\q\0srv01")
+    assert Redactor({Redaction.HOSTS}).told(name, QUEUE_NAME).text == "OS:x\\q" + "\0" * 6
 
 
 @pytest.mark.parametrize("capture", share(sorted(_CAPTURES.glob("*.pcap")), 3), ids=lambda path: path.stem)
