@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from docs.generators.markers import code, table
+from docs.generators.wording import asked_for
 from msmq_wire.records.message import COLUMNS, ROW, MessageColumn
 
 __all__ = ["columns_block"]
@@ -17,7 +18,8 @@ def columns_block() -> str:
 
 
 def _table(columns: Iterable[MessageColumn]) -> str:
-    return table(("Key", "Meaning"), [(code(one.name), _meaning(one)) for one in columns])
+    rows = [(code(one.name), asked_for(one.tells) if one.tells else "", _meaning(one)) for one in columns]
+    return table(("Key", "Goes with", "Meaning"), rows)
 
 
 def _meaning(column: MessageColumn) -> str:

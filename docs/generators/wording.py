@@ -23,11 +23,20 @@ from msmq_wire.wire.fields import (
     fields,
 )
 from msmq_wire.wire.musts import Bit
-from msmq_wire.wire.private import Private, Public, privacy
+from msmq_wire.wire.private import Private, Public, What, privacy
 from msmq_wire.wire.registry import STRUCTURES
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["bit_of", "bounds", "condition", "inner_classes", "redacted_with", "size_text", "type_text"]
+__all__ = [
+    "asked_for",
+    "bit_of",
+    "bounds",
+    "condition",
+    "inner_classes",
+    "redacted_with",
+    "size_text",
+    "type_text",
+]
 
 _OPERATORS: dict[Any, tuple[str, int]] = {
     operator.or_: ("|", 1),
@@ -236,8 +245,12 @@ def redacted_with(cls: type, name: str) -> str:
     said = privacy(cls).get(name)
     if isinstance(said, Public) or (said is None and not _tells(get_type_hints(cls)[name])):
         return ""
-    asked = (f"`{one}`" for one in Redaction if isinstance(said, Private) and one.what == said.what)
-    return next(asked, "any")
+    return asked_for(said.what if isinstance(said, Private) else "secret")
+
+
+def asked_for(what: What) -> str:
+    """The word of ``--redact`` for what a value tells."""
+    return next((f"`{one}`" for one in Redaction if one.what == what), "any")
 
 
 def _tells(hint: Any) -> bool:

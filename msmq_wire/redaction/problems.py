@@ -100,17 +100,16 @@ def told_less(told: _T) -> _T:
 
 
 def _tells_nothing(told: Anomaly | DecodeError) -> bool:
-    stem, dot, _ = told.code.partition(".")
-    return (
-        told.code in _TELLING or (bool(dot) and stem in _elements()) or (told.code, told.message) in _musts()
-    )
+    stem, dot, code = told.code.partition(".")
+    known = told.code in _TELLING or (code, told.message) in _musts(stem)
+    return known or (bool(dot) and stem in _elements())
 
 
 @cache
-def _musts() -> frozenset[tuple[str, str]]:
-    return frozenset(
-        (f"{cls.stem()}.{must.code}", must.message) for cls in _below(WireStruct) for must in cls.MUSTS
-    )
+def _musts(stem: str) -> frozenset[tuple[str, str]]:
+    """What a structure declares. Whoever tells of one has loaded it, so what is not found never will be."""
+    declaring = (cls for cls in _below(WireStruct) if cls.stem() == stem)
+    return frozenset((must.code, must.message) for cls in declaring for must in cls.MUSTS)
 
 
 @cache

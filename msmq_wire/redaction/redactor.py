@@ -52,8 +52,6 @@ _WHAT: Mapping[Redaction, What] = {
     Redaction.LABELS: "label",
     Redaction.HOSTS: "host",
 }
-
-
 _NUMBERS = frozenset((int, float, bool, type(None)))
 
 
@@ -120,11 +118,10 @@ class Redactor:
         holder = getattr(shown, "message_properties_header", None)
         if not isinstance(header, UserHeader) or not isinstance(holder, MessagePropertiesHeader):
             return shown
-        known = [cls for _, cls in packet.INSIDE.values()] or [OrderAckBody] * is_order_queue(header)
-        body = holder.message_body
-        if not known or not isinstance(body, bytes):
+        body, declaring = holder.message_body, [cls for _, cls in packet.INSIDE.values()]
+        if not isinstance(body, bytes) or not (declaring or is_order_queue(header)):
             return shown
-        schema = known[0].schema()
+        schema = (declaring or [OrderAckBody])[0].schema()
         declared = schema.parse(body.ljust(schema.sizeof(), b"\0"))
         told = schema.build(self._structure(declared, None))[: len(body)].ljust(len(body), b"\0")
         holder = msgspec.structs.replace(holder, message_body=told)

@@ -143,7 +143,7 @@ def route_audit(
                 shown = redactor.record(record)
                 if label is None and format_ is RouteAuditFormat.TABLE:
                     label = (message_view(shown) or {}).get("label")
-                write(redactor.told(hop) if redactor.hides_hosts else hop, label)
+                write(redactor.told(hop), label)
 
     take(_in_captures(reading, topology))
     status = 0
