@@ -62,7 +62,7 @@ _TOLD = {
         ("docs/spec-coverage/remote_read.md", "MQRR-3.1.4.16-1"),
     ],
     "A column of messages": [
-        ("docs/json.md", "| `dummy` | Number of the dummy. |"),
+        ("docs/json.md", "| `dummy` |  | Number of the dummy. |"),
         ("docs/schema/message.schema.json", '"description": "Number of the dummy."'),
         ("docs/spark-tables.md", "| `dummy` | int64 | Number of the dummy. |"),
     ],
