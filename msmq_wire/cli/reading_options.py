@@ -62,7 +62,9 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
         """Standard output."""
         return screen_for(self.color)
 
-    def reading(self, files: Sequence[str], redactor: Redactor, *, streams: bool = False) -> Reading:
+    def reading(
+        self, files: Sequence[str], redactor: Redactor, *, streams: bool = False, rows: bool = False
+    ) -> Reading:
         """The captures, with what opens their sealed calls."""
         return Reading(
             files,
@@ -71,6 +73,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
             quiet=self.quiet,
             negotiator=negotiator_for(self.nt_passwords, self.nt_hashes, self.keytabs),
             anonymous=redactor.hides_hosts,
+            rows=rows,
         )
 
 

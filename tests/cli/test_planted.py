@@ -233,7 +233,7 @@ class PlantedReader:
     marker = ""
 
     def __init__(self, file: str, **_: Any) -> None:
-        self.source = SimpleNamespace(total=None, name=file)
+        self.source = SimpleNamespace(total=None, name=file, bytes_read=0)
         place = f"{self.marker}:1025 to {self.marker}:1801"
         self.summary = Summary(
             frames=len(self.records), understood=1, notices=Counter({f"{place}: {self.marker}": 1})

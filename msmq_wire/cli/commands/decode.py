@@ -148,6 +148,7 @@ def decode(
         "quiet": quiet,
         "negotiator": negotiator_for(nt_passwords, nt_hashes, keytabs),
         "anonymous": redactor.hides_hosts,
+        "rows": True,
     }
     reading = Reading(files or (), **given) if live is None else LiveReading(live, capture_filter, **given)
     items = matching = 0

@@ -100,13 +100,14 @@ def messages(
     as_table = format_ is MessagesFormat.TABLE
     names = _names(columns, message_table(screen).keys if as_table else None)
     selection = Selection(filter_for(filters, zone))
-    reading = options.reading(files, redactor)
+    reading = options.reading(files, redactor, rows=True)
     try:
         body_files = None if bodies is None else BodyFiles(bodies, force=force)
     except CaptureError as error:
         complain(error.message)
         raise typer.Exit(1) from None
     table = message_table(screen, zone, names, at_once=reading.as_it_comes)
+    reading.show_waiting = table.show_waiting
     keys = table.keys if as_table else names
     hidden = {one.name for one in COLUMNS if one.reveals == "bodies" and Redaction.BODIES in redactor.what}
     write = {
