@@ -12,8 +12,8 @@ __all__ = ["Interrupts"]
 class Interrupts:
     """Within it Ctrl+C waits until somebody asks `raise_if_any`; a second one waits for nobody.
 
-    An exception in the middle of anything may be lost, or leave a library half imported. Only while ``waiting``
-    for bytes that may never come is it raised at once.
+    An exception in the middle of anything may be lost, or leave a library half imported. It is raised at once
+    only while ``waiting`` for bytes that may never come.
     """
 
     def __init__(self) -> None:

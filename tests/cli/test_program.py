@@ -62,8 +62,18 @@ def test_every_line_of_the_table_is_a_command_and_every_command_in_it() -> None:
 def test_the_line_of_a_command_is_the_first_sentence_of_its_help(name: str) -> None:
     command = dict(_listed(program()))[name]
     assert command.whole.name == command.name == name.split()[-1]
-    for width in (20, 45, 60, 80, 200):
-        assert command.get_short_help_str(width) == command.whole.get_short_help_str(width)
+    assert command.get_short_help_str() == command.whole.get_short_help_str(1000)
+
+
+def test_no_line_of_the_help_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    from msmq_wire.cli.app import main
+
+    lines = [line for _, line in COMMANDS.values()]
+    for group in ("", *GROUPS):
+        assert main([*group.split(), "--help"]) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        lines = [line for line in lines if line not in text]
+    assert lines == []
 
 
 @pytest.mark.parametrize(

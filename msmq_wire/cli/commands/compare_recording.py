@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.default_scenario import default_scenario
+from msmq_wire.cli.built_in import default_scenario
 from msmq_wire.cli.finding_redaction import RedactingJudge
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
