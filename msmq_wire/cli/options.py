@@ -32,6 +32,7 @@ __all__ = [
     "LocalTime",
     "Ports",
     "Quiet",
+    "Recursive",
     "Redactions",
     "ShowHex",
     "TimeZone",
@@ -59,8 +60,7 @@ class Color(StrEnum):
 
 
 CAPTURE_HELP = (
-    "pcap or pcapng, plain or compressed with gzip or zstd; - is standard input, a folder all captures in it "
-    "(not those in its folders)."
+    "pcap or pcapng, plain or compressed with gzip or zstd; - is standard input, a folder all captures in it."
 )
 CaptureFiles = Annotated[
     list[str],
@@ -97,6 +97,7 @@ Ports = Annotated[
         show_default=False,
     ),
 ]
+Recursive = Annotated[bool, typer.Option("--recursive", help="Read folders in folders too.")]
 ShowHex = Annotated[bool, typer.Option("--hex", help="Show the bytes beside the fields.")]
 BodyLimit = Annotated[
     int | None,

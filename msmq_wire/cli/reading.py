@@ -68,7 +68,8 @@ class Selection(msgspec.Struct, frozen=True):
 class Reading:
     """Reads captures in order; ids run on through all of them. Iterate once, then ask for ``status``.
 
-    A folder stands for the captures in it; ``files`` names them. ``negotiator`` opens sealed calls; with
+    A folder stands for the captures in it, ``recursive`` also for those in its folders; ``files`` names them.
+    ``negotiator`` opens sealed calls; with
     ``anonymous`` the summary names no host and no account. What is read is shown as it comes: standard output
     is flushed before more is waited for, and ``show_waiting``, if a command sets it, is called now and then.
 
@@ -87,14 +88,16 @@ class Reading:
         negotiator: Negotiator | None = None,
         anonymous: bool = False,
         rows: bool = False,
+        recursive: bool = False,
     ) -> None:
-        self.files, self.left_out = _captures(files)
+        self.files, self.left_out = _captures(files, recursive)
         self.ports = tuple(ports)
         self.streams = streams
         self.quiet = quiet
         self.negotiator = negotiator
         self.anonymous = anonymous
         self.rows = rows
+        self.recursive = recursive
         self.show_waiting: Callable[[], None] | None = None
         self.interrupted = False
         self.sealed = 0
@@ -145,7 +148,7 @@ class Reading:
         damaged = False
         first_id = self._last_id + 1
         if os.path.isdir(file):
-            raise CaptureError(_nothing_in_folder(file))
+            raise CaptureError(_nothing_in_folder(file, self.recursive))
         with CaptureReader(
             file,
             ports=self.ports,
@@ -272,18 +275,18 @@ def _about_connections(notices: Counter[str], *, anonymous: bool) -> list[str]:
     return told
 
 
-def holds_captures(path: str) -> bool:
+def holds_captures(path: str, recursive: bool) -> bool:
     """Whether a path is a folder with captures in it."""
-    return path != "-" and os.path.isdir(path) and bool(list_files([path]).files)
+    return _is_folder(path) and bool(list_files([path], recursive=recursive).files)
 
 
-def _captures(files: Sequence[str]) -> tuple[list[str], int]:
+def _captures(files: Sequence[str], recursive: bool) -> tuple[list[str], int]:
     """The files, of folders the captures in them, and how many other files are in those."""
     found: list[str] = []
     left_out = 0
     for file in files:
-        if holds_captures(file):
-            listing = list_files([file])
+        listing = list_files([file], recursive=recursive) if _is_folder(file) else None
+        if listing is not None and listing.files:
             found += [one.path for one in listing.files]
             left_out += listing.left_out
         else:
@@ -292,18 +295,22 @@ def _captures(files: Sequence[str]) -> tuple[list[str], int]:
     return found, left_out
 
 
-def _nothing_in_folder(folder: str) -> str:
+def _is_folder(path: str) -> bool:
+    return path != "-" and os.path.isdir(path)
+
+
+def _nothing_in_folder(folder: str, recursive: bool) -> str:
     try:
         with os.scandir(folder) as entries:
             deeper = any(entry.is_dir() for entry in entries)
     except OSError as error:
         return f"cannot read this folder: {error.strerror or error}"
     parts = ["no capture in this folder"]
-    left_out = list_files([folder]).left_out
+    left_out = list_files([folder], recursive=recursive).left_out
     if left_out:
         parts.append(f"{count_text(left_out, 'other file')}, named otherwise")
-    if deeper:
-        parts.append("its folders are not read")
+    if deeper and not recursive:
+        parts.append("--recursive reads its folders, too")
     return "; ".join(parts)
 
 

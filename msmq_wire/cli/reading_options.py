@@ -16,6 +16,7 @@ from msmq_wire.cli.options import (
     LocalTime,
     Ports,
     Quiet,
+    Recursive,
     Redactions,
     TimeZone,
     UtcTime,
@@ -35,6 +36,7 @@ __all__ = ["ReadingOptions", "with_reading_options"]
 class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What was given, in the order of the help; what it means may raise typer.BadParameter."""
 
+    recursive: Recursive = False
     ports: Ports = None
     nt_passwords: NtPasswords = None
     nt_hashes: NtHashes = None
@@ -74,6 +76,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
             negotiator=negotiator_for(self.nt_passwords, self.nt_hashes, self.keytabs),
             anonymous=redactor.hides_hosts,
             rows=rows,
+            recursive=self.recursive,
         )
 
 

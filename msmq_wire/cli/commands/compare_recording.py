@@ -36,7 +36,7 @@ class ComparisonFormat(StrEnum):
     JSONL = "jsonl"
 
 
-@with_reading_options(but=("redact",))
+@with_reading_options(but=("recursive", "redact"))
 def compare_recording(
     folder: Annotated[
         str,
