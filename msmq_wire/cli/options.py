@@ -13,12 +13,12 @@ import typer
 
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.tree import TreeOptions
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import folder_refusal, refusal
 
 if TYPE_CHECKING:
     from msmq_wire.cli.filter import Filter
+    from msmq_wire.cli.render.tree import TreeOptions
 
 __all__ = [
     "CAPTURE_HELP",
@@ -158,6 +158,8 @@ def zone_for(utc: bool, local: bool, timezone: str | None) -> tzinfo | None:
 
 def tree_options(hex_: bool, body_limit: int | None, zone: tzinfo | None) -> TreeOptions:
     """How trees are printed."""
+    from msmq_wire.cli.render.tree import TreeOptions
+
     return TreeOptions(hex=hex_, body_limit=_BODY_LIMIT if body_limit is None else body_limit, zone=zone)
 
 

@@ -31,11 +31,11 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.security import Negotiator
-from msmq_wire.sessions import BUDGET, LeftOut
 from msmq_wire.spark.captures import list_files
 
 if TYPE_CHECKING:
     from msmq_wire.cli.filter import Filter
+    from msmq_wire.sessions import LeftOut
 
 __all__ = ["Reading", "Selection", "holds_captures"]
 
@@ -214,6 +214,9 @@ class Reading:
         )
         told = [count_text(count, noun) for count, noun in counts if count]
         if told:
+            # Whoever has left something out has loaded it.
+            from msmq_wire.sessions import BUDGET
+
             tell(
                 f"more was captured than is followed at once ({BUDGET >> 20} MiB): {', '.join(told)} "
                 "judged as they stood then, the oldest first; what came for them later is not told of them"

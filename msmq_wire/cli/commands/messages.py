@@ -12,7 +12,6 @@ import typer
 
 from msmq_wire.cli.body_files import INDEX, BodyFiles
 from msmq_wire.cli.columns import Columns, columns_for, tell_left_out
-from msmq_wire.cli.filter_values import is_packet_path
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -160,7 +159,12 @@ def _names(columns: str | None, usual: Sequence[str] | None) -> tuple[str, ...] 
 
 
 def _is_field(name: str) -> bool:
-    return "." in name and is_packet_path(name)
+    if "." not in name:
+        return False
+    # It knows what is in every packet, which takes a while to load.
+    from msmq_wire.cli.filter_values import is_packet_path
+
+    return is_packet_path(name)
 
 
 def _row(message: Message, keys: Sequence[str], hidden: Container[str]) -> dict[str, Any]:
