@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from msmq_wire.cli.completion import redactions
 from msmq_wire.cli.redaction import Redaction, Redactor
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.errors import MsmqWireError
@@ -115,6 +116,7 @@ Redactions = Annotated[
         "--redact",
         metavar="WHAT",
         help="Blank out bodies, labels, hosts, or several with commas between; lengths stay.",
+        autocompletion=redactions,
         show_default=False,
     ),
 ]

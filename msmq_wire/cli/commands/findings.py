@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 import msmq_wire
+from msmq_wire.cli.completion import rule_ids
 from msmq_wire.cli.finding_redaction import RedactingJudge
 from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
 from msmq_wire.cli.reading import Selection
@@ -76,6 +77,7 @@ def findings(
             "--rule",
             metavar="ID",
             help="Ask only this rule, as FRM-SIG. May be repeated.",
+            autocompletion=rule_ids,
             show_default=False,
         ),
     ] = None,
