@@ -107,19 +107,19 @@ class Reading:
         self.skipped: Counter[str] = Counter()
         self.packets: Counter[str] = Counter()
         self.notices: Counter[str] = Counter()
-        self._interrupts = Interrupts()
+        self.interrupts = Interrupts()
         self._last_id = 0
         self._bytes = 0
         self._shown_at = 0
 
     def __iter__(self) -> Iterator[Record]:
-        with self._interrupts:
+        with self.interrupts:
             try:
                 with contextlib.closing(self._records()) as records:
                     for record in records:
-                        self._interrupts.waiting = False
+                        self.interrupts.waiting = False
                         yield record
-                        self._interrupts.raise_if_any()
+                        self.interrupts.raise_if_any()
             except KeyboardInterrupt:
                 self.interrupted = True
                 self.status = 1
@@ -182,8 +182,8 @@ class Reading:
             self._shown_at = done
             self.show_waiting()
         sys.stdout.flush()
-        self._interrupts.raise_if_any()
-        self._interrupts.waiting = self.as_it_comes
+        self.interrupts.raise_if_any()
+        self.interrupts.waiting = self.as_it_comes
 
     def _nothing_in(self, reader: CaptureReader) -> str:
         summary = reader.summary

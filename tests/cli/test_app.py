@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from msmq_wire.capture.source import Source
 from msmq_wire.cli import app
 from msmq_wire.cli.reading import Reading
 from msmq_wire.records.record import Record
@@ -197,6 +198,30 @@ def test_standard_input_is_decoded_from_a_pipe(capture: Path) -> None:
     result = process("messages", "-", "--format", "jsonl", stdin=capture.read_bytes())
     assert result.returncode == 0
     assert result.stdout.count(b"\n") == 2
+
+
+@pytest.mark.parametrize("command", ["decode", "messages", "calls"])
+def test_rows_of_a_file_are_shown_before_more_of_it_is_read(
+    run: Run, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = (
+        ROOT / "fixtures" / ("rpc_captures/rpc_none_ndr.pcap" if command == "calls" else "captures/demo.pcap")
+    )
+    whole = run(command, path).out
+    shown: list[str] = []
+    show = Reading._show
+
+    def showing(self: Reading, source: Source) -> None:
+        show(self, source)
+        shown.append(capsys.readouterr().out)
+
+    monkeypatch.setattr(Reading, "_show", showing)
+    # A table waits for a while, a tree for nothing.
+    monkeypatch.setattr("msmq_wire.cli.reading._WAITING", 1000)
+    monkeypatch.setattr("msmq_wire.capture.source._CHUNK", 1000)
+    last = run(command, path).out
+    assert len([text for text in shown if text]) > 2
+    assert "".join(shown).split() + last.split() == whole.split()
 
 
 def _interrupted_after_a_line(name: str, *arguments: str) -> tuple[bytes, int, bytes]:

@@ -52,6 +52,7 @@ _TOPOLOGY = _ROOT / "fixtures" / "routing" / "example.toml"
 
 _CASES: tuple[tuple[str, tuple[str | Path, ...]], ...] = (
     ("cli", ("messages", _COMPRESSED)),
+    ("cli", ("demo",)),
     ("cli,routing", ("route-audit", "--topology", _TOPOLOGY, _ROUTED)),
     ("cli,unseal", ("calls", _SEALED, "--nt-password", "Passw0rd!", "--filter", "queue ~ orders")),
     ("spark", ("-c", _SPARK)),
