@@ -27,7 +27,7 @@ help:
 	@echo "make clean   remove $(VENV) and what the tools left behind"
 
 demo: $(CLI)
-	$(BIN)/msmq-wire decode fixtures/captures/demo.pcap
+	$(BIN)/msmq-wire demo
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)

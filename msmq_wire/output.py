@@ -15,7 +15,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from io import FileIO
@@ -111,7 +110,7 @@ def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
     if reason is not None:
         raise _refused(path, reason)
     path = os.fspath(path)
-    beside = os.path.join(os.path.dirname(path), f".msmq-wire-{secrets.token_hex(8)}.tmp")
+    beside = os.path.join(os.path.dirname(path), f".msmq-wire-{os.urandom(8).hex()}.tmp")
     descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666)
     try:
         with os.fdopen(descriptor, "w+b") as file:

@@ -40,13 +40,15 @@ class Source:
 
     ``total`` is the size in bytes of what is read, or None where it cannot be known (a pipe);
     ``bytes_read`` is how much of it was consumed, before decompression. ``is_capture`` says that it began
-    like a capture. Only files that were opened here are closed here. Raises `CaptureError` when the path
-    cannot be opened, TypeError for what is neither.
+    like a capture. ``before_read`` is called before each read, which may have to wait. Only files that were
+    opened here are closed here. Raises `CaptureError` when the path cannot be opened, TypeError for what is
+    neither.
     """
 
     def __init__(self, source: CaptureSource) -> None:
         self.bytes_read = 0
         self.is_capture = False
+        self.before_read: Callable[[], None] | None = None
         self._owned = False
         if source == "-":
             self.name = "standard input"
@@ -113,6 +115,8 @@ class Source:
 
     def _fill(self, view: memoryview) -> int:
         """Read into ``view``, as `Window.fill` says: without a bytes object for every chunk."""
+        if self.before_read is not None:
+            self.before_read()
         # One read of the system at a time, so that an error loses nothing that was read before it.
         try:
             count = cast(BufferedReader, self._file).readinto1(view)
@@ -125,6 +129,8 @@ class Source:
         # read1 gives what a pipe has now; read would wait for a full chunk.
         read: Callable[[int], object] = getattr(self._file, "read1", self._file.read)
         while True:
+            if self.before_read is not None:
+                self.before_read()
             try:
                 chunk = read(_CHUNK)
             except (OSError, ValueError, EOFError) as error:

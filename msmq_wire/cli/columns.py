@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from msmq_wire.cli.completion import column_names
 from msmq_wire.cli.reporting import tell
 
 __all__ = ["Columns", "columns_for", "tell_left_out"]
@@ -20,6 +21,7 @@ Columns = Annotated[
         "--columns",
         metavar="NAMES",
         help="Show these columns, as in time,src,queue; +via,-id changes what is shown; all shows all.",
+        autocompletion=column_names,
         show_default=False,
     ),
 ]

@@ -62,6 +62,7 @@ class LiveReading(Reading):
             _stopped_by_signals(reader),
         ):
             try:
+                self.interrupts.waiting = True
                 for record in reader:
                     if record.type == "error" and record.stream is None and record.error is None:
                         raise CaptureError(record.reason or "the capture failed")
@@ -70,6 +71,7 @@ class LiveReading(Reading):
                         self.sealed += 1
                     yield record
                     sys.stdout.flush()
+                    self.interrupts.waiting = True
             finally:
                 self._count(reader)
             if not found:

@@ -11,14 +11,15 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from msmq_wire.cli.completion import redactions
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.tree import TreeOptions
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import folder_refusal, refusal
 from msmq_wire.redaction.redactor import Redaction, Redactor
 
 if TYPE_CHECKING:
     from msmq_wire.cli.filter import Filter
+    from msmq_wire.cli.render.tree import TreeOptions
 
 __all__ = [
     "CAPTURE_HELP",
@@ -32,6 +33,7 @@ __all__ = [
     "LocalTime",
     "Ports",
     "Quiet",
+    "Recursive",
     "Redactions",
     "ShowHex",
     "TimeZone",
@@ -59,8 +61,7 @@ class Color(StrEnum):
 
 
 CAPTURE_HELP = (
-    "pcap or pcapng, plain or compressed with gzip or zstd; - is standard input, a folder all captures in it "
-    "(not those in its folders)."
+    "pcap or pcapng, plain or compressed with gzip or zstd; - is standard input, a folder all captures in it."
 )
 CaptureFiles = Annotated[
     list[str],
@@ -97,6 +98,7 @@ Ports = Annotated[
         show_default=False,
     ),
 ]
+Recursive = Annotated[bool, typer.Option("--recursive", help="Read folders in folders too.")]
 ShowHex = Annotated[bool, typer.Option("--hex", help="Show the bytes beside the fields.")]
 BodyLimit = Annotated[
     int | None,
@@ -114,6 +116,7 @@ Redactions = Annotated[
         "--redact",
         metavar="WHAT",
         help="Blank out bodies, labels, hosts, or several with commas between; lengths stay.",
+        autocompletion=redactions,
         show_default=False,
     ),
 ]
@@ -157,6 +160,8 @@ def zone_for(utc: bool, local: bool, timezone: str | None) -> tzinfo | None:
 
 def tree_options(hex_: bool, body_limit: int | None, zone: tzinfo | None) -> TreeOptions:
     """How trees are printed."""
+    from msmq_wire.cli.render.tree import TreeOptions
+
     return TreeOptions(hex=hex_, body_limit=_BODY_LIMIT if body_limit is None else body_limit, zone=zone)
 
 

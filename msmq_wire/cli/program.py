@@ -30,6 +30,10 @@ GROUPS: Final[Mapping[str, str]] = {
 """Groups of commands by name, with what the help says of them; they come after the commands of no group."""
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "demo": (
+        "demo:demo",
+        "Show the capture that comes with the program: 25 frames in which three messages are sent.",
+    ),
     "packet": ("packet:packet", "Decode one packet."),
     "decode": (
         "decode:decode",
@@ -138,9 +142,21 @@ class ListedCommand(TyperCommand):
         assert isinstance(made, TyperCommand)
         return made
 
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Its line, which is wrapped where it is too long and never cut."""
+        return self.help or ""
+
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """A context of the command itself: what follows, its help and what completes it, too, asks that."""
         return self.whole.make_context(info_name, args, parent, **extra)
+
+
+class ListedGroup(PlainGroup):
+    """A group by its line of the table."""
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Its line, as that of a command."""
+        return self.help or ""
 
 
 @functools.cache
@@ -159,7 +175,7 @@ def program() -> TyperGroup:
         name: _group(
             typer.Typer(
                 name=name,
-                cls=PlainGroup,
+                cls=ListedGroup,
                 help=line,
                 rich_markup_mode=None,
                 add_completion=False,
@@ -203,8 +219,9 @@ def _program(
 ) -> None:
     """Read Microsoft Message Queuing (MSMQ) traffic: single packets, captures, messages, remote read calls.
 
-    Start with: msmq-wire messages FILE to see what was sent, msmq-wire calls FILE to see who read it,
-    msmq-wire decode FILE to see all of it, msmq-wire findings FILE to see what is odd.
+    Start with: msmq-wire demo to see an example, msmq-wire messages FILE to see what was sent, msmq-wire
+    calls FILE to see who read it, msmq-wire decode FILE to see all of it, msmq-wire findings FILE to see what
+    is odd.
     """
     try:
         default_engine()

@@ -5,19 +5,23 @@ The rule kept here: a file that fails does not stop the next one; every failure 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.capture.source import Source
+from msmq_wire.cli.interrupts import Interrupts
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
@@ -27,17 +31,19 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.security import Negotiator
-from msmq_wire.sessions import BUDGET, LeftOut
 from msmq_wire.spark.captures import list_files
 
 if TYPE_CHECKING:
     from msmq_wire.cli.filter import Filter
+    from msmq_wire.sessions import LeftOut
 
 __all__ = ["Reading", "Selection", "holds_captures"]
 
 _PATIENCE = 1.0
 _REFRESH = 0.2
 _REASONS = 6
+_WAITING = 1 << 24
+"""Bytes of captures that are read while rows of a table wait for others: well below a second of reading."""
 _CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
 
 
@@ -62,9 +68,14 @@ class Selection(msgspec.Struct, frozen=True):
 class Reading:
     """Reads captures in order; ids run on through all of them. Iterate once, then ask for ``status``.
 
-    A folder stands for the captures in it; ``files`` names them. ``negotiator`` opens sealed calls; with
-    ``anonymous`` the summary names no host and no account. What comes through a pipe is shown as it comes:
-    standard output is flushed before the next record is waited for.
+    A folder stands for the captures in it, ``recursive`` also for those in its folders; ``files`` names them.
+    ``negotiator`` opens sealed calls; with
+    ``anonymous`` the summary names no host and no account. What is read is shown as it comes: standard output
+    is flushed before more is waited for, and ``show_waiting``, if a command sets it, is called now and then.
+
+    Ctrl+C ends the reading of a command that prints ``rows`` as it reads, and of whatever comes through a
+    pipe, as if nothing more had been captured; `tell_summary` then says so and raises KeyboardInterrupt. In
+    any other case that is done at once: half a capture is no answer.
     """
 
     def __init__(
@@ -76,13 +87,19 @@ class Reading:
         quiet: bool = False,
         negotiator: Negotiator | None = None,
         anonymous: bool = False,
+        rows: bool = False,
+        recursive: bool = False,
     ) -> None:
-        self.files, self.left_out = _captures(files)
+        self.files, self.left_out = _captures(files, recursive)
         self.ports = tuple(ports)
         self.streams = streams
         self.quiet = quiet
         self.negotiator = negotiator
         self.anonymous = anonymous
+        self.rows = rows
+        self.recursive = recursive
+        self.show_waiting: Callable[[], None] | None = None
+        self.interrupted = False
         self.sealed = 0
         self.status = 0
         self.frames = 0
@@ -90,9 +107,26 @@ class Reading:
         self.skipped: Counter[str] = Counter()
         self.packets: Counter[str] = Counter()
         self.notices: Counter[str] = Counter()
+        self.interrupts = Interrupts()
         self._last_id = 0
+        self._bytes = 0
+        self._shown_at = 0
 
     def __iter__(self) -> Iterator[Record]:
+        with self.interrupts:
+            try:
+                with contextlib.closing(self._records()) as records:
+                    for record in records:
+                        self.interrupts.waiting = False
+                        yield record
+                        self.interrupts.raise_if_any()
+            except KeyboardInterrupt:
+                self.interrupted = True
+                self.status = 1
+        if self.interrupted and not (self.rows or self.as_it_comes):
+            self.tell_summary()
+
+    def _records(self) -> Generator[Record, None, None]:
         for file in self.files:
             try:
                 yield from self._file(file)
@@ -100,6 +134,11 @@ class Reading:
                 self._fail(_named(file, error.message))
 
     @property
+    def at_end(self) -> bool:
+        """Whether all was read that was captured: not where Ctrl+C left the rest of a file."""
+        return not self.interrupted or self.as_it_comes
+
+    @cached_property
     def as_it_comes(self) -> bool:
         """Whether something is read that may go on for as long as somebody writes to it."""
         return any(map(_is_pipe, self.files))
@@ -109,8 +148,7 @@ class Reading:
         damaged = False
         first_id = self._last_id + 1
         if os.path.isdir(file):
-            raise CaptureError(_nothing_in_folder(file))
-        as_it_comes = _is_pipe(file)
+            raise CaptureError(_nothing_in_folder(file, self.recursive))
         with CaptureReader(
             file,
             ports=self.ports,
@@ -118,6 +156,7 @@ class Reading:
             first_id=first_id,
             negotiator=self.negotiator,
         ) as reader:
+            reader.source.before_read = partial(self._show, reader.source)
             try:
                 with _Progress(reader, show=not self.quiet):
                     for record in reader:
@@ -130,12 +169,21 @@ class Reading:
                         if isinstance(record.packet, RpcCall) and record.packet.sealed:
                             self.sealed += 1
                         yield record
-                        if as_it_comes:
-                            sys.stdout.flush()
             finally:
+                self._bytes += reader.source.bytes_read
                 self._count(reader)
             if not found and not damaged:
                 self._fail(_named(file, self._nothing_in(reader)))
+
+    def _show(self, source: Source) -> None:
+        """Show what there is before more is read."""
+        done = self._bytes + source.bytes_read
+        if self.show_waiting is not None and done - self._shown_at >= _WAITING:
+            self._shown_at = done
+            self.show_waiting()
+        sys.stdout.flush()
+        self.interrupts.raise_if_any()
+        self.interrupts.waiting = self.as_it_comes
 
     def _nothing_in(self, reader: CaptureReader) -> str:
         summary = reader.summary
@@ -166,20 +214,29 @@ class Reading:
         )
         told = [count_text(count, noun) for count, noun in counts if count]
         if told:
+            # Whoever has left something out has loaded it.
+            from msmq_wire.sessions import BUDGET
+
             tell(
                 f"more was captured than is followed at once ({BUDGET >> 20} MiB): {', '.join(told)} "
                 "judged as they stood then, the oldest first; what came for them later is not told of them"
             )
 
     def tell_summary(self, *more: str) -> None:
-        """Print the summary line, unless nothing could be read and the errors say so."""
+        """Print the summary line, unless nothing could be read and the errors say so.
+
+        Raises KeyboardInterrupt where Ctrl+C ended the reading.
+        """
         if not self.quiet and (self.frames or not self.status):
             tell("; ".join((self.summary(), *more)))
+        if self.interrupted:
+            raise KeyboardInterrupt
 
     def summary(self) -> str:
         """What was read, in one line."""
         skipped = sum(self.skipped.values())
-        text = f"{count_text(self.frames, 'frame')} read, {self.understood} understood, {skipped} skipped"
+        text = "interrupted: " if self.interrupted else ""
+        text += f"{count_text(self.frames, 'frame')} read, {self.understood} understood, {skipped} skipped"
         if skipped:
             text += f" ({_most(self.skipped)})"
         packets = {type_: count for type_, count in self.packets.items() if count}
@@ -221,18 +278,18 @@ def _about_connections(notices: Counter[str], *, anonymous: bool) -> list[str]:
     return told
 
 
-def holds_captures(path: str) -> bool:
+def holds_captures(path: str, recursive: bool) -> bool:
     """Whether a path is a folder with captures in it."""
-    return path != "-" and os.path.isdir(path) and bool(list_files([path]).files)
+    return _is_folder(path) and bool(list_files([path], recursive=recursive).files)
 
 
-def _captures(files: Sequence[str]) -> tuple[list[str], int]:
+def _captures(files: Sequence[str], recursive: bool) -> tuple[list[str], int]:
     """The files, of folders the captures in them, and how many other files are in those."""
     found: list[str] = []
     left_out = 0
     for file in files:
-        if holds_captures(file):
-            listing = list_files([file])
+        listing = list_files([file], recursive=recursive) if _is_folder(file) else None
+        if listing is not None and listing.files:
             found += [one.path for one in listing.files]
             left_out += listing.left_out
         else:
@@ -241,18 +298,22 @@ def _captures(files: Sequence[str]) -> tuple[list[str], int]:
     return found, left_out
 
 
-def _nothing_in_folder(folder: str) -> str:
+def _is_folder(path: str) -> bool:
+    return path != "-" and os.path.isdir(path)
+
+
+def _nothing_in_folder(folder: str, recursive: bool) -> str:
     try:
         with os.scandir(folder) as entries:
             deeper = any(entry.is_dir() for entry in entries)
     except OSError as error:
         return f"cannot read this folder: {error.strerror or error}"
     parts = ["no capture in this folder"]
-    left_out = list_files([folder]).left_out
+    left_out = list_files([folder], recursive=recursive).left_out
     if left_out:
         parts.append(f"{count_text(left_out, 'other file')}, named otherwise")
-    if deeper:
-        parts.append("its folders are not read")
+    if deeper and not recursive:
+        parts.append("--recursive reads its folders, too")
     return "; ".join(parts)
 
 

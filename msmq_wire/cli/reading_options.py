@@ -16,6 +16,7 @@ from msmq_wire.cli.options import (
     LocalTime,
     Ports,
     Quiet,
+    Recursive,
     Redactions,
     TimeZone,
     UtcTime,
@@ -35,6 +36,7 @@ __all__ = ["ReadingOptions", "with_reading_options"]
 class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What was given, in the order of the help; what it means may raise typer.BadParameter."""
 
+    recursive: Recursive = False
     ports: Ports = None
     nt_passwords: NtPasswords = None
     nt_hashes: NtHashes = None
@@ -62,7 +64,9 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
         """Standard output."""
         return screen_for(self.color)
 
-    def reading(self, files: Sequence[str], redactor: Redactor, *, streams: bool = False) -> Reading:
+    def reading(
+        self, files: Sequence[str], redactor: Redactor, *, streams: bool = False, rows: bool = False
+    ) -> Reading:
         """The captures, with what opens their sealed calls."""
         return Reading(
             files,
@@ -71,6 +75,8 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
             quiet=self.quiet,
             negotiator=negotiator_for(self.nt_passwords, self.nt_hashes, self.keytabs),
             anonymous=redactor.hides_hosts,
+            rows=rows,
+            recursive=self.recursive,
         )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 
-from msmq_wire.rpc.interfaces import METHODS, Members, Role
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.partial import reached_number
 from msmq_wire.wire.private import HOST, NOTE, PUBLIC, QUEUE_NAME, Private
 from msmq_wire.wire.types.guid import GUID
+
+if TYPE_CHECKING:
+    from msmq_wire.rpc.interfaces import Members, Role
 
 __all__ = ["RpcBind", "RpcBindContext", "RpcCall", "RpcFault", "TransferBuffer"]
 
@@ -114,12 +116,17 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def role(self) -> Role | None:
         """What its method does; None where the method is not known."""
+        # Interfaces are loaded where calls are, not with every capture.
+        from msmq_wire.rpc.interfaces import METHODS
+
         known = METHODS.get(self.method or "")
         return None if known is None else known.role
 
     @property
     def members(self) -> Members:
         """Which of its parameters are what."""
+        from msmq_wire.rpc.interfaces import METHODS, Members
+
         known = METHODS.get(self.method or "")
         return Members() if known is None else known.members
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from msmq_wire.capture.source import Source
 from msmq_wire.cli import app
+from msmq_wire.cli.reading import Reading
+from msmq_wire.records.record import Record
 
 Run = Callable[..., Any]
 PROGRAM = "import sys; from msmq_wire.cli.app import main; sys.exit(main())"
@@ -116,6 +120,54 @@ def test_an_interrupt_while_reading_is_quiet_and_130(
     assert run("decode", capture) == (130, "", "")
 
 
+@pytest.fixture
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl+C while a command is busy with the third record."""
+    whole = Reading._file
+
+    def pressed(self: Reading, file: str) -> Iterator[Record]:
+        for number, record in enumerate(whole(self, file), 1):
+            if number == 3:
+                signal.raise_signal(signal.SIGINT)
+            yield record
+
+    monkeypatch.setattr(Reading, "_file", pressed)
+
+
+@pytest.mark.usefixtures("interrupted")
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        (("decode", "--format", "jsonl"), 3),
+        (("messages",), 3),
+        (("messages", "--format", "csv"), 3),
+        (("calls",), 0),
+        (("findings", "--rule", "SES-NAKED"), 0),
+        (("replay",), 0),
+        (("diagnose",), 0),
+    ],
+)
+def test_an_interrupt_keeps_what_was_shown_and_says_what_was_read(
+    run: Run, capture: Path, arguments: tuple[str, ...], lines: int
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    status, out, err = run(*arguments, capture, capture)
+    assert (status, out.count("\n")) == (130, lines)
+    # The second file is not read, and what is told at the end of a capture is not told of half of it.
+    assert err.startswith("interrupted: 5 frames read, ")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.usefixtures("interrupted")
+@pytest.mark.parametrize("arguments", [("report", "-o"), ("export", "--to")])
+def test_an_interrupt_writes_no_file(
+    run: Run, capture: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    status, out, err = run(arguments[0], capture, *arguments[1:], tmp_path / "out")
+    assert (status, out, err.partition(":")[0]) == (130, "", "interrupted")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_reader_that_leaves_is_no_error(capture: Path) -> None:
     code = (
         "import os, sys; read, write = os.pipe(); os.close(read); os.dup2(write, 1)\n"
@@ -148,15 +200,40 @@ def test_standard_input_is_decoded_from_a_pipe(capture: Path) -> None:
     assert result.stdout.count(b"\n") == 2
 
 
-def _first_line_before_the_end(name: str, *arguments: str) -> bytes:
-    """What is printed first of a capture while the program still waits for more of it."""
+@pytest.mark.parametrize("command", ["decode", "messages", "calls"])
+def test_rows_of_a_file_are_shown_before_more_of_it_is_read(
+    run: Run, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = (
+        ROOT / "fixtures" / ("rpc_captures/rpc_none_ndr.pcap" if command == "calls" else "captures/demo.pcap")
+    )
+    whole = run(command, path).out
+    shown: list[str] = []
+    show = Reading._show
+
+    def showing(self: Reading, source: Source) -> None:
+        show(self, source)
+        shown.append(capsys.readouterr().out)
+
+    monkeypatch.setattr(Reading, "_show", showing)
+    # A table waits for a while, a tree for nothing.
+    monkeypatch.setattr("msmq_wire.cli.reading._WAITING", 1000)
+    monkeypatch.setattr("msmq_wire.capture.source._CHUNK", 1000)
+    last = run(command, path).out
+    assert len([text for text in shown if text]) > 2
+    assert "".join(shown).split() + last.split() == whole.split()
+
+
+def _interrupted_after_a_line(name: str, *arguments: str) -> tuple[bytes, int, bytes]:
+    """What is printed first while the program still waits for more, how Ctrl+C ends it, and the summary."""
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
     # A width chooses columns.
     surroundings.pop("COLUMNS", None)
     with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *arguments, "-q"],
+        [sys.executable, "-c", PROGRAM, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env=surroundings,
     ) as running:
         assert running.stdin is not None
@@ -167,11 +244,10 @@ def _first_line_before_the_end(name: str, *arguments: str) -> bytes:
         impatience = threading.Timer(60, running.kill)
         impatience.start()
         line = running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        _, summary = running.communicate()
         impatience.cancel()
-        running.stdin.close()
-        running.stdout.read()
-    assert running.returncode == 0
-    return line
+    return line, running.returncode, summary
 
 
 @pytest.mark.parametrize(
@@ -188,8 +264,14 @@ def _first_line_before_the_end(name: str, *arguments: str) -> bytes:
         ),
     ],
 )
-def test_rows_from_a_pipe_come_as_they_are_read(arguments: tuple[str, ...], name: str, begins: bytes) -> None:
-    assert _first_line_before_the_end(name, *arguments).startswith(begins)
+def test_rows_from_a_pipe_come_as_they_are_read_until_an_interrupt(
+    arguments: tuple[str, ...], name: str, begins: bytes
+) -> None:
+    line, status, summary = _interrupted_after_a_line(name, *arguments)
+    assert line.startswith(begins)
+    assert status == 130
+    assert summary.startswith(b"interrupted: ")
+    assert summary.count(b"\n") == 1
 
 
 def test_an_unknown_engine_in_the_environment_is_one_line_and_status_2(

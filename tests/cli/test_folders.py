@@ -44,6 +44,13 @@ def test_a_folder_stands_for_the_captures_in_it_in_the_order_of_their_names(
     assert outcome.err.replace("; 1 other file left out", "") == named.err
 
 
+@pytest.mark.parametrize("command", ["decode", "messages"])
+def test_folders_in_folders_are_read_on_request(run: Run, folder: Path, tmp_path: Path, command: str) -> None:
+    outcome = run(command, folder, "--recursive", *_target(command, tmp_path))
+    assert outcome.err.count("75 frames read") == 1
+    assert "1 other file left out" in outcome.err
+
+
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_a_folder_without_captures_is_one_line_and_never_silence(
     run: Run, folder: Path, tmp_path: Path, command: str
@@ -52,7 +59,8 @@ def test_a_folder_without_captures_is_one_line_and_never_silence(
     (empty / "deeper").mkdir(parents=True)
     (empty / "notes").touch()
     outcome = run(command, empty, *_target(command, tmp_path))
-    line = f"{empty}: no capture in this folder; 1 other file, named otherwise; its folders are not read"
+    told = "1 other file, named otherwise; --recursive reads its folders, too"
+    line = f"{empty}: no capture in this folder; {told}"
     assert (outcome.status, outcome.err.splitlines()[0]) == (1, f"msmq-wire: {line}")
     assert not (tmp_path / "out").exists()
     # What else is named is read all the same.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from msmq_wire.cli import default_scenario
+from msmq_wire.cli import built_in
 from tests.cli.conftest import Outcome
 
 Run = Callable[..., Outcome]
@@ -144,8 +144,8 @@ def test_bad_usage_and_what_cannot_be_read_are_one_line(
 def test_the_scenario_of_a_wheel_comes_before_that_of_the_repository(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    in_repository = default_scenario.default_scenario()
+    in_repository = built_in.default_scenario()
     assert json.loads(in_repository)["version"] == 1
     (tmp_path / "scenario.json").write_bytes(b"of the wheel")
-    monkeypatch.setattr(default_scenario, "files", lambda name: tmp_path / os.curdir)
-    assert default_scenario.default_scenario() == b"of the wheel"
+    monkeypatch.setattr(built_in, "files", lambda name: tmp_path / os.curdir)
+    assert built_in.default_scenario() == b"of the wheel"

@@ -271,13 +271,13 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
 def test_the_first_commands_run_in_a_clone_and_print_rows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for number, arguments in enumerate(_arguments(page)):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        (folder / "fixtures").symlink_to(_ROOT / "fixtures")
-        monkeypatch.chdir(folder)
+    (tmp_path / "fixtures").symlink_to(_ROOT / "fixtures")
+    monkeypatch.chdir(tmp_path)
+    before: set[Path] = set()
+    for arguments in _arguments(page):
         assert main(arguments) == 0, arguments
-        written = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size]
+        files = {path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size}
+        written, before = files - before, files
         # A table begins with the names of its columns.
         rows = [line for line in capsys.readouterr().out.splitlines() if not re.match("(id  .*)?$", line)]
         assert rows or written, arguments

@@ -52,6 +52,7 @@ _TOPOLOGY = _ROOT / "fixtures" / "routing" / "example.toml"
 
 _CASES: tuple[tuple[str, tuple[str | Path, ...]], ...] = (
     ("cli", ("messages", _COMPRESSED)),
+    ("cli", ("demo",)),
     ("cli,routing", ("route-audit", "--topology", _TOPOLOGY, _ROUTED)),
     ("cli,unseal", ("calls", _SEALED, "--nt-password", "Passw0rd!", "--filter", "queue ~ orders")),
     ("spark", ("-c", _SPARK)),
@@ -153,9 +154,12 @@ def test_the_extra_spark_fills_tables_and_asks_them(wheel: Path, tmp_path: Path)
     assert "orders" in asked.stdout
 
 
-def test_the_wheel_holds_the_scenario_that_is_recorded(wheel: Path) -> None:
-    packaged = wheel / "msmq_wire" / "recordings" / "scenario.json"
-    assert packaged.read_bytes() == (_ROOT / "fixtures" / "record" / "scenario.json").read_bytes()
+@pytest.mark.parametrize(
+    ("place", "fixture"),
+    [("recordings/scenario.json", "record/scenario.json"), ("cli/demo.pcap", "captures/demo.pcap")],
+)
+def test_the_wheel_holds_what_the_program_brings_along(wheel: Path, place: str, fixture: str) -> None:
+    assert (wheel / "msmq_wire" / place).read_bytes() == (_ROOT / "fixtures" / fixture).read_bytes()
 
 
 def test_every_extra_of_the_project_is_tried() -> None:

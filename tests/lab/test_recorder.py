@@ -17,7 +17,7 @@ import jsonschema  # type: ignore[import-untyped]  # it comes without types
 import msgspec
 import pytest
 
-from msmq_wire.cli.default_scenario import default_scenario
+from msmq_wire.cli.built_in import default_scenario
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import Judge
 from msmq_wire.lab import recorded_hosts

@@ -270,7 +270,7 @@ class PlantedReader:
     marker = ""
 
     def __init__(self, file: str, **_: Any) -> None:
-        self.source = SimpleNamespace(total=None, name=file)
+        self.source = SimpleNamespace(total=None, name=file, bytes_read=0)
         named = any(record.src for record in self.records)
         place = f"{self.marker}:1025 to {self.marker}:1801"
         notices = Counter({f"{place}: {self.marker}": 1} if named else {})

@@ -71,8 +71,9 @@ def calls(
         {key: key for key in KEYS} | heads,
     )
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
-    reading = options.reading(files, redactor)
+    reading = options.reading(files, redactor, rows=True)
     table = call_table(screen, zone, names, at_once=reading.as_it_comes)
+    reading.show_waiting = table.show_waiting
     write = {
         CallsFormat.TABLE: table.add,
         CallsFormat.JSONL: json_writer(),
@@ -89,7 +90,7 @@ def calls(
         matching += wanted
         for row in rows.take(redactor.record(record), wanted=wanted):
             write(row if chosen is None else {name: row[name] for name in chosen})
-    for row in rows.finish():
+    for row in rows.finish() if reading.at_end else ():
         write(row if chosen is None else {name: row[name] for name in chosen})
     table.finish()
     if not options.quiet and matching and format_ is CallsFormat.TABLE:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.default_scenario import default_scenario
+from msmq_wire.cli.built_in import default_scenario
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.recording_folder import RecordingFolder, read_folder
@@ -36,7 +36,7 @@ class ComparisonFormat(StrEnum):
     JSONL = "jsonl"
 
 
-@with_reading_options(but=("redact",))
+@with_reading_options(but=("recursive", "redact"))
 def compare_recording(
     folder: Annotated[
         str,

@@ -20,6 +20,7 @@ from msmq_wire.cli.options import (
     LocalTime,
     Ports,
     Quiet,
+    Recursive,
     Redactions,
     ShowHex,
     TimeZone,
@@ -62,6 +63,7 @@ def decode(
     filters: Filters = None,
     ids: Ids = None,
     hex_: ShowHex = False,
+    recursive: Recursive = False,
     ports: Ports = None,
     nt_passwords: NtPasswords = None,
     nt_hashes: NtHashes = None,
@@ -148,6 +150,8 @@ def decode(
         "quiet": quiet,
         "negotiator": negotiator_for(nt_passwords, nt_hashes, keytabs),
         "anonymous": redactor.hides_hosts,
+        "rows": True,
+        "recursive": recursive,
     }
     reading = Reading(files or (), **given) if live is None else LiveReading(live, capture_filter, **given)
     items = matching = 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from msmq_wire.cli.completion import rule_ids
 from msmq_wire.cli.options import Color, ColorOption, screen_for
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
 from msmq_wire.cli.render.screen import Screen, Segment, fold
@@ -38,6 +39,7 @@ def explain(
         typer.Argument(
             metavar="ID...",
             help="Ids of rules, as FRM-SIG or MQRR-3.1.4.2-8, or what rules name: a CVE, MS05-017.",
+            autocompletion=rule_ids,
             show_default=False,
         ),
     ] = None,

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 import msmq_wire
+from msmq_wire.cli.completion import rule_ids
 from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -76,6 +77,7 @@ def findings(
             "--rule",
             metavar="ID",
             help="Ask only this rule, as FRM-SIG. May be repeated.",
+            autocompletion=rule_ids,
             show_default=False,
         ),
     ] = None,
@@ -116,7 +118,7 @@ def findings(
         raise typer.BadParameter("standard input cannot be both a capture and the topology")
     selection = Selection(filter_for(filters, zone))
     redactor = options.redactor()
-    reading = options.reading(files, redactor, streams=True)
+    reading = options.reading(files, redactor, streams=True, rows=True)
     kept: list[Finding] = []
     write = _writer(format_, asked, options, zone, kept)
     judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=options.quiet))
@@ -138,7 +140,8 @@ def findings(
         if selection.filter is not None and record in selection:
             matching.add(record.id)
         take(judge.feed(record))
-    take(judge.finish())
+    if reading.at_end:
+        take(judge.finish())
     more = [f"{count} more of {id_}" for id_, count in judge.more.items()]
     if format_ is FindingsFormat.SARIF:
         log = sarif_log(

@@ -12,7 +12,6 @@ import typer
 
 from msmq_wire.cli.body_files import INDEX, BodyFiles
 from msmq_wire.cli.columns import Columns, columns_for, tell_left_out
-from msmq_wire.cli.filter_values import is_packet_path
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -100,13 +99,14 @@ def messages(
     as_table = format_ is MessagesFormat.TABLE
     names = _names(columns, message_table(screen).keys if as_table else None)
     selection = Selection(filter_for(filters, zone))
-    reading = options.reading(files, redactor)
+    reading = options.reading(files, redactor, rows=True)
     try:
         body_files = None if bodies is None else BodyFiles(bodies, force=force)
     except CaptureError as error:
         complain(error.message)
         raise typer.Exit(1) from None
     table = message_table(screen, zone, names, at_once=reading.as_it_comes)
+    reading.show_waiting = table.show_waiting
     keys = table.keys if as_table else names
     hidden = {one.name for one in COLUMNS if one.tells == "body" and Redaction.BODIES in redactor.what}
     write = {
@@ -159,7 +159,12 @@ def _names(columns: str | None, usual: Sequence[str] | None) -> tuple[str, ...] 
 
 
 def _is_field(name: str) -> bool:
-    return "." in name and is_packet_path(name)
+    if "." not in name:
+        return False
+    # It knows what is in every packet, which takes a while to load.
+    from msmq_wire.cli.filter_values import is_packet_path
+
+    return is_packet_path(name)
 
 
 def _row(message: Message, keys: Sequence[str], hidden: Container[str]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def replay(
     zone = options.zone(None if format_ is ReplayFormat.TABLE or filters else format_)
     selection = Selection(filter_for(filters, zone))
     redactor = options.redactor()
-    reading = options.reading(files, redactor, streams=True)
+    reading = options.reading(files, redactor, streams=True, rows=True)
     write = _writer(format_, options, zone, several=len(reading.files) > 1)
     replayer = RedactingReplayer(redactor)
     sessions = RedactingJudge(CONDUCT, redactor)
@@ -112,8 +112,9 @@ def replay(
                 matching.add(record.id)
         take(_of_replies(replayer.feed(record)))
         take(_of_sessions(sessions.feed(record)))
-    take(_of_replies(replayer.finish()))
-    take(_of_sessions(sessions.finish()))
+    if reading.at_end:
+        take(_of_replies(replayer.finish()))
+        take(_of_sessions(sessions.finish()))
     more = [f"{count} more of {id_}" for id_, count in sessions.more.items()]
     reading.tell_left_out(sessions.left_out)
     reading.tell_summary(_told(counts, judged), count_text(calls, "call"), *more)

@@ -19,6 +19,7 @@ from msmq_wire.cli.options import (
     LocalTime,
     Ports,
     Quiet,
+    Recursive,
     Redactions,
     TimeZone,
     UtcTime,
@@ -82,6 +83,7 @@ def route_audit(
     all_: Annotated[bool, typer.Option("--all", help="Show every hop, those on a possible way too.")] = False,
     fail: Annotated[bool, typer.Option("--fail", help="End with status 3 if a hop deviates.")] = False,
     filters: Filters = None,
+    recursive: Recursive = False,
     ports: Ports = None,
     redact: Redactions = None,
     utc: UtcTime = False,
@@ -116,7 +118,7 @@ def route_audit(
         refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
     if topology_file == "-" and "-" in files:
         raise typer.BadParameter("standard input is a capture or the topology, not both")
-    folders = [file for file in files if os.path.isdir(file) and not holds_captures(file)]
+    folders = [file for file in files if os.path.isdir(file) and not holds_captures(file, recursive)]
     captures = [file for file in files if file not in folders]
     if folders and (filters or ports):
         raise typer.BadParameter("--filter and --port read captures, not tables")
@@ -126,7 +128,14 @@ def route_audit(
     if folders and find_spec("pyarrow") is None:
         complain("tables need pyarrow: pip install 'msmq-wire[arrow]'")
         raise typer.Exit(1)
-    reading = Reading(captures, ports=ports or (), streams=True, quiet=quiet, anonymous=redactor.hides_hosts)
+    reading = Reading(
+        captures,
+        ports=ports or (),
+        streams=True,
+        quiet=quiet,
+        anonymous=redactor.hides_hosts,
+        recursive=recursive,
+    )
     tally = _Tally()
     several = len(reading.files) > 1 or bool(folders)
     # Names of the topology are hosts: without it nothing can name them.

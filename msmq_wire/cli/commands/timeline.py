@@ -36,7 +36,7 @@ class TimelineFormat(StrEnum):
     JSONL = "jsonl"
 
 
-@with_reading_options()
+@with_reading_options(but=("recursive",))
 def timeline(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.", show_default=False)],
     message: Annotated[

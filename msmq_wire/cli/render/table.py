@@ -1,9 +1,9 @@
 """Rows as a table that is printed while they are read.
 
-The rule kept here: the first rows decide how wide the columns are, so memory stays bounded; where rows come
-as somebody sends them, the first one does. A cell that does not fit is cut with a mark and never wraps. A
-narrow terminal gets fewer columns, and no terminal fractions of seconds; in a pipe only what no screen is
-wide enough for is cut.
+The rule kept here: the first rows decide how wide the columns are, so memory stays bounded: a hundred, or as
+many as came in a while; where rows come as somebody sends them, the first one does. A cell that does not fit
+is cut with a mark and never wraps. A narrow terminal gets fewer columns, and no terminal fractions of
+seconds; in a pipe only what no screen is wide enough for is cut.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class Table:
     def __init__(self, screen: Screen, columns: Sequence[Column], *, at_once: bool = False) -> None:
         self.screen = screen
         self._sample = 1 if at_once else _SAMPLE
+        self._few = at_once
         self.columns = [one for one in columns if screen.width is None or screen.width >= one.least]
         self.left_out = [one.name for one in columns if one not in self.columns]
         self._waiting: list[list[str]] = []
@@ -86,9 +87,14 @@ class Table:
             return
         self._waiting.append(cells)
         if len(self._waiting) == self._sample:
-            self.flush()
+            self.finish()
 
-    def flush(self) -> None:
+    def show_waiting(self) -> None:
+        """Print the rows that wait for others, which may be long in coming."""
+        self._few = True
+        self.finish()
+
+    def finish(self) -> None:
         """Print the rows that wait for their widths."""
         if self._widths is None and self._waiting:
             self._widths = self._fit()
@@ -97,12 +103,10 @@ class Table:
             self._print(cells)
         self._waiting.clear()
 
-    finish = flush
-
     def _fit(self) -> list[int]:
         rows = [[column.name for column in self.columns], *self._waiting]
         widths = [max(cell_len(row[index]) for row in rows) for index in range(len(self.columns))]
-        if self._sample == 1:
+        if self._few:
             least = (
                 _LEAST_NUMBER if one.number else 0 if one.smallest else _LEAST_TEXT for one in self.columns
             )
@@ -119,7 +123,7 @@ class Table:
             if not shrinking:
                 break
             widths[max(shrinking, key=lambda at: (not self.columns[at].last, widths[at]))] -= 1
-        if self._sample == 1:
+        if self._few:
             self._spread(widths, self.screen.width)
         return widths
 
