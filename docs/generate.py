@@ -21,6 +21,7 @@ from docs.generators import (
     bodies,
     call_constants,
     calls,
+    columns,
     com,
     commands,
     coverage,
@@ -28,7 +29,6 @@ from docs.generators import (
     enumerations,
     findings,
     link_types,
-    messages,
     replay_rules,
     schemas,
     spark_tables,
@@ -78,7 +78,7 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block(), "link-types": link_types.block()})
     fill(DOCS / "arrow.md", "Columns and Arrow tables", {"tables": arrow_tables.block()})
     fill(DOCS / "engines.md", "Engines", engines.blocks())
-    fill(DOCS / "json.md", "JSON output", {"messages": messages.columns_block()})
+    fill(DOCS / "json.md", "JSON output", columns.blocks())
     fill(DOCS / "replay.md", "Replay", {"rules": replay_rules.block()})
     fill(DOCS / "spec-coverage.md", "Coverage of the rules", spec_coverage.blocks())
     for part, text in spec_coverage.pages().items():

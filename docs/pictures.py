@@ -25,11 +25,15 @@ from msmq_wire.cli.app import main as msmq_wire  # noqa: E402
 
 IMAGES = ROOT / "docs" / "img"
 CAPTURE = "fixtures/captures/demo.pcap"
+READS = "fixtures/rpc_captures/rpc_none_ndr.pcap"
 
 # Command line as it is shown, how many of its lines, and how wide the terminal is.
 PICTURES = {
     "decode.svg": (f"msmq-wire decode {CAPTURE} --filter 'label ~ order'", 60, 112),
-    "messages.svg": (f"msmq-wire messages {CAPTURE}", 24, 132),
+    "messages.svg": (f"msmq-wire messages {CAPTURE}", 24, 120),
+    "messages-80.svg": (f"msmq-wire messages {CAPTURE} {READS}", 24, 80),
+    "calls-80.svg": (f"msmq-wire calls {READS}", 24, 80),
+    "calls.svg": (f"msmq-wire calls {READS}", 24, 120),
     "findings.svg": ("msmq-wire findings fixtures/findings/FPR-METASPLOIT/hit_top_bit.pcap", 40, 112),
     "diagnose.svg": (f"msmq-wire diagnose {CAPTURE}", 50, 112),
     "route-audit.svg": (

@@ -7,6 +7,7 @@ The rule kept here: fields come in wire order, so a field that is there says tha
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, get_args
 
 import construct
@@ -22,6 +23,8 @@ from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
 from msmq_wire.recordings.recording import Recording
 from msmq_wire.recordings.scenario import Scenario
+from msmq_wire.records.call import CALL_COLUMNS
+from msmq_wire.records.column import Column
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.message import ROW, MessageColumn
 from msmq_wire.records.record import UNKNOWN_PACKET
@@ -353,7 +356,10 @@ def _record() -> Json:
     )
 
 
-def _column(column: MessageColumn) -> Json:
+_TYPES = {"number": "integer", "duration": "integer", "flag": "boolean"}
+
+
+def _column(column: MessageColumn | Column) -> Json:
     null = ["null"] if column.optional else []
     schema: Json
     if column.choices:
@@ -363,16 +369,16 @@ def _column(column: MessageColumn) -> Json:
     elif column.kind == "numbers":
         schema = {"type": "array", "items": {"type": "integer", "minimum": 1}}
     else:
-        kind = "integer" if column.kind == "number" else "string"
+        kind = _TYPES.get(column.kind, "string")
         schema = {"type": [kind, *null] if null else kind}
-    if column.kind == "number":
+    if column.kind in ("number", "duration"):
         schema |= {"minimum": column.least} | ({} if column.most is None else {"maximum": column.most})
     return {"description": column.doc} | schema | ({"pattern": column.pattern} if column.pattern else {})
 
 
-def _message() -> Json:
-    properties = {one.name: _column(one) for one in ROW}
-    return _document("message", "A row of messages --format jsonl", _object(properties))
+def _row(name: str, command: str, columns: Iterable[MessageColumn | Column]) -> Json:
+    properties = {one.name: _column(one) for one in columns}
+    return _document(name, f"A row of {command} --format jsonl", _object(properties))
 
 
 def _finding() -> Json:
@@ -394,7 +400,8 @@ def files() -> dict[str, str]:
         "scenario": _declared("scenario", "A scenario: scenario.json", Scenario),
         "packet": _packet(),
         "record": _record(),
-        "message": _message(),
+        "message": _row("message", "messages", ROW),
+        "call": _row("call", "calls", CALL_COLUMNS),
         "finding": _finding(),
         "answer": _document("answer", "A row of diagnose --format jsonl", answer_object()),
         "hop": _document("hop", "A row of route-audit --format jsonl", hop_object(_place())),

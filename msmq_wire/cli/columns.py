@@ -1,19 +1,24 @@
-"""``--columns``: which columns a table, CSV or JSON lines have."""
+"""``--columns``: which columns a table, CSV or JSON lines have, and what stands in them."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, Any, Protocol
 
 import typer
 
 from msmq_wire.cli.completion import column_names
 from msmq_wire.cli.reporting import tell
+from msmq_wire.cli.subject import Subject
+from msmq_wire.records.message import COLUMNS
+from msmq_wire.records.record import Record
 
-__all__ = ["Columns", "columns_for", "tell_left_out"]
+__all__ = ["Columns", "Told", "Values", "columns_for", "hidden_columns", "tell_left_out"]
 
 _LONGEST = 100
+_NEAREST = 3
 
 Columns = Annotated[
     str | None,
@@ -27,16 +32,52 @@ Columns = Annotated[
 ]
 
 
+class Told(Protocol):
+    """What is told of a record: a message, a call, or the record itself."""
+
+    def __contains__(self, name: object, /) -> bool:
+        """Whether it has a column."""
+
+    def json(self, name: str, /) -> Any:
+        """The value of a column as JSON."""
+
+
+class Values:
+    """The values of a row by the names of its columns: what is told of a record, and fields of its packet.
+
+    What is ``hidden`` is None.
+    """
+
+    def __init__(self, record: Record, *told: Told, hidden: Collection[str] = ()) -> None:
+        self._record = record
+        self._told = told
+        self._hidden = hidden
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._hidden:
+            return None
+        for told in self._told:
+            if name in told:
+                return told.json(name)
+        found = self._subject.values(name)
+        return None if not found else found[0] if len(found) == 1 else list(found)
+
+    def get(self, name: str) -> Any:
+        """The value of a column, None without one; a list where a path leads to several."""
+        return self[name]
+
+    @cached_property
+    def _subject(self) -> Subject:
+        return Subject(self._record)
+
+
 def columns_for(
-    wanted: str | None,
-    usual: Sequence[str],
-    known: Mapping[str, str],
-    is_path: Callable[[str], bool] = lambda name: False,
+    wanted: str | None, usual: Sequence[str], known: Mapping[str, str], *, paths: bool = True
 ) -> tuple[str, ...] | None:
     """The columns that ``wanted`` names, None where nothing is wanted. Raises typer.BadParameter.
 
     ``usual`` are those that ``+`` and ``-`` change. ``known`` has the names of all columns, and whatever else
-    they are called, each with its column; what else is a column says ``is_path``.
+    they are called, each with its column; with ``paths`` the fields of packets are columns too.
     """
     if wanted is None:
         return None
@@ -47,10 +88,12 @@ def columns_for(
         name = word.lstrip("+-")
         if name == "all":
             names = list(dict.fromkeys(known.values()))
-        elif name in known or is_path(name):
-            names = [known.get(name, name)]
+        elif name in known:
+            names = [known[name]]
+        elif paths and _is_path(name.removeprefix("packet.")):
+            names = [name.removeprefix("packet.")]
         else:
-            raise typer.BadParameter(_unknown(name, known), param_hint="--columns")
+            raise typer.BadParameter(_unknown(name, known, paths=paths), param_hint="--columns")
         for one in names:
             if word[0] == "-":
                 found.pop(one, None)
@@ -61,12 +104,37 @@ def columns_for(
     return tuple(found)
 
 
-def _unknown(name: str, known: Mapping[str, str]) -> str:
-    near = difflib.get_close_matches(name[:_LONGEST].lower(), known, n=1)
-    hint = f"; the nearest is {near[0]}" if near else ""
-    return (
-        f"no column is called {name!r}{hint}; there are {', '.join(dict.fromkeys(known.values()))}, and all"
-    )
+def hidden_columns(redacted: Collection[str]) -> frozenset[str]:
+    """The columns that show nothing: a body that is redacted is no text, and of no kind."""
+    hides = "bodies" in redacted
+    return frozenset(one.name for one in COLUMNS if hides and one.tells == "body")
+
+
+def _is_path(name: str) -> bool:
+    # What a filter knows of packets is much to load, and most columns are no paths.
+    from msmq_wire.cli.filter_values import is_packet_path
+
+    return is_packet_path(name)
+
+
+def _nearest_paths(name: str) -> list[str]:
+    from msmq_wire.cli.filter_values import packet_paths
+
+    return difflib.get_close_matches(name, packet_paths(), _NEAREST)
+
+
+def _unknown(name: str, known: Mapping[str, str], *, paths: bool) -> str:
+    """What is said of a name that is no column: those that look like it, or all columns."""
+    wanted = name[:_LONGEST].lower()
+    near = difflib.get_close_matches(wanted, known, n=1)
+    if paths and not near:
+        near = _nearest_paths(wanted.removeprefix("packet."))
+    hint = f"; the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else ""
+    text = f"no column is called {name!r}{hint}"
+    if "." in name:
+        return text
+    there = f"{text}; there are {', '.join(dict.fromkeys(known.values()))}, and all"
+    return f"{there}; so are paths of packets" if paths else there
 
 
 def tell_left_out(names: Sequence[str]) -> None:

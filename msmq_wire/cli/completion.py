@@ -39,12 +39,29 @@ def _of_messages() -> Iterable[str]:
 
 
 def _of_calls() -> Iterable[str]:
-    from msmq_wire.cli.call_rows import KEYS
+    from msmq_wire.records.call import CALL_COLUMNS
 
-    return KEYS
+    return [one.name for one in CALL_COLUMNS]
 
 
-_COLUMNS: Mapping[str, Callable[[], Iterable[str]]] = {"messages": _of_messages, "calls": _of_calls}
+def _of_records() -> Iterable[str]:
+    from msmq_wire.records.column import RECORD_COLUMNS
+
+    return dict.fromkeys((*(one.name for one in RECORD_COLUMNS), *_of_messages(), *_of_calls()))
+
+
+def _of_findings() -> Iterable[str]:
+    from msmq_wire.findings.columns import FINDING_COLUMNS
+
+    return [one.name for one in FINDING_COLUMNS]
+
+
+_COLUMNS: Mapping[str, Callable[[], Iterable[str]]] = {
+    "messages": _of_messages,
+    "calls": _of_calls,
+    "decode": _of_records,
+    "findings": _of_findings,
+}
 
 
 def _last(incomplete: str, names: Iterable[str], signs: str = "") -> list[str]:

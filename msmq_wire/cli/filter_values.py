@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
 from typing import Any, get_args
@@ -19,7 +19,7 @@ from msmq_wire.wire import registry
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.headers.user_header import UserHeader
 
-__all__ = ["Matcher", "Place", "is_packet_path", "matcher", "place_of"]
+__all__ = ["Matcher", "Place", "is_packet_path", "matcher", "packet_paths", "place_of"]
 
 Matcher = Callable[[Any], bool]
 
@@ -48,6 +48,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def is_packet_path(path: str) -> bool:
     """Whether a path, without indexes, is one of a packet's JSON view."""
     return _INDEX.sub("", path) in _paths()
+
+
+def packet_paths() -> Iterable[str]:
+    """All of them, without indexes."""
+    return _paths()
 
 
 def place_of(path: str) -> Place:

@@ -49,6 +49,11 @@ class LiveReading(Reading):
         self._capture_filter = capture_filter
         self._reader: Any = wireshark_part("reader")
 
+    @property
+    def as_it_comes(self) -> bool:
+        """Always."""
+        return True
+
     def _file(self, file: str) -> Iterator[Record]:
         found = False
         with (

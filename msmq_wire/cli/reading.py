@@ -138,6 +138,11 @@ class Reading:
         """Whether all was read that was captured: not where Ctrl+C left the rest of a file."""
         return not self.interrupted or self.as_it_comes
 
+    @property
+    def several(self) -> bool:
+        """Whether a row does not say by itself which file it is from."""
+        return len(self.files) > 1
+
     @cached_property
     def as_it_comes(self) -> bool:
         """Whether something is read that may go on for as long as somebody writes to it."""

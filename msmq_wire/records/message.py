@@ -16,11 +16,11 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from msmq_wire.records.look import AS_JSON, CAPTURE, Kind, Look
 from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.records.view import time_text
 from msmq_wire.units import SECOND
 from msmq_wire.wire.fields import Field, fields
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -35,8 +35,6 @@ __all__ = [
     "DATES",
     "ROW",
     "Carrier",
-    "Kind",
-    "Look",
     "Message",
     "MessageColumn",
     "delivery_of",
@@ -44,8 +42,6 @@ __all__ = [
     "message_view",
 ]
 
-Kind: TypeAlias = Literal["number", "text", "time", "endpoint", "numbers", "body"]
-"""What a value is: ``time`` nanoseconds since 1970, ``numbers`` a tuple, ``body`` a `MessageBody`."""
 Carrier: TypeAlias = Literal["packet", "buffer", "srmp"]
 """What brought it: a packet of the binary protocol or of a remote read, a CACTransferBuffer, HTTP."""
 Value: TypeAlias = Callable[[Record], Any]
@@ -63,19 +59,6 @@ _ACKNOWLEDGMENTS = frozenset(("order_ack", "final_ack"))
 
 def none(value: Any) -> None:
     """Nothing, whatever there is."""
-
-
-class Look(msgspec.Struct, frozen=True):
-    """How a table shows a column: its heading, the width of a terminal that shows it, how far it shrinks.
-
-    As in `msmq_wire.cli.render.table.Column`.
-    """
-
-    head: str
-    least: int = 0
-    smallest: int | None = None
-    end: bool = False
-    style: str = ""
 
 
 class MessageColumn(msgspec.Struct, frozen=True, dict=True):
@@ -206,7 +189,7 @@ class Message:
 
     def json(self, name: str) -> Any:
         """The value of a column as JSON."""
-        as_json = _JSON.get(_by_name()[name].kind)
+        as_json = AS_JSON.get(_by_name()[name].kind)
         value = self[name]
         return value if as_json is None else as_json(value)
 
@@ -339,11 +322,11 @@ COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn("time", "time", "Of the frame that completes it.", record="time", look=Look("time", 72)),
     MessageColumn(
         "src", "endpoint", "Address and port it came from.",
-        record="src", look=Look("src", 0, 10),
+        record="src", look=Look("src", 0, 10, last=True),
     ),
     MessageColumn(
         "dst", "endpoint", "Address and port it went to.",
-        record="dst", look=Look("dst", 0, 10),
+        record="dst", look=Look("dst", 0, 10, last=True),
     ),
     MessageColumn(
         "queue", "text", "Format name of the destination.",
@@ -353,7 +336,7 @@ COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn(
         "label", "text", "Label of the message.",
         packet=_packet_label, buffer="properties.label.text", srmp="label", reveals="label",
-        look=Look("label", 64, 8, style="note"),
+        look=Look("label", 64, 7, style="note"),
     ),
     MessageColumn(
         "message_class", "number", "Class of the message.",
@@ -401,21 +384,28 @@ COLUMNS: tuple[MessageColumn, ...] = (
         record="frames", optional=False,
     ),
     MessageColumn(
-        "body", "body", "The body.",
-        record=message_body, reveals="body", asked=True, look=Look("body", 100, 8),
+        "capture", "text", "The file.", record="capture", optional=False, look=CAPTURE,
     ),
-    MessageColumn("capture", "text", "The file.", record="capture", asked=True),
     MessageColumn(
         "sent_at", "time", "The time of `sent_time`.",
-        of="sent_time", made=lambda seconds: seconds * SECOND if seconds in DATES else None, asked=True,
+        of="sent_time", made=lambda seconds: seconds * SECOND if seconds in DATES else None,
     ),
     MessageColumn(
         "message_class_name", "text", "The name of `message_class`.",
-        of="message_class", made=_name_in(MessageClass), asked=True,
+        of="message_class", made=_name_in(MessageClass),
     ),
     MessageColumn(
-        "body_type_name", "text", "The name of `body_type`.",
-        of="body_type", made=_name_in(BodyType), asked=True,
+        "body_type_name", "text", "The name of `body_type`.", of="body_type", made=_name_in(BodyType),
+    ),
+    MessageColumn(
+        "how", "text",
+        "sent; received or peeked by a remote read; read, where its call does not say which of the two.",
+        record=lambda record: record.how or ("read" if is_read(record) else "sent"),
+        choices=("sent", "received", "peeked", "read"), optional=False, look=Look("how", 60, 3),
+    ),
+    MessageColumn(
+        "body", "body", "The body.",
+        record=message_body, reveals="body", asked=True, look=Look("body", 100, 8),
     ),
     MessageColumn(
         "body_text", "text", "The body where it is text, opened.",
@@ -426,8 +416,6 @@ COLUMNS: tuple[MessageColumn, ...] = (
 
 ROW = tuple(one for one in COLUMNS if not one.asked)
 """Those that a row has if nothing else is asked for."""
-
-_JSON: Mapping[Kind, Callable[[Any], Any]] = {"time": time_text, "numbers": list}
 
 
 @cache
@@ -440,7 +428,7 @@ def _shown(carrier: Carrier) -> tuple[tuple[str, Value], ...]:
     """What gives the values of a row as JSON."""
 
     def shown(column: MessageColumn) -> Value:
-        as_json, value = _JSON.get(column.kind), column.values[carrier]
+        as_json, value = AS_JSON.get(column.kind), column.values[carrier]
         return value if as_json is None else lambda record: as_json(value(record))
 
     return tuple((one.name, shown(one)) for one in ROW)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Protocol, TypeAlias, TypedDict
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypedDict
 
 import msgspec
 
@@ -35,7 +35,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     direction, ``length`` its captured bytes, ``stream`` the connection by order of appearance (None for UDP).
     ``packet``, ``anomalies``, ``consumed``, ``remainder`` and ``error`` are those of `inspect`. ``missing``
     counts the bytes of a ``gap`` that were not captured (None when unknown), ``length`` those that were and
-    are in no packet; ``reason`` says why. ``event`` names the step of a ``tcp_stream``.
+    are in no packet; ``reason`` says why. ``event`` names the step of a ``tcp_stream``. ``how`` says of the
+    message in an answer whether it was ``received`` or ``peeked``, ``read`` where its call does not.
     """
 
     id: int
@@ -57,6 +58,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     missing: int | None = None
     reason: Annotated[str | None, Private("host", "reason", this.capture)] = None
     event: Annotated[str | None, PUBLIC] = None
+    how: Annotated[Literal["received", "peeked", "read"] | None, PUBLIC] = None
 
 
 class Place(TypedDict):

@@ -17,6 +17,7 @@ from msmq_wire.records.open_queues import Links, read_descriptor
 from msmq_wire.records.record import NewRecord, Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.records.stored_srmp import stored_message
+from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.decoding import DecodedCall, syntax_name
 from msmq_wire.rpc.events import BindEvent, CallEvent, FaultEvent, SkippedBytes, Stub
 from msmq_wire.rpc.interfaces import interface_name
@@ -28,6 +29,7 @@ from msmq_wire.wire.types.section_buffer import SectionBuffer
 
 __all__ = ["RpcPlace", "frames_of", "notes_of"]
 
+_ACTIONS = frozenset(ReceiveAction)
 _BUFFER_OVERFLOW = 0xC00E001A
 """The answer holds as much of the message as there was room for."""
 
@@ -171,6 +173,7 @@ class RpcPlace:
                     stream=self.stream,
                     offset=stub.offset,
                     length=stub.length,
+                    how=None if sent else _how(parent),
                     packet=TransferBuffer(queue=queue, properties=properties),
                     consumed=stub.length,
                 )
@@ -210,6 +213,7 @@ class RpcPlace:
             stream=self.stream,
             offset=answer.offset,
             length=len(data),
+            how=_how(parent),
             packet=result.packet,
             anomalies=(*problems, *result.anomalies, *told),
             consumed=result.consumed,
@@ -269,6 +273,15 @@ class RpcPlace:
             packet=packet,
             consumed=event.length,
         )
+
+
+def _how(parent: Record) -> Literal["received", "peeked", "read"]:
+    """Whether a call asked for its message, or for a look at it."""
+    call = parent.packet
+    action = call.asked(call.members.action)
+    if action not in _ACTIONS:
+        return "read"
+    return "received" if ReceiveAction(action).removes else "peeked"
 
 
 def frames_of(event: CallEvent) -> tuple[int, ...]:

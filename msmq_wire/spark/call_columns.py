@@ -17,12 +17,11 @@ from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import schema as table_schema
 from msmq_wire.capture.tables import tables_of
-from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered
+from msmq_wire.records.call import CALL_COLUMNS, Call
+from msmq_wire.records.call_story import CarriedMessage, carries_packet
 from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
-from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.rpc.hresults import describe
 from msmq_wire.spark.arrow_types import field, spark_field, struct_of, table_rows
 from msmq_wire.spark.capture_reading import Numbering
 from msmq_wire.spark.message_columns import CALLS, PLACE, completed_by, place_columns
@@ -41,6 +40,8 @@ _CARRIED = pa.struct(
         pa.field("body_size", pa.int64()),
     ]
 )
+_STORY = ("status_name", "answered", "what")
+"""What a call tells that is no field of it."""
 _TOLD = ("rpc_call", "com_call")
 """The types of records that are calls."""
 _RESULT = ("anomalies", "consumed", "remainder", "error")
@@ -49,11 +50,9 @@ _RESULT = ("anomalies", "consumed", "remainder", "error")
 @cache
 def call_schema() -> Any:
     """The Arrow schema of the table."""
-    story = [
-        field("status_name", pa.string(), "Name of the status."),
-        field("answered", pa.bool_(), "Whether a response or a fault was seen."),
-        field("what", pa.string(), "What the call did, in words."),
-    ]
+    kinds = {"text": pa.string(), "flag": pa.bool_()}
+    told = {one.name: one for one in CALL_COLUMNS}
+    story = [field(name, kinds[told[name].kind], told[name].doc) for name in _STORY]
     calls = [spark_field(one) for one in composed_fields("rpc_call")]
     others = [
         field(
@@ -114,16 +113,16 @@ def _wide(
 
 def _story(calls: list[tuple[Record, list[Record]]]) -> dict[str, Any]:
     """What the calls did."""
-    names, answered, what, messages = [], [], [], []
+    told: dict[str, list[Any]] = {name: [] for name in _STORY}
+    messages = []
     for record, brought in calls:
-        call: RpcCall = record.packet
         rows = [row for row in map(message_view, brought) if row is not None]
         types = [one.type for one in brought if message_view(one) is not None]
-        message = rows[0] if rows and carries_packet(call) else None
-        told = None if message is None else CarriedMessage(message["body_size"], message["label"])
-        names.append(None if call.status is None else describe(call.status).symbol)
-        answered.append(is_answered(call))
-        what.append(call_story(call, told))
+        message = rows[0] if rows and carries_packet(record.packet) else None
+        carried = None if message is None else CarriedMessage(message["body_size"], message["label"])
+        call = Call(record, carried)
+        for name, values in told.items():
+            values.append(call[name])
         messages.append(
             [
                 {"type": type_} | {one.name: row[one.name] for one in _CARRIED if one.name != "type"}
@@ -131,8 +130,6 @@ def _story(calls: list[tuple[Record, list[Record]]]) -> dict[str, Any]:
             ]
         )
     return {
-        "status_name": pa.array(names, pa.string()),
-        "answered": pa.array(answered, pa.bool_()),
-        "what": pa.array(what, pa.string()),
+        **{name: pa.array(values, call_schema().field(name).type) for name, values in told.items()},
         "messages": pa.array(messages, pa.list_(_CARRIED)),
     }

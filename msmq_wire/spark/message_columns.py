@@ -61,7 +61,7 @@ _KINDS = {"number": pa.int64(), "text": pa.string(), "body": pa.binary()}
 _SUMMARY = [
     field(one.name, _KINDS[one.kind], one.doc)
     for one in COLUMNS
-    if one.name not in {place.name for place in PLACE} and (one.kind == "body" or not one.asked)
+    if one.kind == "body" or not (one.record or one.of or one.asked)
 ]
 """What there is of messages, whatever carried them."""
 _END = [

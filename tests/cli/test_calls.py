@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.cli.call_rows import KEYS
+from msmq_wire.records.call import CALL_COLUMNS
 
 Run = Callable[..., Any]
 
 _ROOT = Path(__file__).resolve().parents[2]
+KEYS = tuple(one.name for one in CALL_COLUMNS)
 _CAPTURES = _ROOT / "fixtures" / "rpc_captures"
 _PLAIN = _CAPTURES / "rpc_none_ndr.pcap"
 _LEGACY = _CAPTURES / "rpc_qmcomm_qm2qm.pcap"

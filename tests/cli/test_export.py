@@ -36,8 +36,8 @@ def test_ids_count_through_all_files(run: Run, capture: Path, tmp_path: Path) ->
 def test_an_exported_capture_decodes_to_the_same_items(run: Run, capture: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.pcap"
     run("export", capture, "--to", out)
-    first = run("messages", capture, "--format", "csv", "-q").out
-    assert run("messages", out, "--format", "csv", "-q").out == first
+    first = run("messages", capture, "--format", "csv", "-q", "--columns=-capture").out
+    assert run("messages", out, "--format", "csv", "-q", "--columns=-capture").out == first
 
 
 @pytest.mark.parametrize("link", [False, True])

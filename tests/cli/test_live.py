@@ -124,6 +124,11 @@ def test_packets_are_shown_as_they_come_and_are_those_of_the_file(
     assert (status, err) == (0, expected.err)
 
 
+def test_rows_of_an_interface_do_not_wait_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "wireshark_part", lambda name: None)
+    assert live.LiveReading("lo", None).as_it_comes
+
+
 @pytest.mark.tshark
 @pytest.mark.parametrize("number", share([signal.SIGINT, signal.SIGTERM]))
 def test_an_interrupt_ends_with_the_summary(start: Callable[..., Started], number: int) -> None:

@@ -34,7 +34,7 @@ def test_the_table_has_one_line_a_message(run: Run, capture: Path) -> None:
     status, out, err = run("messages", capture)
     lines = [line.split() for line in out.splitlines()]
     assert status == 0
-    assert lines[0] == ["id", "time", "src", "dst", "queue", "label", "class", "size", "via", "body"]
+    assert lines[0] == ["id", "time", "src", "dst", "queue", "label", "class", "size", "via", "how", "body"]
     assert lines[1][0] == "2"
     assert lines[2] == [
         "3",
@@ -48,6 +48,7 @@ def test_the_table_has_one_line_a_message(run: Run, capture: Path) -> None:
         "normal",
         "2000",
         "tcp",
+        "sent",
         "text:",
         "a" * 59 + "…",
     ]

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire.capture.reader import CaptureReader
-from msmq_wire.cli.call_rows import KEYS, CallRows
 from msmq_wire.cli.render.call_values import call_number_text, status_text
 from msmq_wire.cli.render.nodes import Node, NodeOptions
 from msmq_wire.cli.render.rpc_nodes import rpc_nodes
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import TreeOptions, print_record
 from msmq_wire.errors import DecodeError
+from msmq_wire.records.call import Call, Calls
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.rpc.constants import AccessMode, RemoteReadAck
@@ -327,8 +327,8 @@ def test_whatever_stubs_hold_has_a_tree_and_a_row(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 8))):
         start, end = data.draw(st.sampled_from(places))
         capture[data.draw(st.integers(start, end - 1))] = data.draw(st.integers(0, 255))
-    redactor, rows = Redactor(set(Redaction)), CallRows()
-    found: list[dict[str, Any]] = []
+    redactor, rows = Redactor(set(Redaction)), Calls()
+    found: list[Call] = []
     calls = 0
     for record in CaptureReader(io.BytesIO(bytes(capture))):
         out = io.StringIO()
@@ -339,4 +339,4 @@ def test_whatever_stubs_hold_has_a_tree_and_a_row(data: st.DataObject) -> None:
         calls += record.type == "rpc_call"
     found += rows.finish()
     assert len(found) == calls
-    assert all(tuple(row) == KEYS and row["what"] for row in found)
+    assert all(call["what"] and call.row() for call in found)

@@ -143,7 +143,7 @@ SCENES = {
 
 
 """
-_FRAMES = '    _same("frames", [3, 5]),\n'
+_END_OF_VALUES = ']\n"""The columns of a row with their values'
 _END_OF_COLUMNS = """)  # fmt: skip
 \"\"\"The columns in their order"""
 _COLUMN = """    MessageColumn(
@@ -277,7 +277,7 @@ DUMMIES: Mapping[str, Mapping[str, Edit]] = {
     },
     "A column of messages": {
         "msmq_wire/records/message.py": _before((_END_OF_COLUMNS, _COLUMN)),
-        "tests/records/test_message.py": _replaced((_FRAMES, _FRAMES + '    ("dummy", 7, 5, None),\n')),
+        "tests/records/test_message.py": _before((_END_OF_VALUES, '    ("dummy", 7, 5, None),\n')),
     },
     "A kind of message body": {
         "msmq_wire/records/bodies/dummy.py": _written(_BODY),

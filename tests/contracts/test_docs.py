@@ -23,6 +23,7 @@ from msmq_wire.cli.app import main
 from msmq_wire.cli.program import COMMANDS, GROUPS
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.call import call_of
 from msmq_wire.records.message import message_view
 from msmq_wire.records.view import inspect_view, record_view
 from msmq_wire.wire.registry import ENUMERATIONS, STRUCTURES
@@ -333,7 +334,7 @@ def test_what_a_packet_cannot_be_does_not_fit_its_schema(packet_bytes: Callable[
 
 @in_batches(_CAPTURES, every=27)
 def test_the_rows_of_a_capture_fit_their_schemas(path: Path) -> None:
-    record_schema, message_schema = _schema("record"), _schema("message")
+    record_schema, message_schema, call_schema = map(_schema, ("record", "message", "call"))
     try:
         records = list(read_capture(str(path), streams=True))
     except CaptureError:
@@ -344,3 +345,6 @@ def test_the_rows_of_a_capture_fit_their_schemas(path: Path) -> None:
         message = message_view(record, acknowledgments=True)
         if message is not None:
             assert [error.message for error in message_schema.iter_errors(message)] == []
+        call = call_of(record)
+        if call is not None:
+            assert [error.message for error in call_schema.iter_errors(call.row())] == []

@@ -35,7 +35,7 @@ from fixtures.build_com_scenes import (
 from fixtures.build_frames import pcap
 from fixtures.build_scene import Scene
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.cli.call_rows import CallRows
+from msmq_wire.records.call import Calls
 from msmq_wire.records.call_story import call_story
 from msmq_wire.records.com_packets import ComCall, ReceiveArguments
 from msmq_wire.records.record import Record
@@ -274,7 +274,7 @@ def test_a_sealed_call_is_sealed() -> None:
 
 
 def test_every_call_is_a_row_among_calls() -> None:
-    rows = CallRows()
+    rows = Calls()
     found = [row for one in records_of(CAPTURES / "com_receive_current.pcap") for row in rows.take(one)]
     found += rows.finish()
     assert [row["opnum"] for row in found] == [17, 17, 17, 17, 16, 13, 17]

@@ -28,6 +28,7 @@ _POSTED = "DIRECT=http://machine2/msmq/private$/simpleQ"
 _PLACE: dict[str, Any] = {
     "id": 9,
     "parent": 4,
+    "capture": "a.pcap",
     "frames": (3, 5),
     "time": 1_700_000_000_500_000_000,
     "src": "192.0.2.1:1025",
@@ -39,6 +40,11 @@ _KEYS = (
     *("sent_time", "message_id", "body_type", "body_size", "via", "frames"),
 )
 """The keys that were promised; others come behind them."""
+
+
+_SENT = [
+    f"{time}.000000000Z" for time in ("2023-11-14T22:13:20", "2023-11-14T22:13:21", "2007-07-19T03:11:40")
+]
 
 
 def _same(name: str, value: Any) -> tuple[str, Any, Any, Any]:
@@ -62,6 +68,11 @@ VALUES: list[tuple[str, Any, Any, Any]] = [
     ("body_size", 3, 400, 5),
     ("via", "rpc", "rpc", "http"),
     _same("frames", [3, 5]),
+    _same("capture", "a.pcap"),
+    ("sent_at", _SENT[0], _SENT[1], _SENT[2]),
+    ("message_class_name", "MQMSG_CLASS_REPORT", "MQMSG_CLASS_ACK_REACH_QUEUE", "MQMSG_CLASS_NORMAL"),
+    ("body_type_name", "VT_BSTR", "VT_LPWSTR", "VT_EMPTY"),
+    ("how", "read", "peeked", "sent"),
 ]
 """The columns of a row with their values in a packet, in a transfer buffer and over HTTP."""
 
@@ -97,7 +108,10 @@ def _buffer() -> Record:
         body_length=400,
     )
     return Record(
-        type="transfer_buffer", packet=TransferBuffer(queue="DIRECT=OS:x\\y", properties=properties), **_PLACE
+        type="transfer_buffer",
+        packet=TransferBuffer(queue="DIRECT=OS:x\\y", properties=properties),
+        how="peeked",
+        **_PLACE,
     )
 
 

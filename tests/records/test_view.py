@@ -210,6 +210,13 @@ def test_a_key_that_is_absent_was_not_reached_and_null_is_not_present() -> None:
 def test_the_three_messages_of_the_demo_show_as_rows() -> None:
     client, server = "192.0.2.21:49731", "192.0.2.10:1801"
     sender = "a1d30c5b-247e-4f45-9a31-c5d20e6f7788"
+    common = {
+        "capture": str(CAPTURES / "demo.pcap"),
+        "sent_at": "2026-11-20T09:14:07.000000000Z",
+        "message_class_name": "MQMSG_CLASS_NORMAL",
+        "body_type_name": "VT_EMPTY",
+        "how": "sent",
+    }
     assert messages("demo.pcap") == [
         {
             "id": 7,
@@ -228,6 +235,8 @@ def test_the_three_messages_of_the_demo_show_as_rows() -> None:
             "body_size": 276,
             "via": "tcp",
             "frames": [11],
+            **common,
+            "body_type_name": "VT_LPWSTR",
         },
         {
             "id": 8,
@@ -246,6 +255,7 @@ def test_the_three_messages_of_the_demo_show_as_rows() -> None:
             "body_size": 69,
             "via": "tcp",
             "frames": [13],
+            **common,
         },
         {
             "id": 10,
@@ -264,6 +274,8 @@ def test_the_three_messages_of_the_demo_show_as_rows() -> None:
             "body_size": 4049,
             "via": "tcp",
             "frames": [15, 16, 17],
+            **common,
+            "sent_at": "2026-11-20T09:14:08.000000000Z",
         },
     ]
 
@@ -294,6 +306,9 @@ def test_a_message_cut_before_its_headers_has_nulls() -> None:
         "message_id",
         "body_type",
         "body_size",
+        "sent_at",
+        "message_class_name",
+        "body_type_name",
     }
     assert {key for key, value in first.items() if value is None} == unknown | {"parent"}
     assert first["priority"] == 3

@@ -227,8 +227,10 @@ class Command(NamedTuple):
 
 _TOPOLOGY = str(_FIXTURES / "routing" / "example.toml")
 _MORE: dict[str, Sequence[tuple[str, ...]]] = {
-    "decode": ((), ("--hex", "--streams", "--body-limit", "0")),
-    "messages": (("--all",),),
+    "decode": ((), ("--hex", "--streams", "--body-limit", "0"), ("--columns", "all")),
+    "messages": (("--all",), ("--all", "--columns", "all")),
+    "calls": ((), ("--columns", "all")),
+    "findings": ((), ("--columns", "all")),
     "timeline": ((), ("--session", "0"), ("--session", "1"), ("--message", "0")),
     "report": (("-o", "{folder}/report.html", "--force"),),
     "route-audit": (("--topology", _TOPOLOGY, "--all"),),
@@ -250,15 +252,14 @@ def command_lines() -> list[Command]:
     """Every command with every format, and whatever else it takes to show more."""
     lines = []
     for name, command in redacting_commands(program()):
-        defaults = [one.default for one in command.params if "--format" in one.opts]
-        formats: list[tuple[str, ...]] = [
-            ("--format", str(one)) for kind in defaults for one in type(kind)
-        ] or [()]
+        kinds = [one.type_descriptor.annotation for one in command.params if "--format" in one.opts]
+        formats: list[tuple[str, ...]] = [("--format", one) for kind in kinds for one in kind] or [()]
         lines += [
             Command(name, (*more, *format_))
             for more in _MORE.get(name, ((),))
             for format_ in formats
-            if "--hex" not in more or "tree" in format_
+            if ("--hex" not in more or "tree" in format_)
+            and ("--columns" not in more or not {"tree", "sarif"} & set(format_))
         ]
     return lines
 

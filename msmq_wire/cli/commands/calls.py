@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.call_rows import KEYS, CallRows
-from msmq_wire.cli.columns import Columns, columns_for, tell_left_out
+from msmq_wire.cli.columns import Columns, Values
 from msmq_wire.cli.options import CaptureFiles, Filters, Ids, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.render.table import call_columns, call_table
-from msmq_wire.cli.rows import csv_writer, json_writer
+from msmq_wire.cli.row_output import RowOutput
+from msmq_wire.records.call import CALL_COLUMNS, Calls
 from msmq_wire.records.rpc_packets import RpcCall
 
 __all__ = ["CallsFormat", "calls"]
@@ -46,7 +45,8 @@ def calls(
     request.ul_timeout.
 
     A terminal that has no room for all columns shows client, queue, status and what else fits, and says what
-    it leaves out. Columns by name: those of JSON lines.
+    it leaves out. Columns by name: those of JSON lines; any path of a packet, as request.ul_timeout. Where
+    several captures are read, capture is one.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage.
 
@@ -63,37 +63,20 @@ def calls(
     # With a filter a zone says what its times mean.
     zone = options.zone(None if format_ is CallsFormat.TABLE or filters else format_)
     redactor = options.redactor()
-    screen = options.screen()
-    heads = {one.name: one.key or one.name for one in call_columns(screen)}
-    names = columns_for(
-        columns,
-        call_table(screen).keys if format_ is CallsFormat.TABLE else KEYS,
-        {key: key for key in KEYS} | heads,
-    )
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     reading = options.reading(files, redactor, rows=True)
-    table = call_table(screen, zone, names, at_once=reading.as_it_comes)
-    reading.show_waiting = table.show_waiting
-    write = {
-        CallsFormat.TABLE: table.add,
-        CallsFormat.JSONL: json_writer(),
-        CallsFormat.CSV: csv_writer(names or KEYS),
-    }[format_]
-    # A cell of the table may be made of several columns.
-    chosen = None if format_ is CallsFormat.TABLE else names
-    rows = CallRows()
+    output = RowOutput(format_, CALL_COLUMNS, columns, reading, options.screen(), zone)
+    found = Calls()
     items = matching = 0
     for record in reading:
         is_call = isinstance(record.packet, RpcCall)
         wanted = is_call and record in selection
         items += is_call
         matching += wanted
-        for row in rows.take(redactor.record(record), wanted=wanted):
-            write(row if chosen is None else {name: row[name] for name in chosen})
-    for row in rows.finish() if reading.at_end else ():
-        write(row if chosen is None else {name: row[name] for name in chosen})
-    table.finish()
-    if not options.quiet and matching and format_ is CallsFormat.TABLE:
-        tell_left_out(table.left_out)
+        for call in found.take(redactor.record(record), wanted=wanted):
+            output.write(Values(call.record, call))
+    for call in found.finish() if reading.at_end else ():
+        output.write(Values(call.record, call))
+    output.finish(quiet=options.quiet)
     reading.tell_summary(*selection.told(matching, items, "call"))
     raise typer.Exit(reading.status)

@@ -1,4 +1,4 @@
-"""``msmq-wire decode``: everything MSMQ in captures, or on an interface, as trees or JSON lines."""
+"""``msmq-wire decode``: everything MSMQ in captures, or on an interface, as trees, JSON lines or rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.live import LiveReading
 from msmq_wire.cli.options import (
     CAPTURE_HELP,
@@ -48,6 +49,8 @@ class DecodeFormat(StrEnum):
 
     TREE = "tree"
     JSONL = "jsonl"
+    TABLE = "table"
+    CSV = "csv"
 
 
 def decode(
@@ -59,9 +62,13 @@ def decode(
             show_default=False,
         ),
     ] = None,
-    format_: Annotated[DecodeFormat, typer.Option("--format", help="How to print it.")] = DecodeFormat.TREE,
+    format_: Annotated[
+        DecodeFormat | None,
+        typer.Option("--format", help="How to print it.", show_default="tree, with --columns table"),
+    ] = None,
     filters: Filters = None,
     ids: Ids = None,
+    columns: Columns = None,
     hex_: ShowHex = False,
     recursive: Recursive = False,
     ports: Ports = None,
@@ -112,6 +119,9 @@ def decode(
     body, anomalies, error; of calls also method, interface, opnum, status, sealed, and request.X and
     response.X.
 
+    Columns by name: those of JSON lines here, of messages and of calls; any path of a packet, as
+    user_header.message_id. A path that a row does not have is empty there.
+
     Sealed calls open with the password or NT hash of the caller, or the keytab of the server.
 
     Examples:
@@ -122,28 +132,30 @@ def decode(
 
         msmq-wire decode capture.pcap --filter 'host == 192.0.2.0/24 and user_header.flags.dq == DIRECT'
 
+        msmq-wire decode capture.pcap --columns frames,time,queue,user_header.message_id --format csv
+
         tcpdump -w - port 1801 | msmq-wire decode -
 
         msmq-wire decode --live eth0 --capture-filter 'host 192.0.2.10'
     """
     _check_sources(files, ids, live, capture_filter)
-    zone = zone_for(utc, local, timezone)
-    if format_ is DecodeFormat.JSONL:
-        # A zone still says what the times of a filter mean.
-        zone_given = (local or timezone is not None) and not filters
-        refuse_without_effect(
-            format_,
-            {
-                "--hex": hex_,
-                "--body-limit": body_limit is not None,
-                "--local": zone_given and local,
-                "--timezone": zone_given,
-            },
+    if format_ is None:
+        format_ = DecodeFormat.TREE if columns is None else DecodeFormat.TABLE
+    if format_ is DecodeFormat.TREE and columns is not None:
+        raise typer.BadParameter(
+            "a tree has no columns; --format table, csv or jsonl has", param_hint="--columns"
         )
+    zone = zone_for(utc, local, timezone)
+    # A zone still says what the times of a filter mean.
+    shown_in = filters or format_ in (DecodeFormat.TREE, DecodeFormat.TABLE)
+    trees_only = {"--hex": hex_, "--body-limit": body_limit is not None}
+    refuse_without_effect(format_, {} if format_ is DecodeFormat.TREE else trees_only)
+    refuse_without_effect(format_, {} if shown_in else {"--local": local, "--timezone": timezone is not None})
     options = tree_options(hex_, body_limit, zone)
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     redactor = redactor_for(redact)
-    writer = TreeWriter(screen_for(color), options)
+    screen = screen_for(color)
+    writer = TreeWriter(screen, options)
     given: dict[str, Any] = {
         "ports": ports or (),
         "streams": streams,
@@ -154,6 +166,13 @@ def decode(
         "recursive": recursive,
     }
     reading = Reading(files or (), **given) if live is None else LiveReading(live, capture_filter, **given)
+    rows = None
+    if columns is not None or format_ in (DecodeFormat.TABLE, DecodeFormat.CSV):
+        # Trees and whole items do without what rows need.
+        from msmq_wire.cli.record_rows import RecordRows
+
+        rows = RecordRows(format_, columns, reading, screen, zone, redactor)
+    capture = None
     items = matching = 0
     # Closed at once if the output is closed: a live capture must not go on.
     records: Any = iter(reading)
@@ -164,13 +183,20 @@ def decode(
                 continue
             matching += 1
             shown = redactor.record(record)
-            if format_ is DecodeFormat.JSONL:
+            if rows is not None:
+                rows.write(shown)
+            elif format_ is DecodeFormat.JSONL:
                 # Writers know values as they were decoded.
                 line = record_line(record) if shown is record else json_line(record_view(shown))
                 sys.stdout.write(line + "\n")
             else:
+                if reading.several and shown.capture != capture:
+                    capture = shown.capture
+                    screen.line([(screen.safe(capture), "title")])
                 message = message_of(shown, acknowledgments=True)
                 writer.record(shown, "" if message is None else message["via"])
+    if rows is not None:
+        rows.finish(quiet=quiet)
     reading.tell_summary(*selection.told(matching, items, "item"))
     raise typer.Exit(reading.status)
 

@@ -1,4 +1,4 @@
-"""``msmq-wire findings``: what is odd in captures, as a table, JSON lines or a SARIF log."""
+"""``msmq-wire findings``: what is odd in captures, as a table, JSON lines, CSV or a SARIF log."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 import msmq_wire
+from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.completion import rule_ids
 from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
 from msmq_wire.cli.reading import Selection
@@ -19,11 +20,13 @@ from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.finding_table import FindingTable
 from msmq_wire.cli.render.sarif import sarif_log
 from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.rule_names import rules_named
 from msmq_wire.cli.severity import Level
 from msmq_wire.cli.topology_input import read_topology
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, SEVERITIES, Finding
+from msmq_wire.findings.columns import FINDING_COLUMNS, FindingRow
 from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.rule import Rule
@@ -51,6 +54,7 @@ class FindingsFormat(StrEnum):
     TABLE = "table"
     JSONL = "jsonl"
     SARIF = "sarif"
+    CSV = "csv"
 
 
 @with_reading_options()
@@ -83,6 +87,7 @@ def findings(
     ] = None,
     topology: TopologyOfFindings = None,
     filters: Filters = None,
+    columns: Columns = None,
     *,
     options: ReadingOptions,
 ) -> None:
@@ -93,6 +98,9 @@ def findings(
     (see decode --help); every item is judged all the same. With --redact the rules judge what was captured,
     and a message that may quote what is redacted gives way to the title of its rule. The rules RTE-... need
     a topology.
+
+    The table has blocks of text; with --columns it has a row for each finding, with the columns that CSV
+    has, as in severity,rule,time,src,frames,message. A row has the place of the first evidence.
 
     Exit status: 0 done; 1 a FILE or the topology could not be read, a FILE was damaged or held no MSMQ
     traffic; 2 bad usage; 3 a finding that matches is at or above --fail-on, whether it is shown or not and
@@ -106,6 +114,8 @@ def findings(
 
         msmq-wire findings *.pcap --format sarif --fail-on high > findings.sarif
 
+        msmq-wire findings *.pcap --columns severity,rule,capture,frames,message
+
         msmq-wire findings capture.pcapng --topology enterprise.toml
     """
     # With a filter a zone says what its times mean.
@@ -116,11 +126,19 @@ def findings(
             raise typer.BadParameter(f"{rule.id} needs --topology", param_hint="--rule")
     if topology == "-" and "-" in files:
         raise typer.BadParameter("standard input cannot be both a capture and the topology")
+    if columns is not None and format_ is FindingsFormat.SARIF:
+        raise typer.BadParameter("a SARIF log has no columns", param_hint="--columns")
     selection = Selection(filter_for(filters, zone))
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True, rows=True)
     kept: list[Finding] = []
-    write = _writer(format_, asked, options, zone, kept)
+    output = RowOutput(format_, FINDING_COLUMNS, columns, reading, options.screen(), zone, paths=False)
+    rows = columns is not None or format_ is FindingsFormat.CSV
+    write = (
+        (lambda finding: output.write(FindingRow(finding)))
+        if rows
+        else _writer(format_, asked, options, zone, kept, several=reading.several)
+    )
     judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=options.quiet))
     counts: Counter[str] = Counter()
     matching = Numbers()
@@ -142,6 +160,7 @@ def findings(
         take(judge.feed(record))
     if reading.at_end:
         take(judge.finish())
+    output.finish(quiet=options.quiet)
     more = [f"{count} more of {id_}" for id_, count in judge.more.items()]
     if format_ is FindingsFormat.SARIF:
         log = sarif_log(
@@ -175,13 +194,15 @@ def _writer(
     options: ReadingOptions,
     zone: tzinfo | None,
     kept: list[Finding],
+    *,
+    several: bool,
 ) -> Callable[[Finding], None]:
     match format_:
         case FindingsFormat.JSONL:
             return lambda finding: print(json_line(finding_view(finding)))
         case FindingsFormat.SARIF:
             return kept.append
-    return FindingTable(options.screen(), max(map(len, rules)), zone).add
+    return FindingTable(options.screen(), max(map(len, rules)), zone, several=several).add
 
 
 def _told(counts: Counter[str], judged: int, level: Level) -> str:

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from msmq_wire.cli.body_files import INDEX, BodyFiles
-from msmq_wire.cli.columns import Columns, columns_for, tell_left_out
+from msmq_wire.cli.columns import Columns, Values, hidden_columns, tell_left_out
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.table import message_table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.rows import csv_writer, json_writer
-from msmq_wire.cli.subject import Subject
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.message import COLUMNS, ROW, Message, message_of
+from msmq_wire.records.message import COLUMNS, ROW, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
-from msmq_wire.redaction.redactor import Redaction
 
 __all__ = ["MessagesFormat", "messages"]
 
@@ -97,18 +96,18 @@ def messages(
         check_output(os.path.join(bodies, INDEX), "--bodies", force=force, in_place=True)
     screen = options.screen()
     as_table = format_ is MessagesFormat.TABLE
-    names = _names(columns, message_table(screen).keys if as_table else None)
     selection = Selection(filter_for(filters, zone))
     reading = options.reading(files, redactor, rows=True)
+    names = RowOutput(format_, COLUMNS, columns, reading, screen, zone).names
     try:
         body_files = None if bodies is None else BodyFiles(bodies, force=force)
     except CaptureError as error:
         complain(error.message)
         raise typer.Exit(1) from None
-    table = message_table(screen, zone, names, at_once=reading.as_it_comes)
+    table = message_table(screen, zone, names, several=reading.several, at_once=reading.as_it_comes)
     reading.show_waiting = table.show_waiting
     keys = table.keys if as_table else names
-    hidden = {one.name for one in COLUMNS if one.tells == "body" and Redaction.BODIES in redactor.what}
+    hidden = hidden_columns(redactor.what)
     write = {
         MessagesFormat.TABLE: table.add,
         MessagesFormat.JSONL: json_writer(),
@@ -126,7 +125,11 @@ def messages(
             if record not in selection:
                 continue
             matching += 1
-            write(message.row() if keys is None else _row(message, keys, hidden))
+            if keys is None:
+                write(message.row())
+            else:
+                values = Values(shown, message, hidden=hidden)
+                write({key: values.get(key) for key in keys})
             if body_files is not None and status == 0:
                 body = message_body(shown)
                 if body is None:
@@ -144,39 +147,6 @@ def messages(
             more.append(f"{count_text(without_body, 'message')} without a body")
     reading.tell_summary(*more)
     raise typer.Exit(reading.status or status)
-
-
-def _names(columns: str | None, usual: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The columns that are asked for, None for the usual ones: in a table those that it has room for.
-
-    Raises typer.BadParameter.
-    """
-    if usual is None:
-        known = {one.name: one.name for one in COLUMNS if one.kind != "body"}
-        return columns_for(columns, [one.name for one in ROW], known, _is_field)
-    heads = {one.look.head: one.name for one in COLUMNS if one.look is not None}
-    return columns_for(columns, usual, {one.name: one.name for one in COLUMNS} | heads, _is_field)
-
-
-def _is_field(name: str) -> bool:
-    if "." not in name:
-        return False
-    # It knows what is in every packet, which takes a while to load.
-    from msmq_wire.cli.filter_values import is_packet_path
-
-    return is_packet_path(name)
-
-
-def _row(message: Message, keys: Sequence[str], hidden: Container[str]) -> dict[str, Any]:
-    """The columns of a message, and the fields of its packet, that were asked for."""
-    return {key: None if key in hidden else _value(message, key) for key in keys}
-
-
-def _value(message: Message, key: str) -> Any:
-    if key in message:
-        return message.json(key)
-    found = Subject(message.record).values(key)
-    return None if not found else found[0] if len(found) == 1 else list(found)
 
 
 def _write_body(body_files: BodyFiles, row: Mapping[str, Any], body: MessageBody, capture: str) -> int:

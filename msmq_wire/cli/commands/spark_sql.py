@@ -11,7 +11,7 @@ import typer
 from msmq_wire.cli.options import Color, ColorOption, Quiet, screen_for
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.table import Column, Table
+from msmq_wire.cli.render.table import Column, Row, Table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.rows import csv_writer, json_writer
@@ -199,5 +199,5 @@ def _write(
 
 
 def _column(screen: Screen, name: str, number: bool) -> Column:
-    cell: Callable[[Mapping[str, Any]], Any] = lambda row: row[name]  # noqa: E731  (a value of its own)
+    cell: Callable[[Row], Any] = lambda row: row[name]  # noqa: E731  (a value of its own)
     return Column(screen.safe(name), cell, 0, None if number else _SMALLEST, number=number)

@@ -24,10 +24,17 @@ _FRAMES = 5
 
 
 class FindingTable:
-    """Prints findings; ``id_width`` is that of the longest id, zone None is local time."""
+    """Prints findings; ``id_width`` is that of the longest id, zone None is local time.
 
-    def __init__(self, screen: Screen, id_width: int, zone: tzinfo | None = UTC) -> None:
+    With ``several`` captures the name of each stands above its findings, in a pipe before the frames.
+    """
+
+    def __init__(
+        self, screen: Screen, id_width: int, zone: tzinfo | None = UTC, *, several: bool = False
+    ) -> None:
         self.screen = screen
+        self._several = several
+        self._capture: str | None = None
         self._id_width = id_width
         self._zone = zone
 
@@ -37,6 +44,9 @@ class FindingTable:
         if self.screen.width is None:
             self.screen.line(self._line(finding, place))
             return
+        if self._several and place.capture != self._capture:
+            self._capture = place.capture
+            self.screen.line([(self.screen.safe(place.capture), "title")])
         for segments in self._block(finding, place, self.screen.width):
             self.screen.line(segments)
 
@@ -44,7 +54,8 @@ class FindingTable:
         yield from self._head(finding)
         yield f"{self._time(place)}{GAP}", ""
         yield f"{self._ends(place):<{_ENDS_WIDTH}}{GAP}", ""
-        yield f"{_where(place)}{GAP}", "dim"
+        capture = f"{self.screen.safe(place.capture)} " if self._several else ""
+        yield f"{capture}{_where(place)}{GAP}", "dim"
         yield self.screen.safe(finding.message), ""
         for caveat in finding.caveats:
             yield f" (but: {self.screen.safe(caveat)})", "dim"

@@ -9,10 +9,10 @@ seconds; in a pipe only what no screen is wide enough for is cut.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, tzinfo
 from enum import IntEnum
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 from rich.cells import cell_len, set_cell_size
@@ -20,12 +20,14 @@ from rich.cells import cell_len, set_cell_size
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import rfc3339_text
 from msmq_wire.records.bodies import preview
+from msmq_wire.records.column import Column as DeclaredColumn
 from msmq_wire.records.endpoint import host_of
-from msmq_wire.records.message import COLUMNS, Look, MessageColumn
+from msmq_wire.records.look import Look
+from msmq_wire.records.message import COLUMNS, MessageColumn
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.units import MILLISECOND
 
-__all__ = ["Column", "Table", "call_columns", "call_table", "message_table"]
+__all__ = ["Column", "Declared", "Row", "Table", "message_table", "table_of"]
 
 _SAMPLE = 100
 _LONGEST = 256
@@ -33,12 +35,23 @@ _LONGEST = 256
 _GAP = 2
 _LEAST_NUMBER, _LEAST_TEXT = 6, 10
 """Cells of columns that do not shrink, where only the first row is known."""
+_SMALLEST_ASKED = 4
 _WHOLE_SECONDS = 19
 _PREVIEW = 60
 _PREVIEW_SHARE = 5
 _DECLARATION = re.compile(r"\s*<\?xml[^>]{0,200}\?>")
 
-Row = Mapping[str, Any]
+
+class Row(Protocol):
+    """What has the values of a row by the names of its columns, as a dict does."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+    def get(self, name: str, /) -> Any:
+        """A value, None without one."""
+
+
+Declared: TypeAlias = MessageColumn | DeclaredColumn
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -61,16 +74,29 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Table:
-    """Prints rows, with ``at_once`` each when it is added; call `finish` after the last one."""
+    """Prints rows, with ``at_once`` each when it is added; call `finish` after the last one.
 
-    def __init__(self, screen: Screen, columns: Sequence[Column], *, at_once: bool = False) -> None:
+    ``taken`` is how much narrower it is for columns that are not always there.
+    """
+
+    def __init__(
+        self, screen: Screen, columns: Sequence[Column], *, at_once: bool = False, taken: int = 0
+    ) -> None:
         self.screen = screen
         self._sample = 1 if at_once else _SAMPLE
         self._few = at_once
-        self.columns = [one for one in columns if screen.width is None or screen.width >= one.least]
+        width = screen.width
+        self.columns = [
+            one for one in columns if not one.least or width is None or width - taken >= one.least
+        ]
         self.left_out = [one.name for one in columns if one not in self.columns]
         self._waiting: list[list[str]] = []
         self._widths: list[int] | None = None
+
+    @property
+    def printed(self) -> bool:
+        """Whether there was a row."""
+        return self._widths is not None
 
     @property
     def keys(self) -> list[str]:
@@ -113,12 +139,17 @@ class Table:
             widths = list(map(max, widths, least))
         if self.screen.width is None:
             return widths
-        # Shrink what can lose its end, the widest first, until a row has one line.
+        # Shrink what can lose its end, the widest first, until a row has one line; what was asked for may
+        # be too much for that, then any text.
         while sum(widths) + _GAP * (len(widths) - 1) > self.screen.width:
             shrinking = [
                 at
                 for at, column in enumerate(self.columns)
                 if column.smallest is not None and widths[at] > column.smallest
+            ] or [
+                at
+                for at, column in enumerate(self.columns)
+                if not column.number and widths[at] > _SMALLEST_ASKED
             ]
             if not shrinking:
                 break
@@ -167,20 +198,30 @@ class Table:
         return mark + kept
 
 
-def message_table(
-    screen: Screen, zone: tzinfo | None = UTC, names: Sequence[str] | None = None, *, at_once: bool = False
+def table_of(
+    declared: Sequence[Declared],
+    screen: Screen,
+    zone: tzinfo | None = UTC,
+    names: Sequence[str] | None = None,
+    *,
+    several: bool = False,
+    at_once: bool = False,
 ) -> Table:
-    """The table of ``messages``; zone None is local time, ``at_once`` as for `Table`.
+    """The table of declared columns; zone None is local time, ``at_once`` as for `Table`.
 
-    ``names`` are the columns that were asked for: columns of messages, or paths of packets. Its rows have
-    `Table.keys`, and a ``body`` is a `MessageBody` or None.
+    ``names`` are the columns that were asked for: declared ones, or paths of packets. Without, those that
+    have a look are shown as far as there is room, the file among them where ``several`` are read. Its rows
+    have what `Table.keys` and the looks ask for, and a ``body`` is a `MessageBody` or None.
     """
     if names is None:
-        shown = [_message_column(one, one.look, screen, zone) for one in COLUMNS if one.look is not None]
-        return Table(screen, shown, at_once=at_once)
-    known = {one.name: one for one in COLUMNS}
+        looks = [(one, one.look) for one in declared if one.look is not None]
+        shown = [_column(one, look, screen, zone) for one, look in looks if not look.several]
+        added = [_column(one, look, screen, zone) for one, look in looks if look.several and several]
+        shown[1:1] = added
+        return Table(screen, shown, at_once=at_once, taken=sum(_GAP + (one.smallest or 0) for one in added))
+    known = {one.name: one for one in declared}
     asked = [
-        _asked(_message_column(known[name], known[name].look or Look(name), screen, zone))
+        _asked(_column(known[name], known[name].look or Look(name), screen, zone))
         if name in known
         else _plain(name)
         for name in names
@@ -188,35 +229,16 @@ def message_table(
     return Table(screen, asked, at_once=at_once)
 
 
-def call_table(
-    screen: Screen, zone: tzinfo | None = UTC, names: Sequence[str] | None = None, *, at_once: bool = False
+def message_table(
+    screen: Screen,
+    zone: tzinfo | None = UTC,
+    names: Sequence[str] | None = None,
+    *,
+    several: bool = False,
+    at_once: bool = False,
 ) -> Table:
-    """The table of ``calls``, for rows of `msmq_wire.cli.call_rows`; arguments as for `message_table`."""
-    columns = call_columns(screen, zone)
-    if names is not None:
-        known = {one.key or one.name: one for one in columns}
-        columns = [_asked(known[name]) if name in known else _plain(name) for name in names]
-    return Table(screen, columns, at_once=at_once)
-
-
-def call_columns(screen: Screen, zone: tzinfo | None = UTC) -> list[Column]:
-    """The columns of the table of calls, for a terminal of any width."""
-    narrow = screen.width is not None and screen.width < 100
-    short = screen.width is not None and screen.width < 160
-    return [
-        Column("id", _cell("id"), number=True, style="strong"),
-        Column("time", _time(screen, zone, start=5 if narrow else 0), 90),
-        Column("client", _host("client") if short else _cell("client"), 0, 10),
-        Column("server", _host("server") if short else _cell("server"), 130, 10),
-        Column("interface", _cell("interface"), 200),
-        Column("opnum", _cell("opnum"), 200, number=True),
-        Column("method", _cell("method"), 150, 14),
-        Column("queue", _cell("queue"), 0, 12, end=True, style="name"),
-        Column("status", _status_text, 0, 10),
-        Column("ms", _milliseconds, 140, number=True, key="latency"),
-        Column("request", _cell("request_id"), 180, number=True, key="request_id"),
-        Column("what", _cell("what"), 60, 16, last=True, style="note"),
-    ]
+    """The table of ``messages``, as `table_of` makes it."""
+    return table_of(COLUMNS, screen, zone, names, several=several, at_once=at_once)
 
 
 def _asked(column: Column) -> Column:
@@ -229,24 +251,27 @@ def _plain(name: str) -> Column:
     return Column(name, _cell(name), smallest=8)
 
 
-def _message_column(column: MessageColumn, look: Look, screen: Screen, zone: tzinfo | None) -> Column:
+def _column(column: Declared, look: Look, screen: Screen, zone: tzinfo | None) -> Column:
     narrow = screen.width is not None and screen.width < 100
     short = screen.width is not None and screen.width < 150
-    text = _cell(column.name)
+    text = look.text or _cell(column.name)
     if column.kind == "time":
         text = _time(screen, zone, column.name, start=5 if narrow else 0)
+    elif column.kind == "duration":
+        text = _milliseconds(column.name)
     elif column.kind == "endpoint" and short:
         text = _host(column.name)
     elif column.kind == "body":
         text = _body(screen)
     elif column.names is not None:
         text = _named(column.name, column.names)
-    number = column.kind == "number" and column.names is None
+    number = column.kind in ("number", "duration") and column.names is None and look.text is None
     return Column(
         look.head,
         text,
         look.least,
         8 if column.look is None and not number else look.smallest,
+        last=look.last,
         number=number,
         end=look.end,
         style=look.style,
@@ -311,24 +336,9 @@ def _named(name: str, names: type[IntEnum]) -> Callable[[Row], str]:
     return text
 
 
-def _status_text(row: Row) -> str:
-    """``ok``, the symbol of an error, that of a fault named as one, and what else there is to say.
+def _milliseconds(name: str) -> Callable[[Row], str]:
+    def text(row: Row) -> str:
+        nanoseconds = row.get(name)
+        return "" if nanoseconds is None else f"{nanoseconds / MILLISECOND:.3f}"
 
-    A call of no known method is at most ``answered``, and one whose answer ends before its status is ``cut``.
-    """
-    if row.get("fault"):
-        return f"fault {row.get('status_name') or ''}".rstrip()
-    if row.get("status"):
-        return str(row.get("status_name"))
-    if row.get("sealed"):
-        return "sealed"
-    if row.get("cut"):
-        return "cut"
-    if not row.get("answered"):
-        return "no answer"
-    return "ok" if row.get("method") else "answered"
-
-
-def _milliseconds(row: Row) -> str:
-    latency = row.get("latency")
-    return "" if latency is None else f"{latency / MILLISECOND:.3f}"
+    return text

@@ -1,0 +1,38 @@
+"""The columns of messages, calls, records and findings, from their declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from docs.generators.markers import code, table
+from docs.generators.wording import asked_for
+from msmq_wire.findings.columns import FINDING_COLUMNS
+from msmq_wire.records.call import CALL_COLUMNS
+from msmq_wire.records.column import RECORD_COLUMNS, Column
+from msmq_wire.records.message import COLUMNS, ROW, MessageColumn
+
+__all__ = ["blocks"]
+
+
+def blocks() -> dict[str, str]:
+    """Every key of a row with its meaning, and those that are there on request."""
+    asked = [one for one in COLUMNS if one not in ROW and one.kind != "body"]
+    messages = (_table(ROW), "With `--columns` also this, and any path of a packet:", _table(asked))
+    return {
+        "records": _table(RECORD_COLUMNS),
+        "messages": "\n\n".join(messages),
+        "calls": _table(CALL_COLUMNS),
+        "findings": _table(FINDING_COLUMNS),
+    }
+
+
+def _table(columns: Iterable[MessageColumn | Column]) -> str:
+    rows = [(code(one.name), asked_for(one.tells) if one.tells else "", _meaning(one)) for one in columns]
+    return table(("Key", "Goes with", "Meaning"), rows)
+
+
+def _meaning(column: MessageColumn | Column) -> str:
+    names = column.names
+    if names is None:
+        return column.doc
+    return f"{column.doc} A number: [{names.__name__}](enumerations.md#{names.__name__.lower()})."

@@ -1,0 +1,73 @@
+"""Records of any type as rows: what ``decode`` prints as a table, as CSV and with ``--columns``."""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+from typing import Any
+
+import msgspec
+
+from msmq_wire.cli.columns import Values, hidden_columns
+from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.render.screen import Screen
+from msmq_wire.cli.render.table import Declared
+from msmq_wire.cli.row_output import RowOutput
+from msmq_wire.records.call import CALL_COLUMNS, call_of
+from msmq_wire.records.column import RECORD_COLUMNS, RecordRow
+from msmq_wire.records.look import Look
+from msmq_wire.records.message import COLUMNS, message_of
+from msmq_wire.records.record import Record
+from msmq_wire.redaction.redactor import Redactor
+
+__all__ = ["RecordRows"]
+
+
+def _what(row: Any) -> str:
+    """What a call did, or the label of a message."""
+    return str(row.get("what") or row.get("label") or "")
+
+
+def _declared() -> list[Declared]:
+    """The columns of records, of messages and of calls, each name once."""
+    found: dict[str, Declared] = {}
+    every: tuple[Declared, ...] = (*RECORD_COLUMNS, *COLUMNS, *CALL_COLUMNS)
+    for one in every:
+        found.setdefault(one.name, one)
+    found["what"] = msgspec.structs.replace(
+        found["what"], look=Look("what", 90, 16, style="note", last=True, text=_what)
+    )
+    return list(found.values())
+
+
+# Each with the width of a terminal that shows it.
+_SHOWN = {"id": 0, "time": 72, "type": 0, "src": 0, "dst": 0, "queue": 0, "what": 90}
+_SHOWN |= {"anomalies": 120, "length": 130, "stream": 150}
+_USUAL = (*(one.name for one in RECORD_COLUMNS), "queue", "label", "message_id", "method", "status", "what")
+
+
+class RecordRows:
+    """Writes a row for each record; call `finish` after the last one. Raises as `RowOutput`."""
+
+    def __init__(
+        self,
+        format_: str,
+        wanted: str | None,
+        reading: Reading,
+        screen: Screen,
+        zone: tzinfo | None,
+        redactor: Redactor,
+    ) -> None:
+        self._output = RowOutput(
+            format_, _declared(), wanted, reading, screen, zone, usual=_USUAL, shown=_SHOWN
+        )
+        self._hidden = hidden_columns(redactor.what)
+
+    def write(self, record: Record) -> None:
+        """Write what there is of a record, and of the message or the call that it is."""
+        told = message_of(record, acknowledgments=True, inside=True) or call_of(record)
+        found = (RecordRow(record),) if told is None else (RecordRow(record), told)
+        self._output.write(Values(record, *found, hidden=self._hidden))
+
+    def finish(self, *, quiet: bool) -> None:
+        """Write what still waits, and say what a terminal has no room for."""
+        self._output.finish(quiet=quiet)

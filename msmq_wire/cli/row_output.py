@@ -1,0 +1,79 @@
+"""Rows of declared columns as a table, JSON lines or CSV, with the columns that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+
+import msgspec
+
+from msmq_wire.cli.columns import columns_for, tell_left_out
+from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.render.screen import Screen
+from msmq_wire.cli.render.table import Declared, Row, table_of
+from msmq_wire.cli.rows import csv_writer, json_writer
+
+__all__ = ["RowOutput"]
+
+
+class RowOutput:
+    """Writes rows; call `finish` after the last one. ``names`` are the columns that are ``wanted``, or None.
+
+    ``usual`` are those of JSON lines and CSV where none are wanted, ``shown`` those of a table, each with the
+    width of a terminal that has room for it; without, a table shows what has a look. Raises
+    typer.BadParameter for a name that is no column; with ``paths`` fields of packets are columns, too.
+    """
+
+    def __init__(
+        self,
+        format_: str,
+        declared: Sequence[Declared],
+        wanted: str | None,
+        reading: Reading,
+        screen: Screen,
+        zone: tzinfo | None,
+        *,
+        usual: Sequence[str] = (),
+        shown: Mapping[str, int] | None = None,
+        paths: bool = True,
+    ) -> None:
+        several, at_once = reading.several, reading.as_it_comes
+        as_table = format_ == "table"
+        looked = declared if shown is None else _looked(declared, shown)
+        table = table_of(looked, screen, zone, several=several, at_once=at_once)
+        usual = table.keys if as_table else usual or [one.name for one in declared if not one.asked]
+        known = {one.name: one.name for one in declared if as_table or one.kind != "body"}
+        heads = {one.look.head: one.name for one in declared if one.look is not None and one.name in known}
+        aliases = {head: name for head, name in heads.items() if head not in known}
+        self.names = columns_for(wanted, usual, known | aliases, paths=paths)
+        self._keys = self.names or usual
+        if as_table and self.names is not None:
+            table = table_of(declared, screen, zone, self.names, at_once=at_once)
+        self._table = table if as_table else None
+        reading.show_waiting = table.show_waiting if as_table else None
+        self._write = json_writer() if format_ == "jsonl" else csv_writer(self._keys)
+
+    def write(self, row: Row) -> None:
+        """Write a row."""
+        if self._table is not None:
+            self._table.add(row)
+        else:
+            self._write({name: row.get(name) for name in self._keys})
+
+    def finish(self, *, quiet: bool) -> None:
+        """Write what still waits, and say what a terminal has no room for."""
+        if self._table is not None:
+            self._table.finish()
+            if self._table.printed and not quiet:
+                tell_left_out(self._table.left_out)
+
+
+def _looked(declared: Sequence[Declared], shown: Mapping[str, int]) -> list[Declared]:
+    """The columns that are shown, from these widths on, and those of several files."""
+    known = {one.name: (one, one.look) for one in declared}
+    found = [one for one in declared if one.look is not None and one.look.several]
+    for name, least in shown.items():
+        one, look = known[name]
+        if look is not None:
+            found.append(msgspec.structs.replace(one, look=msgspec.structs.replace(look, least=least)))
+    return found

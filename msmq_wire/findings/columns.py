@@ -1,0 +1,68 @@
+"""The columns of findings, each declared once: what ``findings --columns`` shows, and CSV has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
+from msmq_wire.records.column import Column
+from msmq_wire.records.look import CAPTURE, Kind, Look
+from msmq_wire.records.record import Record
+from msmq_wire.wire.private import Private, privacy
+
+__all__ = ["FINDING_COLUMNS", "FindingRow"]
+
+
+class FindingRow:
+    """The values of a finding by the names of its columns, its place being that of the first evidence."""
+
+    __slots__ = ("finding",)
+
+    def __init__(self, finding: Finding) -> None:
+        self.finding = finding
+
+    def __getitem__(self, name: str) -> Any:
+        return _BY_NAME[name].json(self.finding)
+
+    def get(self, name: str) -> Any:
+        """The value of a column as JSON."""
+        return self[name]
+
+
+def _place(name: str, kind: Kind, doc: str, *, optional: bool = True, look: Look | None = None) -> Column:
+    def value(finding: Finding) -> Any:
+        return getattr(finding.evidence[0] if finding.evidence else Evidence(), name)
+
+    said = privacy(Record).get(name)
+    reveals = said.what if isinstance(said, Private) else None
+    return Column(name, kind, doc, value, optional=optional, reveals=reveals, look=look)
+
+
+FINDING_COLUMNS: tuple[Column, ...] = (
+    Column("severity", "text", "info, low, medium or high.", choices=SEVERITIES, look=Look("severity")),
+    Column(
+        "confidence", "text", "certain, published, likely or guess.",
+        choices=("certain", "published", "likely", "guess"), look=Look("confidence", 150),
+    ),
+    Column("rule", "text", "Id of the rule.", "id", look=Look("rule", style="title")),
+    Column("title", "text", "What the rule is about."),
+    _place("capture", "text", "The file.", optional=False, look=CAPTURE),
+    _place("record", "number", "Id of the row of `decode --streams` that it is about."),
+    _place("frames", "numbers", "Numbers of the frames, from 1.", look=Look("frames", 0, 6, style="dim")),
+    _place("time", "time", "When it was captured.", look=Look("time", 110)),
+    _place("src", "endpoint", "Address and port it came from.", look=Look("src", 0, 10, last=True)),
+    _place("dst", "endpoint", "Address and port it went to.", look=Look("dst", 100, 10, last=True)),
+    _place("path", "text", "The field, by its path below `packet`.", look=Look("path", 170, 10)),
+    _place("offset", "number", "Bytes of the packet before the field."),
+    _place("length", "number", "Bytes of the field."),
+    Column("message", "text", "What was observed.", look=Look("message", 0, 20, last=True)),
+    Column(
+        "caveats", "text", "What weakens the finding in this capture, with semicolons between.",
+        lambda finding: "; ".join(finding.caveats),
+    ),
+    Column("cves", "texts", "Those whose published condition it matches."),
+    Column("spec", "text", "The sections that the rule rests on."),
+)  # fmt: skip
+"""The columns in their order."""
+
+_BY_NAME = {one.name: one for one in FINDING_COLUMNS}

@@ -1,0 +1,167 @@
+"""What a call is in a row: `Call`, and its columns, each declared once in `CALL_COLUMNS`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, get_args, get_type_hints
+
+from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered, is_cut
+from msmq_wire.records.column import Column, row_of
+from msmq_wire.records.look import CAPTURE, Kind, Look
+from msmq_wire.records.message import message_of
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.hresults import describe
+
+__all__ = ["CALL_COLUMNS", "Call", "Calls", "call_of", "status_text"]
+
+
+class Call:
+    """A call in a record, and what is known of the message that it brought; as ``call["client"]``."""
+
+    __slots__ = ("carried", "record")
+
+    def __init__(self, record: Record, carried: CarriedMessage | None = None) -> None:
+        self.record = record
+        self.carried = carried
+
+    @property
+    def packet(self) -> RpcCall:
+        """The call."""
+        packet: RpcCall = self.record.packet
+        return packet
+
+    def __contains__(self, name: object) -> bool:
+        return name in _by_name()
+
+    def __getitem__(self, name: str) -> Any:
+        return _by_name()[name].value(self)
+
+    def json(self, name: str) -> Any:
+        """The value of a column as JSON."""
+        return _by_name()[name].json(self)
+
+    def row(self) -> dict[str, Any]:
+        """The columns as JSON: a row of ``calls``."""
+        return row_of(CALL_COLUMNS, self)
+
+
+class Calls:
+    """Finds each call; one that brought a message waits for it, which is the next record."""
+
+    def __init__(self) -> None:
+        self._waiting: Call | None = None
+
+    def take(self, record: Record, *, wanted: bool = True) -> Iterator[Call]:
+        """Take the next record, whatever it is; a call that is not ``wanted`` is left out."""
+        call, self._waiting = self._waiting, None
+        if call is not None:
+            message = message_of(record) if record.parent == call.record.id else None
+            if message is not None:
+                call.carried = CarriedMessage(message["body_size"], message["label"])
+            yield call
+        found = call_of(record) if wanted else None
+        if found is not None and carries_packet(found.packet):
+            self._waiting = found
+        elif found is not None:
+            yield found
+
+    def finish(self) -> Iterator[Call]:
+        """Give the call that still waits."""
+        call, self._waiting = self._waiting, None
+        if call is not None:
+            yield call
+
+
+def call_of(record: Record) -> Call | None:
+    """The call in a record, None when it is none."""
+    return Call(record) if isinstance(record.packet, RpcCall) else None
+
+
+def status_text(row: Any) -> str:
+    """``ok``, the symbol of an error, that of a fault named as one, and what else there is to say.
+
+    A call of no known method is at most ``answered``, and one whose answer ends before its status is ``cut``.
+    """
+    if row.get("fault"):
+        return f"fault {row.get('status_name') or ''}".rstrip()
+    if row.get("status"):
+        return str(row.get("status_name"))
+    if row.get("sealed"):
+        return "sealed"
+    if row.get("cut"):
+        return "cut"
+    if not row.get("answered"):
+        return "no answer"
+    return "ok" if row.get("method") else "answered"
+
+
+def _status_name(call: Call) -> str | None:
+    status = call.packet.status
+    return None if status is None else describe(status).symbol
+
+
+_HINTS = get_type_hints(RpcCall, include_extras=True)
+
+
+def _field(name: str, kind: Kind, look: Look | None = None, **more: Any) -> Column:
+    """A column that is a field of a call, and means what is said of it there."""
+    doc = get_args(_HINTS[name])[-1]
+    return Column(name, kind, doc, f"packet.{name}", look=look, **more)
+
+
+CALL_COLUMNS: tuple[Column, ...] = (
+    Column(
+        "id", "number", "Number of the item, as `decode` counts them.", "record.id",
+        least=1, optional=False, look=Look("id", style="strong"),
+    ),
+    Column("time", "time", "Of the frame that completes it.", "record.time", look=Look("time", 90)),
+    Column(
+        "client", "endpoint", "Address and port of who calls.", "record.src",
+        look=Look("client", 0, 10, last=True),
+    ),
+    Column(
+        "server", "endpoint", "Address and port of who is called.", "record.dst",
+        look=Look("server", 130, 10, last=True),
+    ),
+    _field("interface", "text", Look("interface", 200), optional=False),
+    _field("opnum", "number", Look("opnum", 200)),
+    _field("method", "text", Look("method", 150, 14)),
+    _field("queue", "text", Look("queue", 0, 12, end=True, style="name")),
+    _field("status", "number", Look("status", 0, 10, end=True, text=status_text)),
+    Column("status_name", "text", "Name of the status.", _status_name),
+    _field("fault", "flag", optional=False),
+    _field("latency", "duration", Look("ms", 140)),
+    _field("request_id", "number", Look("request", 180)),
+    Column(
+        "what", "text", "What the call did, in words.", lambda call: call_story(call.packet, call.carried),
+        optional=False, reveals="label", look=Look("what", 60, 16, style="note", last=True),
+    ),
+    _field("syntax", "text"),
+    Column(
+        "answered", "flag", "Whether a response or a fault was seen.",
+        lambda call: is_answered(call.packet), optional=False,
+    ),
+    Column(
+        "cut", "flag", "Whether an answer was seen, but not as far as its status.",
+        lambda call: is_cut(call.packet), optional=False,
+    ),
+    _field("sealed", "flag", optional=False),
+    _field("verified", "flag"),
+    _field("guessed", "flag", optional=False),
+    Column(
+        "account", "text", "Whom the client says it is.", lambda call: call.packet.account or None,
+        reveals="host",
+    ),
+    Column(
+        "frames", "numbers", "Numbers of the frames that carry it, from 1.", "record.frames", optional=False,
+    ),
+    Column("capture", "text", "The file.", "record.capture", optional=False, look=CAPTURE),
+)  # fmt: skip
+"""The columns of ``calls`` in their order."""
+
+
+@cache
+def _by_name() -> Mapping[str, Column]:
+    return {one.name: one for one in CALL_COLUMNS}

@@ -1,0 +1,129 @@
+"""`Column`: a column of calls, of any record, or of findings, declared once as those of messages are.
+
+The rule kept here: tables, CSV, JSON lines, their schemas and the documentation read the declared columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from msmq_wire.records.look import AS_JSON, CAPTURE, Kind, Look
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.wire.private import Private, Public, What, privacy
+
+__all__ = ["RECORD_COLUMNS", "Column", "RecordRow", "row_of"]
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column: what it is called and means, and what gives its value.
+
+    ``where`` is an attribute of what a row is about, or a function of it. The others are as in
+    `msmq_wire.records.message.MessageColumn`.
+    """
+
+    name: str
+    kind: Kind
+    doc: str
+    where: str | Callable[[Any], Any] = ""
+    choices: tuple[str, ...] = ()
+    pattern: str = ""
+    least: int = 0
+    most: int | None = None
+    optional: bool = True
+    reveals: What | None = None
+    asked: bool = False
+    look: Look | None = None
+
+    names = None
+    """None of them has names for its numbers."""
+
+    @property
+    def tells(self) -> What | None:
+        """With what a redaction takes its values away: as ``reveals`` or the marker of its field says."""
+        where = self.where or self.name
+        said = _marked().get(where.rpartition(".")[2]) if isinstance(where, str) else None
+        return self.reveals or (said.what if isinstance(said, Private) else None)
+
+    def value(self, about: Any) -> Any:
+        """Its value for what a row is about."""
+        where = self.where or self.name
+        return attrgetter(where)(about) if isinstance(where, str) else where(about)
+
+    def json(self, about: Any) -> Any:
+        """The same as JSON."""
+        as_json, value = AS_JSON.get(self.kind), self.value(about)
+        return value if as_json is None or value is None else as_json(value)
+
+
+@cache
+def _marked() -> Mapping[str, Private | Public]:
+    return {**privacy(Record), **privacy(RpcCall)}
+
+
+class RecordRow:
+    """What there is of a record, whatever it is: ``row.json("time")``."""
+
+    __slots__ = ("_record",)
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    def __contains__(self, name: object) -> bool:
+        return name in _by_name()
+
+    def json(self, name: str) -> Any:
+        """The value of a column as JSON."""
+        return _by_name()[name].json(self._record)
+
+
+def row_of(columns: Iterable[Column], about: Any) -> dict[str, Any]:
+    """The columns as JSON: a row."""
+    return {one.name: one.json(about) for one in columns}
+
+
+def _error(record: Record) -> str | None:
+    if record.error is not None:
+        return record.error.code
+    # As its JSON has it.
+    return "capture" if record.type == "error" else None
+
+
+RECORD_COLUMNS: tuple[Column, ...] = (
+    Column("id", "number", "Number of the item.", least=1, optional=False, look=Look("id", style="strong")),
+    Column("parent", "number", "Id of the row that carried it."),
+    Column(
+        "type", "text", "Kind of packet, or what else it is.", optional=False, look=Look("type", 0, 10)
+    ),
+    Column("capture", "text", "The file.", optional=False, look=CAPTURE),
+    Column("frames", "numbers", "Numbers of the frames that carry it, from 1.", optional=False),
+    Column("time", "time", "Of the frame that completes it.", look=Look("time", 72)),
+    Column("src", "endpoint", "Address and port it came from.", look=Look("src", 0, 10, last=True)),
+    Column("dst", "endpoint", "Address and port it went to.", look=Look("dst", 0, 10, last=True)),
+    Column("stream", "number", "Number of the TCP connection, from 0.", look=Look("stream")),
+    Column("offset", "number", "Bytes of that direction before it.", optional=False),
+    Column("length", "number", "Captured bytes.", optional=False, look=Look("length")),
+    Column(
+        "anomalies", "number", "How many rules it breaks.", lambda record: len(record.anomalies),
+        optional=False, look=Look("odd"),
+    ),
+    Column(
+        "anomaly_codes", "texts", "Which rules it breaks.",
+        lambda record: tuple(dict.fromkeys(one.code for one in record.anomalies)), optional=False,
+    ),
+    Column("error", "text", "Why it could not be decoded to its end.", _error),
+    Column("missing", "number", "Bytes of a gap that were not captured."),
+    Column("reason", "text", "Why there is a gap, or a file ends."),
+    Column("event", "text", "Step of a connection."),
+)  # fmt: skip
+"""What there is of any record, in order: the columns of ``decode`` beside those of messages and calls."""
+
+
+@cache
+def _by_name() -> Mapping[str, Column]:
+    return {one.name: one for one in RECORD_COLUMNS}
