@@ -127,6 +127,8 @@ def test_packets_are_listed_without_what_only_others_need() -> None:
         ("messages x --columns time,+lab", ["time,+label"]),
         ("calls x --columns +req", ["+request_id"]),
         ("calls x --columns nothing", []),
+        ("decode x --columns anom", ["anomalies", "anomaly_codes"]),
+        ("findings x --columns sev", ["severity"]),
         ("decode x --redact bodies,h", ["bodies,hosts"]),
     ],
 )
