@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.engines.columns.values import (
     Arms,
@@ -22,6 +21,7 @@ from msmq_wire.engines.columns.values import (
     Octets,
     Part,
     Rows,
+    coded_numbers,
 )
 from msmq_wire.wire.expressions import Expression, Undetermined
 
@@ -158,12 +158,8 @@ def combinations(columns: Sequence[Column], rows: Rows) -> tuple[Integers, list[
         if len(values) == 1:
             found = [(*before, values[0]) for before in found]
             continue
-        encoded = pa.array(total * len(values) + own).dictionary_encode()
-        total = encoded.indices.to_numpy().astype(np.int64)
-        found = [
-            (*found[pair // len(values)], values[pair % len(values)])
-            for pair in encoded.dictionary.to_pylist()
-        ]
+        total, pairs = coded_numbers(total * len(values) + own)
+        found = [(*found[pair // len(values)], values[pair % len(values)]) for pair in pairs]
     return total, found
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "Rows",
     "Run",
     "Source",
+    "coded_numbers",
 ]
 
 Integers = NDArray[np.int64]
@@ -35,6 +36,20 @@ Records = NDArray[Any]
 
 _INLINE = 12
 """Bytes that an entry of an Arrow binary view holds itself."""
+
+
+def coded_numbers(values: Integers) -> tuple[Integers, list[int]]:
+    """A code for every number, and the number of every code."""
+    # `pa.array` of an array, and `to_numpy`, import pandas wherever there is one.
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
+    return _coded(pa.Array.from_buffers(pa.int64(), len(values), buffers))
+
+
+def _coded(array: pa.Array) -> tuple[Integers, list[Any]]:
+    encoded = array.dictionary_encode()
+    indices = encoded.indices
+    codes = np.frombuffer(indices.buffers()[1], np.int32, len(indices), indices.offset * 4)
+    return codes.astype(np.int64), encoded.dictionary.to_pylist()
 
 
 class Source:
@@ -171,8 +186,7 @@ class Number:
 
     def distinct(self) -> tuple[Integers, list[int]]:
         """A code for every row, and the value of every code."""
-        encoded = pa.array(self.values).dictionary_encode()
-        return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary.to_pylist()
+        return coded_numbers(self.values)
 
 
 class Octets:
@@ -235,11 +249,8 @@ class Octets:
             array = pa.Array.from_buffers(pa.binary(self.size), self.rows.count, buffers)
         else:
             array = self.source.copied(self.offsets, self.lengths)
-        encoded = array.dictionary_encode()
-        values = encoded.dictionary.to_pylist()
-        if self.kind is not bytes:
-            values = [self.kind(value) for value in values]
-        return encoded.indices.to_numpy().astype(np.int64), values
+        codes, values = _coded(array)
+        return codes, values if self.kind is bytes else [self.kind(value) for value in values]
 
     @property
     def is_repetitive(self) -> bool:
