@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["DEFAULT_IGNORABLE", "RANGES", "UNICODE_VERSION", "UNSEEN", "numbered", "seen"]
+__all__ = ["DEFAULT_IGNORABLE", "RANGES", "UNICODE_VERSION", "UNSEEN", "escaped", "numbered", "seen"]
 
 UNICODE_VERSION = "18.0"
 """The version of the Unicode Character Database that the tables here follow."""
@@ -72,3 +72,14 @@ def numbered(character: str) -> str:
     if code < 0x100:
         return _SHORT.get(character, f"\\x{code:02x}")
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def escaped(text: str) -> str:
+    """The text with every character of `RANGES` by its number. A backslash stays as it is."""
+    if text.isascii() and text.isprintable():
+        return text
+    return UNSEEN.sub(_by_number, text)
+
+
+def _by_number(match: re.Match[str]) -> str:
+    return numbered(match[0])

@@ -70,7 +70,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
         starts, stops = self.offsets[:-1].tolist(), self.offsets[1:].tolist()
         with self.data.data as view:
             for start, stop, kind, number, time, stream, pair, offset, first, last in zip(
-                starts, stops, self._proven(), *(column.tolist() for column in numbers), strict=True
+                starts, stops, self._kinds(), *(column.tolist() for column in numbers), strict=True
             ):
                 while other is not None and other.id < number:
                     yield other
@@ -103,16 +103,35 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
             yield other
         yield from others
 
-    def _proven(self) -> list[tuple[str, Any] | None]:
-        """Type and class of every packet that is whole and breaks no MUST, None where that is not proven.
+    def record(self, index: int) -> Record:
+        """Decode and judge one packet."""
+        stream, (src, dst) = int(self.stream[index]), self.endpoints(index)
+        return FoundPacket(
+            int(self.id[index]),
+            self.capture,
+            self.packet(index),
+            self.frames(index),
+            int(self.time[index]),
+            src,
+            dst,
+            None if stream < 0 else stream,
+            int(self.offset[index]),
+        ).record()
+
+    def proven(self) -> list[columns.Proven]:
+        """The packets that are whole and break no MUST, by class, as far as that is proven.
 
         Judging is done for all at once, which takes a fraction of the time.
         """
-        proven: list[tuple[str, Any] | None] = [None] * len(self)
         if len(self) < _WORTH_COLUMNS or default_engine() != "rows":
-            return proven
-        for cls, places in columns.proven(self.data, self.offsets):
-            kind = (cls.stem(), cls)
-            for place in places.tolist():
-                proven[place] = kind
-        return proven
+            return []
+        return columns.proven(self.data, self.offsets)
+
+    def _kinds(self) -> list[tuple[str, Any] | None]:
+        """Type and class of every packet that is proven, None for others."""
+        kinds: list[tuple[str, Any] | None] = [None] * len(self)
+        for found in self.proven():
+            kind = (found.cls.stem(), found.cls)
+            for place in found.places.tolist():
+                kinds[place] = kind
+        return kinds

@@ -13,6 +13,7 @@ from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.source import CaptureSource, Source
 from msmq_wire.engines.codec import default_engine
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Record
@@ -84,9 +85,16 @@ class CaptureReader:
         self.source.close()
 
     def __iter__(self) -> Iterator[Record]:
-        for record in self._walk():
+        for record in self._walk(None):
+            assert isinstance(record, Record)
             self.summary.packets[record.type] += 1
             yield record
+
+    def briefed(self, briefing: Briefing) -> Iterator[Record | Brief]:
+        """Iterate over records, and briefs of what needs no record; where frames are read by column."""
+        for item in self._walk(briefing):
+            self.summary.packets.update((item.type,) if isinstance(item, Record) else item.types)
+            yield item
 
     def _worth_columns(self) -> bool:
         total = self.source.total
@@ -94,12 +102,12 @@ class CaptureReader:
             return False
         return find_spec("numpy") is not None and find_spec("pyarrow") is not None
 
-    def _walk(self) -> Iterator[Record]:
+    def _walk(self, briefing: Briefing | None) -> Iterator[Record | Brief]:
         finder, summary = self._finder, self.summary
         summary.skipped, summary.notices = finder.skipped, finder.notices
         failure: CaptureError | None = None
         try:
-            yield from self._read_columns() if self._columns else self._read_frames()
+            yield from self._read_columns(briefing) if self._columns else self._read_frames()
         except CaptureError as error:
             if not self.source.is_capture:
                 raise
@@ -117,16 +125,17 @@ class CaptureReader:
             yield from decoded(frames.frame(frame))
             summary.understood = finder.understood
 
-    def _read_columns(self) -> Iterator[Record]:
+    def _read_columns(self, briefing: Briefing | None) -> Iterator[Record | Brief]:
         # Loads numpy and pyarrow, which nothing else here needs.
         from msmq_wire.capture.batches import BatchReader
+        from msmq_wire.capture.briefs import briefed
 
         finder, summary = self._finder, self.summary
         batches = BatchReader(self.source, finder, chunk_size=_CHUNK_SIZE)
         try:
             for batch in batches:
                 summary.frames, summary.understood = batches.frames, finder.understood
-                yield from batch.records()
+                yield from batch.records() if briefing is None else briefed(batch, briefing)
         finally:
             # Frames that complete nothing count as well, also those before the damage of a file.
             summary.frames = batches.frames

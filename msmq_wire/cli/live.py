@@ -21,6 +21,7 @@ import typer
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 
@@ -54,7 +55,7 @@ class LiveReading(Reading):
         """Always."""
         return True
 
-    def _file(self, file: str) -> Iterator[Record]:
+    def _file(self, file: str, briefing: Briefing | None) -> Iterator[Record | Brief]:
         found = False
         with (
             self._reader(

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -28,6 +28,7 @@ from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.secrets import KEY_OPTIONS, without_secrets
 from msmq_wire.cli.subject import Subject
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.security import Negotiator
@@ -113,12 +114,17 @@ class Reading:
         self._shown_at = 0
 
     def __iter__(self) -> Iterator[Record]:
+        # Without a briefing there are no briefs.
+        return cast("Iterator[Record]", self.briefed(None))
+
+    def briefed(self, briefing: Briefing | None) -> Iterator[Record | Brief]:
+        """Iterate over records, and with a briefing over briefs in place of those that it makes needless."""
         with self.interrupts:
             try:
-                with contextlib.closing(self._records()) as records:
-                    for record in records:
+                with contextlib.closing(self._records(briefing)) as items:
+                    for item in items:
                         self.interrupts.waiting = False
-                        yield record
+                        yield item
                         self.interrupts.raise_if_any()
             except KeyboardInterrupt:
                 self.interrupted = True
@@ -126,10 +132,10 @@ class Reading:
         if self.interrupted and not (self.rows or self.as_it_comes):
             self.tell_summary()
 
-    def _records(self) -> Generator[Record, None, None]:
+    def _records(self, briefing: Briefing | None) -> Generator[Record | Brief, None, None]:
         for file in self.files:
             try:
-                yield from self._file(file)
+                yield from self._file(file, briefing)
             except CaptureError as error:
                 self._fail(_named(file, error.message))
 
@@ -148,7 +154,7 @@ class Reading:
         """Whether something is read that may go on for as long as somebody writes to it."""
         return any(map(_is_pipe, self.files))
 
-    def _file(self, file: str) -> Iterator[Record]:
+    def _file(self, file: str, briefing: Briefing | None) -> Iterator[Record | Brief]:
         found = False
         damaged = False
         first_id = self._last_id + 1
@@ -164,16 +170,18 @@ class Reading:
             reader.source.before_read = partial(self._show, reader.source)
             try:
                 with _Progress(reader, show=not self.quiet):
-                    for record in reader:
-                        self._last_id = record.id
-                        if _is_file_error(record):
+                    for item in reader if briefing is None else reader.briefed(briefing):
+                        self._last_id = item.id
+                        if isinstance(item, Brief):
+                            found = True
+                        elif _is_file_error(item):
                             damaged = True
-                            self._fail(_named(file, record.reason or "the file is damaged"))
+                            self._fail(_named(file, item.reason or "the file is damaged"))
                         else:
                             found = True
-                        if isinstance(record.packet, RpcCall) and record.packet.sealed:
-                            self.sealed += 1
-                        yield record
+                            if isinstance(item.packet, RpcCall) and item.packet.sealed:
+                                self.sealed += 1
+                        yield item
             finally:
                 self._bytes += reader.source.bytes_read
                 self._count(reader)

@@ -2,54 +2,53 @@
 
 from __future__ import annotations
 
-import csv
 import sys
-import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
-from msmq_wire.cli.render.safe_text import escaped
+from msmq_wire.engines.text.csv import csv_line
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.invisible import UNSEEN
 
-__all__ = ["csv_writer", "json_writer"]
-
-# What begins a formula in a spreadsheet: also full-width or small, and behind what it does not show.
-_FORMULA = frozenset("=+-@")
-
-Write = Callable[[Mapping[str, Any]], None]
+__all__ = ["RowWriter", "csv_writer", "json_writer"]
 
 
-def json_writer() -> Write:
+def json_writer() -> RowWriter:
     """Writes each row as a line of JSON."""
-    return lambda row: print(json_line(dict(row)))
+    return _JsonWriter()
 
 
-def csv_writer(keys: Sequence[str]) -> Write:
+def csv_writer(keys: Sequence[str]) -> RowWriter:
     """Writes the keys above the first row, then each row; lists with spaces between."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    started = False
-
-    def write(row: Mapping[str, Any]) -> None:
-        nonlocal started
-        if not started:
-            writer.writerow(keys)
-            started = True
-        writer.writerow([_cell(row.get(key)) for key in keys])
-
-    return write
+    return _CsvWriter(keys)
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, list | tuple):
-        value = " ".join(map(str, value))
-    if not isinstance(value, str):
-        return escaped(str(value))
-    return f"'{escaped(value)}" if _is_formula(value) else escaped(value)
+class RowWriter(Protocol):
+    """Writes rows, and ``lines`` that were made of rows already."""
+
+    def __call__(self, row: Mapping[str, Any]) -> None: ...
+
+    def lines(self, lines: Sequence[str]) -> None:
+        """Write lines."""
 
 
-def _is_formula(text: str) -> bool:
-    first = next((one for one in text if not one.isspace() and not UNSEEN.match(one)), "")
-    return unicodedata.normalize("NFKC", first) in _FORMULA
+class _JsonWriter:
+    def __call__(self, row: Mapping[str, Any]) -> None:
+        print(json_line(dict(row)))
+
+    def lines(self, lines: Sequence[str]) -> None:
+        sys.stdout.write("".join([f"{line}\n" for line in lines]))
+
+
+class _CsvWriter(_JsonWriter):
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._keys = keys
+        self._started = False
+
+    def __call__(self, row: Mapping[str, Any]) -> None:
+        self.lines((csv_line(map(row.get, self._keys)),))
+
+    def lines(self, lines: Sequence[str]) -> None:
+        if lines and not self._started:
+            print(csv_line(self._keys))
+            self._started = True
+        super().lines(lines)

@@ -23,6 +23,7 @@ from msmq_wire.engines.arrow_schema import (
 )
 from msmq_wire.engines.arrow_text import Texts, texts_of
 from msmq_wire.engines.columns.scopes import combinations
+from msmq_wire.engines.columns.shown import format_names
 from msmq_wire.engines.columns.tables import ColumnBatch, Table
 from msmq_wire.engines.columns.values import (
     Arms,
@@ -35,20 +36,15 @@ from msmq_wire.engines.columns.values import (
     Rows,
 )
 from msmq_wire.wire.fields import Field, WireStruct, fields
-from msmq_wire.wire.headers.user_header import QUEUES, AddressOverlay, UserHeader
+from msmq_wire.wire.headers.user_header import QUEUES
 from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
-from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID
-from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
-from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
 __all__ = ["record_batches", "schema"]
 
 _LARGEST = (1 << 31) - 1
-_SELECTORS = 0x7FC00
-"""The bits of UserHeader.Flags that hold the types of the queues."""
 
 
 def record_batches(batch: ColumnBatch) -> Mapping[str, pa.RecordBatch]:
@@ -253,16 +249,12 @@ class _Builder:
         flags = header.fields["flags"]
         assert isinstance(flags, Number)
         assert header.cls.BITS is not None
-        texts: list[str | None] = [None]
+        texts: list[str | None] = []
         codes: dict[str, Integers] = {}
         for name in QUEUES:
-            codes[name] = np.zeros(self.count, np.int64)
-            column = header.fields[name]
-            for arm in column.arms if isinstance(column, Arms) else (column,):
-                if isinstance(arm, Part):
-                    own, found = _format_names(header, flags, name, arm)
-                    codes[name] += self.table.spread(arm.rows, own + len(texts))
-                    texts += found
+            own, found = format_names(header, name)
+            codes[name] = len(texts) + (own if self.table.selected is None else own[self.table.selected])
+            texts += found
         made = {}
         everything = pa.array(texts, pa.string())
         words = self.table.spread(flags.rows, flags.values)
@@ -281,33 +273,3 @@ class _Builder:
                 children=[pa.array(selected.astype(np.int32)), everything.take(pa.array(codes[name]))],
             )
         return made
-
-
-def _format_names(header: Part, flags: Number, name: str, arm: Part) -> tuple[Integers, list[str | None]]:
-    """A code for every row that has this layout of a queue, and the format name of every code."""
-    own = ("direct_format_name",) if arm.cls is DirectQueueFormatName else arm.cls.__struct_fields__
-    columns: list[Column] = [arm.fields[field] for field in own]
-    if arm.cls is PrivateQueueFormatNameId:
-        # Where a queue number belongs to a host, the header says which.
-        columns += [Number(flags.rows, flags.values & _SELECTORS), header.fields["source_queue_manager"]]
-        columns += [header.fields["queue_manager_address"], _admin_host(header)]
-    codes, found = combinations(columns, arm.rows)
-    texts = []
-    for values in found:
-        parts: dict[str, Any] = {name: arm.cls(**dict(zip(own, values, strict=False)))}
-        if arm.cls is PrivateQueueFormatNameId:
-            word, source, address, host = values[len(own) :]
-            parts |= {"flags": word, "source_queue_manager": source}
-            parts["queue_manager_address"] = AddressOverlay() if address is None else address
-            if host is not None:
-                parts.setdefault("admin_queue", PrivateQueueFormatName(source_queue_manager=host))
-        texts.append(UserHeader(**parts).format_name(name))
-    return codes, texts
-
-
-def _admin_host(header: Part) -> Column:
-    column = header.fields["admin_queue"]
-    for arm in column.arms if isinstance(column, Arms) else (column,):
-        if isinstance(arm, Part) and arm.cls is PrivateQueueFormatName:
-            return arm.fields["source_queue_manager"]
-    return None

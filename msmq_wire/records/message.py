@@ -17,15 +17,28 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from msmq_wire.records.look import AS_JSON, CAPTURE, Kind, Look
-from msmq_wire.records.message_body import message_body
+from msmq_wire.records.message_body import BODY_FIELDS, body_of, message_body
+from msmq_wire.records.message_values import (
+    buffer_delivery,
+    buffer_message_id,
+    buffer_queue,
+    delivery_of,
+    message_id,
+    packet_body_size,
+    packet_delivery,
+    packet_label,
+    packet_message_id,
+    packet_queue,
+    srmp_body_size,
+    srmp_delivery,
+    srmp_sent_time,
+)
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.units import SECOND
 from msmq_wire.wire.fields import Field, fields
-from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Bit
-from msmq_wire.wire.partial import reached
 from msmq_wire.wire.private import Private, What, privacy
 from msmq_wire.wire.registry import HEADERS
 from msmq_wire.wire.types.enumerations import BodyType, MessageClass
@@ -37,7 +50,9 @@ __all__ = [
     "Carrier",
     "Message",
     "MessageColumn",
+    "Whole",
     "delivery_of",
+    "is_listed",
     "message_of",
     "message_view",
 ]
@@ -48,12 +63,10 @@ Value: TypeAlias = Callable[[Record], Any]
 Where: TypeAlias = str | Value
 """A dotted path of ``record.packet`` as its JSON has it, a function of the record, or "" for nowhere."""
 
-_TRANSACTIONAL, _RECOVERABLE = (
-    table.bits[name].mask for name in ("th", "dm") if (table := UserHeader.BITS) is not None
-)
 DATES = range(-62_000_000_000, 253_000_000_000)
 """Seconds of dates that exist in every zone."""
 _PACKETS = frozenset(("user_message", "message_packet"))
+_PROPERTIES = "message_properties_header"
 _ACKNOWLEDGMENTS = frozenset(("order_ack", "final_ack"))
 
 
@@ -61,12 +74,25 @@ def none(value: Any) -> None:
     """Nothing, whatever there is."""
 
 
+class Whole(msgspec.Struct, frozen=True):
+    """Where a value is in a packet of the binary protocol that is whole and breaks no MUST.
+
+    ``paths`` are those of JSON; what is at several is ``made`` to one value. Where there is one of
+    ``unless``, and of numbers not 0, the packet has to be asked.
+    """
+
+    paths: tuple[str, ...] = ()
+    made: Callable[..., Any] | None = None
+    unless: tuple[str, ...] = ()
+
+
 class MessageColumn(msgspec.Struct, frozen=True, dict=True):
     """A column of a message: what it is called and means, and where its value is.
 
     ``record`` is an attribute of the record, or a function of it, where the carrier makes no difference;
-    else ``packet``, ``buffer`` and ``srmp`` say where the value is in each `Carrier`. ``choices`` are all the
-    texts that there are, ``pattern`` what a text matches, ``least`` and ``most`` the bounds of a number;
+    else ``packet``, ``buffer`` and ``srmp`` say where the value is in each `Carrier`, and ``whole`` where it
+    is read without decoding a packet, if that is more than its path. ``choices`` are all the texts that there
+    are, ``pattern`` what a text matches, ``least`` and ``most`` the bounds of a number;
     without ``optional`` there always is a value. A column ``of`` another is ``made`` from its value.
     ``reveals`` is what a column tells that is more than a field. A row has what is ``asked`` for only where
     it was, and a table what has no ``look``.
@@ -79,6 +105,7 @@ class MessageColumn(msgspec.Struct, frozen=True, dict=True):
     packet: Where = ""
     buffer: Where = ""
     srmp: Where = ""
+    whole: Whole | None = None
     choices: tuple[str, ...] = ()
     pattern: str = ""
     least: int = 0
@@ -124,6 +151,16 @@ class MessageColumn(msgspec.Struct, frozen=True, dict=True):
     def unit(self) -> str:
         """What its numbers count, as `Unit` says."""
         return "" if self.field is None else self.field.unit
+
+    @property
+    def in_whole(self) -> Whole | None:
+        """Where it is in a packet that is whole; None where it is no more than an attribute of the record."""
+        if self.of:
+            inner = _by_name()[self.of].in_whole
+            assert inner is not None
+            made = self.made if inner.made is None else _after(inner.made, self.made)
+            return msgspec.structs.replace(inner, made=made)
+        return self.whole or (Whole((self.path,)) if self.path else None)
 
     @cached_property
     def values(self) -> Mapping[Carrier, Value]:
@@ -172,6 +209,16 @@ class MessageColumn(msgspec.Struct, frozen=True, dict=True):
         return value if bit is None else bits
 
 
+def _after(first: Callable[..., Any], made: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Makes a value of what ``first`` gives, where that is one."""
+
+    def both(*values: Any) -> Any:
+        found = first(*values)
+        return None if found is None else made(found)
+
+    return both
+
+
 class Message:
     """A message in a record: the value of each column by its name, as ``message["queue"]``."""
 
@@ -210,102 +257,18 @@ def message_of(record: Record, *, acknowledgments: bool = False, inside: bool = 
     if isinstance(packet, SrmpMessage):
         listed = acknowledgments or record.type == "srmp_message"
         return Message(record, "srmp") if listed and (inside or record.parent is None) else None
-    if record.type in _PACKETS or (acknowledgments and record.type in _ACKNOWLEDGMENTS):
-        return Message(record, "packet")
-    return None
+    return Message(record, "packet") if is_listed(record.type, acknowledgments=acknowledgments) else None
+
+
+def is_listed(type_: str, *, acknowledgments: bool = False) -> bool:
+    """Whether packets of a type are messages."""
+    return type_ in _PACKETS or (acknowledgments and type_ in _ACKNOWLEDGMENTS)
 
 
 def message_view(record: Record, *, acknowledgments: bool = False) -> dict[str, Any] | None:
     """A record as a row of ``messages``; None as for `message_of`."""
     message = message_of(record, acknowledgments=acknowledgments)
     return None if message is None else message.row()
-
-
-def delivery_of(flags: int) -> str:
-    """How a message is delivered, by the flags of its UserHeader."""
-    return "transactional" if flags & _TRANSACTIONAL else "recoverable" if flags & _RECOVERABLE else "express"
-
-
-def _cut_in(record: Record, path: str) -> bool:
-    """Whether the bytes end inside a field: half a name is no name, and a row has no place to say so."""
-    return record.error is not None and record.error.path.startswith(path)
-
-
-def _packet_queue(record: Record) -> str | None:
-    user = reached(record.packet, "user_header")
-    if user is None or _cut_in(record, "user_header.destination_queue"):
-        return None
-    if record.error is not None and reached(user, "destination_queue") is None:
-        return None
-    name: str | None = user.format_name("destination_queue")
-    return name
-
-
-def _packet_label(record: Record) -> str | None:
-    try:
-        label: str = record.packet.message_properties_header.label.text
-    except AttributeError:
-        return None
-    return None if _cut_in(record, "message_properties_header.label") else label
-
-
-def _packet_delivery(record: Record) -> str | None:
-    flags = reached(reached(record.packet, "user_header"), "flags")
-    return None if flags is None else delivery_of(flags)
-
-
-def _packet_message_id(record: Record) -> str | None:
-    user = reached(record.packet, "user_header")
-    number = reached(user, "message_id")
-    return None if number is None else f"{user.source_queue_manager}\\{number}"
-
-
-def _packet_body_size(record: Record) -> int | None:
-    compound = getattr(record.packet, "compound_message_header", None)
-    size: int | None
-    if compound is None or compound is msgspec.UNSET:
-        size = reached(reached(record.packet, "message_properties_header"), "message_size")
-    else:
-        size = reached(compound, "msg_body_size")
-    return size
-
-
-def _buffer_queue(record: Record) -> str | None:
-    queue: str | None = record.packet.properties.destination_queue_format_name or record.packet.queue
-    return queue
-
-
-def _buffer_delivery(record: Record) -> str | None:
-    message = record.packet.properties
-    if message.first_in_transaction or message.last_in_transaction:
-        return "transactional"
-    if message.delivery_guarantee is None:
-        return None
-    return "recoverable" if message.delivery_guarantee else "express"
-
-
-def _buffer_message_id(record: Record) -> str | None:
-    identifier = record.packet.properties.identifier
-    number = reached(identifier, "uniquifier")
-    return None if number is None else f"{reached(identifier, 'lineage')}\\{number}"
-
-
-def _srmp_delivery(record: Record) -> str | None:
-    header = reached(record.packet.envelope, "header")
-    if header is None:
-        return None
-    durable = reached(reached(header, "services"), "durable")
-    return "transactional" if header.stream else "recoverable" if durable else "express"
-
-
-def _srmp_sent_time(record: Record) -> int | None:
-    sent_at = reached(reached(reached(record.packet.envelope, "header"), "properties"), "sent_at")
-    seconds: int | None = None if sent_at is None else sent_at.seconds
-    return seconds
-
-
-def _srmp_body_size(record: Record) -> int | None:
-    return None if record.packet.body is None else len(record.packet.body)
 
 
 def _name_in(names: type[IntEnum]) -> Callable[[int], str | None]:
@@ -330,12 +293,14 @@ COLUMNS: tuple[MessageColumn, ...] = (
     ),
     MessageColumn(
         "queue", "text", "Format name of the destination.",
-        packet=_packet_queue, buffer=_buffer_queue, srmp="queue", reveals="host",
+        packet=packet_queue, buffer=buffer_queue, srmp="queue", reveals="host",
+        whole=Whole(("user_header.destination_queue.format_name",)),
         look=Look("queue", 0, 12, end=True, style="name"),
     ),
     MessageColumn(
         "label", "text", "Label of the message.",
-        packet=_packet_label, buffer="properties.label.text", srmp="label", reveals="label",
+        packet=packet_label, buffer="properties.label.text", srmp="label", reveals="label",
+        whole=Whole((f"{_PROPERTIES}.label",)),
         look=Look("label", 64, 7, style="note"),
     ),
     MessageColumn(
@@ -350,17 +315,19 @@ COLUMNS: tuple[MessageColumn, ...] = (
     ),
     MessageColumn(
         "delivery", "text", "express, recoverable or transactional.",
-        packet=_packet_delivery, buffer=_buffer_delivery, srmp=_srmp_delivery,
+        packet=packet_delivery, buffer=buffer_delivery, srmp=srmp_delivery,
+        whole=Whole(("user_header.flags",), delivery_of),
         choices=("express", "recoverable", "transactional"),
     ),
     MessageColumn(
         "sent_time", "number", "When it was sent, seconds since 1970 by the clock of the sender.",
-        packet="user_header.sent_time", buffer="properties.sent_time", srmp=_srmp_sent_time,
+        packet="user_header.sent_time", buffer="properties.sent_time", srmp=srmp_sent_time,
     ),
     MessageColumn(
         "message_id", "text",
         "GUID of the sending queue manager, a backslash and the number there.",
-        packet=_packet_message_id, buffer=_buffer_message_id, srmp="message_id",
+        packet=packet_message_id, buffer=buffer_message_id, srmp="message_id",
+        whole=Whole(("user_header.source_queue_manager", "user_header.message_id"), message_id),
         pattern=r"^[0-9a-f-]{36}\\[0-9]+$", reveals="host",
     ),
     MessageColumn(
@@ -370,13 +337,15 @@ COLUMNS: tuple[MessageColumn, ...] = (
     ),
     MessageColumn(
         "body_size", "number", "Bytes of the body that its header claims.",
-        packet=_packet_body_size, buffer="properties.body_length", srmp=_srmp_body_size,
+        packet=packet_body_size, buffer="properties.body_length", srmp=srmp_body_size,
+        whole=Whole((f"{_PROPERTIES}.message_size",), unless=("compound_message_header",)),
         look=Look("size", 110),
     ),
     MessageColumn(
         "via", "text", "tcp; rpc for what came in a call; http for SRMP.",
         packet=lambda record: "rpc" if is_read(record) else "tcp", buffer=lambda record: "rpc",
         srmp=lambda record: "http", choices=("tcp", "rpc", "http"), optional=False,
+        whole=Whole(made=lambda: "tcp"),
         look=Look("via", 130, style="dim"),
     ),
     MessageColumn(
@@ -402,10 +371,15 @@ COLUMNS: tuple[MessageColumn, ...] = (
         "sent; received or peeked by a remote read; read, where its call does not say which of the two.",
         record=lambda record: record.how or ("read" if is_read(record) else "sent"),
         choices=("sent", "received", "peeked", "read"), optional=False, look=Look("how", 60, 3),
+        whole=Whole(made=lambda: "sent"),
     ),
     MessageColumn(
         "body", "body", "The body.",
         record=message_body, reveals="body", asked=True, look=Look("body", 100, 8),
+        whole=Whole(
+            tuple(f"{_PROPERTIES}.{name}" for name in BODY_FIELDS), body_of,
+            unless=("compound_message_header", f"{_PROPERTIES}.privacy_level", "security_header.flags.eb"),
+        ),
     ),
     MessageColumn(
         "body_text", "text", "The body where it is text, opened.",

@@ -15,7 +15,19 @@ from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 
-__all__ = ["MessageBody", "message_body", "properties_body", "srmp_body", "transfer_body"]
+__all__ = [
+    "BODY_FIELDS",
+    "MessageBody",
+    "body_of",
+    "message_body",
+    "properties_body",
+    "srmp_body",
+    "transfer_body",
+]
+
+
+BODY_FIELDS = ("message_body", "message_size", "label", "body_type", "extension_data")
+"""The fields of a MessagePropertiesHeader that `body_of` takes."""
 
 
 class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -63,6 +75,15 @@ def message_body(record: Record) -> MessageBody | None:
         if isinstance(compound, CompoundMessageHeader):
             body = _compound_body(compound, body)
     return body if body is not None and body.data else None
+
+
+def body_of(data: bytes, size: int, label: str, body_type: int, extension: bytes) -> MessageBody | None:
+    """The body of a packet that is whole and not encrypted, None where it is empty."""
+    if not data:
+        return None
+    return MessageBody(
+        data=data, size=max(size, len(data)), label=label, body_type=body_type, extension=extension
+    )
 
 
 def properties_body(properties: MessagePropertiesHeader, packet: Any) -> MessageBody:

@@ -14,7 +14,7 @@ from typing import Any, Literal, overload
 import msgspec
 
 from msmq_wire.records.endpoint import host_of
-from msmq_wire.records.message import delivery_of
+from msmq_wire.records.message import Message, delivery_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
@@ -273,11 +273,7 @@ class LifeTracker:
         known = self.messages.get(key)
         if known is not None:
             return known
-        delivery = None
-        if properties.first_in_transaction or properties.last_in_transaction:
-            delivery = "transactional"
-        elif properties.delivery_guarantee is not None:
-            delivery = "recoverable" if properties.delivery_guarantee else "express"
+        message = Message(record, "buffer")
         return self._keep(
             FollowedMessage(
                 key,
@@ -285,13 +281,13 @@ class LifeTracker:
                 "rpc",
                 record.src or "",
                 record.dst or "",
-                size=properties.body_length,
-                queue=packet.queue or properties.destination_queue_format_name,
-                label=None if properties.label is None else properties.label.text,
-                message_class=properties.message_class,
-                priority=properties.priority,
-                delivery=delivery,
-                sent_time=properties.sent_time,
+                size=message["body_size"],
+                queue=packet.queue or message["queue"],
+                label=message["label"],
+                message_class=message["message_class"],
+                priority=message["priority"],
+                delivery=message["delivery"],
+                sent_time=message["sent_time"],
                 time_to_reach_queue=properties.time_to_reach_queue,
                 time_to_be_received=properties.time_to_be_received,
                 flags=bool(properties.negative_journaling_requested) << 8
@@ -381,24 +377,20 @@ def is_acknowledgment(class_: int | None) -> bool:
 
 
 def _http_message(key: bytes | str, packet: SrmpMessage, record: Record, moment: Moment) -> FollowedMessage:
-    header = None if packet.envelope is None else packet.envelope.header
-    msmq, services = getattr(header, "msmq", None), getattr(header, "services", None)
-    delivery = "recoverable" if getattr(services, "durable", False) else "express"
-    if getattr(header, "stream", None) is not None:
-        delivery = "transactional"
-    priority, class_ = getattr(msmq, "priority", None), getattr(msmq, "class_", None)
+    message = Message(record, "srmp")
+    msmq = getattr(None if packet.envelope is None else packet.envelope.header, "msmq", None)
     return FollowedMessage(
         key,
         moment,
         "http",
         record.src or "",
         record.dst or "",
-        size=None if packet.body is None else len(packet.body),
-        queue=packet.queue,
-        label=packet.label,
-        message_class=class_ if isinstance(class_, int) else None,
-        priority=priority if isinstance(priority, int) else None,
-        delivery=delivery,
+        size=message["body_size"],
+        queue=message["queue"],
+        label=message["label"],
+        message_class=message["message_class"],
+        priority=message["priority"],
+        delivery=message["delivery"],
         flags=bool(getattr(msmq, "dead_letter", False)) << 8 | bool(getattr(msmq, "journal", False)) << 9,
     )
 

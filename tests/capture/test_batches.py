@@ -309,13 +309,15 @@ def test_a_pipe_a_small_file_and_the_reference_engine_are_read_frame_by_frame(
     assert not by_column(path)
 
 
-def test_numpy_and_pyarrow_are_loaded_only_to_read_by_column() -> None:
+def test_numpy_and_pyarrow_are_loaded_only_to_read_by_column_and_pandas_never() -> None:
     program = (
-        "import sys; from msmq_wire import CaptureReader;"
-        "list(CaptureReader(sys.argv[1], columns=sys.argv[2] == 'columns'));"
-        "print('numpy' in sys.modules, 'pyarrow' in sys.modules)"
+        "import sys; from msmq_wire import CaptureReader\n"
+        "by_column = sys.argv[2] == 'columns'\n"
+        "if by_column: from msmq_wire.capture import packet_batch; packet_batch._WORTH_COLUMNS = 0\n"
+        "list(CaptureReader(sys.argv[1], columns=by_column))\n"
+        "print(*(name in sys.modules for name in ('numpy', 'pyarrow', 'pandas')))"
     )
-    for how, loaded in (("frames", "False False"), ("columns", "True True")):
+    for how, loaded in (("frames", "False False False"), ("columns", "True True False")):
         command = [sys.executable, "-c", program, str(DEMO), how]
         told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert told.strip() == loaded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -21,12 +21,15 @@ from msmq_wire.cli.reporting import complain
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.rows import csv_writer, json_writer
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.message import COLUMNS, ROW, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
+from msmq_wire.records.message_lines import csv_lines, json_lines
 
 __all__ = ["MessagesFormat", "messages"]
 
 _BAD_USAGE = 2
+_KNOWN = {one.name: one for one in COLUMNS}
 
 
 class MessagesFormat(StrEnum):
@@ -35,6 +38,9 @@ class MessagesFormat(StrEnum):
     TABLE = "table"
     JSONL = "jsonl"
     CSV = "csv"
+
+
+_LINES = {MessagesFormat.JSONL: json_lines, MessagesFormat.CSV: csv_lines}
 
 
 @with_reading_options()
@@ -108,15 +114,24 @@ def messages(
     reading.show_waiting = table.show_waiting
     keys = table.keys if as_table else names
     hidden = hidden_columns(redactor.what)
-    write = {
-        MessagesFormat.TABLE: table.add,
-        MessagesFormat.JSONL: json_writer(),
-        MessagesFormat.CSV: csv_writer(names or [one.name for one in ROW]),
-    }[format_]
+    shown_names = keys or [one.name for one in ROW]
+    writer = json_writer() if format_ is MessagesFormat.JSONL else csv_writer(shown_names)
+    write: Callable[[Mapping[str, Any]], None] = table.add if as_table else writer
+    lines = table.lines if as_table else writer.lines
+    briefing = None
+    if not (filters or redactor.what or body_files) and all(name in _KNOWN for name in shown_names):
+        wanted = tuple(_KNOWN[name] for name in shown_names)
+        make = table.cells if as_table else _LINES[format_](wanted)
+        briefing = Briefing(wanted, make, acknowledgments=all_)
     status = 0
     items = matching = without_body = 0
     with body_files or contextlib.nullcontext():
-        for record in reading:
+        for record in reading.briefed(briefing):
+            if isinstance(record, Brief):
+                items += len(record.lines)
+                matching += len(record.lines)
+                lines(record.lines)
+                continue
             shown = redactor.record(record)
             message = message_of(shown, acknowledgments=all_)
             if message is None:

@@ -6,9 +6,7 @@ what is not seen at all, is shown by its number.
 
 from __future__ import annotations
 
-import re
-
-from msmq_wire.invisible import UNSEEN, numbered
+from msmq_wire import invisible
 
 __all__ = ["escaped", "quoted"]
 
@@ -18,16 +16,10 @@ def escaped(text: str, *, encoding: str = "utf-8") -> str:
 
     A backslash stays as it is: queue names are full of them.
     """
-    if text.isascii() and text.isprintable():
-        return text
-    safe = UNSEEN.sub(_number, text)
+    safe = invisible.escaped(text)
     if safe.isascii() or encoding.replace("-", "").lower() == "utf8":
         return safe
     return safe.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def _number(match: re.Match[str]) -> str:
-    return numbered(match[0])
 
 
 def quoted(text: str, *, encoding: str = "utf-8") -> str:

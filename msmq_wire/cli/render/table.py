@@ -9,17 +9,19 @@ seconds; in a pipe only what no screen is wide enough for is cut.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, tzinfo
 from enum import IntEnum
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
 from rich.cells import cell_len, set_cell_size
 
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.values import rfc3339_text
-from msmq_wire.records.bodies import preview
+from msmq_wire.cli.render.values import rfc3339_text, timestamp_text
+from msmq_wire.engines.text.kept import Kept
+from msmq_wire.records.bodies import Body, preview
 from msmq_wire.records.column import Column as DeclaredColumn
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.look import Look
@@ -90,7 +92,9 @@ class Table:
             one for one in columns if not one.least or width is None or width - taken >= one.least
         ]
         self.left_out = [one.name for one in columns if one not in self.columns]
-        self._waiting: list[list[str]] = []
+        self._waiting: list[Sequence[str]] = []
+        self._form = ""
+        self._size = 0
         self._widths: list[int] | None = None
 
     @property
@@ -105,15 +109,39 @@ class Table:
 
     def add(self, row: Row) -> None:
         """Take one row."""
-        values = (column.text(row) for column in self.columns)
-        cells = ["" if value is None else str(value) for value in values]
-        cells = [self._short(text, column) for text, column in zip(cells, self.columns, strict=True)]
-        if self._widths is not None:
-            self._print(cells)
-            return
-        self._waiting.append(cells)
-        if len(self._waiting) == self._sample:
-            self.finish()
+        self.lines(([self._cell(column, row) for column in self.columns],))
+
+    def cells(self, values: Sequence[list[Any]]) -> list[Sequence[str]]:
+        """The cells of rows for `lines`, of a list of values for each column."""
+        columns = []
+        for column, own in zip(self.columns, values, strict=True):
+            cell = partial(self._cell_of, column)
+            if any(value.__class__ is MessageBody for value in own):
+                columns.append(map(cell, own))
+            else:
+                # Traffic repeats its hosts, queues and sizes.
+                made = {value: cell(value) for value in set(own)}
+                columns.append(map(made.__getitem__, own))
+        return list(zip(*columns, strict=True))
+
+    def lines(self, rows: Iterable[Sequence[str]]) -> None:
+        """Take rows of cells."""
+        found: list[str] = []
+        for cells in rows:
+            if self._widths is None:
+                self._waiting.append(cells)
+                if len(self._waiting) == self._sample:
+                    self.finish()
+            else:
+                found.append(self._line(cells))
+        self.screen.lines(found)
+
+    def _cell(self, column: Column, row: Row) -> str:
+        value = column.text(row)
+        return "" if value is None else self._short(str(value), column)
+
+    def _cell_of(self, column: Column, value: Any) -> str:
+        return self._cell(column, {column.key or column.name: value})
 
     def show_waiting(self) -> None:
         """Print the rows that wait for others, which may be long in coming."""
@@ -124,9 +152,14 @@ class Table:
         """Print the rows that wait for their widths."""
         if self._widths is None and self._waiting:
             self._widths = self._fit()
-            self._print([column.name for column in self.columns], heading=True)
-        for cells in self._waiting:
-            self._print(cells)
+            forms = (
+                f"%{'' if one.number else '-'}{width}s"
+                for one, width in zip(self.columns, self._widths, strict=True)
+            )
+            self._form = (" " * _GAP).join(forms)
+            self._size = sum(self._widths) + _GAP * (len(self._widths) - 1)
+            self.screen.lines((self._line([column.name for column in self.columns], heading=True),))
+        self.screen.lines(map(self._line, self._waiting))
         self._waiting.clear()
 
     def _fit(self) -> list[int]:
@@ -165,20 +198,27 @@ class Table:
             if growing:
                 widths[growing[left % len(growing)]] += 1
 
-    def _print(self, cells: list[str], *, heading: bool = False) -> None:
+    def _line(self, cells: Sequence[str], *, heading: bool = False) -> str:
         assert self._widths is not None
-        segments = []
+        if not self.screen.color:
+            line = self._form % tuple(cells)
+            # What fits makes it no longer, and plain ASCII has a cell for each character.
+            if line.isascii() and (len(line) == self._size or self.screen.width is None):
+                return line
+        parts = []
         for column, text, width in zip(self.columns, cells, self._widths, strict=True):
             if cell_len(text) > width and self.screen.width is not None:
                 text = self._cut(text, width, column)
             space = " " * (width - cell_len(text))
             text = space + text if column.number else text + space
-            segments += [(text, "title" if heading else column.style), (" " * _GAP, "")]
-        self.screen.line(segments)
+            parts.append(self.screen.styled(text, "title" if heading else column.style))
+        return (" " * _GAP).join(parts)
 
     def _short(self, text: str, column: Column) -> str:
         """A text as it may be printed, with a mark where it is longer than any screen is wide."""
         longest = max(_LONGEST, self.screen.width or 0)
+        if len(text) <= longest and text.isascii() and text.isprintable():
+            return text
         # What is escaped is longer: once before, so that not all of it is, and once after.
         return self._clip(self.screen.safe(self._clip(text, longest, column)), longest, column)
 
@@ -296,7 +336,10 @@ def _time(screen: Screen, zone: tzinfo | None, name: str = "time", *, start: int
 
     def text(row: Row) -> str:
         time = row.get(name)
-        shown = rfc3339_text(time, zone) if isinstance(time, str) else ""
+        if isinstance(time, int):
+            shown = timestamp_text(time, zone)
+        else:
+            shown = rfc3339_text(time, zone) if isinstance(time, str) else ""
         return shown if screen.width is None else shown[start:_WHOLE_SECONDS]
 
     return text
@@ -306,19 +349,28 @@ def _body(screen: Screen) -> Callable[[Row], str]:
     """The kind of a body and how it begins, as long as a share of the screen; bodies are opened for it."""
     width = _PREVIEW if screen.width is None else min(_PREVIEW, screen.width // _PREVIEW_SHARE)
 
+    def shown(content: Body) -> str:
+        begins = preview(content, width)
+        named = preview(msgspec.structs.replace(content, text=None), width)
+        # The text of a body where a preview is that, else what it is.
+        return f"{content.kind}: {begins}" if begins not in ("", named) else named or content.kind
+
+    without_text: Kept[tuple[str, str], str] = Kept(
+        lambda named: shown(Body(kind=named[0], confidence="guess", title=named[1]))
+    )
+
     def text(row: Row) -> str:
         body = row.get("body")
         if not isinstance(body, MessageBody):
             return ""
         content = body.content
+        if content.text is None and not content.encoding and len(content.title) <= width:
+            return without_text[content.kind, content.title]
         if content.kind == "xml" and content.text is not None:
             # What every document begins with says nothing about this one.
             declared = _DECLARATION.match(content.text)
             content = msgspec.structs.replace(content, text=content.text[declared.end() if declared else 0 :])
-        begins = preview(content, width)
-        named = preview(msgspec.structs.replace(content, text=None), width)
-        # The text of a body where a preview is that, else what it is.
-        return f"{content.kind}: {begins}" if begins not in ("", named) else named or content.kind
+        return shown(content)
 
     return text
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from msmq_wire.engines.columns.engine import UNRECOGNISED, ColumnBatch, Table, decode, proven
+from msmq_wire.engines.columns.engine import UNRECOGNISED, ColumnBatch, Proven, Table, decode, proven
 
-__all__ = ["UNRECOGNISED", "ColumnBatch", "Table", "decode", "proven"]
+__all__ = ["UNRECOGNISED", "ColumnBatch", "Proven", "Table", "decode", "proven"]

@@ -8,7 +8,7 @@ every MUST, is irregular: the codec decides what it is worth.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass, 
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["UNRECOGNISED", "ColumnBatch", "Table", "decode", "proven"]
+__all__ = ["UNRECOGNISED", "ColumnBatch", "Proven", "Table", "decode", "proven"]
 
 
 def _order_queues(header: Part, asked: Bools | None = None) -> Bools:
@@ -223,24 +223,38 @@ def decode(
     return _Decoder(source, starts, ends, as_, judge).batch(found)
 
 
-def proven(data: Any, offsets: Any) -> list[tuple[type[WireStruct], Integers]]:
+class Proven(NamedTuple):
+    """Packets of one class that are whole and keep every MUST: their places, and where a walk has them.
+
+    Packet ``places[i]`` is row ``rows[i]`` of the columns under ``top``.
+    """
+
+    cls: type[WireStruct]
+    places: Integers
+    top: Part
+    rows: Integers
+
+
+def proven(data: Any, offsets: Any) -> list[Proven]:
     """The packets that are whole and keep every MUST, by class; about all others only the codec can tell.
 
     Arguments as for `decode`. No packet is decoded by itself, so this costs the same whatever they hold.
     """
     source, offsets = Source(data), np.asarray(offsets, np.int64)
     starts, ends = offsets[:-1], offsets[1:]
-    found: list[tuple[type[WireStruct], Integers]] = []
-    for cls, rows in _recognised(source, starts, ends):
-        walk = Walk(source, starts[rows], ends[rows], cls)
+    found: list[Proven] = []
+    for cls, places in _recognised(source, starts, ends):
+        walk = Walk(source, starts[places], ends[places], cls)
         kept = ~(walk.bad | _unproven(walk))
         if cls is UserMessage:
-            for inner, places in _acknowledgments(walk).items():
-                kept[places] = False
-                own = rows[places]
+            for inner, rows in _acknowledgments(walk).items():
+                kept[rows] = False
+                own = places[rows]
                 inner_walk = Walk(source, starts[own], ends[own], inner)
-                found.append((inner, own[~(inner_walk.bad | _unproven(inner_walk))]))
-        found.append((cls, rows[kept]))
+                inner_rows = np.flatnonzero(~(inner_walk.bad | _unproven(inner_walk)))
+                found.append(Proven(inner, own[inner_rows], inner_walk.top, inner_rows))
+        rows = np.flatnonzero(kept)
+        found.append(Proven(cls, places[rows], walk.top, rows))
     return found
 
 

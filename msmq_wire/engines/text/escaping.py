@@ -27,7 +27,6 @@ def _number(match: re.Match[str]) -> str:
 def json_string(text: str) -> str:
     """A text as a JSON string, as `json_line` writes it."""
     written = encode_basestring(text)
-    # JSON itself escapes the controls of ASCII, all but DEL.
     return written if written.isascii() and "\x7f" not in written else UNSEEN.sub(_number, written)
 
 
@@ -35,6 +34,9 @@ def json_line(value: Any, *, indent: int | None = None) -> str:
     """A JSON text whose strings hold no unsafe character unescaped; on one line without ``indent``."""
     separators = (",", ":") if indent is None else (",", ": ")
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    if text.isascii() and "\x7f" not in text:
+        # JSON itself escapes the controls of ASCII, all but DEL.
+        return text
     if indent is None:
         return UNSEEN.sub(_number, text)
     return "\n".join(UNSEEN.sub(_number, line) for line in text.split("\n"))

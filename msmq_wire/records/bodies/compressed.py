@@ -20,6 +20,8 @@ KINDS = (
 
 LARGEST_INFLATED = 1 << 20
 _SHORTEST_DEFLATE = 16
+_BLOCK_TYPE = 6
+"""Two bits of the first byte; there is no block of type 3."""
 
 _FORMATS: dict[str, int] = {"gzip": 31, "zlib": 15, "deflate": -15}
 
@@ -41,7 +43,7 @@ def inflate(data: bytes) -> Inflated | None:
         return _inflated("gzip", data)
     if data[:1] == b"\x78" and len(data) > 2 and int.from_bytes(data[:2], "big") % 31 == 0:
         return _inflated("zlib", data)
-    if len(data) < _SHORTEST_DEFLATE:
+    if len(data) < _SHORTEST_DEFLATE or data[0] & _BLOCK_TYPE == _BLOCK_TYPE:
         return None
     found = _inflated("deflate", data)
     return found if found is not None and found.whole and found.data else None

@@ -46,21 +46,22 @@ _MARKS = (
     _Mark(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "compound_file", "compound file", "ole"),
     _Mark(b"SQLite format 3\0", "document", "SQLite database", "sqlite"),
 )
+_PREFIXES = tuple(mark.prefix for mark in _MARKS)
 _BZIP2_BLOCK = bytes.fromhex("314159265359")
 _SIZED_IMAGE = "PNG image"
 
 
 def marked_body(data: bytes) -> Body | None:
     """The body by the mark it begins with, ``likely``; None without a known one."""
-    for mark in _MARKS:
-        if data.startswith(mark.prefix):
-            return Body(
-                kind=mark.kind,
-                confidence="likely",
-                title=mark.title,
-                details=_size(data) if mark.title == _SIZED_IMAGE else (),
-                extension=mark.extension,
-            )
+    if data.startswith(_PREFIXES):
+        mark = next(one for one in _MARKS if data.startswith(one.prefix))
+        return Body(
+            kind=mark.kind,
+            confidence="likely",
+            title=mark.title,
+            details=_size(data) if mark.title == _SIZED_IMAGE else (),
+            extension=mark.extension,
+        )
     if data[:3] == b"BZh" and data[4:10] == _BZIP2_BLOCK:
         return Body(kind="archive", confidence="likely", title="bzip2 data", extension="bz2")
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":

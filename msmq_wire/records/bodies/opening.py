@@ -97,11 +97,14 @@ def open_body(
         envelope = envelope_members(body.text)
         if envelope:
             convention, headers = convention or "MassTransit", headers + envelope
+    outside = is_outside_section(declared)
+    if not (convention or headers or outside):
+        return body
     return msgspec.structs.replace(
         body,
         convention=convention or body.convention,
         details=body.details + headers,
-        outside_section=is_outside_section(declared),
+        outside_section=outside,
     )
 
 

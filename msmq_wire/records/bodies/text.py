@@ -23,18 +23,24 @@ KINDS = (
 )
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_MARKS = tuple(mark for mark, _ in _BOMS)
 _NAMES = {"utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "cp1252": "Windows-1252"}
 _ALLOWED_CONTROLS = frozenset("\t\n\r\f")
 
 
 def with_byte_order_mark(data: bytes) -> tuple[str, int] | None:
     """The encoding that a byte order mark names, and the length of the mark; None without one."""
+    if not data.startswith(_MARKS):
+        return None
     return next(((encoding, len(bom)) for bom, encoding in _BOMS if data.startswith(bom)), None)
 
 
 def looks_wide(data: bytes) -> bool:
     """Whether most code units of the beginning are Latin letters in UTF-16."""
     head = data[:512]
+    if head.count(0) * 4 < len(head) // 2 * 3:
+        # Too few zero bytes, wherever they are.
+        return False
     return len(head) >= 4 and head[1::2].count(0) * 4 >= len(head[1::2]) * 3 and 0 not in head[0:4:2]
 
 

@@ -10,6 +10,7 @@ import math
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from msmq_wire.records.bodies.body import Body, Kind
 from msmq_wire.wire.types.enumerations import BodyType
@@ -63,6 +64,7 @@ _OTHER_NAMES = {
 _IN_SECTION = frozenset(int(one) for one in BodyType if one != BodyType.VT_BSTR)
 
 
+@lru_cache(maxsize=1024)
 def type_name(body_type: int) -> str:
     """A body type by its name (``VT_VECTOR | VT_UI1``), or its number where it has none."""
     base = body_type & ~_FLAGS if body_type < 0x10000 else body_type

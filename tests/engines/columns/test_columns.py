@@ -226,8 +226,8 @@ def test_what_is_proven_is_whole_and_keeps_every_must(drawn: list[tuple[bytes, i
         packets.append(data[:at] + change + data[at + len(change) :])
     found = columns.proven(b"".join(packets), np.cumsum([0, *map(len, packets)]))
     assert found
-    for cls, rows in found:
-        for row in rows.tolist():
+    for cls, places, _, _ in found:
+        for row in places.tolist():
             result = inspect(packets[row], engine="reference")
             assert result.error is None
             assert not result.anomalies
@@ -241,5 +241,5 @@ def test_the_codec_is_not_asked_what_is_proven(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(codec, "inspect", asked)
     packets = [data[:size] for data in _PACKETS for size in range(len(data) + 1)]
     found = columns.proven(b"".join(packets), np.cumsum([0, *map(len, packets)]))
-    assert {cls for cls, _ in found} >= {UserMessage, Ping}
+    assert {one.cls for one in found} >= {UserMessage, Ping}
     assert columns.proven(b"", [0]) == []

@@ -1,0 +1,131 @@
+"""Messages of a batch without a record for each: what is asked of them is read by column.
+
+The rule kept here: a `Brief` says what `Message` says of the same packets. What is not proven to be whole, or
+has to be asked itself, comes as a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from msmq_wire.capture.index import Array
+from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.engines.columns import Proven
+from msmq_wire.engines.columns.shown import has, is_set, shown
+from msmq_wire.engines.columns.values import Bools
+from msmq_wire.records.brief import Brief, Briefing
+from msmq_wire.records.message import MessageColumn, is_listed
+from msmq_wire.records.record import Record
+
+__all__ = ["briefed"]
+
+
+def briefed(batch: PacketBatch, briefing: Briefing) -> Iterator[Record | Brief]:
+    """Everything in a batch in order of completion, packets that need no look of their own as briefs."""
+    kinds = np.full(len(batch), -1)
+    lines: list[Any] = [None] * len(batch)
+    stems: list[str] = []
+    for found in batch.proven():
+        places, rows = found.places, found.rows
+        stems.append(found.cls.stem())
+        if is_listed(stems[-1], acknowledgments=briefing.acknowledgments):
+            answered = _answered(found, briefing)
+            places, rows = places[answered], rows[answered]
+            if not len(rows):
+                # There may be no column that holds what is asked.
+                continue
+            values = [_values(batch, column, found, places, rows) for column in briefing.columns]
+            for place, line in zip(places.tolist(), briefing.make(values), strict=True):
+                lines[place] = line
+        kinds[places] = len(stems) - 1
+
+    def brief(first: int, last: int) -> Brief:
+        kind, at, count = np.unique(kinds[first:last], return_index=True, return_counts=True)
+        # A summary counts them in the order of appearance.
+        order = np.argsort(at)
+        types = zip(kind[order].tolist(), count[order].tolist(), strict=True)
+        return Brief(
+            int(batch.id[last - 1]),
+            {stems[number]: counted for number, counted in types},
+            [line for line in lines[first:last] if line is not None],
+        )
+
+    done = 0
+    for place, is_packet, number in _alone(batch, kinds):
+        if place > done:
+            yield brief(done, place)
+            done = place
+        if is_packet:
+            yield batch.record(place)
+            done = place + 1
+        else:
+            yield batch.others[number]
+    if done < len(batch):
+        yield brief(done, len(batch))
+
+
+def _alone(batch: PacketBatch, kinds: Array) -> list[tuple[int, bool, int]]:
+    """Where the records that are no packet come, and the packets of no kind: place, which, and its number."""
+    others = np.searchsorted(batch.id, [one.id for one in batch.others]).tolist()
+    packets = np.flatnonzero(kinds < 0).tolist()
+    return sorted(
+        [*((place, False, number) for number, place in enumerate(others)), *((at, True, 0) for at in packets)]
+    )
+
+
+def _answered(found: Proven, briefing: Briefing) -> Bools:
+    """Which of some packets need no look of their own."""
+    answered = np.ones(len(found.rows), np.bool_)
+    for column in briefing.columns:
+        whole = column.in_whole
+        for path in () if whole is None else whole.paths:
+            answered &= has(found.top, path, found.rows)
+        for path in () if whole is None else whole.unless:
+            answered &= ~is_set(found.top, path, found.rows)
+    return answered
+
+
+def _values(
+    batch: PacketBatch, column: MessageColumn, found: Proven, places: Array, rows: Array
+) -> list[Any]:
+    """What a column has for some packets, as `Message` says it."""
+    whole = column.in_whole
+    if whole is None:
+        return _OF_RECORDS[column.name](batch, places)
+    parts = [shown(found.top, path, rows) for path in whole.paths]
+    if whole.made is None:
+        return parts[0]
+    if not parts:
+        return [whole.made()] * len(rows)
+    return list(map(whole.made, *parts))
+
+
+def _times(batch: PacketBatch, places: Array) -> list[Any]:
+    return [time or None for time in batch.time[places].tolist()]
+
+
+def _ends(which: int) -> Callable[[PacketBatch, Array], list[Any]]:
+    return lambda batch, places: [batch.pairs[pair][which] for pair in batch.pair[places].tolist()]
+
+
+def _frames(batch: PacketBatch, places: Array) -> list[Any]:
+    first, last = batch.first[places], batch.last[places]
+    if (last - first == 1).all():
+        return [(number,) for number in batch.carriers[first].tolist()]
+    carriers = batch.carriers.tolist()
+    return [tuple(carriers[start:end]) for start, end in zip(first.tolist(), last.tolist(), strict=True)]
+
+
+_OF_RECORDS: Mapping[str, Callable[[PacketBatch, Array], list[Any]]] = {
+    "id": lambda batch, places: batch.id[places].tolist(),
+    "parent": lambda batch, places: [None] * len(places),
+    "time": _times,
+    "src": _ends(0),
+    "dst": _ends(1),
+    "frames": _frames,
+    "capture": lambda batch, places: [batch.capture] * len(places),
+}
+"""Columns that are attributes of the record."""

@@ -1,0 +1,145 @@
+"""Columns as values that JSON shows: numbers, bits, texts, GUIDs, and the format names of queues.
+
+The rule kept here: what a row has is what `UserHeader.format_name`, `WcharText.text` and the like say of it.
+"""
+
+from __future__ import annotations
+
+from codecs import utf_16_le_decode
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from msmq_wire.engines.columns.scopes import column_at, combinations
+from msmq_wire.engines.columns.values import Arms, Bools, Column, Integers, Number, Octets, Part, Rows
+from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
+from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
+from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
+from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
+
+__all__ = ["format_names", "has", "is_set", "shown"]
+
+_FORMAT_NAME = ".format_name"
+_SELECTORS = 0x7FC00
+"""The bits of UserHeader.Flags that hold the types of the queues."""
+
+
+def has(top: Part, path: str, rows: Integers) -> Bools:
+    """Which rows of a walk have the field at a dotted path."""
+    column, _, _ = _at(top, path)
+    arms = column.arms if isinstance(column, Arms) else (column,)
+    found = np.zeros(len(rows), np.bool_)
+    for arm in arms:
+        if arm is not None:
+            found |= arm.rows.mask[rows]
+    return found
+
+
+def is_set(top: Part, path: str, rows: Integers) -> Bools:
+    """Which rows of a walk have a field at a dotted path; of a number, or bits: which have one but 0."""
+    column, mask, _ = _at(top, path)
+    if not isinstance(column, Number):
+        return has(top, path, rows)
+    found: Bools = (column.rows.spread(column.values, Rows(column.rows.total)) & mask)[rows] != 0
+    return found
+
+
+def shown(top: Part, path: str, rows: Integers) -> list[Any]:
+    """The values at a dotted path, for rows of a walk that have it.
+
+    The path is that of JSON: behind the name of a queue comes ``format_name``, behind a word the name of its
+    bits. Bytes that are no text are bytes.
+    """
+    if path.endswith(_FORMAT_NAME):
+        header, _, queue = path.removesuffix(_FORMAT_NAME).rpartition(".")
+        part = column_at(top, header)
+        assert isinstance(part, Part)
+        codes, names = format_names(part, queue)
+        return [names[code] for code in codes[rows].tolist()]
+    column, mask, shift = _at(top, path)
+    everywhere = Rows(top.rows.total)
+    if isinstance(column, Number):
+        values = column.rows.spread(column.values, everywhere)[rows]
+        numbers: list[Any] = (values if mask == -1 else (values & mask) >> shift).tolist()
+        return numbers
+    assert isinstance(column, Octets)
+    if issubclass(column.kind, GUID | FixedWcharText):
+        codes, found = column.codes
+        texts = [str(column.kind(value)) for value in found]
+        return [texts[code] for code in column.rows.spread(codes, everywhere)[rows].tolist()]
+    starts = column.rows.spread(column.offsets, everywhere)[rows]
+    ends = starts + column.rows.spread(column.lengths, everywhere)[rows]
+    with memoryview(column.source.bytes) as data:  # type: ignore[arg-type]  # an array is a buffer
+        if not issubclass(column.kind, WcharText):
+            return [bytes(data[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        ends -= 2 * _terminated(column, starts, ends)
+        places = zip(starts.tolist(), ends.tolist(), strict=True)
+        return [utf_16_le_decode(data[start:end], "replace", True)[0] for start, end in places]
+
+
+def _terminated(column: Octets, starts: Integers, ends: Integers) -> Bools:
+    last = column.source.peek(np.maximum(ends - 2, 0), 2)
+    found: Bools = (ends - starts > 1) & ((ends - starts) & 1 == 0) & (last == 0).all(axis=1)
+    return found
+
+
+def _at(top: Part, path: str) -> tuple[Column, int, int]:
+    """The column at a path, and the mask and the place of the bits that are asked of it."""
+    stem, _, last = path.removesuffix(_FORMAT_NAME).rpartition(".")
+    parent = column_at(top, stem) if stem else top
+    if isinstance(parent, Part):
+        return parent.fields.get(last), -1, 0
+    holder, _, word = stem.rpartition(".")
+    part = column_at(top, holder)
+    if isinstance(part, Part) and part.cls.BITS is not None and part.cls.BITS.field == word:
+        bit = part.cls.BITS.bits[last]
+        return parent, bit.mask, bit.shift
+    return None, -1, 0
+
+
+def format_names(header: Part, queue: str) -> tuple[Integers, Sequence[str | None]]:
+    """A code for every row of the walk, 0 where there is no such queue, and the format name of every code."""
+    everywhere = Rows(header.rows.total)
+    flags, column = header.fields["flags"], header.fields[queue]
+    assert isinstance(flags, Number)
+    codes = np.zeros(everywhere.total, np.int64)
+    texts: list[str | None] = [None]
+    for arm in column.arms if isinstance(column, Arms) else (column,):
+        if isinstance(arm, Part):
+            own, found = _format_names(header, flags, queue, arm)
+            codes += arm.rows.spread(own + len(texts), everywhere)
+            texts += found
+    return codes, texts
+
+
+def _format_names(header: Part, flags: Number, name: str, arm: Part) -> tuple[Integers, list[str | None]]:
+    """A code for every row that has this layout of a queue, and the format name of every code."""
+    own = ("direct_format_name",) if arm.cls is DirectQueueFormatName else arm.cls.__struct_fields__
+    columns: list[Column] = [arm.fields[field] for field in own]
+    if arm.cls is PrivateQueueFormatNameId:
+        # Where a queue number belongs to a host, the header says which.
+        columns += [Number(flags.rows, flags.values & _SELECTORS), header.fields["source_queue_manager"]]
+        columns += [header.fields["queue_manager_address"], _admin_host(header)]
+    codes, found = combinations(columns, arm.rows)
+    texts = []
+    for values in found:
+        parts: dict[str, Any] = {name: arm.cls(**dict(zip(own, values, strict=False)))}
+        if arm.cls is PrivateQueueFormatNameId:
+            word, source, address, host = values[len(own) :]
+            parts |= {"flags": word, "source_queue_manager": source}
+            parts["queue_manager_address"] = AddressOverlay() if address is None else address
+            if host is not None:
+                parts.setdefault("admin_queue", PrivateQueueFormatName(source_queue_manager=host))
+        texts.append(UserHeader(**parts).format_name(name))
+    return codes, texts
+
+
+def _admin_host(header: Part) -> Column:
+    column = header.fields["admin_queue"]
+    for arm in column.arms if isinstance(column, Arms) else (column,):
+        if isinstance(arm, Part) and arm.cls is PrivateQueueFormatName:
+            return arm.fields["source_queue_manager"]
+    return None
