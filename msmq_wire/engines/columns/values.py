@@ -5,6 +5,7 @@ The rule kept here: no read leaves the bytes, and a column belongs to a set of r
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -302,9 +303,15 @@ class Part:
         self.rows = rows
         self.cls = cls
         self.context = context
-        self.parent = parent
+        # Without a circle a batch is gone as soon as nobody needs it.
+        self._parent = None if parent is None else weakref.ref(parent)
         self.fields: dict[str, Column] = {}
         self.inside: dict[str, Part] = {}
+
+    @property
+    def parent(self) -> Part | None:
+        """The structure around it, for as long as that is there."""
+        return None if self._parent is None else self._parent()
 
 
 class Arms:

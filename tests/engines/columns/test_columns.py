@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +234,17 @@ def test_what_is_proven_is_whole_and_keeps_every_must(drawn: list[tuple[bytes, i
             assert result.error is None
             assert not result.anomalies
             assert type(result.packet) is cls
+
+
+def test_a_batch_is_gone_when_nobody_needs_it() -> None:
+    gc.disable()
+    try:
+        found = columns.proven(b"".join(_PACKETS), np.cumsum([0, *map(len, _PACKETS)]))
+        tops = [weakref.ref(one.top) for one in found]
+        del found
+        assert [top() for top in tops if top() is not None] == []
+    finally:
+        gc.enable()
 
 
 def test_the_codec_is_not_asked_what_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
