@@ -16,6 +16,7 @@ import pytest
 from msmq_wire.capture.source import Source
 from msmq_wire.cli import app
 from msmq_wire.cli.reading import Reading
+from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.record import Record
 
 Run = Callable[..., Any]
@@ -125,11 +126,11 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl+C while a command is busy with the third record."""
     whole = Reading._file
 
-    def pressed(self: Reading, file: str) -> Iterator[Record]:
-        for number, record in enumerate(whole(self, file), 1):
+    def pressed(self: Reading, file: str, briefing: Briefing | None) -> Iterator[Record | Brief]:
+        for number, item in enumerate(whole(self, file, briefing), 1):
             if number == 3:
                 signal.raise_signal(signal.SIGINT)
-            yield record
+            yield item
 
     monkeypatch.setattr(Reading, "_file", pressed)
 
