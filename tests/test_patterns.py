@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from msmq_wire import FormatName, MsmqWireError, PathName
-from msmq_wire.cli.filter import compile_filter
 from msmq_wire.cli.packet_input import read_packet_input
 from msmq_wire.cli.render.safe_text import escaped
+from msmq_wire.filter.compiling import compile_filter
 from msmq_wire.names import parse_multiple
 from msmq_wire.records.bodies import open_body
 from msmq_wire.routing.topology_file import parse_topology
@@ -87,27 +87,26 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.replay.rows:_ID": "rows stand in tables of the package",
     "msmq_wire.replay.rows:_CHECK": "rows stand in tables of the package",
     "msmq_wire.replay.rows:_SYMBOL": "rows stand in tables of the package",
-    "msmq_wire.cli.filter:_SPACE": (Attack("match", "", " ", "a"),),
-    "msmq_wire.cli.filter:_NAME": (
+    "msmq_wire.filter.parser:_SPACE": (Attack("match", "", " ", "a"),),
+    "msmq_wire.filter.parser:_NAME": (
         Attack("match", "a", "[1]", "[1"),
         Attack("match", "a[", "1"),
         Attack("match", "a", "[0].b", "["),
     ),
-    "msmq_wire.cli.filter:_OPERATOR": (Attack("match", "", "="),),
-    "msmq_wire.cli.filter:_VALUE": (
-        Attack("match", '"', "a"),
-        Attack("match", "'", '"'),
-        Attack("match", "", "a"),
-    ),
-    "msmq_wire.cli.filter:_DATE": (Attack("fullmatch", "", "2026-11-22"),),
-    "msmq_wire.cli.filter:_TIME_OF_DAY": (Attack("match", "10:00", ":0", "!"),),
-    "msmq_wire.cli.filter_values:_INDEX": (
+    "msmq_wire.filter.parser:_OPERATOR": (Attack("match", "", "="), Attack("match", "", "in")),
+    "msmq_wire.filter.parser:_QUOTED": (Attack("match", '"', "a"), Attack("match", "'", '"')),
+    "msmq_wire.filter.parser:_BARE": (Attack("match", "", "a"),),
+    "msmq_wire.filter.parser:_LISTED": (Attack("match", "", "a"), Attack("match", "", ",")),
+    "msmq_wire.filter.parser:_HINTED": (Attack("match", "", "a"), Attack("match", "", "=")),
+    "msmq_wire.filter.times:DATE": (Attack("fullmatch", "", "2026-11-22"),),
+    "msmq_wire.filter.times:TIME_OF_DAY": (Attack("match", "10:00", ":0", "!"),),
+    "msmq_wire.filter.names:_INDEX": (
         Attack("sub", "", "[1"),
         Attack("sub", "[", "1"),
         Attack("sub", "", "[1]"),
     ),
-    "msmq_wire.cli.filter_values:_CLOCK": (Attack("fullmatch", "10:00:00.", "1"),),
-    "msmq_wire.cli.filter_values:_MOMENT": (Attack("fullmatch", "2026-11-22 10:00:00.", "1"),),
+    "msmq_wire.filter.times:_CLOCK": (Attack("fullmatch", "10:00:00.", "1"),),
+    "msmq_wire.filter.times:_MOMENT": (Attack("fullmatch", "2026-11-22 10:00:00.", "1"),),
     "msmq_wire.cli.packet_input:_OFFSET": (
         Attack("match", "", " ", "!"),
         Attack("match", "0000", " ", "!"),
@@ -164,7 +163,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.redaction.web_forms:_STREAM": (Attack("fullmatch", f"uid:{GUID}\\", "1"),),
     "msmq_wire.redaction.web_forms:_PART": (Attack("fullmatch", "cid:body@", GUID),),
     "msmq_wire.redaction.web_forms:_MESSAGE": (Attack("fullmatch", f"{GUID}\\", "1"),),
-    "msmq_wire.cli.subject:_STEP": (Attack("findall", "", "a."), Attack("findall", "", "[")),
+    "msmq_wire.filter.subject:_STEP": (Attack("findall", "", "a."), Attack("findall", "", "[")),
     "msmq_wire.redaction.forms:_PLACE": (
         Attack("fullmatch", "", "a[0]."),
         Attack("fullmatch", "", "a", "!"),

@@ -11,7 +11,7 @@ import typer
 
 from msmq_wire.cli.completion import column_names
 from msmq_wire.cli.reporting import tell
-from msmq_wire.cli.subject import Subject
+from msmq_wire.filter.subject import Subject
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.record import Record
 
@@ -59,7 +59,9 @@ class Values:
         for told in self._told:
             if name in told:
                 return told.json(name)
-        found = self._subject.values(name)
+        from msmq_wire.filter.names import values_at
+
+        found = values_at(self._subject, name)
         return None if not found else found[0] if len(found) == 1 else list(found)
 
     def get(self, name: str) -> Any:
@@ -112,15 +114,15 @@ def hidden_columns(redacted: Collection[str]) -> frozenset[str]:
 
 def _is_path(name: str) -> bool:
     # What a filter knows of packets is much to load, and most columns are no paths.
-    from msmq_wire.cli.filter_values import is_packet_path
+    from msmq_wire.filter.names import is_path
 
-    return is_packet_path(name)
+    return is_path(name)
 
 
 def _nearest_paths(name: str) -> list[str]:
-    from msmq_wire.cli.filter_values import packet_paths
+    from msmq_wire.filter.paths import paths
 
-    return difflib.get_close_matches(name, packet_paths(), _NEAREST)
+    return difflib.get_close_matches(name, paths(), _NEAREST)
 
 
 def _unknown(name: str, known: Mapping[str, str], *, paths: bool) -> str:

@@ -18,7 +18,7 @@ from msmq_wire.output import folder_refusal, refusal
 from msmq_wire.redaction.redactor import Redaction, Redactor
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.filter import Filter
+    from msmq_wire.filter.compiling import Filter
     from msmq_wire.cli.render.tree import TreeOptions
 
 __all__ = [
@@ -208,7 +208,7 @@ def filter_for(expressions: list[str] | None, zone: tzinfo | None) -> Filter | N
     """The filters of a command line as one, None without any. Raises typer.BadParameter."""
     if not expressions:
         return None
-    from msmq_wire.cli.filter import compile_filter
+    from msmq_wire.filter.compiling import compile_filter
 
     try:
         parts = [compile_filter(expression, zone) for expression in expressions]

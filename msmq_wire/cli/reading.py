@@ -26,8 +26,8 @@ from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.secrets import KEY_OPTIONS, without_secrets
-from msmq_wire.cli.subject import Subject
 from msmq_wire.errors import CaptureError
+from msmq_wire.filter.subject import Subject
 from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
@@ -35,7 +35,7 @@ from msmq_wire.rpc.security import Negotiator
 from msmq_wire.spark.captures import list_files
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.filter import Filter
+    from msmq_wire.filter.compiling import Filter
     from msmq_wire.sessions import LeftOut
 
 __all__ = ["Reading", "Selection", "holds_captures"]

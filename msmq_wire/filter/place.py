@@ -1,0 +1,55 @@
+"""`Place`: what is known of a value before there is one, so that a text can be compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum, IntFlag
+from typing import Literal, TypeAlias
+
+import msgspec
+
+__all__ = ["NUMBER", "TEXT", "WORDS", "Kind", "Place", "numbers_of"]
+
+Kind: TypeAlias = Literal["", "number", "text", "time", "address", "message-id", "rank"]
+"""``time`` counts nanoseconds since 1970, a ``rank`` is one of `Place.choices` in their order."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What a name or a path stands for.
+
+    ``kind`` is empty where only the value shows it. ``names`` are the numbers that have one, ``unit`` what
+    they count, ``flags`` whether they are bits of one word. ``choices`` are all the texts that there are;
+    ``folded`` texts are equal whatever their case.
+    """
+
+    kind: Kind = ""
+    names: Mapping[str, int] = {}
+    unit: str = ""
+    flags: bool = False
+    choices: tuple[str, ...] = ()
+    folded: bool = False
+
+    @property
+    def dated(self) -> bool:
+        """Whether a moment can be compared with it."""
+        return self.kind == "time" or self.unit == "unix-time"
+
+    @property
+    def shown(self) -> str:
+        """Its kind in a word or two."""
+        if self.choices:
+            return " | ".join(self.choices) if len(self.choices) < _FEW else "type"
+        if self.unit == "unix-time":
+            return "time"
+        return "number or its name" if self.names else self.kind.replace("-", " ") or "text"
+
+
+_FEW = 6
+NUMBER = Place("number")
+TEXT = Place("text")
+WORDS = Place("text", folded=True)
+
+
+def numbers_of(enumeration: type[IntEnum] | type[IntFlag] | None) -> Mapping[str, int]:
+    """The members of an enumeration, none without one."""
+    return {} if enumeration is None else {name: int(one) for name, one in enumeration.__members__.items()}
