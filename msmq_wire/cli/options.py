@@ -18,8 +18,9 @@ from msmq_wire.output import folder_refusal, refusal
 from msmq_wire.redaction.redactor import Redaction, Redactor
 
 if TYPE_CHECKING:
-    from msmq_wire.filter.compiling import Filter
     from msmq_wire.cli.render.tree import TreeOptions
+    from msmq_wire.filter.compiling import Filter
+    from msmq_wire.findings.filtering import FindingFilter
 
 __all__ = [
     "CAPTURE_HELP",
@@ -41,6 +42,7 @@ __all__ = [
     "check_folder",
     "check_output",
     "filter_for",
+    "finding_filter_for",
     "redactor_for",
     "refuse_without_effect",
     "screen_for",
@@ -77,7 +79,7 @@ Filters = Annotated[
         "--filter",
         metavar="EXPR",
         help="Show only what matches, as in 'type == user_message and label ~ order'. May be repeated: "
-        "all must match.",
+        "all must match. See msmq-wire filter --help.",
         show_default=False,
     ),
 ]
@@ -202,6 +204,18 @@ def check_folder(path: str, hint: str) -> None:
     reason = folder_refusal(path)
     if reason is not None:
         raise typer.BadParameter(f"{path} {reason}", param_hint=hint)
+
+
+def finding_filter_for(expressions: list[str] | None, zone: tzinfo | None) -> FindingFilter | None:
+    """The filters of a command line that are about findings. Raises typer.BadParameter."""
+    if not expressions:
+        return None
+    from msmq_wire.findings.filtering import FindingFilter
+
+    try:
+        return FindingFilter(expressions, zone)
+    except MsmqWireError as error:
+        raise typer.BadParameter(str(error), param_hint="--filter") from None
 
 
 def filter_for(expressions: list[str] | None, zone: tzinfo | None) -> Filter | None:

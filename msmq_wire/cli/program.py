@@ -68,6 +68,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "Write a report about captures: one HTML page that loads nothing from a network.",
     ),
     "export": ("export:export", "Write the frames that carry matching items to a capture."),
+    "filter": ("filter:filter_", "Check an expression for --filter, and say what it means."),
     "replay": (
         "replay:replay",
         "Say which replies and packets of a queue manager break the rules of its protocols.",

@@ -9,20 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, TypeAlias, get_args, get_type_hints
+from operator import attrgetter
+from typing import Any, TypeAlias
 
 from msmq_wire.filter.paths import PREFIXES, call_places, paths
-from msmq_wire.filter.place import NUMBER, TEXT, WORDS, Kind, Place, numbers_of
+from msmq_wire.filter.place import FOLDED, NUMBER, WORDS, Kind, Place, numbers_of
 from msmq_wire.filter.subject import Subject, at
 from msmq_wire.filter.vocabulary import Name, Vocabulary
-from msmq_wire.records.call_story import call_story, is_answered, is_cut
+from msmq_wire.records.call import CALL_COLUMNS, call_of
+from msmq_wire.records.column import RECORD_COLUMNS, Column
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.message import COLUMNS, DATES, MessageColumn
 from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import anomaly_view, error_view
-from msmq_wire.rpc.hresults import describe
 from msmq_wire.wire.registry import PACKETS
 
 __all__ = ["RecordName", "groups", "is_path", "records", "values_at"]
@@ -36,12 +37,12 @@ _INDEX = re.compile(r"\[\d+\]")
 _KINDS: Mapping[str, Kind] = {
     "number": "number",
     "numbers": "number",
-    "text": "text",
-    "body": "text",
+    "duration": "number",
+    "flag": "number",
     "time": "time",
     "endpoint": "address",
 }
-_FOLDED = ("queue", "message_class_name", "body_type_name")
+"""The kind of a place by that of a column; what is none of these is text."""
 _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "frames": ("frame", "frame.number"),
     "time": ("frame.time", "frame.time_utc", "frame.time_epoch"),
@@ -49,6 +50,7 @@ _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "dst": ("ip.dst", "ipv6.dst"),
     "host": ("ip.addr", "ipv6.addr"),
     "capture": ("path",),
+    "anomaly_codes": ("anomalies.code", "anomaly"),
 }
 """What Wireshark, or a table, calls a name."""
 _BEFORE = ("packet.", "msmq.", "msmq_rpc.")
@@ -61,64 +63,31 @@ _JUDGED: Mapping[str, Callable[[Any], Any]] = {
 }
 """What has keys of its own in a row of JSON."""
 _PROBLEM = ("code", "message", "path", "offset", "length", "spec")
-_CALL = (
-    "interface",
-    "opnum",
-    "method",
-    "status",
-    "fault",
-    "latency",
-    "request_id",
-    "syntax",
-    "sealed",
-    "verified",
-    "guessed",
-    "account",
-)
-"""The fields of calls that are columns."""
 
 
-def _of_record(attribute: str) -> Values:
-    def values(subject: Subject) -> tuple[Any, ...]:
-        found = getattr(subject.record, attribute)
-        return found if isinstance(found, tuple) else (found,)
-
-    return values
+def _each(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
-def _of_call(of: Callable[[RpcCall], Any]) -> Values:
-    def values(subject: Subject) -> tuple[Any, ...]:
-        packet = subject.record.packet
-        return (of(packet),) if isinstance(packet, RpcCall) else ()
-
-    return values
+def _of_record(column: Column) -> Values:
+    where = column.where or column.name
+    value = attrgetter(where) if isinstance(where, str) else where
+    return lambda subject: _each(value(subject.record))
 
 
-def _of_caller(attribute: str) -> Values:
-    def values(subject: Subject) -> tuple[Any, ...]:
-        record = subject.record
-        return (getattr(record, attribute),) if isinstance(record.packet, RpcCall) else ()
-
-    return values
-
-
-def _call_field(name: str) -> Values:
-    """A field of a call; binds, faults and messages over HTTP have some of the same names."""
+def _of_call(column: Column) -> Values:
+    """What a call has; other records may have a field of its name all the same."""
+    where, name = column.where, column.name
+    value = attrgetter(where) if isinstance(where, str) else where
+    is_field = isinstance(where, str) and where.startswith("packet.")
 
     def values(subject: Subject) -> tuple[Any, ...]:
-        packet = subject.record.packet
-        return (getattr(packet, name),) if isinstance(packet, RpcCall) else at(subject.view, name)
+        call = call_of(subject.record)
+        if call is None:
+            return at(subject.view, name) if is_field else ()
+        return _each(value(call))
 
     return values
-
-
-def _error(subject: Subject) -> tuple[Any, ...]:
-    error = subject.record.error
-    return (None if error is None else error.code,)
-
-
-def _anomalies(subject: Subject) -> tuple[Any, ...]:
-    return (len(subject.record.anomalies),)
 
 
 def _completing(subject: Subject) -> tuple[Any, ...]:
@@ -163,79 +132,46 @@ def _of_message(column: MessageColumn) -> Values:
     return _queue(values) if name == "queue" else values
 
 
-def _column(column: MessageColumn) -> RecordName:
-    whole = isinstance(column.record, str) and bool(column.record)
-    values = _of_record(str(column.record)) if whole else _of_message(column)
-    place = Place(
-        "message-id" if column.name == "message_id" else _KINDS[column.kind],
+def _named(column: Column | MessageColumn, values: Values, place: Place | None = None) -> RecordName:
+    name, look = column.name, column.look
+    if column.kind == "flag":
+        place = None
+    place = place or Place(
+        "message-id" if name == "message_id" else _KINDS.get(column.kind, "text"),
         numbers_of(column.names),
-        column.unit,
-        choices=column.choices,
-        folded=column.name in _FOLDED,
+        "flag" if column.kind == "flag" else getattr(column, "unit", ""),
+        choices=_TYPES if name == "type" else column.choices,
+        folded=name in FOLDED,
     )
-    heading = () if column.look is None or column.look.head == column.name else (column.look.head,)
-    doc = column.doc
-    return Name(column.name, doc, place, values, (*heading, *_ELSEWHERE.get(column.name, ())))
+    # A heading may say another unit.
+    own = look is None or look.head == name or column.kind == "duration" or look.head in call_places()
+    heading = () if own or look is None else (look.head,)
+    return Name(name, column.doc, place, values, (*heading, *_ELSEWHERE.get(name, ())))
 
 
-def _rows() -> tuple[RecordName, ...]:
-    """The keys of any row of ``decode`` that messages do not have."""
+def _more() -> tuple[RecordName, ...]:
+    """What there is of any record and in no table, or only in that of others."""
     return (
-        Name("type", "Type of the item.", Place("text", choices=_TYPES), _of_record("type")),
         Name("host", "src or dst.", _ADDRESS, _host, _ELSEWHERE["host"]),
-        Name("stream", "Its TCP connection, from 0, in order of appearance.", NUMBER, _of_record("stream")),
-        Name("offset", "Bytes of its direction that were captured before it.", NUMBER, _of_record("offset")),
-        Name("length", "Its captured bytes.", NUMBER, _of_record("length")),
-        Name("anomalies", "How many values break a rule.", NUMBER, _anomalies),
-        Name("error", "Code of what ended its decoding.", WORDS, _error),
-        Name("consumed", "Bytes that were decoded.", NUMBER, _of_record("consumed")),
-        Name("missing", "Bytes that a gap lacks.", NUMBER, _of_record("missing")),
-        Name("reason", "Why there is a gap, or a file ends.", TEXT, _of_record("reason")),
-        Name("event", "Step of a connection, with decode --streams.", WORDS, _of_record("event")),
+        Name("consumed", "Bytes that were decoded.", NUMBER, lambda one: (one.record.consumed,)),
         Name("frame_no", "The frame that completes it.", NUMBER, _completing),
-        Name("time_ns", "time in nanoseconds since 1970.", NUMBER, _of_record("time")),
+        Name("time_ns", "Its time in nanoseconds since 1970.", NUMBER, lambda one: (one.record.time,)),
     )
-
-
-def _calls() -> tuple[RecordName, ...]:
-    """The columns of calls."""
-    hints, places = get_type_hints(RpcCall, include_extras=True), call_places()
-    fields = {name: Name(name, get_args(hints[name])[1], places[name], _call_field(name)) for name in _CALL}
-    return (
-        Name("client", "Address and port of the caller.", _ADDRESS, _of_caller("src")),
-        Name("server", "Address and port of the called.", _ADDRESS, _of_caller("dst")),
-        *fields.values(),
-        Name("status_name", "Name of the status.", WORDS, _of_call(_status_name)),
-        Name(
-            "what",
-            "What the call did, in words, without the message that it brought.",
-            TEXT,
-            _of_call(lambda call: call_story(call, None)),
-        ),
-        Name("answered", "Whether a response or a fault was seen.", NUMBER, _of_call(is_answered)),
-        Name("cut", "Whether the answer was not read as far as its status.", NUMBER, _of_call(is_cut)),
-    )
-
-
-def _status_name(call: RpcCall) -> str | None:
-    return None if call.status is None else describe(call.status).symbol
 
 
 @cache
 def groups() -> Mapping[str, tuple[RecordName, ...]]:
     """The names, by what has them."""
-    columns = tuple(map(_column, COLUMNS))
-    shared = tuple(one for one, column in zip(columns, COLUMNS, strict=True) if _of_any(column))
+    shared = {one.name for one in RECORD_COLUMNS}
+    messages = [one for one in COLUMNS if one.name not in shared]
+    known, places = shared | {one.name for one in messages}, call_places()
     return {
-        "items": (*shared, *_rows()),
-        "messages": tuple(one for one in columns if one not in shared),
-        "calls": _calls(),
+        "items": (*(_named(one, _of_record(one)) for one in RECORD_COLUMNS), *_more()),
+        "messages": tuple(_named(one, _of_message(one)) for one in messages),
+        "calls": tuple(
+            _named(one, _of_call(one), places.get(one.name)) for one in CALL_COLUMNS if one.name not in known
+        ),
     }
-
-
-def _of_any(column: MessageColumn) -> bool:
-    """Whether any record has it."""
-    return isinstance(column.record, str) and bool(column.record)
 
 
 @cache
@@ -253,8 +189,8 @@ def _other(name: str) -> RecordName | None:
             twice = rest.startswith(_BEFORE) or name in _OF_WIRESHARK
             return None if twice else records().known(rest)
     head, _, rest = name.partition(".")
-    if name == "anomaly" or (head in _JUDGED and rest in _PROBLEM):
-        return _judged("anomalies.code" if name == "anomaly" else name)
+    if head in _JUDGED and rest in _PROBLEM:
+        return _judged(name)
     places, plain = paths(), _INDEX.sub("", name)
     if plain in places:
         return Name(name, "", places[plain], lambda subject: at(subject.view, name))

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from msmq_wire.filter.place import NUMBER, TEXT, WORDS, Place, numbers_of
+from msmq_wire.filter.place import FOLDED, NUMBER, TEXT, WORDS, Place, numbers_of
 from msmq_wire.records.com_packets import ComCall
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
@@ -32,9 +32,9 @@ from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct, xml_fields
 from msmq_wire.srmp.xml.tree import Element
 from msmq_wire.wire.fields import WireStruct, fields
-from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import BitTable
 from msmq_wire.wire.registry import PACKETS
+from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
 from msmq_wire.wire.types.enumerations import HashAlgorithm, QueueType
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
@@ -42,8 +42,6 @@ from msmq_wire.wire.types.wchar_text import WcharText
 __all__ = ["PREFIXES", "call_places", "paths"]
 
 _DEEPEST = 7
-_QUEUES = ("destination_queue", "admin_queue", "response_queue")
-_FOLDED = ("queue", "kind", "method", "interface", "syntax", "account")
 _NOT_KEPT = ("offset", "length")
 """Where an element was, which those that no field names do not say."""
 
@@ -132,14 +130,15 @@ def _fields(cls: type[WireStruct]) -> Iterator[_Part]:
             continue
         if cls.BITS is not None and cls.BITS.field == field.name:
             yield _Part(field.name, NUMBER, _bits(cls.BITS))
-        elif cls is UserHeader and field.name in _QUEUES:
+        elif isinstance(field.shown, ShownQueue):
             selector = Place("number", numbers_of(QueueType))
             below = _Part("type", selector), _Part("format_name", WORDS), _Part("same_as", TEXT)
             yield _Part(field.name, WORDS, below)
         else:
-            # The view tells the queue of an element by its name.
-            shown = field.name != "format_name"
-            yield from _valued(field.name, field.value_type, field.names, field.unit, inside=shown)
+            inside = not isinstance(field.shown, ShownName)
+            yield from _valued(field.name, field.value_type, field.names, field.unit, inside=inside)
+            if isinstance(field.shown, ShownText) and field.shown.whole is not None:
+                yield _Part(f"{field.name}_raw", TEXT)
     for name, (_, inner) in getattr(cls, "INSIDE", {}).items():
         yield _Part(name, Place(), inside=(inner,))
 
@@ -202,7 +201,7 @@ def _valued(
     if any(issubclass(kind, int) for kind in kinds) and not any(issubclass(kind, bytes) for kind in kinds):
         flags = names is not None and issubclass(names, IntFlag)
         place = Place("number", numbers_of(names), unit, flags)
-    elif name in _FOLDED or any(issubclass(kind, GUID) for kind in kinds):
+    elif name in FOLDED or any(issubclass(kind, GUID) for kind in kinds):
         place = WORDS
     else:
         place = Place()

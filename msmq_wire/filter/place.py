@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["NUMBER", "TEXT", "WORDS", "Kind", "Place", "numbers_of"]
+__all__ = ["FOLDED", "NUMBER", "TEXT", "WORDS", "Kind", "Place", "numbers_of"]
 
 Kind: TypeAlias = Literal["", "number", "text", "time", "address", "message-id", "rank"]
 """``time`` counts nanoseconds since 1970, a ``rank`` is one of `Place.choices` in their order."""
@@ -38,13 +38,31 @@ class Place(msgspec.Struct, frozen=True):
     def shown(self) -> str:
         """Its kind in a word or two."""
         if self.choices:
-            return " | ".join(self.choices) if len(self.choices) < _FEW else "type"
+            return "word"
         if self.unit == "unix-time":
             return "time"
-        return "number or its name" if self.names else self.kind.replace("-", " ") or "text"
+        if self.unit == "flag":
+            return "true or false"
+        return "number or name" if self.names else self.kind.replace("-", " ") or "text"
 
 
-_FEW = 6
+FOLDED = frozenset(
+    (
+        "account",
+        "body_type_name",
+        "error",
+        "event",
+        "interface",
+        "kind",
+        "message_class_name",
+        "method",
+        "queue",
+        "rule",
+        "status_name",
+        "syntax",
+    )
+)
+"""Texts of these names are equal whatever their case."""
 NUMBER = Place("number")
 TEXT = Place("text")
 WORDS = Place("text", folded=True)

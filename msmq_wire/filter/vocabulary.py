@@ -31,7 +31,7 @@ class Name(msgspec.Struct, Generic[Seen], frozen=True):
 
 
 class Vocabulary(Generic[Seen]):
-    """Names with their aliases; ``others`` finds what is none of them, as a path, or gives None."""
+    """Names with their aliases; ``others`` finds what is no name, as a path, or gives None."""
 
     def __init__(self, names: tuple[Name[Seen], ...], others: Callable[[str], Name[Seen] | None]) -> None:
         self.names: Mapping[str, Name[Seen]] = {one.name: one for one in names}
@@ -40,7 +40,7 @@ class Vocabulary(Generic[Seen]):
 
     def known(self, name: str) -> Name[Seen] | None:
         """What is called ``name``."""
-        return self.names.get(name) or self._aliases.get(name) or self._others(name)
+        return self.names.get(name) or self._others(name) or self._aliases.get(name)
 
     def __getitem__(self, name: str) -> Name[Seen]:
         """What is called ``name``. Raises MsmqWireError, with what is called nearly so."""

@@ -14,8 +14,7 @@ import typer
 import msmq_wire
 from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.completion import rule_ids
-from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
-from msmq_wire.cli.reading import Selection
+from msmq_wire.cli.options import CaptureFiles, Filters, finding_filter_for
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.finding_table import FindingTable
 from msmq_wire.cli.render.sarif import sarif_log
@@ -28,7 +27,6 @@ from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, SEVERITIES, Finding
 from msmq_wire.findings.columns import FINDING_COLUMNS, FindingRow
 from msmq_wire.findings.judge import HopAuditor
-from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
 from msmq_wire.redaction.judging import RedactingJudge
@@ -94,8 +92,9 @@ def findings(
     """Say what is odd in captures: broken rules, attack shapes, known scanners, lost messages.
 
     A finding says what was observed and in which frames; msmq-wire explain ID says what it means. Severities
-    are info, low, medium and high. A filter keeps the findings that have evidence in a matching item
-    (see decode --help); every item is judged all the same. With --redact the rules judge what was captured,
+    are info, low, medium and high. A filter asks what a finding says, as in severity >= medium and
+    rule ~ rpc, and the item in which it has evidence, as in host == 192.0.2.7 (msmq-wire filter --help);
+    every item is judged all the same. With --redact the rules judge what was captured,
     and a message that may quote what is redacted gives way to the title of its rule. The rules RTE-... need
     a topology.
 
@@ -128,7 +127,7 @@ def findings(
         raise typer.BadParameter("standard input cannot be both a capture and the topology")
     if columns is not None and format_ is FindingsFormat.SARIF:
         raise typer.BadParameter("a SARIF log has no columns", param_hint="--columns")
-    selection = Selection(filter_for(filters, zone))
+    wanted = finding_filter_for(filters, zone)
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True, rows=True)
     kept: list[Finding] = []
@@ -141,22 +140,21 @@ def findings(
     )
     judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=options.quiet))
     counts: Counter[str] = Counter()
-    matching = Numbers()
     judged = 0
 
     def take(found: Iterable[Finding]) -> None:
         nonlocal judged
         for finding in found:
             judged += 1
-            if selection.filter is not None and not _is_about(finding, matching):
+            if wanted is not None and finding not in wanted:
                 continue
             counts[finding.severity] += 1
             if finding.rank >= level.rank:
                 write(finding)
 
     for record in reading:
-        if selection.filter is not None and record in selection:
-            matching.add(record.id)
+        if wanted is not None:
+            wanted.see(record)
         take(judge.feed(record))
     if reading.at_end:
         take(judge.finish())
@@ -213,8 +211,3 @@ def _told(counts: Counter[str], judged: int, level: Level) -> str:
     text += f": {', '.join(parts)}" if parts else ""
     shown = sum(counts[name] for name in SEVERITIES[level.rank :])
     return text if shown == judged else f"{text}; {shown} of {count_text(judged, 'finding')} shown"
-
-
-def _is_about(finding: Finding, numbers: Numbers) -> bool:
-    """Whether one of these is the record of some evidence."""
-    return any(one.record is not None and one.record in numbers for one in finding.evidence)

@@ -1,0 +1,137 @@
+"""Filters of findings: what a finding says, and what there is of the items in which it has evidence.
+
+The rule kept here: a finding matches with one place of its evidence, as a whole: what is asked of the item
+is asked of the item there. Of a place without an item no such question is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, tzinfo
+from typing import Any, TypeAlias
+
+import msgspec
+
+from msmq_wire.filter.compiling import leaves
+from msmq_wire.filter.names import records
+from msmq_wire.filter.parser import parsed
+from msmq_wire.filter.place import FOLDED, NUMBER, TEXT, Place
+from msmq_wire.filter.subject import Subject
+from msmq_wire.filter.tree import Both, Comparison, Either, Negation, Presence, Tree, composed
+from msmq_wire.filter.vocabulary import Name, Vocabulary
+from msmq_wire.findings.columns import FINDING_COLUMNS
+from msmq_wire.findings.finding import Evidence, Finding
+from msmq_wire.findings.numbers import Numbers
+from msmq_wire.records.record import Record
+
+__all__ = ["FINDING_NAMES", "FindingFilter", "findings_vocabulary"]
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """A finding at one of its places."""
+
+    finding: Finding
+    place: Evidence
+
+
+FindingName: TypeAlias = Name[_Seen]
+
+
+def _own(attribute: str) -> Callable[[_Seen], tuple[Any, ...]]:
+    def values(seen: _Seen) -> tuple[Any, ...]:
+        found = getattr(seen.finding, attribute)
+        return found if isinstance(found, tuple) else (found,)
+
+    return values
+
+
+def _at_place(attribute: str) -> Callable[[_Seen], tuple[Any, ...]]:
+    return lambda seen: (getattr(seen.place, attribute),)
+
+
+_ATTRIBUTES = {"rule": "id"}
+_ALIASES = {"cves": ("cve",), "caveats": ("caveat",)}
+_OF_PLACE = ("record", "path")
+_OF_ITEM = ("capture", "frames", "time", "src", "dst", "offset", "length")
+"""Columns of a place that are names of its item, too: a filter asks the item."""
+
+
+def _names() -> tuple[FindingName, ...]:
+    found = []
+    for one in FINDING_COLUMNS:
+        if one.name in _OF_ITEM:
+            continue
+        if one.name in _OF_PLACE:
+            place, values = (NUMBER if one.kind == "number" else TEXT), _at_place(one.name)
+        else:
+            kind: Any = "rank" if one.name == "severity" else "text"
+            place = Place(kind, choices=one.choices, folded=one.name in FOLDED)
+            values = _own(_ATTRIBUTES.get(one.name, one.name))
+        found.append(Name(one.name, one.doc, place, values, _ALIASES.get(one.name, ())))
+    return tuple(found)
+
+
+FINDING_NAMES = _names()
+"""What a filter knows of findings beside the names of items."""
+
+
+def findings_vocabulary() -> Vocabulary[Any]:
+    """The names of findings and of items."""
+    return Vocabulary(
+        (*FINDING_NAMES, *records().names.values()), lambda name: _key(name) or records().known(name)
+    )
+
+
+def _key(name: str) -> FindingName | None:
+    """A number of a place by its path in JSON, where the item has one of the same name."""
+    before, _, rest = name.partition(".")
+    if before != "evidence" or rest not in ("offset", "length"):
+        return None
+    return Name(name, "", NUMBER, _at_place(rest))
+
+
+class FindingFilter:
+    """Which findings match all expressions: it has to see each record before the findings about it."""
+
+    def __init__(self, expressions: Sequence[str], zone: tzinfo | None = UTC) -> None:
+        """Raises MsmqWireError, as `msmq_wire.filter.compile_filter` does."""
+        self._parts: list[tuple[Callable[[Subject], bool], Numbers]] = []
+        self._matches = [self._compiled(one, zone) for one in expressions]
+
+    def _compiled(self, expression: str, zone: tzinfo | None) -> Callable[[_Seen], bool]:
+        vocabulary = findings_vocabulary()
+        leaf = leaves(expression, vocabulary, zone)
+        own = {one.name for one in FINDING_NAMES}
+
+        def part(tree: Tree) -> Callable[[_Seen], bool] | None:
+            if any(name in own or name.startswith("evidence.") for name in _names_in(tree)):
+                return leaf(tree)
+            asked = composed(tree, leaf)
+            matching = Numbers()
+            self._parts.append((asked, matching))
+            return lambda seen: seen.place.record is not None and seen.place.record in matching
+
+        return composed(parsed(expression, vocabulary), part)
+
+    def see(self, record: Record) -> None:
+        """Take note of what is true of a record."""
+        subject = Subject(record)
+        for asked, matching in self._parts:
+            if asked(subject):
+                matching.add(record.id)
+
+    def __contains__(self, finding: object) -> bool:
+        if not isinstance(finding, Finding):
+            return False
+        seen = (_Seen(finding, place) for place in finding.evidence)
+        return any(all(matches(one) for matches in self._matches) for one in seen)
+
+
+def _names_in(tree: Tree) -> set[str]:
+    match tree:
+        case Presence() | Comparison():
+            return {tree.name}
+        case Negation():
+            return _names_in(tree.part)
+        case Both() | Either():
+            return set().union(*map(_names_in, tree.parts))
