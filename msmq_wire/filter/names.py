@@ -6,6 +6,7 @@ call the same thing is a name, too.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -57,6 +58,8 @@ _BEFORE = ("packet.", "msmq.", "msmq_rpc.")
 """What stands before paths in Wireshark, or in JSON."""
 _OF_WIRESHARK = frozenset(("msmq_rpc.kind",))
 """What looks like a name and is something else."""
+_OF_SPARK = ("user_header.address_overlay", "user_header.queue_manager_address")
+"""A path that tables have and JSON has not, because one field holds either of two."""
 _JUDGED: Mapping[str, Callable[[Any], Any]] = {
     "error": lambda record: error_view(record.error),
     "anomalies": lambda record: [anomaly_view(one) for one in record.anomalies],
@@ -92,6 +95,10 @@ def _of_call(column: Column) -> Values:
 
 def _completing(subject: Subject) -> tuple[Any, ...]:
     return (max(subject.record.frames, default=None),)
+
+
+def _remainder(subject: Subject) -> tuple[Any, ...]:
+    return (base64.b64encode(subject.record.remainder).decode("ascii"),)
 
 
 def _host(subject: Subject) -> tuple[Any, ...]:
@@ -154,6 +161,7 @@ def _more() -> tuple[RecordName, ...]:
     return (
         Name("host", "src or dst.", _ADDRESS, _host, _ELSEWHERE["host"]),
         Name("consumed", "Bytes that were decoded.", NUMBER, lambda one: (one.record.consumed,)),
+        Name("remainder", "What is behind it, base64 as in JSON.", Place("text"), _remainder),
         Name("frame_no", "The frame that completes it.", NUMBER, _completing),
         Name("time_ns", "Its time in nanoseconds since 1970.", NUMBER, lambda one: (one.record.time,)),
     )
@@ -188,7 +196,10 @@ def _other(name: str) -> RecordName | None:
             rest = name.removeprefix(prefix)
             twice = rest.startswith(_BEFORE) or name in _OF_WIRESHARK
             return None if twice else records().known(rest)
+    name = name.replace(*_OF_SPARK)
     head, _, rest = name.partition(".")
+    if name in PREFIXES:
+        return Name(name, "", Place(), lambda subject: (subject.record.type in PREFIXES[name],))
     if head in _JUDGED and rest in _PROBLEM:
         return _judged(name)
     places, plain = paths(), _INDEX.sub("", name)
