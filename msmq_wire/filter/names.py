@@ -87,7 +87,7 @@ def _of_call(column: Column) -> Values:
     def values(subject: Subject) -> tuple[Any, ...]:
         call = call_of(subject.record)
         if call is None:
-            return at(subject.view, name) if is_field else ()
+            return subject.at(name) if is_field else ()
         return _each(value(call))
 
     return values
@@ -131,10 +131,11 @@ def _of_message(column: MessageColumn) -> Values:
         message = subject.message
         if message is None:
             # A packet that is no message may have the field all the same.
-            return at(subject.view, path) if path else ()
+            return subject.at(path) if path else ()
         found = by_carrier[message.carrier](message.record)
-        dated = not in_seconds or (found is not None and DATES.start <= found < DATES.stop)
-        return (found,) if dated else ()
+        if in_seconds and (found is None or not DATES.start <= found < DATES.stop):
+            return ()
+        return (found,)
 
     return _queue(values) if name == "queue" else values
 
@@ -204,14 +205,14 @@ def _other(name: str) -> RecordName | None:
         return _judged(name)
     places, plain = paths(), _INDEX.sub("", name)
     if plain in places:
-        return Name(name, "", places[plain], lambda subject: at(subject.view, name))
+        return Name(name, "", places[plain], lambda subject: subject.at(name))
     types, path = PREFIXES.get(head, ()), name[len(head) + 1 :]
     if types and _INDEX.sub("", path) in places:
         return Name(
             name,
             "",
             places[_INDEX.sub("", path)],
-            lambda subject: at(subject.view, path) if subject.record.type in types else (),
+            lambda subject: subject.at(path) if subject.record.type in types else (),
         )
     return None
 

@@ -12,6 +12,7 @@ import msgspec
 from msmq_wire.records.message import Message, message_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import view
+from msmq_wire.wire.registry import HEADERS
 
 __all__ = ["Subject", "at"]
 
@@ -27,6 +28,7 @@ class Subject:
 
     def __init__(self, record: Record) -> None:
         self.record = record
+        self._headers: dict[str, Any] = {}
 
     @cached_property
     def message(self) -> Message | None:
@@ -39,9 +41,23 @@ class Subject:
         packet = self.record.packet
         return view(packet) if isinstance(packet, msgspec.Struct) else None
 
+    def at(self, path: str) -> tuple[Any, ...]:
+        """The values at a path of the packet, none for a path that is not there."""
+        stem, _, rest = path.partition(".")
+        header = getattr(self.record.packet, stem, None) if stem in HEADERS else None
+        # A header looks as it does in its packet, and costs a part of it.
+        return at(self.view, path) if header is None else at(self._header(stem, header), rest)
+
+    def _header(self, stem: str, header: Any) -> Any:
+        if stem not in self._headers:
+            self._headers[stem] = view(header) if header is not msgspec.UNSET else msgspec.UNSET
+        return self._headers[stem]
+
 
 def at(value: Any, path: str) -> tuple[Any, ...]:
-    """The values at a path of JSON, none for a path that is not there."""
+    """The values at a path of JSON, which may be empty."""
+    if value is msgspec.UNSET:
+        return ()
     for step in _STEP.findall(path):
         if isinstance(value, dict):
             value = value.get(step, msgspec.UNSET)

@@ -16,7 +16,7 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.filter.compiling import Filter, compile_filter
 from msmq_wire.filter.names import records
-from msmq_wire.filter.subject import Subject
+from msmq_wire.filter.subject import Subject, at
 from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
 
@@ -30,9 +30,10 @@ _ROWS = [message_view(one.record, acknowledgments=True) or {} for one in _SUBJEC
 _MESSAGES = [(one, row) for one, row in zip(_SUBJECTS, _ROWS, strict=True) if row]
 
 _WORDS = (
-    "and or not in not_in ( ) { } , == != < >= ~ matches = && || ! contains ' \" \\ [ ] [0] . * type label time src "
-    "queue frames status msmq. packet. user_header.flags.dq ping order 2026-11-20 09:14 0001-01-01 "
-    "9999-12-31T23:59:59-23:59 192.0.2.0/24 7 true normal 0x 1_0 (a+)+$ severity message_id a\\1 sent_time latency"
+    "and or not in not_in ( ) { } , == != < >= ~ matches = && || ! contains ' \" \\ [ ] [0] . * type "
+    "label time src queue frames status msmq. packet. user_header.flags.dq ping order 2026-11-20 09:14 "
+    "0001-01-01 9999-12-31T23:59:59-23:59 192.0.2.0/24 7 true normal 0x 1_0 (a+)+$ severity message_id a\\1 "
+    "sent_time latency"
 )
 _TOKENS = [*_WORDS.split(), "9" * 50, "\ud800", "\0", "\u00b2"]
 
@@ -152,5 +153,9 @@ def test_every_path_in_the_json_of_a_capture_is_a_name() -> None:
     seen: set[str] = set()
     for subject in _SUBJECTS:
         seen |= {path[1:] for path in walked(json.loads(json.dumps(subject.view)), "")} - {""}
+        for path, value in (subject.view or {}).items():
+            assert subject.at(path) == at(subject.view, path), (path, value)
+            for name in value if isinstance(value, dict) else ():
+                assert subject.at(f"{path}.{name}") == at(subject.view, f"{path}.{name}")
     assert len(seen) > 100
     assert [path for path in sorted(seen) if records().known(path) is None] == []
