@@ -27,6 +27,7 @@ from docs.generators import (
     coverage,
     engines,
     enumerations,
+    filters,
     findings,
     link_types,
     replay_rules,
@@ -84,6 +85,7 @@ def generated() -> dict[Path, str]:
     for part, text in spec_coverage.pages().items():
         files[DOCS / "spec-coverage" / f"{part}.md"] = text
     fill(DOCS / "command-line.md", "Command line", commands.blocks())
+    fill(DOCS / "filter.md", "Filters", filters.blocks())
     fill(DOCS / "spark.md", "Spark", {"options": spark_tables.options_block()})
     fill(DOCS / "spark-tables.md", "Tables on Spark", {"tables": spark_tables.tables_block()})
     for name, text in schemas.files().items():

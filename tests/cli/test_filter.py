@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from msmq_wire.filter.names import groups
+from msmq_wire.findings.filtering import FINDING_NAMES
 
 
 @pytest.mark.parametrize(
@@ -50,3 +54,118 @@ def test_columns_of_messages_are_names(run: Any, expression: str, ids: list[int]
     status, out, err = run("decode", demo, "--format", "jsonl", "--filter", expression)
     assert (status, [json.loads(line)["id"] for line in out.splitlines()]) == (0, ids)
     assert f"{len(ids)} of 13 items" in err
+
+
+_ROOT = Path(__file__).resolve().parents[2]
+_DEMO = _ROOT / "fixtures" / "captures" / "demo.pcap"
+_CALLS = _ROOT / "fixtures" / "rpc_captures" / "rpc_none_ndr.pcap"
+_PROBE = _ROOT / "fixtures" / "diagnose" / "q13_probe_and_peer.pcap"
+
+
+@pytest.mark.parametrize(
+    ("command", "expression", "count"),
+    [
+        (("messages", _DEMO), "queue matches 'ORDERS$'", 1),
+        (("messages", _DEMO), "frame in (13, 14) and message_class_name == mqmsg_class_normal", 1),
+        (("decode", _DEMO), "time > 2026-11-20T09:14:08.2228", 3),
+        (("decode", _DEMO), "time >= 2026-11-20T09:14:08.2228 and not time == 09:15", 4),
+        (("calls", _CALLS), "client == 192.0.2.0/24 and status_name == mq_ok", None),
+        (("calls", _CALLS), "what ~ queue and answered and not cut", None),
+    ],
+)
+def test_commands_show_what_matches(
+    run: Any, command: tuple[str, Path], expression: str, count: int | None
+) -> None:
+    status, out, err = run(*command, "--format", "jsonl", "--filter", expression)
+    rows = out.splitlines()
+    assert status == 0
+    assert f"{len(rows)} of " in err
+    assert len(rows) == count if count is not None else rows
+
+
+@pytest.mark.parametrize(
+    ("expression", "rules"),
+    [
+        ("severity >= medium", ["LEN-ENV", "SES-NAKED"]),
+        ("severity > medium and message ~ datalength", ["LEN-ENV"]),
+        ("severity < low", ["FLG-AH-WIRE", "FRM-OVERLAP", "FRM-WRAP32"]),
+        ("rule in (len-env, FLG-AH-WIRE)", ["FLG-AH-WIRE", "LEN-ENV"]),
+        ("rule matches '^frm' and src == 198.51.100.7", ["FRM-OVERLAP", "FRM-WRAP32"]),
+        ("rule matches '^frm' and src == 192.0.2.99", []),
+        ("severity == high and not type == user_message", []),
+        ("path == srmp_envelope_header.data_length and frame == 22", ["FRM-WRAP32", "LEN-ENV"]),
+        ("confidence != certain or title ~ nothing", None),
+        ("evidence.offset > 0 and time ~ 2026-11-20", None),
+    ],
+)
+def test_findings_are_filtered_by_what_they_say_and_what_their_items_are(
+    run: Any, expression: str, rules: list[str] | None
+) -> None:
+    found = run("findings", _PROBE, "--format", "jsonl", "--filter", expression)
+    rows = [json.loads(line) for line in found.out.splitlines()]
+    assert found.status == 0
+    if rules is None:
+        assert 0 < len(rows) < 5
+    else:
+        assert sorted(row["id"] for row in rows) == rules
+
+
+def test_several_filters_match_one_place(run: Any) -> None:
+    filters = ("--filter", "severity == high", "--filter", "frame == 22", "--filter", "rule ~ ses")
+    assert len(run("findings", _PROBE, "--format", "jsonl", *filters).out.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("severity >= severe", "none of info, low, medium, high"),
+        ("severity = high", "did you mean '=='?"),
+        ("sevrity == high", "did you mean 'severity'?"),
+    ],
+)
+def test_a_mistake_in_a_filter_of_findings_is_one_line(run: Any, expression: str, words: str) -> None:
+    status, out, err = run("findings", _PROBE, "--filter", expression)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+
+
+def test_an_expression_is_told_in_words(run: Any) -> None:
+    expression = (
+        "type == ping or not (size > 1000 and time > 09:14) or queue matches 'a$' or label or src ~ 1.2 "
+        "or via not in (tcp, rpc) or time ~ 2026-11-20 or label != x or id in (1, 2) or severity < high"
+    )
+    assert run("filter", expression).out.splitlines() == [
+        "one of these:",
+        "  type is 'ping'",
+        "  not so:",
+        "    all of these:",
+        "      size (body_size) is more than '1000'",
+        "      time is after '09:14'",
+        "  queue has in it what the pattern 'a$' says, in upper or lower case",
+        "  label is there, and is not empty, zero or false",
+        "  src contains '1.2', in upper or lower case",
+        "  via is there and none of 'tcp', 'rpc'",
+        "  time is within '2026-11-20'",
+        "  label is there and not 'x'",
+        "  id is one of '1', '2'",
+        "  severity is less than 'high'",
+    ]
+
+
+def test_a_mistake_in_an_expression_is_one_line(run: Any) -> None:
+    status, out, err = run("filter", "label contains order")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "column 7 of 'label contains order': no operator: did you mean '~'?" in err
+
+
+def test_the_help_has_every_name_with_its_kind_and_meaning(run: Any) -> None:
+    text = run("filter", "--help").out
+    assert run("filter").out.strip() == text.strip()
+    names = [*(one for group in groups().values() for one in group), *FINDING_NAMES]
+    missing = [
+        one.name
+        for one in names
+        if not re.search(rf"^  {re.escape(one.name)} +{re.escape(one.place.shown)} +\S", text, re.MULTILINE)
+    ]
+    assert missing == []
+    assert max(map(len, text.splitlines())) <= 80

@@ -113,11 +113,8 @@ def decode(
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic, or an interface did
     so; 2 bad usage.
 
-    A filter compares what a row shows, or a field by its path, with == != < <= > >= or ~ (contains), joined
-    by and, or, not and parentheses. Names: type, id, parent, capture, src, dst, host, time, frames, stream,
-    length, queue, label, message_id, message_class, priority, delivery, sent_time, body_type, body_size, via,
-    body, anomalies, error; of calls also method, interface, opnum, status, sealed, and request.X and
-    response.X.
+    A filter compares columns, or fields by their paths, with == != < <= > >= ~ (contains), matches (a regular
+    expression) and in (a, b), joined by and, or, not and parentheses: see filter --help.
 
     Columns by name: those of JSON lines here, of messages and of calls; any path of a packet, as
     user_header.message_id. A path that a row does not have is empty there.

@@ -48,7 +48,7 @@ def export(
     The FILEs are read twice, so standard input and pipes cannot be among them. The frames keep their order,
     bytes and times. Items that came in more than one frame bring all of their frames. With --force OUT.pcap
     is replaced when all is written, and left alone when nothing matches. A key lets filters see into sealed
-    calls; their frames are written as they are. Filters: see decode --help.
+    calls; their frames are written as they are. Filters: see filter --help.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic, nothing matched, or
     OUT.pcap cannot be written; 2 bad usage, or OUT.pcap is there.

@@ -81,7 +81,7 @@ A comparison is a name, an operator and a value. Operators:
   < <= > >=         less or more, earlier or later
   ~                 contains, in upper or lower case
   matches           has in it what a regular expression says (RE2 syntax), in
-                    upper or lower case, as in Wireshark; (?-i) tells them apart
+                    upper or lower case, as in Wireshark, unless it says (?-i)
   in (a, b)         one of these; not in (a, b)
 
 A name alone asks whether there is something: not absent, empty, zero or false. What is absent matches no

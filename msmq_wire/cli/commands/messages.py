@@ -71,7 +71,7 @@ def messages(
     that a spreadsheet would take for a formula begins with an apostrophe. The table shows how a body begins,
     or what it is. A body that is not whole goes to a file named ID-LABEL.cut.EXTENSION; where a file of its
     name is there, no more bodies are written unless --force is given. Messages in sealed calls need a key.
-    Filters: see decode --help.
+    Filters: see filter --help.
 
     A terminal that has no room for all columns shows sender, receiver, queue and what else fits, and says
     what it leaves out. Columns by name: those of JSON lines; capture, sent_at, message_class_name,

@@ -71,7 +71,7 @@ def replay(
 
     Each deviation says what was due, what came, and the rule with its section; its severity is that of a rule
     of msmq-wire findings: RPL-..., or for sessions SES-..., TXN-... or PNG-..., which come last. A filter
-    keeps those whose call or packet matches (see decode --help). With --redact a sentence that may quote what
+    keeps those whose call or packet matches (see filter --help). With --redact a sentence that may quote what
     is redacted gives way to the title of its rule.
 
     Exit status: 0 no deviation; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage;

@@ -98,7 +98,7 @@ def route_audit(
     compared with all ways that [MS-MQBR] leaves open: who passed it to whom, and after how many routing
     servers (RC). Shown are the hops that deviate, and one of those that could not be judged for the same
     reason between the same hosts; direct format names are not routed and only counted. Captures that are
-    named together are judged together, those in tables each by itself. Filters: see decode --help. With
+    named together are judged together, those in tables each by itself. Filters: see filter --help. With
     --redact hosts, names of the topology and the sentences about deviations are left out.
 
     Exit status: 0 done; 1 a FILE or the topology could not be read, was damaged or held nothing; 2 bad usage;
