@@ -6,14 +6,14 @@ is asked of the item there. Of a place without an item no such question is true.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any, TypeAlias
 
 import msgspec
 
 from msmq_wire.filter.compiling import leaves
-from msmq_wire.filter.names import records
+from msmq_wire.filter.names import groups, records
 from msmq_wire.filter.parser import parsed
 from msmq_wire.filter.place import FOLDED, NUMBER, TEXT, Place
 from msmq_wire.filter.subject import Subject
@@ -24,7 +24,7 @@ from msmq_wire.findings.finding import Evidence, Finding
 from msmq_wire.findings.numbers import Numbers
 from msmq_wire.records.record import Record
 
-__all__ = ["FINDING_NAMES", "FindingFilter", "findings_vocabulary"]
+__all__ = ["FINDING_NAMES", "FindingFilter", "all_names", "findings_vocabulary"]
 
 
 class _Seen(msgspec.Struct, frozen=True):
@@ -73,6 +73,11 @@ def _names() -> tuple[FindingName, ...]:
 
 FINDING_NAMES = _names()
 """What a filter knows of findings beside the names of items."""
+
+
+def all_names() -> Mapping[str, tuple[Name[Any], ...]]:
+    """The names of filters, by what has them."""
+    return {**groups(), "findings": FINDING_NAMES}
 
 
 def findings_vocabulary() -> Vocabulary[Any]:

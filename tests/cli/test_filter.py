@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.filter.names import groups
-from msmq_wire.findings.filtering import FINDING_NAMES
+from msmq_wire.findings.filtering import all_names
 
 
 @pytest.mark.parametrize(
@@ -161,7 +160,7 @@ def test_a_mistake_in_an_expression_is_one_line(run: Any) -> None:
 def test_the_help_has_every_name_with_its_kind_and_meaning(run: Any) -> None:
     text = run("filter", "--help").out
     assert run("filter").out.strip() == text.strip()
-    names = [*(one for group in groups().values() for one in group), *FINDING_NAMES]
+    names = [one for group in all_names().values() for one in group]
     missing = [
         one.name
         for one in names

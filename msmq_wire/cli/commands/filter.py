@@ -9,11 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.filter.names import groups
 from msmq_wire.filter.parser import parsed
 from msmq_wire.filter.vocabulary import Name
 from msmq_wire.filter.words import doc_of, told
-from msmq_wire.findings.filtering import FINDING_NAMES, FindingFilter, findings_vocabulary
+from msmq_wire.findings.filtering import FindingFilter, all_names, findings_vocabulary
 
 __all__ = ["filter_"]
 
@@ -53,8 +52,7 @@ def _help() -> str:
 
 
 def _names(group: str) -> str:
-    names: tuple[Name[Any], ...] = FINDING_NAMES if group == "findings" else groups()[group]
-    return "\n".join(line for one in names for line in _lines(one))
+    return "\n".join(line for one in all_names()[group] for line in _lines(one))
 
 
 def _lines(name: Name[Any]) -> Iterator[str]:
