@@ -27,6 +27,7 @@ _HINTED = re.compile(r"===|=~|<>|!~|&&|\|\||[=!&|]|[A-Za-z]+")
 _DEEPEST: Final = 50
 _LONGEST: Final = 1 << 16
 _QUOTE: Final = 60
+_SAID: Final = 500
 
 _INSTEAD = {
     "=": "==",
@@ -57,8 +58,11 @@ _INSTEAD = {
 
 def misplaced(expression: str, column: int, message: str) -> MsmqWireError:
     """A mistake in an expression at a column, which is shown with what is around it."""
-    shown = expression if len(expression) <= _QUOTE else f"{expression[: _QUOTE - 3]}..."
-    return MsmqWireError(f"column {column + 1} of {shown!r}: {message}")
+    return MsmqWireError(f"column {column + 1} of {_cut(expression, _QUOTE)!r}: {_cut(message, _SAID)}")
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def parsed(expression: str, vocabulary: Vocabulary[Any]) -> Tree:

@@ -135,10 +135,11 @@ def test_a_filter_is_what_a_row_says_read_value_by_value(case: tuple[str, _Rule]
 
 
 def test_what_is_deep_or_long_is_refused_at_once() -> None:
-    for expression in ("(" * 9000, "not " * 9000, "msmq." * 9000, "x" * 70_000, "id in (" + "1," * 40_000):
+    listed, long = f"id in ({'1,' * 40_000}", f"id == {'9' * 9000}"
+    for expression in ("(" * 9000, "not " * 9000, "msmq." * 9000, "x" * 70_000, listed, long):
         with pytest.raises(MsmqWireError) as caught:
             compile_filter(expression)
-        assert len(str(caught.value)) < 300
+        assert len(str(caught.value)) < 600
     assert compile_filter(" or ".join(["id == 1"] * 5000))(_SUBJECTS[0])
 
 
