@@ -107,7 +107,7 @@ def test_packets_are_listed_without_what_only_others_need() -> None:
         *(
             "msmq_wire.sessions",
             "msmq_wire.rpc.interfaces",
-            "msmq_wire.cli.filter_values",
+            "msmq_wire.filter.names",
             "msmq_wire.cli.render.tree",
         ),
         *("msmq_wire.replay", "msmq_wire.routing", "msmq_wire.report", "msmq_wire.lab", "msmq_wire.model"),
