@@ -26,7 +26,7 @@ class Interrupts:
         if self._ours:
             self._before = signal.getsignal(signal.SIGINT)
             # Whoever started this process may want it to ignore Ctrl+C.
-            self._ours = self._before is signal.default_int_handler
+            self._ours = self._before is not signal.SIG_IGN
         if self._ours:
             signal.signal(signal.SIGINT, self._take)
         return self
