@@ -277,8 +277,12 @@ class Tree:
         if node.kind in ("anomaly", "error"):
             self.mark(node, guide, below, style)
             return
+        self.entry(node, guide, below + self.down if node.children else below, style)
+        self.below(node, below)
+
+    def below(self, node: Node, below: str) -> None:
+        """Print what stands below a node."""
         child_guide = below + (self.down if node.children else "   ")
-        self.entry(node, guide, child_guide if node.children else below, style)
         if node.block is not None:
             self.block(node.block, child_guide)
         for index, child in enumerate(node.children):
