@@ -6,6 +6,7 @@ has one line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
 from functools import lru_cache
@@ -47,6 +48,7 @@ _DUMP_ROW = 16
 _NARROW_NAMES = 23
 _HEX_ROWS = 4
 _KEPT_ROWS = 64
+_ENDS = re.compile(" +\n")
 _LETTERS = bytes(byte if 0x20 <= byte < 0x7F else ord(".") for byte in range(256))
 _NODE_STYLES = {"structure": "title", "field": "name", "bit": "dim", "anomaly": "warning", "error": "error"}
 
@@ -375,22 +377,21 @@ class Tree:
         # Every row is as wide as a whole one.
         digits = data.hex(" ").ljust(3 * step * len(places))
         letters = data.translate(_LETTERS).decode("ascii")
-        ends = data[step - 1 :: step] + data[-1:]
-        if not self.screen.color and ord(" ") not in ends and len(places) <= _KEPT_ROWS:
-            rows = [
-                part for at in places for part in (digits[at * 3 : (at + step) * 3], letters[at : at + step])
-            ]
-            lines = _dump_lines(block.offset, places, self.offsets, guide)
-            self.screen.stream.write(lines % tuple(rows))
-            self.more(len(block.data) - len(data), "byte", guide, dump=True)
-            return
-        styled = self.screen.styled
-        begun = f"  {styled(guide, 'dim')}"
-        self.screen.lines(
-            f"{styled(f'{block.offset + at:>{self.offsets}}', 'dim')}{begun}"
-            f"{digits[at * 3 : (at + step) * 3]} {styled(letters[at : at + step], 'note')}"
-            for at in places
-        )
+        if self.screen.color:
+            styled = self.screen.styled
+            self.screen.lines(
+                f"{styled(f'{block.offset + at:>{self.offsets}}', 'dim')}  {styled(guide, 'dim')}"
+                f"{digits[at * 3 : (at + step) * 3]} {styled(letters[at : at + step], 'note')}"
+                for at in places
+            )
+        else:
+            leads = _dump_leads if len(places) <= _KEPT_ROWS else _dump_leads.__wrapped__
+            parts = [" "] * (4 * len(places))
+            parts[0::4] = leads(block.offset, places, self.offsets, guide)
+            parts[1::4] = [digits[at * 3 : (at + step) * 3] for at in places]
+            parts[3::4] = [letters[at : at + step] for at in places]
+            text = "".join((*parts, "\n"))
+            self.screen.stream.write(_ENDS.sub("\n", text) if " \n" in text else text)
         self.more(len(block.data) - len(data), "byte", guide, dump=True)
 
     def more(self, count: int, noun: str, guide: str, *, dump: bool = False) -> None:
@@ -402,9 +403,10 @@ class Tree:
 
 
 @lru_cache(maxsize=1024)
-def _dump_lines(offset: int, places: range, width: int, guide: str) -> str:
-    """The rows of a dump with places for digits and letters, where it has no colours and ends in no space."""
-    return "".join([f"{offset + at:>{width}}  {guide}%s %s\n" for at in places])
+def _dump_leads(offset: int, places: range, width: int, guide: str) -> list[str]:
+    """What stands before the bytes in the rows of a dump, with the end of the row before."""
+    ends = ("", *("\n" for _ in places[1:]))
+    return [f"{end}{offset + at:>{width}}  {guide}" for end, at in zip(ends, places, strict=True)]
 
 
 def _value_rows(value: str, note: str, note_style: str, room: int) -> Iterator[list[Segment]]:

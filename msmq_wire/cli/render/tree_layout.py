@@ -80,18 +80,24 @@ class Chunk:
     __slots__ = ("index", "rows")
 
     def __init__(self, rows: list[Row]) -> None:
+        self.index = rows[0].index if rows else 0
         self.rows = rows
-        self.index = rows[0].index
 
-    def text(self, moved: int, names: int, offsets: int) -> str:
-        """The lines with room for their texts, in columns of such widths."""
-        lines = []
+    def pieces(self, moved: int, names: int, offsets: int) -> tuple[str, ...]:
+        """The lines in columns of such widths: what is always the same, in turn with room for texts."""
+        pieces: list[str] = []
+        same = ""
         for row in self.rows:
             line, gap = row.line, 2
             if line.kind != "structure":
                 gap = max(names - len(row.guide) - len(line.name), 2)
-            lines.append(f"{row.offset + moved:>{offsets}}  {row.guide}{line.name}{' ' * gap}{line.form}\n")
-        return "".join(lines)
+            before, place, behind = line.form.partition("%s")
+            same += f"{row.offset + moved:>{offsets}}  {row.guide}{line.name}{' ' * gap}{before}"
+            if place:
+                pieces += (same, "")
+                same = ""
+            same += f"{behind}\n"
+        return (*pieces, same, "")
 
 
 class Layout:
@@ -99,8 +105,7 @@ class Layout:
 
     ``words`` and ``nodes`` are rows whose texts are made last, ``sized`` those of structures with the place
     where each ends. A place, as ``end`` is that of the packet, is an offset with an index, as of a row.
-    ``width`` is that of the names in cells. ``stops`` are where something stands below a line: after so many
-    chunks, and so many texts.
+    ``width`` is that of the names in cells.
     """
 
     def __init__(self, shape: Shape, tree: Tree) -> None:
@@ -112,12 +117,7 @@ class Layout:
         self._tree = tree
         runs = self._runs(shape)
         self._guide([row for run in runs for row in run])
-        self.chunks = [Chunk(run) for run in runs if run]
-        self.stops = [
-            (number, chunk.rows[-1].slot + 1)
-            for number, chunk in enumerate(self.chunks, 1)
-            if chunk.rows[-1].line.kind == "node"
-        ]
+        self.chunks = [Chunk(run) for run in runs]
 
     def _runs(self, shape: Shape) -> list[list[Row]]:
         """The rows; those in a run are moved together."""
@@ -127,19 +127,20 @@ class Layout:
         for line in shape:
             if line.kind == "end":
                 row = around.pop()
-                if row.line.kind == "structure" and "%" in row.line.form:
+                if row.line.kind == "structure" and "%s" in row.line.form:
                     self.sized.append((row, offset, index))
                 continue
             if line.kind == "inside":
                 self.end = offset, index
                 place = next(row for run in runs for row in run if row.line.name == line.name)
                 offset, index = place.offset, place.index
+                slot += 1
                 runs.append([])
                 continue
             if line.kind != "skipped":
                 row = Row(line, offset, index, len(around), slot)
                 runs[-1].append(row)
-                slot += "%" in line.form
+                slot += "%s" in line.form
                 if line.kind != "structure":
                     self.width = max(self.width, 3 * row.depth + len(line.name))
                 if line.kind == "word":
@@ -151,6 +152,7 @@ class Layout:
                     around.append(row)
             if line.size is None:
                 index += 1
+                slot += 1
                 runs.append([])
             else:
                 offset += line.size

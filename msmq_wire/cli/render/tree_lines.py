@@ -60,7 +60,8 @@ Sizes: TypeAlias = list[int]
 Lines: TypeAlias = tuple[Shape, Texts, Sizes]
 """Lines, their texts, and the sizes of those whose size varies.
 
-The text of a word is its value, that of a structure None, that of a node what it is made of.
+The text of a word is its value, that of a structure None, that of a node what it is made of. Behind what
+varies in size, and before what is inside, there is room for one more text, which has none.
 """
 Walk: TypeAlias = Callable[[Any, Any, Line, Shape, Texts, Sizes], None]
 """Adds the lines of a structure: of itself, the one around it, its own line, and to what they are added."""
@@ -113,7 +114,7 @@ class PacketLines:
                 self.part(name, own, item, shape, texts, sizes)
             else:
                 shape.append(self._elements[name])
-                texts.append(self.safe(text).rstrip())
+                texts += (self.safe(text).rstrip(), "")
                 sizes.append(places.size(item))
         shape.append(END)
 
@@ -159,7 +160,7 @@ class _Walking:
         of_headers = cls in _PACKETS and any(map(_is_structure, own))
         if not of_headers:
             self.code.line("_shape.append(_line)")
-            if "%" in _structure("", cls).form:
+            if "%s" in _structure("", cls).form:
                 self.code.line("_texts.append(None)")
         for field in own:
             if of_headers and not _is_structure(field):
@@ -170,7 +171,7 @@ class _Walking:
         self._end_run()
         for name, (path, inner) in getattr(cls, "INSIDE", {}).items():
             with self._where(name):
-                self._add(Line("inside", path.rpartition(".")[2]))
+                self._add(Line("inside", path.rpartition(".")[2]), "''")
                 self._structure(name, (inner,))
         if not of_headers:
             self._add(END)
@@ -195,6 +196,7 @@ class _Walking:
         if text:
             self.code.line(f"_texts.append({text})")
         if line.size is None:
+            self.code.line("_texts.append('')")
             self.code.line("_sizes.append(len(_value))")
 
     def _call(self, stem: str, function: Any, *arguments: str) -> None:
@@ -257,7 +259,7 @@ class _Walking:
             with self.code.block("else:"):
                 self._add(Line("value", field.name, size=size), f"{self.code.constant('filler', text)}(_value)")
         elif is_bare(field) and not field.optional:
-            self._run.append((Line("value", field.name, size=size, form="%d"), f"_own.{field.name}"))
+            self._run.append((Line("value", field.name, size=size), f"f'{{_own.{field.name}:d}}'"))
         else:
             self._kept(field, Line("value", field.name, size=size), Kept(text))
 
@@ -269,7 +271,7 @@ class _Walking:
             found = told.queue(own, name)
             if found.name is not None:
                 shape.append(line)
-                texts.append(found.text)
+                texts += (found.text, "")
                 sizes.append(found.size)
             elif value is not None:
                 told.part(name, own, value, shape, texts, sizes)
@@ -341,14 +343,15 @@ def _adding_bytes(field: Field, known: Kept[tuple[int, bytes], str | None] | Non
         text = known[around.bit("st"), value] if known is not None and size <= _LONGEST else None
         if text is not None:
             shape.append(line)
-            texts.append(text)
+            texts += (text, "")
         elif filler and is_filling(value):
             shape.append(skipped)
+            texts.append("")
         elif size <= INLINE_BYTES or not any(value):
             shape.append(line)
-            texts.append(bytes_text(value))
+            texts += (bytes_text(value), "")
         else:
             shape.append(node)
-            texts.append(value)
+            texts += (value, "")
 
     return add

@@ -31,8 +31,8 @@ __all__ = ["TreeWriter"]
 
 # A stored message has other fields, and a time that is absolute.
 _REGULAR = frozenset(PACKETS.values()) - {MessagePacket}
-# All lines between two values whose size varies, and all bits of a word.
-_LONGEST_LINES = 4096
+# All bits of a word have lines.
+_LONGEST_WORD = 2048
 
 
 class TreeWriter:
@@ -45,11 +45,9 @@ class TreeWriter:
         self._lines_are_free = screen.width is None and not screen.color and not options.hex
         self._lines = PacketLines(screen.safe, options.zone)
         self._layouts: Kept[tuple[Line, ...], Layout] = Kept(lambda shape: Layout(shape, self._tree))
-        self._chunks = Kept[tuple[Chunk, int, int, int], str](
-            lambda key: key[0].text(*key[1:]), longest=_LONGEST_LINES
-        )
+        self._chunks = Kept[tuple[Chunk, int, int, int], tuple[str, ...]](lambda key: key[0].pieces(*key[1:]))
         self._words = Kept[tuple[Layout, Row, int, int, int], str](
-            lambda key: key[0].word(*key[1:]), longest=_LONGEST_LINES
+            lambda key: key[0].word(*key[1:]), longest=_LONGEST_WORD
         )
         self._bytes: Kept[int, str] = Kept(lambda size: count_text(size, "byte"))
         self._ends: Kept[tuple[str, str], str] = Kept(self._both_ends)
@@ -101,14 +99,19 @@ class TreeWriter:
             texts[row.slot] = self._bytes[offset - row.offset + moved[index] - moved[row.index]]
         for row in layout.words:
             texts[row.slot] = self._words[layout, row, texts[row.slot], names, offsets]
-        chunks = [self._chunks[chunk, moved[chunk.index], names, offsets] for chunk in layout.chunks]
-        first = begun = 0
+        pieces: list[str] = []
+        for chunk in layout.chunks:
+            pieces += self._chunks[chunk, moved[chunk.index], names, offsets]
+        texts.append("\n")
+        pieces[1::2] = texts
         text = self._heading(record, via)
-        for (until, slots), node in zip(layout.stops, nodes, strict=True):
-            yield text + "".join(chunks[first:until]) % tuple(texts[begun:slots])
+        begun = 0
+        for row, node in zip(layout.nodes, nodes, strict=True):
+            until = 2 * row.slot + 4
+            yield text + "".join(pieces[begun:until])
             yield node
-            first, begun, text = until, slots, ""
-        yield text + "".join(chunks[first:]) % tuple(texts[begun:]) + "\n"
+            text, begun = "", until
+        yield text + "".join(pieces[begun:])
 
     def _heading(self, record: Record, via: str) -> str:
         """The first line of a record, as `tree.heading_segments` has it."""
