@@ -7,9 +7,11 @@ has one line.
 from __future__ import annotations
 
 import re
+from binascii import hexlify
 from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
 from functools import lru_cache
+from struct import Struct
 from typing import Any
 
 import msgspec
@@ -47,7 +49,8 @@ WIDE_NAMES = 38
 _DUMP_ROW = 16
 _NARROW_NAMES = 23
 _HEX_ROWS = 4
-_KEPT_ROWS = 64
+# Of a dump at once.
+_ROWS = 64
 _ENDS = re.compile(" +\n")
 _LETTERS = bytes(byte if 0x20 <= byte < 0x7F else ord(".") for byte in range(256))
 _NODE_STYLES = {"structure": "title", "field": "name", "bit": "dim", "anomaly": "warning", "error": "error"}
@@ -373,26 +376,30 @@ class Tree:
         lead = self.offsets + 2 + cell_len(guide)
         while self.screen.width is not None and step > 4 and lead + step * 4 + 1 > self.screen.width:
             step //= 2
-        places = range(0, len(data), step)
-        # Every row is as wide as a whole one.
-        digits = data.hex(" ").ljust(3 * step * len(places))
-        letters = data.translate(_LETTERS).decode("ascii")
-        if self.screen.color:
-            styled = self.screen.styled
-            self.screen.lines(
-                f"{styled(f'{block.offset + at:>{self.offsets}}', 'dim')}  {styled(guide, 'dim')}"
-                f"{digits[at * 3 : (at + step) * 3]} {styled(letters[at : at + step], 'note')}"
-                for at in places
-            )
-        else:
-            leads = _dump_leads if len(places) <= _KEPT_ROWS else _dump_leads.__wrapped__
-            parts = [" "] * (4 * len(places))
-            parts[0::4] = leads(block.offset, places, self.offsets, guide)
-            parts[1::4] = [digits[at * 3 : (at + step) * 3] for at in places]
-            parts[3::4] = [letters[at : at + step] for at in places]
-            text = "".join((*parts, "\n"))
-            self.screen.stream.write(_ENDS.sub("\n", text) if " \n" in text else text)
+        for at in range(0, len(data), _ROWS * step):
+            self.dump_rows(data[at : at + _ROWS * step], block.offset + at, step, guide)
         self.more(len(block.data) - len(data), "byte", guide, dump=True)
+
+    def dump_rows(self, data: bytes, offset: int, step: int, guide: str) -> None:
+        rows = range(offset, offset + len(data), step)
+        letters = data.translate(_LETTERS)
+        if self.screen.color:
+            digits, shown, styled = data.hex(" "), letters.decode("ascii"), self.screen.styled
+            self.screen.lines(
+                f"{styled(f'{row:>{self.offsets}}', 'dim')}  {styled(guide, 'dim')}"
+                f"{digits[at * 3 : (at + step) * 3]:{step * 3}} {styled(shown[at : at + step], 'note')}"
+                for at, row in zip(range(0, len(data), step), rows, strict=True)
+            )
+            return
+        leads, of_digits, of_letters = _row_parts(rows, self.offsets, guide)
+        parts = [b" "] * (4 * len(rows))
+        parts[0::4] = leads
+        parts[1::4] = of_digits.unpack(hexlify(data, b" ").ljust(of_digits.size))
+        parts[3::4] = of_letters.unpack(letters.ljust(of_letters.size))
+        text = b"".join(parts).decode().rstrip(" ")
+        if b" " in letters[step - 1 :: step]:
+            text = _ENDS.sub("\n", text)
+        self.screen.stream.write(f"{text}\n")
 
     def more(self, count: int, noun: str, guide: str, *, dump: bool = False) -> None:
         if count <= 0:
@@ -402,11 +409,12 @@ class Tree:
         self.screen.line([(margin, ""), (guide, "dim"), (text, "dim")])
 
 
-@lru_cache(maxsize=1024)
-def _dump_leads(offset: int, places: range, width: int, guide: str) -> list[str]:
-    """What stands before the bytes in the rows of a dump, with the end of the row before."""
-    ends = ("", *("\n" for _ in places[1:]))
-    return [f"{end}{offset + at:>{width}}  {guide}" for end, at in zip(ends, places, strict=True)]
+@lru_cache(maxsize=256)
+def _row_parts(rows: range, width: int, guide: str) -> tuple[list[bytes], Struct, Struct]:
+    """What stands before the rows of a dump, with the end of the row before; how digits and letters are cut."""
+    leads = [f"{row:>{width}}  {guide}".encode() for row in rows]
+    leads[1:] = [b"\n" + lead for lead in leads[1:]]
+    return leads, Struct(f"{3 * rows.step}s" * len(rows)), Struct(f"{rows.step}s" * len(rows))
 
 
 def _value_rows(value: str, note: str, note_style: str, room: int) -> Iterator[list[Segment]]:

@@ -6,7 +6,7 @@ packet, what breaks a MUST, what calls and HTTP carry, and everything on a termi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import suppress
 from itertools import accumulate
 from typing import Any
 
@@ -52,27 +52,25 @@ class TreeWriter:
         self._bytes: Kept[int, str] = Kept(lambda size: count_text(size, "byte"))
         self._ends: Kept[tuple[str, str], str] = Kept(self._both_ends)
         self._names: Kept[str, str] = Kept(lambda name: screen.safe(shortened(name)))
-        self._labels: Kept[WcharText, str] = Kept(lambda label: screen.safe(shortened(label.text)))
 
     def record(self, record: Record, via: str = "") -> None:
         """Print a record as `tree.print_record` does."""
+        parts: list[str | tuple[Node, str]] = []
         if self._lines_are_free and _is_regular(record):
-            try:
-                parts = list(self._parts(record, via))
-            except (TypeError, AttributeError):
-                parts = []
-            if parts:
-                write = self._screen.stream.write
-                for part in parts:
-                    if isinstance(part, str):
-                        write(part)
-                    else:
-                        self._tree.below(*part)
-                return
-        print_record(self._screen, record, self._options, via=via)
+            with suppress(TypeError, AttributeError):
+                parts = self._parts(record, via)
+        if not parts:
+            print_record(self._screen, record, self._options, via=via)
+            return
+        write = self._screen.stream.write
+        for part in parts:
+            if part.__class__ is str:
+                write(part)
+            else:
+                self._tree.below(*part)
 
-    def _parts(self, record: Record, via: str) -> Iterator[str | tuple[Node, str]]:
-        """Lines, and nodes with their guides whose lines go before and what stands below them does not.
+    def _parts(self, record: Record, via: str) -> list[str | tuple[Node, str]]:
+        """Lines, and between them nodes with their guides, of which only what stands below them is printed.
 
         Nothing where bytes are missing.
         """
@@ -81,7 +79,7 @@ class TreeWriter:
         moved = [0, *accumulate(sizes)]
         offset, index = layout.end
         if offset + moved[index] != record.consumed:
-            return
+            return []
         safe = self._screen.safe
         width = layout.width
         nodes: list[tuple[Node, str]] = []
@@ -91,8 +89,9 @@ class TreeWriter:
             node = make(texts[row.slot], Span(row.offset + moved[row.index], sizes[row.index]))
             texts[row.slot] = value_and_meaning(safe(node.value), safe(node.note)).rstrip()
             nodes.append((node, row.inner))
-            for below, depth in walk(node.children, row.depth + 1):
-                width = max(width, 3 * depth + cell_len(below.name))
+            if node.children:
+                cells = (3 * depth + cell_len(one.name) for one, depth in walk(node.children, row.depth + 1))
+                width = max(width, *cells)
         self._tree.names = names = min(width, WIDE_NAMES) + 2
         self._tree.offsets = offsets = max(4, len(str(record.consumed)))
         for row, offset, index in layout.sized:
@@ -104,40 +103,45 @@ class TreeWriter:
             pieces += self._chunks[chunk, moved[chunk.index], names, offsets]
         texts.append("\n")
         pieces[1::2] = texts
-        text = self._heading(record, via)
-        begun = 0
-        for row, node in zip(layout.nodes, nodes, strict=True):
+        text, begun = self._heading(record, via), 0
+        parts: list[str | tuple[Node, str]] = []
+        for row, node_below in zip(layout.nodes, nodes, strict=True):
             until = 2 * row.slot + 4
-            yield text + "".join(pieces[begun:until])
-            yield node
+            parts += (text + "".join(pieces[begun:until]), node_below)
             text, begun = "", until
-        yield text + "".join(pieces[begun:])
+        parts.append(text + "".join(pieces[begun:]))
+        return parts
 
     def _heading(self, record: Record, via: str) -> str:
         """The first line of a record, as `tree.heading_segments` has it."""
-        packet = record.packet
-        parts = [f"#{record.id}"]
+        packet, frames = record.packet, record.frames
+        text = f"#{record.id}"
         if record.time is not None:
-            parts.append(timestamp_text(record.time, self._options.zone))
+            text += f"  {timestamp_text(record.time, self._options.zone)}"
         if record.src or record.dst:
-            parts.append(self._ends[record.src or "", record.dst or ""])
-        parts.append(record.type)
+            text += f"  {self._ends[record.src or '', record.dst or '']}"
+        text += f"  {record.type}"
         if isinstance(packet, UserMessage):
             queue = self._lines.queue(packet.user_header, "destination_queue").name
             if queue:
-                parts.append(self._names[queue])
+                text += f"  {self._names[queue]}"
             properties = packet.message_properties_header
-            label = "" if properties is None else self._labels[properties.label]
+            label = "" if properties is None or not properties.label else self._label(properties.label)
             if label:
-                parts.append(f'"{label}"')
-        parts.append(self._bytes[record.length])
+                text += f"  {label}"
+        text += f"  {self._bytes[record.length]}"
         if via:
-            parts.append(f"via {via}")
-        if record.frames:
-            shown = ", ".join(map(str, record.frames[:3]))
-            more = self._tree.ellipsis if len(record.frames) > 3 else ""
-            parts.append(f"{'frame' if len(record.frames) == 1 else 'frames'} {shown}{more}")
-        return f"{'  '.join(parts)}\n"
+            text += f"  via {via}"
+        if len(frames) == 1:
+            text += f"  frame {frames[0]}"
+        elif frames:
+            more = self._tree.ellipsis if len(frames) > 3 else ""
+            text += f"  frames {', '.join(map(str, frames[:3]))}{more}"
+        return f"{text}\n"
+
+    def _label(self, label: WcharText) -> str:
+        text = self._lines.texts[label] or f'"{self._screen.safe(shortened(label.text))}"'
+        return text if text != '""' else ""
 
     def _both_ends(self, ends: tuple[str, str]) -> str:
         src, dst = map(self._screen.safe, ends)
