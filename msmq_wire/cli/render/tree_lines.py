@@ -99,9 +99,7 @@ class PacketLines:
         cls = value.__class__
         self.walks[cls](value, own, self._structures[name, cls], *lines)
 
-    def items(
-        self, line: Line, own: Any, values: Any, shape: Shape, texts: Texts, sizes: Sizes
-    ) -> None:
+    def items(self, line: Line, own: Any, values: Any, shape: Shape, texts: Texts, sizes: Sizes) -> None:
         """Add a list of queues, or of structures."""
         if len(values) > _LONGEST_LIST:
             raise TypeError("a long list is seldom the same")
@@ -124,7 +122,14 @@ class PacketLines:
         bit = _QUEUE_BITS[name]
         if flags >> bit.shift & 7 in _BY_ADMIN_QUEUE:
             admin = header.admin_queue
-        key = name, flags & _SELECTORS, value, header.source_queue_manager, header.queue_manager_address, admin
+        key = (
+            name,
+            flags & _SELECTORS,
+            value,
+            header.source_queue_manager,
+            header.queue_manager_address,
+            admin,
+        )
         if value.__class__ is DirectQueueFormatName and len(value.direct_format_name) > _LONGEST:
             return self._queue(key)
         return self._queues[key]
@@ -205,7 +210,9 @@ class _Walking:
 
     def _field(self, field: Field) -> None:
         cls, name = self._cls, field.name
-        kinds = tuple(kind for kind in get_args(field.value_type) or (field.value_type,) if kind is not NoneType)
+        kinds = tuple(
+            kind for kind in get_args(field.value_type) or (field.value_type,) if kind is not NoneType
+        )
         if cls.BITS is not None and cls.BITS.field == name:
             line = Line("word", name, size=places.number_size(field), cls=cls, field=field)
             self._run.append((line, f"_own.{name}"))
@@ -219,7 +226,13 @@ class _Walking:
             self._bytes(field)
         elif get_origin(field.value_type) is tuple:
             with self._where(name, "{}"):
-                self._call("items", self._told.items, self.code.constant('Line', Line('list', name)), "_own", "_value")
+                self._call(
+                    "items",
+                    self._told.items,
+                    self.code.constant("Line", Line("list", name)),
+                    "_own",
+                    "_value",
+                )
         elif kinds == (WcharText,):
             self._text(name)
         elif field.optional:
@@ -257,7 +270,9 @@ class _Walking:
             with self._where(field.name, "not {}"):
                 self._add(Line("skipped", size=size))
             with self.code.block("else:"):
-                self._add(Line("value", field.name, size=size), f"{self.code.constant('filler', text)}(_value)")
+                self._add(
+                    Line("value", field.name, size=size), f"{self.code.constant('filler', text)}(_value)"
+                )
         elif is_bare(field) and not field.optional:
             self._run.append((Line("value", field.name, size=size), f"f'{{_own.{field.name}:d}}'"))
         else:
