@@ -411,7 +411,7 @@ class Tree:
 
 @lru_cache(maxsize=256)
 def _row_parts(rows: range, width: int, guide: str) -> tuple[list[bytes], Struct, Struct]:
-    """What stands before the rows of a dump, with the end of the row before; how digits and letters are cut."""
+    """What stands before the rows of a dump, and how their bytes and letters are cut."""
     leads = [f"{row:>{width}}  {guide}".encode() for row in rows]
     leads[1:] = [b"\n" + lead for lead in leads[1:]]
     return leads, Struct(f"{3 * rows.step}s" * len(rows)), Struct(f"{rows.step}s" * len(rows))

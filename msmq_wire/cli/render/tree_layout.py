@@ -57,10 +57,10 @@ END = Line("end")
 
 
 class Row:
-    """A line of a packet: ``offset`` bytes behind the sizes of the first ``index`` values that vary in theirs.
+    """A line of a packet, ``offset`` bytes behind the first ``index`` sizes that vary.
 
-    ``slot`` is the number of its text, if it has one, ``guide`` and ``inner`` the guides of its own and of what
-    stands below it.
+    ``slot`` is the number of its text, if it has one, ``guide`` and ``inner`` the guides of its own and of
+    what stands below it.
     """
 
     __slots__ = ("depth", "guide", "index", "inner", "line", "offset", "slot")

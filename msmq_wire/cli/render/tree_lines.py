@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, get_args, get_origin
 
 from msmq_wire.cli.render.meanings import selected
 from msmq_wire.cli.render.node import Node, NodeOptions
-from msmq_wire.cli.render.nodes import QUEUES, block_node, body_node, extension_node, text_node
+from msmq_wire.cli.render.nodes import block_node, body_node, extension_node, text_node
 from msmq_wire.cli.render.tree_layout import END, Line
 from msmq_wire.cli.render.values import (
     INLINE_BYTES,
@@ -34,9 +34,9 @@ from msmq_wire.engines.text.kept import Kept
 from msmq_wire.records.message_body import properties_body
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
-from msmq_wire.wire.headers.security_header import SecurityData, sender_text
-from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.wire.headers.user_header import QUEUES, UserHeader
 from msmq_wire.wire.registry import PACKETS
+from msmq_wire.wire.shown import ShownQueue, ShownText
 from msmq_wire.wire.stream import Span
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.enumerations import QueueType
@@ -68,7 +68,7 @@ Walk: TypeAlias = Callable[[Any, Any, Line, Shape, Texts, Sizes], None]
 
 
 class QueueText(NamedTuple):
-    """A queue of a UserHeader: its format name, None where that is not known, the text of its line, its size."""
+    """A queue of a UserHeader: its format name, None where its host is not known; text and size."""
 
     name: str | None
     text: str
@@ -216,7 +216,7 @@ class _Walking:
         if cls.BITS is not None and cls.BITS.field == name:
             line = Line("word", name, size=places.number_size(field), cls=cls, field=field)
             self._run.append((line, f"_own.{name}"))
-        elif cls is UserHeader and name in QUEUES:
+        elif isinstance(field.shown, ShownQueue):
             self._queue(name)
         elif kinds == (int,):
             self._number(field)
@@ -305,11 +305,8 @@ class _Walking:
                 correlations = self.code.constant("correlations", Kept(correlation_text))
                 self._add(Line("value", name, size=None), f"{correlations}[_value]")
         else:
-            known = None
-            if cls is SecurityData and name == "security_id":
-                known = Kept(lambda key: sender_text(*key))
             with self._where(name, "{}"):
-                self._call("bytes", _adding_bytes(field, known), "_around", "_value")
+                self._call("bytes", _adding_bytes(field), "_own", "_around", "_value")
 
     def _opened(self, name: str, value: tuple[MessagePropertiesHeader, Any], span: Span) -> Node:
         options = NodeOptions(zone=self._told.zone)
@@ -346,16 +343,18 @@ def _guid_text(value: Any) -> str:
     return f"{value}  none" if value == NULL_GUID else str(value)
 
 
-def _adding_bytes(field: Field, known: Kept[tuple[int, bytes], str | None] | None) -> Callable[..., None]:
-    """What adds bytes, by what is known of them and the type of a sender, else as bytes."""
+def _adding_bytes(field: Field) -> Callable[..., None]:
+    """What adds bytes: as the text that they are shown as, as nothing where they only fill, or as bytes."""
     line, skipped = Line("value", field.name, size=None), Line("skipped", size=None)
     node = Line("node", field.name, size=None, node=partial(block_node, field.name))
-    filler = is_filler(field)
+    filler, shown = is_filler(field), field.shown
+    by = shown if isinstance(shown, ShownText) else None
+    known: Kept[tuple[int, bytes], str | None] = Kept(lambda key: by.text(*key) if by else None)
 
-    def add(around: Any, value: bytes, shape: Shape, texts: Texts, sizes: Sizes) -> None:
+    def add(own: Any, around: Any, value: bytes, shape: Shape, texts: Texts, sizes: Sizes) -> None:
         size = len(value)
         sizes.append(size)
-        text = known[around.bit("st"), value] if known is not None and size <= _LONGEST else None
+        text = None if by is None or size > _LONGEST else known[by.number(own, around), value]
         if text is not None:
             shape.append(line)
             texts += (text, "")

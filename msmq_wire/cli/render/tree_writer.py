@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import accumulate
-from typing import Any
 
 from rich.cells import cell_len
 
