@@ -1,6 +1,6 @@
 """The lines of a packet and the texts on them, by functions made of the declarations, one a structure.
 
-The rule kept here: only what is whole has lines here. TypeError and AttributeError leave a packet to
+The rule kept here: only what is whole has lines here. TypeError, AttributeError and ValueError leave a packet to
 `tree.print_record`.
 """
 

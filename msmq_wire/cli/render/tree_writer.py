@@ -56,7 +56,7 @@ class TreeWriter:
         """Print a record as `tree.print_record` does."""
         parts: list[str | tuple[Node, str]] = []
         if self._lines_are_free and _is_regular(record):
-            with suppress(TypeError, AttributeError):
+            with suppress(TypeError, AttributeError, ValueError):
                 parts = self._parts(record, via)
         if not parts:
             print_record(self._screen, record, self._options, via=via)
