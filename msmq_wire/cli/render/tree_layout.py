@@ -103,15 +103,15 @@ class Chunk:
 class Layout:
     """What the packets of one shape have in common.
 
-    ``words`` and ``nodes`` are rows whose texts are made last, ``sized`` those of structures with the place
-    where each ends. A place, as ``end`` is that of the packet, is an offset with an index, as of a row.
-    ``width`` is that of the names in cells.
+    ``words`` and ``nodes`` are rows whose texts are made last. ``sized`` are structures: slot, bytes that do
+    not vary, first and last of the sizes that do. ``end`` is the offset and index, as of a row, behind the
+    last; ``width`` that of the names in cells.
     """
 
     def __init__(self, shape: Shape, tree: Tree) -> None:
         self.words: list[Row] = []
         self.nodes: list[Row] = []
-        self.sized: list[tuple[Row, int, int]] = []
+        self.sized: list[tuple[int, int, int, int]] = []
         self.width = 0
         self.end = (-1, 0)
         self._tree = tree
@@ -128,7 +128,7 @@ class Layout:
             if line.kind == "end":
                 row = around.pop()
                 if row.line.kind == "structure" and "%s" in row.line.form:
-                    self.sized.append((row, offset, index))
+                    self.sized.append((row.slot, offset - row.offset, row.index, index))
                 continue
             if line.kind == "inside":
                 self.end = offset, index

@@ -119,23 +119,16 @@ class PacketLines:
     def queue(self, header: UserHeader, name: str) -> QueueText:
         """A queue of a header by the name of its field."""
         flags, value, admin = header.flags, getattr(header, name), None
-        bit = _QUEUE_BITS[name]
-        if flags >> bit.shift & 7 in _BY_ADMIN_QUEUE:
+        if flags >> _QUEUE_BITS[name].shift & 7 in _BY_ADMIN_QUEUE:
             admin = header.admin_queue
-        key = (
-            name,
-            flags & _SELECTORS,
-            value,
-            header.source_queue_manager,
-            header.queue_manager_address,
-            admin,
-        )
+        hosts = header.source_queue_manager, header.queue_manager_address, admin
+        key = name, flags & _SELECTORS, value, hosts
         if value.__class__ is DirectQueueFormatName and len(value.direct_format_name) > _LONGEST:
             return self._queue(key)
         return self._queues[key]
 
-    def _queue(self, key: tuple[str, int, Any, GUID, Any, Any]) -> QueueText:
-        name, flags, value, source, address, admin = key
+    def _queue(self, key: tuple[str, int, Any, tuple[GUID, Any, Any]]) -> QueueText:
+        name, flags, value, (source, address, admin) = key
         queues = {"admin_queue": admin, name: value}
         header = UserHeader(source_queue_manager=source, queue_manager_address=address, flags=flags, **queues)
         format_name = header.format_name(name)

@@ -93,8 +93,8 @@ class TreeWriter:
                 width = max(width, *cells)
         self._tree.names = names = min(width, WIDE_NAMES) + 2
         self._tree.offsets = offsets = max(4, len(str(record.consumed)))
-        for row, offset, index in layout.sized:
-            texts[row.slot] = self._bytes[offset - row.offset + moved[index] - moved[row.index]]
+        for slot, size, first, last in layout.sized:
+            texts[slot] = self._bytes[size + moved[last] - moved[first]]
         for row in layout.words:
             texts[row.slot] = self._words[layout, row, texts[row.slot], names, offsets]
         pieces: list[str] = []
