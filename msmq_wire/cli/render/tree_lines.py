@@ -1,7 +1,7 @@
 """The lines of a packet and the texts on them, by functions made of the declarations, one a structure.
 
-The rule kept here: only what is whole has lines here. TypeError, AttributeError and ValueError leave a packet to
-`tree.print_record`.
+The rule kept here: only what is whole has lines here. TypeError, AttributeError and ValueError leave a packet
+to `tree.print_record`.
 """
 
 from __future__ import annotations
