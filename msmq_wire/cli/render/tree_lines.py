@@ -202,10 +202,7 @@ class _Walking:
         self.code.line(f"{name}({', '.join((*arguments, '_shape', '_texts', '_sizes'))})")
 
     def _field(self, field: Field) -> None:
-        cls, name = self._cls, field.name
-        kinds = tuple(
-            kind for kind in get_args(field.value_type) or (field.value_type,) if kind is not NoneType
-        )
+        cls, name, kinds = self._cls, field.name, _kinds(field)
         if cls.BITS is not None and cls.BITS.field == name:
             line = Line("word", name, size=places.number_size(field), cls=cls, field=field)
             self._run.append((line, f"_own.{name}"))
@@ -218,14 +215,9 @@ class _Walking:
         elif kinds == (bytes,):
             self._bytes(field)
         elif get_origin(field.value_type) is tuple:
+            line = Line("list", name)
             with self._where(name, "{}"):
-                self._call(
-                    "items",
-                    self._told.items,
-                    self.code.constant("Line", Line("list", name)),
-                    "_own",
-                    "_value",
-                )
+                self._call("items", self._told.items, self.code.constant("Line", line), "_own", "_value")
         elif kinds == (WcharText,):
             self._text(name)
         elif field.optional:
@@ -259,17 +251,16 @@ class _Walking:
             return value_and_meaning(*number_words(field, value, zone))
 
         zone, size = self._told.zone, places.number_size(field)
+        line = Line("value", field.name, size=size)
         if is_filler(field):
             with self._where(field.name, "not {}"):
                 self._add(Line("skipped", size=size))
             with self.code.block("else:"):
-                self._add(
-                    Line("value", field.name, size=size), f"{self.code.constant('filler', text)}(_value)"
-                )
+                self._add(line, f"{self.code.constant('filler', text)}(_value)")
         elif is_bare(field) and not field.optional:
-            self._run.append((Line("value", field.name, size=size), f"f'{{_own.{field.name}:d}}'"))
+            self._run.append((line, f"f'{{_own.{field.name}:d}}'"))
         else:
-            self._kept(field, Line("value", field.name, size=size), Kept(text))
+            self._kept(field, line, Kept(text))
 
     def _queue(self, name: str) -> None:
         line = Line("value", name, size=None)
@@ -318,9 +309,13 @@ class _Walking:
 _OPENED: Mapping[str, Callable[..., Node]] = {"message_body": body_node, "extension_data": extension_node}
 
 
+def _kinds(field: Field) -> tuple[Any, ...]:
+    """What a field may hold, if it is there."""
+    return tuple(kind for kind in get_args(field.value_type) or (field.value_type,) if kind is not NoneType)
+
+
 def _is_structure(field: Field) -> bool:
-    kinds = get_args(field.value_type) or (field.value_type,)
-    return all(isinstance(kind, type) and issubclass(kind, WireStruct | NoneType) for kind in kinds)
+    return all(isinstance(kind, type) and issubclass(kind, WireStruct) for kind in _kinds(field))
 
 
 def _structure(name: str, cls: type[WireStruct]) -> Line:
