@@ -21,7 +21,7 @@ from msmq_wire.cli.render.nodes import Block, Node, NodeOptions, packet_nodes
 from msmq_wire.cli.render.rpc_nodes import is_rpc_packet, rpc_nodes
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.srmp_nodes import shortened, srmp_nodes, status_words
-from msmq_wire.cli.render.values import count_text, timestamp_text
+from msmq_wire.cli.render.values import count_text, timestamp_text, value_and_meaning
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
@@ -323,6 +323,11 @@ class Tree:
         gap = 2
         if node.kind != "structure":
             gap = max(self.names - cell_len(guide) - cell_len(node.name), 2)
+        if self.screen.width is None and not (self.screen.color or self.hexed):
+            text = value_and_meaning(safe(node.value), safe(node.note))
+            name = f"{guide}{safe(node.name)}{' ' * gap}"
+            self.screen.lines((f"{offset.rjust(self.offsets)}  {name}{text}",))
+            return
         lead = cell_len(guide) + cell_len(node.name) + gap
         note_style = "spec" if node.kind == "structure" else "note"
         room = 0 if self.screen.width is None else max(self.screen.width - self.left - lead, 16)
