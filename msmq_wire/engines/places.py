@@ -15,7 +15,7 @@ import construct
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.stream import Span
 
-__all__ = ["number_size", "size", "span", "spans"]
+__all__ = ["constant_size", "number_size", "size", "span", "spans"]
 
 
 def span(value: Any, path: str) -> tuple[int, int]:
@@ -83,7 +83,7 @@ def _size(value: Any, fixed: int) -> int:
     if isinstance(value, bytes):
         return len(value)
     if isinstance(value, WireStruct):
-        total = _constant_size(value.__class__)
+        total = constant_size(value.__class__)
         if not total:
             for field, size in _sizes(value.__class__):
                 total += _size(getattr(value, field), size)
@@ -100,7 +100,7 @@ def _sizes(cls: type[WireStruct]) -> tuple[tuple[str, int], ...]:
 
 
 @cache
-def _constant_size(cls: type[WireStruct]) -> int:
+def constant_size(cls: type[WireStruct]) -> int:
     """The size that every value of a structure has, 0 when they differ."""
     try:
         return int(cls.schema().sizeof())

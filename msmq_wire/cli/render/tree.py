@@ -6,9 +6,12 @@ has one line.
 
 from __future__ import annotations
 
+import re
+from binascii import hexlify
 from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
 from functools import lru_cache
+from struct import Struct
 from typing import Any
 
 import msgspec
@@ -18,7 +21,7 @@ from msmq_wire.cli.render.nodes import Block, Node, NodeOptions, packet_nodes
 from msmq_wire.cli.render.rpc_nodes import is_rpc_packet, rpc_nodes
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.srmp_nodes import shortened, srmp_nodes, status_words
-from msmq_wire.cli.render.values import count_text, timestamp_text
+from msmq_wire.cli.render.values import count_text, timestamp_text, value_and_meaning
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
@@ -46,7 +49,9 @@ WIDE_NAMES = 38
 _DUMP_ROW = 16
 _NARROW_NAMES = 23
 _HEX_ROWS = 4
-_KEPT_ROWS = 64
+# Of a dump at once.
+_ROWS = 64
+_ENDS = re.compile(" +\n")
 _LETTERS = bytes(byte if 0x20 <= byte < 0x7F else ord(".") for byte in range(256))
 _NODE_STYLES = {"structure": "title", "field": "name", "bit": "dim", "anomaly": "warning", "error": "error"}
 
@@ -277,8 +282,12 @@ class Tree:
         if node.kind in ("anomaly", "error"):
             self.mark(node, guide, below, style)
             return
+        self.entry(node, guide, below + self.down if node.children else below, style)
+        self.below(node, below)
+
+    def below(self, node: Node, below: str) -> None:
+        """Print what stands below a node."""
         child_guide = below + (self.down if node.children else "   ")
-        self.entry(node, guide, child_guide if node.children else below, style)
         if node.block is not None:
             self.block(node.block, child_guide)
         for index, child in enumerate(node.children):
@@ -314,6 +323,11 @@ class Tree:
         gap = 2
         if node.kind != "structure":
             gap = max(self.names - cell_len(guide) - cell_len(node.name), 2)
+        if self.screen.width is None and not (self.screen.color or self.hexed):
+            text = value_and_meaning(safe(node.value), safe(node.note))
+            name = f"{guide}{safe(node.name)}{' ' * gap}"
+            self.screen.lines((f"{offset.rjust(self.offsets)}  {name}{text}",))
+            return
         lead = cell_len(guide) + cell_len(node.name) + gap
         note_style = "spec" if node.kind == "structure" else "note"
         room = 0 if self.screen.width is None else max(self.screen.width - self.left - lead, 16)
@@ -367,27 +381,30 @@ class Tree:
         lead = self.offsets + 2 + cell_len(guide)
         while self.screen.width is not None and step > 4 and lead + step * 4 + 1 > self.screen.width:
             step //= 2
-        places = range(0, len(data), step)
-        # Every row is as wide as a whole one.
-        digits = data.hex(" ").ljust(3 * step * len(places))
-        letters = data.translate(_LETTERS).decode("ascii")
-        ends = data[step - 1 :: step] + data[-1:]
-        if not self.screen.color and ord(" ") not in ends and len(places) <= _KEPT_ROWS:
-            rows = [
-                part for at in places for part in (digits[at * 3 : (at + step) * 3], letters[at : at + step])
-            ]
-            lines = _dump_lines(block.offset, places, self.offsets, guide)
-            self.screen.stream.write(lines % tuple(rows))
-            self.more(len(block.data) - len(data), "byte", guide, dump=True)
-            return
-        styled = self.screen.styled
-        begun = f"  {styled(guide, 'dim')}"
-        self.screen.lines(
-            f"{styled(f'{block.offset + at:>{self.offsets}}', 'dim')}{begun}"
-            f"{digits[at * 3 : (at + step) * 3]} {styled(letters[at : at + step], 'note')}"
-            for at in places
-        )
+        for at in range(0, len(data), _ROWS * step):
+            self.dump_rows(data[at : at + _ROWS * step], block.offset + at, step, guide)
         self.more(len(block.data) - len(data), "byte", guide, dump=True)
+
+    def dump_rows(self, data: bytes, offset: int, step: int, guide: str) -> None:
+        rows = range(offset, offset + len(data), step)
+        letters = data.translate(_LETTERS)
+        if self.screen.color:
+            digits, shown, styled = data.hex(" "), letters.decode("ascii"), self.screen.styled
+            self.screen.lines(
+                f"{styled(f'{row:>{self.offsets}}', 'dim')}  {styled(guide, 'dim')}"
+                f"{digits[at * 3 : (at + step) * 3]:{step * 3}} {styled(shown[at : at + step], 'note')}"
+                for at, row in zip(range(0, len(data), step), rows, strict=True)
+            )
+            return
+        leads, of_digits, of_letters = _row_parts(rows, self.offsets, guide)
+        parts = [b" "] * (4 * len(rows))
+        parts[0::4] = leads
+        parts[1::4] = of_digits.unpack(hexlify(data, b" ").ljust(of_digits.size))
+        parts[3::4] = of_letters.unpack(letters.ljust(of_letters.size))
+        text = b"".join(parts).decode().rstrip(" ")
+        if b" " in letters[step - 1 :: step]:
+            text = _ENDS.sub("\n", text)
+        self.screen.stream.write(f"{text}\n")
 
     def more(self, count: int, noun: str, guide: str, *, dump: bool = False) -> None:
         if count <= 0:
@@ -397,10 +414,12 @@ class Tree:
         self.screen.line([(margin, ""), (guide, "dim"), (text, "dim")])
 
 
-@lru_cache(maxsize=1024)
-def _dump_lines(offset: int, places: range, width: int, guide: str) -> str:
-    """The rows of a dump with places for digits and letters, where it has no colours and ends in no space."""
-    return "".join([f"{offset + at:>{width}}  {guide}%s %s\n" for at in places])
+@lru_cache(maxsize=256)
+def _row_parts(rows: range, width: int, guide: str) -> tuple[list[bytes], Struct, Struct]:
+    """What stands before the rows of a dump, and how their bytes and letters are cut."""
+    leads = [f"{row:>{width}}  {guide}".encode() for row in rows]
+    leads[1:] = [b"\n" + lead for lead in leads[1:]]
+    return leads, Struct(f"{3 * rows.step}s" * len(rows)), Struct(f"{rows.step}s" * len(rows))
 
 
 def _value_rows(value: str, note: str, note_style: str, room: int) -> Iterator[list[Segment]]:

@@ -23,13 +23,14 @@ __all__ = [
     "duration_text",
     "enumeration_text",
     "identifier_text",
+    "is_bare",
     "is_filler",
     "is_filling",
-    "number_text",
     "number_words",
     "rfc3339_text",
     "timestamp_text",
     "unix_time_text",
+    "value_and_meaning",
     "word_text",
 ]
 
@@ -115,8 +116,8 @@ def enumeration_text(field: Field, value: int) -> str:
         return ""
 
 
-def number_text(field: Field, value: int) -> tuple[str, str]:
-    """An integer field as its value and its meaning."""
+def number_words(field: Field, value: int, zone: tzinfo | None) -> tuple[str, str]:
+    """An integer field as its value and its meaning, a time as it is in a zone."""
     note = enumeration_text(field, value)
     if field.names is not None:
         return (str(value) if value < 10 else f"{value:#06x}"), note or "unknown value"
@@ -124,23 +125,36 @@ def number_text(field: Field, value: int) -> tuple[str, str]:
         size: Any = field.subcon.sizeof()
         text = value.to_bytes(size, "little")
         printable = all(0x20 <= byte < 0x7F for byte in text)
-        return f"{value:#0{size * 2 + 2}x}", f'"{text.decode("ascii")}"' if printable else ""
+        return word_text(field, value), f'"{text.decode("ascii")}"' if printable else ""
+    if field.unit == "unix-time":
+        return str(value), unix_time_text(value, zone)
     if field.unit == "seconds":
         return str(value), duration_text(value)
     if field.unit == "milliseconds":
         # Whole seconds: the exact number stands before it.
         return f"{value} ms", duration_text(value // 1000) if value >= 1000 else ""
-    if field.name.endswith("section_id") or field.name == "version_number":
-        return f"{value:#0{field.subcon.sizeof() * 2 + 2}x}", ""
-    if field.name.endswith("_size") and field.name != "window_size":
-        return count_text(value, "byte"), ""
-    return str(value), ""
+    if _is_label(field):
+        return word_text(field, value), ""
+    return (count_text(value, "byte") if _is_size(field) else str(value)), ""
 
 
-def number_words(field: Field, value: int, zone: tzinfo | None) -> tuple[str, str]:
-    """An integer field as its value and its meaning, a time as it is in a zone."""
-    text, note = number_text(field, value)
-    return text, unix_time_text(value, zone) if field.unit == "unix-time" else note
+def is_bare(field: Field) -> bool:
+    """Whether an integer field is shown as its number, without a meaning."""
+    told = field.names is not None or field.unit or field.name == "signature"
+    return not (told or _is_label(field) or _is_size(field))
+
+
+def _is_label(field: Field) -> bool:
+    return field.name.endswith("section_id") or field.name == "version_number"
+
+
+def _is_size(field: Field) -> bool:
+    return field.name.endswith("_size") and field.name != "window_size"
+
+
+def value_and_meaning(value: str, note: str) -> str:
+    """Both on one line."""
+    return f"{value}  {note}" if value and note else value + note
 
 
 def word_text(field: Field, value: int) -> str:

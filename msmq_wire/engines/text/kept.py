@@ -20,19 +20,20 @@ _Value = TypeVar("_Value")
 class Kept(dict[_Key, _Value]):
     """By value what ``make`` gives for it: traffic repeats its flags, hosts, queues, seconds and shapes.
 
-    A long text is made each time.
+    A text of more than ``longest`` characters is made each time.
     """
 
-    __slots__ = ("make",)
+    __slots__ = ("longest", "make")
 
-    def __init__(self, make: Callable[[_Key], _Value]) -> None:
+    def __init__(self, make: Callable[[_Key], _Value], *, longest: int = _LONGEST) -> None:
         super().__init__()
         self.make = make
+        self.longest = longest
 
     def __missing__(self, value: _Key) -> _Value:
         made = self.make(value)
         # What is long in the value is long in its text, too.
-        if not isinstance(made, str) or len(made) <= _LONGEST:
+        if not isinstance(made, str) or len(made) <= self.longest:
             if len(self) >= _MOST:
                 self.clear()
             self[value] = made

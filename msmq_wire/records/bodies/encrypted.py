@@ -25,6 +25,9 @@ KINDS = (
     ),
 )
 
+assert SecurityHeader.BITS is not None
+_ENCRYPTED = SecurityHeader.BITS.bits["eb"].mask
+
 # [MS-MQQB] 2.4.2: type SIMPLEBLOB, version 2, two reserved bytes, then the algorithm of the key.
 _SIMPLE_BLOB = bytes.fromhex("01020000")
 
@@ -75,9 +78,15 @@ def encrypted_body(packet: Any) -> EncryptedBody | None:
     level = algorithm = None
     if isinstance(properties, MessagePropertiesHeader):
         level, algorithm = _integer(properties.privacy_level), _integer(properties.encryption_algorithm)
-    key, provider, provider_type, declared = b"", "", None, False
+    declared = (
+        isinstance(security, SecurityHeader)
+        and isinstance(security.flags, int)
+        and bool(security.flags & _ENCRYPTED)
+    )
+    if not declared and not level:
+        return None
+    key, provider, provider_type = b"", "", None
     if isinstance(security, SecurityHeader):
-        declared = isinstance(security.flags, int) and bool(security.bit("eb"))
         data = security.security_data
         found = getattr(data, "encryption_key", None)
         key = found if isinstance(found, bytes) else b""
@@ -85,8 +94,6 @@ def encrypted_body(packet: Any) -> EncryptedBody | None:
         name = getattr(info, "provider_name", None)
         provider = "" if name is None or name is msgspec.UNSET else str(name.text)
         provider_type = _integer(getattr(info, "provider_type", None))
-    if not declared and not level:
-        return None
     return EncryptedBody(
         declared=declared,
         privacy_level=level,

@@ -171,7 +171,7 @@ def _as_text(data: bytes) -> Body | None:
     if looks_wide(data):
         return text_body(data, "utf-16-le", "likely")
     # The same test with the bytes of each unit exchanged.
-    if looks_wide(data[1:512]) and data[0] == 0:
+    if data[0] == 0 and looks_wide(data[1:512]):
         return text_body(data, "utf-16-be", "likely")
     return text_body(data, "utf-8", "certain" if data.isascii() else "likely")
 

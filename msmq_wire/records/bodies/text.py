@@ -5,6 +5,8 @@ The rule kept here: control characters other than blanks mean that bytes are no 
 
 from __future__ import annotations
 
+import re
+
 from msmq_wire.records.bodies.body import Body, Confidence, Details, Kind
 from msmq_wire.records.bodies.json_text import json_value
 from msmq_wire.records.bodies.xml_text import xml_form
@@ -25,7 +27,11 @@ KINDS = (
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _MARKS = tuple(mark for mark, _ in _BOMS)
 _NAMES = {"utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "cp1252": "Windows-1252"}
+_NARROW = ("utf-8", "cp1252")
 _ALLOWED_CONTROLS = frozenset("\t\n\r\f")
+# NUL may end a text.
+_CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1f\x7f]")
+_BEGINNING = 64
 
 
 def with_byte_order_mark(data: bytes) -> tuple[str, int] | None:
@@ -50,6 +56,8 @@ def text_body(data: bytes, encoding: str, confidence: Confidence) -> Body | None
     ``confidence`` is that of the encoding, and of the kind where it is plain text. A character that is cut
     by the end is left out, and so are terminators. None when the bytes are no text.
     """
+    if encoding in _NARROW and _CONTROL.search(data, 0, _BEGINNING):
+        return None
     text = _decoded(data, encoding)
     if text is None:
         return None

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from msmq_wire import Record, encode, inspect, read_capture, strategies
 from msmq_wire.cli.render import tree_writer
+from msmq_wire.cli.render.node import Block
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.tree import TreeOptions, print_record
+from msmq_wire.cli.render.tree import Tree, TreeOptions, print_record
 from msmq_wire.cli.render.tree_writer import TreeWriter
 from msmq_wire.engines.building import build_message
 from msmq_wire.errors import CaptureError
@@ -221,6 +222,20 @@ def test_a_terminal_and_bytes_are_left(
     record = _record(encode(build_message("DIRECT=OS:host\\q", b"body")))
     writer.record(record)
     assert left == [record]
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 1023, 1024, 1025, 2050])
+@pytest.mark.parametrize("letters", [b"a ", b" ", bytes(range(256))])
+def test_a_dump_has_its_rows_and_no_blanks_at_their_ends(size: int, letters: bytes) -> None:
+    data = (letters * size)[:size]
+    stream = io.StringIO()
+    Tree(Screen(stream, "never"), TreeOptions()).dump(Block(data, 9984), size, "|  ")
+    rows = []
+    for at in range(0, size, 16):
+        row = data[at : at + 16]
+        text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
+        rows.append(f"{9984 + at:>4}  |  {row.hex(' '):48} {text}".rstrip())
+    assert stream.getvalue() == "".join(f"{row}\n" for row in rows)
 
 
 def test_hostile_text_reaches_no_terminal_through_the_writer() -> None:

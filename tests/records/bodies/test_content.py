@@ -75,8 +75,8 @@ def test_an_image_says_its_size() -> None:
     assert body.details == (("width", "2"), ("height", "3"))
 
 
-def _deflate(data: bytes) -> bytes:
-    stream = zlib.compressobj(wbits=-15)
+def _deflate(data: bytes, level: int = 6, strategy: int = zlib.Z_DEFAULT_STRATEGY) -> bytes:
+    stream = zlib.compressobj(level, wbits=-15, strategy=strategy)
     return stream.compress(data) + stream.flush()
 
 
@@ -89,6 +89,8 @@ TEXT = b'{"order": 17, "lines": [1, 2, 3], "note": "as agreed"}'
         (gzip.compress(TEXT, mtime=0), "gzip", "certain"),
         (zlib.compress(TEXT), "zlib", "certain"),
         (_deflate(TEXT), "deflate", "likely"),
+        (_deflate(TEXT, 0), "deflate", "likely"),
+        (_deflate(TEXT, strategy=zlib.Z_FIXED), "deflate", "likely"),
         (gzip.compress(TEXT, mtime=0)[:-4], "gzip", "likely"),
     ],
 )
