@@ -86,7 +86,8 @@ def _run(arguments: list[str]) -> int:
     try:
         status = program()(arguments or ["--help"], prog_name=PROGRAM, standalone_mode=False)
     except TyperException as error:
-        message = error.format_message()
+        # What pydantic says of a value has the class of its error in front.
+        message = error.format_message().replace(": Value error, ", ": ", 1)
         if message and error.exit_code == _BAD_USAGE:
             message = f"{mistyped_secret(arguments) or message} (see {_command(error)} --help)"
         if message:

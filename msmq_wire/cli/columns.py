@@ -130,7 +130,8 @@ def _unknown(name: str, known: Mapping[str, str], *, paths: bool) -> str:
     wanted = name[:_LONGEST].lower()
     near = difflib.get_close_matches(wanted, known, n=1)
     if paths and not near:
-        near = _nearest_paths(wanted.removeprefix("packet."))
+        # A message has a label; a call has none, though there is the name.
+        near = [one for one in _nearest_paths(wanted.removeprefix("packet.")) if one != name]
     hint = f"; the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else ""
     text = f"no column is called {name!r}{hint}"
     if "." in name:

@@ -43,6 +43,7 @@ __all__ = ["Reading", "Selection", "holds_captures"]
 _PATIENCE = 1.0
 _REFRESH = 0.2
 _REASONS = 6
+_NAMED = "a file that is named itself is read, whatever its name"
 _WAITING = 1 << 24
 """Bytes of captures that are read while rows of a table wait for others: well below a second of reading."""
 _CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
@@ -91,7 +92,7 @@ class Reading:
         rows: bool = False,
         recursive: bool = False,
     ) -> None:
-        self.files, self.left_out = _captures(files, recursive)
+        self.files, self.left_out, self.deeper = _captures(files, recursive)
         self.ports = tuple(ports)
         self.streams = streams
         self.quiet = quiet
@@ -262,7 +263,9 @@ class Reading:
         if notices:
             text += f"; {', '.join(notices)}"
         if self.left_out:
-            text += f"; {count_text(self.left_out, 'other file')} left out"
+            text += f"; {count_text(self.left_out, 'other file')} left out: {_NAMED}"
+        if self.deeper:
+            text += f"; {count_text(self.deeper, 'folder')} inside left out: --recursive reads those, too"
         return text
 
 
@@ -296,19 +299,25 @@ def holds_captures(path: str, recursive: bool) -> bool:
     return _is_folder(path) and bool(list_files([path], recursive=recursive).files)
 
 
-def _captures(files: Sequence[str], recursive: bool) -> tuple[list[str], int]:
-    """The files, of folders the captures in them, and how many other files are in those."""
+def _captures(files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
+    """The files, of folders the captures in them, and how many other files and folders are left out there."""
     found: list[str] = []
-    left_out = 0
+    left_out = deeper = 0
     for file in files:
         listing = list_files([file], recursive=recursive) if _is_folder(file) else None
         if listing is not None and listing.files:
             found += [one.path for one in listing.files]
             left_out += listing.left_out
+            deeper += 0 if recursive else _folders_in(file)
         else:
             # What is wrong with a folder is said when it is its turn.
             found.append(file)
-    return found, left_out
+    return found, left_out, deeper
+
+
+def _folders_in(folder: str) -> int:
+    with os.scandir(folder) as entries:
+        return sum(entry.is_dir(follow_symlinks=False) for entry in entries)
 
 
 def _is_folder(path: str) -> bool:
@@ -317,14 +326,13 @@ def _is_folder(path: str) -> bool:
 
 def _nothing_in_folder(folder: str, recursive: bool) -> str:
     try:
-        with os.scandir(folder) as entries:
-            deeper = any(entry.is_dir() for entry in entries)
+        deeper = _folders_in(folder)
     except OSError as error:
         return f"cannot read this folder: {error.strerror or error}"
     parts = ["no capture in this folder"]
     left_out = list_files([folder], recursive=recursive).left_out
     if left_out:
-        parts.append(f"{count_text(left_out, 'other file')}, named otherwise")
+        parts.append(f"{count_text(left_out, 'other file')}, named otherwise: {_NAMED}")
     if deeper and not recursive:
         parts.append("--recursive reads its folders, too")
     return "; ".join(parts)

@@ -15,13 +15,16 @@ from msmq_wire.cli.rows import csv_writer, json_writer
 
 __all__ = ["RowOutput"]
 
+_NO_OTHER_NAMES: Mapping[str, str] = {}
+
 
 class RowOutput:
     """Writes rows; call `finish` after the last one. ``names`` are the columns that are ``wanted``, or None.
 
     ``usual`` are those of JSON lines and CSV where none are wanted, ``shown`` those of a table, each with the
-    width of a terminal that has room for it; without, a table shows what has a look. Raises
-    typer.BadParameter for a name that is no column; with ``paths`` fields of packets are columns, too.
+    width of a terminal that has room for it; without, a table shows what has a look. ``also`` has other names
+    of columns. Raises typer.BadParameter for a name that is no column; with ``paths`` fields of packets are
+    columns, too.
     """
 
     def __init__(
@@ -35,6 +38,7 @@ class RowOutput:
         *,
         usual: Sequence[str] = (),
         shown: Mapping[str, int] | None = None,
+        also: Mapping[str, str] = _NO_OTHER_NAMES,
         paths: bool = True,
     ) -> None:
         several, at_once = reading.several, reading.as_it_comes
@@ -44,7 +48,9 @@ class RowOutput:
         usual = table.keys if as_table else usual or [one.name for one in declared if not one.asked]
         known = {one.name: one.name for one in declared if as_table or one.kind != "body"}
         heads = {one.look.head: one.name for one in declared if one.look is not None and one.name in known}
-        aliases = {head: name for head, name in heads.items() if head not in known}
+        # A table shows of a body what it is and how it begins; elsewhere it is its text.
+        others = {"body": "body_text", **heads, **also}
+        aliases = {other: name for other, name in others.items() if other not in known and name in known}
         self.names = columns_for(wanted, usual, known | aliases, paths=paths)
         self._keys = self.names or usual
         if as_table and self.names is not None:

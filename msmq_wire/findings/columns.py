@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
@@ -10,7 +11,7 @@ from msmq_wire.records.look import CAPTURE, Kind, Look
 from msmq_wire.records.record import Record
 from msmq_wire.wire.private import Private, privacy
 
-__all__ = ["FINDING_COLUMNS", "FindingRow"]
+__all__ = ["FINDING_ALIASES", "FINDING_COLUMNS", "FindingRow"]
 
 
 class FindingRow:
@@ -64,5 +65,8 @@ FINDING_COLUMNS: tuple[Column, ...] = (
     Column("spec", "text", "The sections that the rule rests on."),
 )  # fmt: skip
 """The columns in their order."""
+
+FINDING_ALIASES: Mapping[str, str] = {"id": "rule", "cve": "cves", "caveat": "caveats", "frame": "frames"}
+"""What else a column is called: ``id`` is its key in JSON lines, the others are names of filters."""
 
 _BY_NAME = {one.name: one for one in FINDING_COLUMNS}

@@ -154,6 +154,9 @@ def test_findings_have_rows_with_columns(run: Run, wide: Callable[[int], None]) 
     assert length["path"] == "srmp_envelope_header.data_length"
     rule, *_ = _jsonl(run, "findings", _ATTACK, "--columns", "rule,frames,spec")
     assert rule == {"rule": "FLG-RC", "frames": [4], "spec": "[MS-MQMQ] 2.2.19.2, [MS-MQQB] 3.1.5.8.2"}
+    # JSON lines without --columns have objects, whose key is another.
+    row, *_ = _jsonl(run, "findings", _ATTACK, "--columns", "id,frame,cve,caveat")
+    assert list(row) == ["rule", "frames", "cves", "caveats"]
     lines = run("findings", _ATTACK, "-q", "--columns", "rule,src").out.splitlines()
     assert lines[:2] == ["rule            src", "FLG-RC          192.0.2.21:49731"]
     wide(100)

@@ -99,6 +99,29 @@ def test_a_column_that_is_none_is_refused_with_the_nearest(
     assert words in err
 
 
+def test_a_body_is_its_text_where_there_is_no_table(run: Run) -> None:
+    row, *_ = _jsonl(run, "id,body", "messages", _DEMO)
+    assert list(row) == ["id", "body_text"]
+    assert row["body_text"].startswith("<?xml")
+    assert run("messages", _DEMO, "-q", "--columns", "id,body").out.split()[:2] == ["id", "body"]
+
+
+def test_a_name_that_is_none_is_not_its_own_nearest(run: Run) -> None:
+    err = run("calls", _CALLS, "--columns", "label").err
+    assert "no column is called 'label'; there are id" in err
+
+
+def test_a_table_writes_true_and_false_as_filters_do(run: Run) -> None:
+    lines = run("calls", _CALLS, "-q", "--columns", "fault,answered").out.splitlines()
+    assert lines[1].split() == ["false", "true"]
+
+
+def test_of_a_path_the_heading_shows_the_end(run: Run, wide: Callable[[int], None]) -> None:
+    wide(80)
+    heading = run("messages", _DEMO, "--columns", "+user_header.message_id").out.splitlines()[0]
+    assert heading.endswith("_id")
+
+
 def test_calls_have_columns_to_choose_too(run: Run) -> None:
     rows = _jsonl(run, "method,ms", "calls", _CALLS)
     assert list(rows[0]) == ["method", "latency"]

@@ -92,7 +92,7 @@ def test_the_tables_of_the_help_are_those_of_the_job() -> None:
     [
         (["--output", "o"], "Invalid value for --input: name at least one capture or folder"),
         (["-i", "x"], "Missing option '--output' / '-o'"),
-        (["-i", "x", "-o", "o", "--table", "frames"], "'frames' is not one of"),
+        (["-i", "x", "-o", "o", "--table", "frames"], "Invalid value for '--table': 'frames' is not one of"),
         (["-i", "x", "-o", "o", "--scope", "folder"], "'folder' is not one of"),
         (["-i", "x", "-o", "o", "--split-bytes", "12q"], "Invalid value for --split-bytes: the option"),
         (["-i", "x", "-o", "o", "--port", "65536"], "Invalid value for --port: the option ports"),

@@ -25,7 +25,7 @@ from msmq_wire.cli.severity import Level
 from msmq_wire.cli.topology_input import read_topology
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, SEVERITIES, Finding
-from msmq_wire.findings.columns import FINDING_COLUMNS, FindingRow
+from msmq_wire.findings.columns import FINDING_ALIASES, FINDING_COLUMNS, FindingRow
 from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
@@ -131,7 +131,9 @@ def findings(
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True, rows=True)
     kept: list[Finding] = []
-    output = RowOutput(format_, FINDING_COLUMNS, columns, reading, options.screen(), zone, paths=False)
+    output = RowOutput(
+        format_, FINDING_COLUMNS, columns, reading, options.screen(), zone, also=FINDING_ALIASES, paths=False
+    )
     rows = columns is not None or format_ is FindingsFormat.CSV
     write = (
         (lambda finding: output.write(FindingRow(finding)))

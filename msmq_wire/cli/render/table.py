@@ -208,7 +208,8 @@ class Table:
         parts = []
         for column, text, width in zip(self.columns, cells, self._widths, strict=True):
             if cell_len(text) > width and self.screen.width is not None:
-                text = self._cut(text, width, column)
+                # What a path ends with tells it from others below the same header.
+                text = self._cut(text, width, end=column.end or (heading and "." in text))
             space = " " * (width - cell_len(text))
             text = space + text if column.number else text + space
             parts.append(self.screen.styled(text, "title" if heading else column.style))
@@ -228,9 +229,9 @@ class Table:
         mark = self.screen.choose("…", "~")
         return mark + text[1 - longest :] if column.end else text[: longest - 1] + mark
 
-    def _cut(self, text: str, width: int, column: Column) -> str:
+    def _cut(self, text: str, width: int, *, end: bool) -> str:
         mark = self.screen.choose("…", "~")
-        if not column.end:
+        if not end:
             return set_cell_size(text, width - 1).rstrip() + mark
         kept = text
         while cell_len(kept) > width - 1:
@@ -326,7 +327,10 @@ def _host(name: str) -> Callable[[Row], Any]:
 def _cell(name: str) -> Callable[[Row], Any]:
     def text(row: Row) -> Any:
         value = row.get(name)
-        return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+        if isinstance(value, list | tuple):
+            return " ".join(map(str, value))
+        # As JSON and filters write it.
+        return str(value).lower() if isinstance(value, bool) else value
 
     return text
 
