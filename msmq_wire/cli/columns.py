@@ -140,10 +140,12 @@ def _unknown(name: str, known: Mapping[str, str], *, paths: bool) -> str:
     return f"{there}; so are paths of packets" if paths else there
 
 
-def tell_left_out(names: Sequence[str]) -> None:
-    """Say below a table which columns its terminal has no room for, and how to get them."""
+def tell_left_out(names: Sequence[str], *, cramped: bool) -> None:
+    """Say below a table which columns its terminal has no room for, and how to get them, or all of a cell."""
     if names:
         tell(
             f"not shown, for want of room: {', '.join(names)}; --columns +{names[0]}, a wider terminal or a "
             "pipe shows more"
         )
+    elif cramped:
+        tell("cut for want of room: fewer --columns, a wider terminal, a pipe or --format csv shows all of it")

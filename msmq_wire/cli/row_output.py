@@ -71,7 +71,7 @@ class RowOutput:
         if self._table is not None:
             self._table.finish()
             if self._table.printed and not quiet:
-                tell_left_out(self._table.left_out)
+                tell_left_out(self._table.left_out, cramped=self._table.cramped)
 
 
 def _looked(declared: Sequence[Declared], shown: Mapping[str, int]) -> list[Declared]:

@@ -161,6 +161,8 @@ def test_on_a_terminal_lines_are_folded(run: Run, folder: Path, monkeypatch: pyt
     narrow = run(*arguments).out
     assert max(map(len, (line for line in narrow.splitlines() if line.startswith("   ")))) <= 72
     assert narrow.count("differs") == wide.count("differs") == 5
+    assert max(len(line.rstrip()) for line in narrow.splitlines()) <= 72
+    assert narrow.count("not compared") == wide.count("not compared") > 1
     assert "touches C18" in narrow
 
 

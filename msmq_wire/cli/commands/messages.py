@@ -153,7 +153,7 @@ def messages(
                     status = _write_body(body_files, message.row(), body, record.capture)
     table.finish()
     if not options.quiet and matching and as_table:
-        tell_left_out(table.left_out)
+        tell_left_out(table.left_out, cramped=table.cramped)
     more = list(selection.told(matching, items, "message"))
     if body_files is not None:
         cut = f", {body_files.cut} of them cut" if body_files.cut else ""

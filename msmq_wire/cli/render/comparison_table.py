@@ -42,7 +42,7 @@ def print_comparison(screen: Screen, compared: Compared, zone: tzinfo | None = U
         agreeing[agreement.step].append(agreement)
     for step, agreements in agreeing.items():
         told = ", ".join(f"{one.subject} {one.count}" for one in agreements)
-        screen.line([*_begun(screen, "agrees", "note", step, step_width), (told, "")])
+        _put(screen, _begun(screen, "agrees", "note", step, step_width), told)
 
 
 def _begun(screen: Screen, word: str, style: str, step: str, width: int) -> list[Segment]:
@@ -117,9 +117,14 @@ def _uncompared(screen: Screen, one: NotCompared, width: int) -> None:
     text = one.reason if not one.detail else f"{one.reason}: {_cut(one.detail)}"
     if one.count > 1:
         text += f" ({count_text(one.count, 'time')})"
-    screen.line(
-        [
-            *_begun(screen, "not compared", "warning", one.step, width),
-            (screen.safe(f"{one.subject}: {text}"), ""),
-        ]
-    )
+    begun = _begun(screen, "not compared", "warning", one.step, width)
+    _put(screen, begun, screen.safe(f"{one.subject}: {text}"))
+
+
+def _put(screen: Screen, begun: list[Segment], text: str) -> None:
+    """A text behind how its line begins, or below it where a terminal has no room for it there."""
+    lines = [[*begun, (text, "")]]
+    if screen.width is not None:
+        lines = list(head(screen, screen.width, begun, [(text, "")]))
+    for segments in lines:
+        screen.line(segments)

@@ -78,7 +78,8 @@ class Column(msgspec.Struct, frozen=True):
 class Table:
     """Prints rows, with ``at_once`` each when it is added; call `finish` after the last one.
 
-    ``taken`` is how much narrower it is for columns that are not always there.
+    ``taken`` is how much narrower it is for columns that are not always there. It is ``cramped`` where
+    columns are narrower than they are good for.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Table:
         self._form = ""
         self._size = 0
         self._widths: list[int] | None = None
+        self.cramped = False
 
     @property
     def printed(self) -> bool:
@@ -179,11 +181,14 @@ class Table:
                 at
                 for at, column in enumerate(self.columns)
                 if column.smallest is not None and widths[at] > column.smallest
-            ] or [
-                at
-                for at, column in enumerate(self.columns)
-                if not column.number and widths[at] > _SMALLEST_ASKED
             ]
+            if not shrinking:
+                self.cramped = True
+                shrinking = [
+                    at
+                    for at, column in enumerate(self.columns)
+                    if not column.number and widths[at] > _SMALLEST_ASKED
+                ]
             if not shrinking:
                 break
             widths[max(shrinking, key=lambda at: (not self.columns[at].last, widths[at]))] -= 1
