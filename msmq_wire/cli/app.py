@@ -58,10 +58,16 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
 
 
-def _command(error: Exception) -> str:
+def _command(error: Exception, arguments: list[str]) -> str:
     """The command, or group of commands, whose use an error is about."""
     context = getattr(error, "ctx", None)
-    return PROGRAM if context is None else str(context.command_path)
+    if context is not None:
+        return str(context.command_path)
+    from msmq_wire.cli.program import COMMANDS
+
+    # An option without its value is refused before there is a command to say whose it is.
+    words = (" ".join(arguments[:count]) for count in (2, 1))
+    return " ".join([PROGRAM, *(name for name in words if name in COMMANDS)])
 
 
 def _run(arguments: list[str]) -> int:
@@ -89,7 +95,7 @@ def _run(arguments: list[str]) -> int:
         # What pydantic says of a value has the class of its error in front.
         message = error.format_message().replace(": Value error, ", ": ", 1)
         if message and error.exit_code == _BAD_USAGE:
-            message = f"{mistyped_secret(arguments) or message} (see {_command(error)} --help)"
+            message = f"{mistyped_secret(arguments) or message} (see {_command(error, arguments)} --help)"
         if message:
             complain(message)
         return error.exit_code

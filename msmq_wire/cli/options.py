@@ -26,6 +26,7 @@ __all__ = [
     "CAPTURE_HELP",
     "BodyLimit",
     "CaptureFiles",
+    "CapturesReadTwice",
     "Color",
     "ColorOption",
     "Filters",
@@ -62,9 +63,8 @@ class Color(StrEnum):
     NEVER = "never"
 
 
-CAPTURE_HELP = (
-    "pcap or pcapng, plain or compressed with gzip or zstd; - is standard input, a folder all captures in it."
-)
+_KINDS = "pcap or pcapng, plain or compressed with gzip or zstd; "
+CAPTURE_HELP = f"{_KINDS}- is standard input, a folder all captures in it."
 CaptureFiles = Annotated[
     list[str],
     typer.Argument(
@@ -72,6 +72,10 @@ CaptureFiles = Annotated[
         help=CAPTURE_HELP,
         show_default=False,
     ),
+]
+CapturesReadTwice = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help=f"{_KINDS}a folder is all captures in it.", show_default=False),
 ]
 Filters = Annotated[
     list[str] | None,

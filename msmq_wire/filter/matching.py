@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import operator
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _LISTED = 30
+_LONGEST = 100
 _LONGEST_NUMBER = 40
 
 
@@ -55,7 +57,7 @@ def matcher(name: str, comparison: str, text: str, zone: tzinfo | None, place: P
     if number is None and place.unit == "unix-time":
         return _in_seconds(time_matcher(comparison, text, zone))
     if number is None and place.kind == "number":
-        raise MsmqWireError(f"{text!r} is no number{_none_of(place)}")
+        raise MsmqWireError(f"{text!r} is no number{_none_of(place, text)}")
     compare = _COMPARE[comparison]
     folded = place.folded or bool(place.choices)
     wanted = text.casefold() if folded else text
@@ -104,12 +106,15 @@ def _contains(name: str, text: str, zone: tzinfo | None, place: Place) -> Matche
     return lambda value: wanted in str(value).casefold()
 
 
-def _none_of(place: Place) -> str:
-    """What a value could be called, where that is not too much to say."""
+def _none_of(place: Place, text: str) -> str:
+    """What a value could be called: all of it where that is not too much to say, else what is nearly so."""
     if not place.names:
         return ""
-    known = ", ".join(place.names)
-    return f" and none of {known}" if len(place.names) <= _LISTED else " and no name of one"
+    if len(place.names) <= _LISTED:
+        return f" and none of {', '.join(place.names)}"
+    known = {name.casefold(): name for name in place.names}
+    near = difflib.get_close_matches(text[:_LONGEST].casefold(), known, n=1, cutoff=0.7)
+    return " and no name of one" + (f": did you mean {known[near[0]]!r}?" if near else "")
 
 
 def _number(text: str, names: Mapping[str, int]) -> int | None:

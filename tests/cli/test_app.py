@@ -83,6 +83,8 @@ def test_bad_usage_is_one_line_and_status_2(run: Run, arguments: list[str]) -> N
         (["findings", "x", "--rule", "NOTHING"], "msmq-wire findings"),
         (["decode", "x", "--id", "a"], "msmq-wire decode"),
         (["messages", "x", "--filter", "nothing =="], "msmq-wire messages"),
+        (["messages", "x", "--filter"], "msmq-wire messages"),
+        (["lab", "send", "x", "--label"], "msmq-wire lab send"),
         (["route-audit"], "msmq-wire route-audit"),
         (["explain", "NOTHING"], "msmq-wire explain"),
         (["lab", "nothing"], "msmq-wire lab"),

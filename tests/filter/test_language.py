@@ -414,7 +414,8 @@ def test_a_date_at_the_end_of_the_calendar_matches_no_time_of_day(posted: Subjec
     ("expression", "words"),
     [
         ("envelope.header.path.too == 1", "nothing is called"),
-        ("response.status == fine", "is no number"),
+        ("response.status == fine", "'fine' is no number and no name of one"),
+        ("status == MQ_ERROR_IO_TIMEOT", "and no name of one: did you mean 'MQ_ERROR_IO_TIMEOUT'"),
         ("envelope.header.msmq.class == ACKRECEIVE", "MQMSG_CLASS_ACK_RECEIVE"),
     ],
 )

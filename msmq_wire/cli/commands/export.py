@@ -15,7 +15,7 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.cli.frame_set import FrameSet
-from msmq_wire.cli.options import CaptureFiles, Filters, Force, Ids, check_output, filter_for
+from msmq_wire.cli.options import CapturesReadTwice, Filters, Force, Ids, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
@@ -27,7 +27,7 @@ __all__ = ["export"]
 
 @with_reading_options(but=("redact", "utc", "local", "timezone", "color"))
 def export(
-    files: CaptureFiles,
+    files: CapturesReadTwice,
     to: Annotated[
         str,
         typer.Option(
