@@ -148,4 +148,4 @@ def tell_left_out(names: Sequence[str], *, cramped: bool) -> None:
             "pipe shows more"
         )
     elif cramped:
-        tell("cut for want of room: fewer --columns, a wider terminal, a pipe or --format csv shows all of it")
+        tell("cut for want of room: fewer --columns, a wider terminal or a pipe shows all of it")

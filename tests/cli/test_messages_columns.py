@@ -123,7 +123,7 @@ def test_of_a_path_the_heading_shows_the_end(run: Run, wide: Callable[[int], Non
 
 
 def test_columns_that_are_too_many_for_a_terminal_say_so(run: Run, wide: Callable[[int], None]) -> None:
-    said = "cut for want of room: fewer --columns, a wider terminal, a pipe or --format csv shows all of it"
+    said = "cut for want of room: fewer --columns, a wider terminal or a pipe shows all of it"
     for width, columns, cut in ((80, "all", True), (80, "id,src,label", False), (1000, "all", False)):
         wide(width)
         assert (said in run("messages", _DEMO, "--columns", columns).err) is cut
