@@ -154,7 +154,8 @@ def _named(column: Column | MessageColumn, values: Values, place: Place | None =
     # A heading may say another unit.
     own = look is None or look.head == name or column.kind == "duration" or look.head in call_places()
     heading = () if own or look is None else (look.head,)
-    return Name(name, column.doc, place, values, (*heading, *_ELSEWHERE.get(name, ())))
+    mistaken = (look.head,) if look is not None and column.kind == "duration" else ()
+    return Name(name, column.doc, place, values, (*heading, *_ELSEWHERE.get(name, ())), mistaken)
 
 
 def _more() -> tuple[RecordName, ...]:

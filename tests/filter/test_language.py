@@ -209,6 +209,7 @@ def test_a_mistake_names_its_column(expression: str, column: int, words: str) ->
         ("! id == 1", 1, "did you mean 'not'?"),
         ("(id == 1 | id == 2)", 10, "did you mean 'or'?"),
         ("lable ~ order", 1, "did you mean 'label'?"),
+        ("ms > 1", 1, "did you mean 'latency'? Nanoseconds from"),
         ("id in 1, 2", 7, "as in (1, 2)"),
         ("id in (1, 2", 7, "this list is not closed"),
         ("id in ()", 8, "a value is missing"),
