@@ -140,6 +140,11 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("match", "<?xml", "?"),
         Attack("match", "", "<?xml"),
     ),
+    # A row of a dump has no more of them.
+    "msmq_wire.cli.render.tree:_ENDS": (
+        Attack("sub", "", f"{' ' * 40}\n"),
+        Attack("sub", "", f"{' ' * 40}x"),
+    ),
     "msmq_wire.cli.spark_session:_MEMORY": (Attack("fullmatch", "1", "0"),),
     "msmq_wire.redaction.web_forms:_HEADER_VALUES": (
         Attack("fullmatch", "", "0"),
@@ -236,6 +241,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("finditer", "", "[{"),
         Attack("finditer", "", "\\"),
     ),
+    "msmq_wire.records.bodies.text:_CONTROL": (Attack("search", "", "a"),),
     "msmq_wire.report.evidence:_FOLDERS": (Attack("split", "", "/a"),),
     "msmq_wire.routing.ldif:_ATTRIBUTE": (
         Attack("fullmatch", "a", ";a", "!"),
