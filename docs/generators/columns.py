@@ -17,7 +17,8 @@ __all__ = ["blocks"]
 def blocks() -> dict[str, str]:
     """Every key of a row with its meaning, and those that are there on request."""
     asked = [one for one in COLUMNS if one not in ROW and one.kind != "body"]
-    messages = (_table(ROW), "With `--columns` also this, and any path of a packet:", _table(asked))
+    more = "With `--columns` also this, what any row of `decode` has, as `stream`, and any path of a packet:"
+    messages = (_table(ROW), more, _table(asked))
     return {
         "records": _table(RECORD_COLUMNS),
         "messages": "\n\n".join(messages),

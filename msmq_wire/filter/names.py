@@ -225,9 +225,10 @@ def _judged(name: str) -> RecordName:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is a path of packets, or of what was judged of them."""
-    found = None if name in records().names else records().known(name)
-    return found is not None
+    """Whether a name is a path of packets, or what any item has, be it a message, a call or neither."""
+    if name in records().names:
+        return any(name == one.name for one in groups()["items"])
+    return records().known(name) is not None
 
 
 def values_at(subject: Subject, path: str) -> tuple[Any, ...]:

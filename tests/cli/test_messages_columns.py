@@ -106,6 +106,16 @@ def test_a_body_is_its_text_where_there_is_no_table(run: Run) -> None:
     assert run("messages", _DEMO, "-q", "--columns", "id,body").out.split()[:2] == ["id", "body"]
 
 
+@pytest.mark.parametrize(("command", "capture"), [("messages", _DEMO), ("calls", _CALLS)])
+def test_what_any_item_has_is_a_column_of_messages_and_calls_too(
+    run: Run, command: str, capture: Path
+) -> None:
+    names = "id,type,stream,offset,length,anomalies,src"
+    items = {row["id"]: row for row in _jsonl(run, names, "decode", capture)}
+    rows = _jsonl(run, names, command, capture)
+    assert rows == [items[row["id"]] for row in rows] != []
+
+
 def test_a_name_that_is_none_is_not_its_own_nearest(run: Run) -> None:
     err = run("calls", _CALLS, "--columns", "label").err
     assert "no column is called 'label'; there are id" in err
