@@ -133,7 +133,7 @@ def _unknown(name: str, known: Mapping[str, str], *, paths: bool) -> str:
         # A message has a label; a call has none, though there is the name.
         near = [one for one in _nearest_paths(wanted.removeprefix("packet.")) if one != name]
     hint = f"; the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else ""
-    text = f"no column is called {name!r}{hint}"
+    text = f"no column is called {name[:_LONGEST]!r}{hint}"
     if "." in name:
         return text
     there = f"{text}; there are {', '.join(dict.fromkeys(known.values()))}, and all"

@@ -25,8 +25,9 @@ class Interrupts:
     def __enter__(self) -> Interrupts:
         if self._ours:
             self._before = signal.getsignal(signal.SIGINT)
-            # Whoever started this process may want it to ignore Ctrl+C.
-            self._ours = self._before is not signal.SIG_IGN
+            # Whoever started this process may want it to ignore Ctrl+C; a handler that is not one of Python
+            # cannot be given back.
+            self._ours = self._before not in (signal.SIG_IGN, None)
         if self._ours:
             signal.signal(signal.SIGINT, self._take)
         return self

@@ -153,7 +153,9 @@ def _host(comparison: str, text: str) -> Matcher:
             colon = ""
         if not colon or not port.isdecimal():
             raise MsmqWireError(f"{text!r} is no address: 192.0.2.1, 192.0.2.1:1801, 192.0.2.0/24") from None
-        return lambda value: (value == text) is equal
+        known = ipaddress.ip_address(address.strip("[]"))
+        whole = f"[{known}]:{port}" if known.version == 6 else f"{known}:{port}"
+        return lambda value: (value == whole) is equal
 
     def inside(value: Any) -> bool:
         address = str(value)
@@ -182,4 +184,12 @@ def _message_id(comparison: str, text: str) -> Matcher:
     whole = f"{guid.strip('{}').lower()}\\{number}"
     if backslash:
         return lambda value: compare(value, whole)
-    return lambda value: compare(int(value.rpartition("\\")[2]), number)
+
+    def numbered(value: Any) -> bool:
+        found = value.rpartition("\\")[2]
+        # An id that came over HTTP may be any text.
+        if not found.isdecimal() or len(found) >= _LONGEST_NUMBER:
+            return comparison == "!="
+        return compare(int(found), number)
+
+    return numbered

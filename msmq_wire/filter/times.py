@@ -28,15 +28,19 @@ _ORDERS: Mapping[str, Callable[[float, int], bool]] = {"<": lt, "<=": le, ">": g
 def time_matcher(operator: str, text: str, zone: tzinfo | None) -> Callable[[int], bool]:
     """A function that compares nanoseconds since 1970 with a text; zone None is that of this machine.
 
-    A text is one moment for what has an order. For ``==``, ``!=`` and ``~`` it is all that it leaves open:
-    a date its day, 10:15 its minute, of any day. Raises MsmqWireError when it is no time.
+    A text is one moment for what has an order. For ``==``, ``!=`` and ``~`` it is all that it leaves open, as
+    clocks of the zone show it: a date its day, however long, 10:15 its minute, of any day. Raises
+    MsmqWireError when it is no time.
     """
     clock, moment = _CLOCK.fullmatch(text), _MOMENT.fullmatch(text)
     try:
         if clock is not None:
-            return _compared(operator, *_clock(clock), lambda value: _of_day(value, zone))
-        if moment is not None:
+            return _compared(operator, *_clock(clock), lambda value: _on_clocks(value, zone) % _DAY)
+        if moment is not None and (operator in _ORDERS or moment[6] or zone is UTC):
             return _compared(operator, *_moment(moment, zone), None)
+        if moment is not None:
+            # Where clocks change, a day has another length, and what they show comes twice or never.
+            return _compared(operator, *_moment(moment, UTC), lambda value: _on_clocks(value, zone))
     except (ValueError, OverflowError):
         pass
     raise MsmqWireError(f"{text!r} is no time: 2024-05-01, 2024-05-01T10:15:00Z or 10:15")
@@ -87,9 +91,10 @@ def _moment(match: re.Match[str], zone: tzinfo | None) -> tuple[int, int]:
     return (moment - _EPOCH) // timedelta(seconds=1) * SECOND + fraction, length
 
 
-def _of_day(value: int, zone: tzinfo | None) -> float:
+def _on_clocks(value: int, zone: tzinfo | None) -> float:
+    """What clocks of a zone show, as nanoseconds of a zone without an offset."""
     if not DATES.start <= value // SECOND < DATES.stop:
-        # Of no day, so before and after no time of one.
+        # Of no day, so before, after and within none.
         return nan
-    moment = datetime.fromtimestamp(value // SECOND, UTC).astimezone(zone)
-    return (moment.hour * 3600 + moment.minute * 60 + moment.second) * SECOND + value % SECOND
+    moment = datetime.fromtimestamp(value // SECOND, UTC).astimezone(zone).replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(seconds=1) * SECOND + value % SECOND

@@ -41,6 +41,15 @@ def test_a_process_that_ignores_interrupts_goes_on_to_do_so() -> None:
         signal.signal(signal.SIGINT, before)
 
 
+def test_a_handler_that_python_does_not_know_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patched:
+        patched.setattr(signal, "getsignal", lambda _: None)
+        with Interrupts() as interrupts:
+            interrupts.raise_if_any()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 def test_captures_are_read_in_any_thread() -> None:
     entered = []
 

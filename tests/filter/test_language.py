@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -149,6 +150,39 @@ def test_times_without_a_zone_are_in_the_zone_that_is_shown(message: Subject) ->
     assert compile_filter("time == 23:13", berlin)(message)
     assert not compile_filter("time == 22:13", berlin)(message)
     assert compile_filter("time == 2023-11-14T23:13:20", berlin)(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "captured", "matching"),
+    [
+        # 23 hours.
+        ("2024-03-31", "2024-03-30T23:00Z", True),
+        ("2024-03-31", "2024-03-31T21:59Z", True),
+        ("2024-03-31", "2024-03-31T22:00Z", False),
+        # 25 hours.
+        ("2024-10-27", "2024-10-26T22:00Z", True),
+        ("2024-10-27", "2024-10-27T22:59Z", True),
+        ("2024-10-27", "2024-10-27T23:00Z", False),
+        # Twice, and never.
+        ("2024-10-27T02:30", "2024-10-27T00:30Z", True),
+        ("2024-10-27T02:30", "2024-10-27T01:30Z", True),
+        ("2024-10-27T02:30+01:00", "2024-10-27T00:30Z", False),
+        ("2024-03-31T02:30", "2024-03-31T01:30Z", False),
+        ("2024-03-31T03:30", "2024-03-31T01:30Z", True),
+    ],
+)
+def test_a_period_is_what_clocks_show_where_they_change(text: str, captured: str, matching: bool) -> None:
+    time = int(datetime.fromisoformat(captured).timestamp()) * 1_000_000_000
+    subject = Subject(Record(id=1, type="gap", time=time))
+    berlin = ZoneInfo("Europe/Berlin")
+    for operator, expected in (("==", matching), ("~", matching), ("!=", not matching)):
+        assert compile_filter(f"time {operator} {text}", berlin)(subject) is expected
+    assert compile_filter(f"time in ({text})", berlin)(subject) is matching
+
+
+def test_an_address_with_a_port_is_the_same_in_upper_case(message: Subject) -> None:
+    assert compile_filter("dst == [2001:DB8:0::1]:1801")(message)
+    assert not compile_filter("dst == [2001:DB8::1]:1802")(message)
 
 
 def test_a_record_without_a_packet_matches_by_what_it_has() -> None:
@@ -395,6 +429,16 @@ def test_a_message_in_a_packet_is_found_by_the_same_names(posted: Subject) -> No
     stored = Subject(msgspec.structs.replace(posted.record, parent=3))
     for expression in ("delivery == express", "message_id == 20503", "sent_time > 2007-01-01", "queue"):
         assert compile_filter(expression)(stored)
+
+
+@pytest.mark.parametrize("id_", ["order", "17-a", "9" * 5000, "a\\b", ""])
+def test_an_identifier_of_another_form_has_no_number(posted: Subject, id_: str) -> None:
+    packet = msgspec.structs.replace(posted.record.packet, message_id=id_)
+    subject = Subject(msgspec.structs.replace(posted.record, packet=packet))
+    for operator in ("==", "<", "<=", ">", ">="):
+        assert not compile_filter(f"message_id {operator} 17")(subject)
+    assert compile_filter("message_id != 17")(subject)
+    assert compile_filter("message_id not in (16, 17)")(subject)
 
 
 @pytest.mark.parametrize("sent_at", ["00010101T000000", "99991231T235959", "yesterday", ""])
