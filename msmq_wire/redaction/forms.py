@@ -35,6 +35,8 @@ _NAMES_NO_HOST = ("PUBLIC", "DL")
 _HOSTED = re.compile(
     r"((?:DIRECT=)?(?:(?:OS|TCP|SPX|IPX|(HTTPS?)):)?[/\\]*)([^/\\]*)([/\\].*)", re.IGNORECASE | re.DOTALL
 )
+# What stands behind a protocol that is not known, or behind two slashes, is a host as well.
+_ANOTHER_HOST = re.compile(r"[/\\]{2}")
 _GUIDS = re.compile(f" {_GUID_TEXT}")
 _PLACE = re.compile(r"[a-z0-9_.\[\]-]*")
 _NOTHING_BUT_FILLING = bytes(byte if byte == 0x5A else 0 for byte in range(256))
@@ -71,10 +73,10 @@ def _name(stand_ins: StandIns, name: str) -> str:
     if found is None:
         return _letters(name)
     before, url, host, path = found.groups()
-    if url:
-        asked = re.split("[?#]", path, maxsplit=1)[0]
-        path = asked + _letters(path[len(asked) :])
-    return f"{before}{_letters(host)}{path}"
+    asked = re.split("[?#]", path, maxsplit=1)[0] if url else path
+    if host.endswith(":") or _ANOTHER_HOST.search(asked):
+        return before + _letters(host + path)
+    return f"{before}{_letters(host)}{asked}{_letters(path[len(asked) :])}"
 
 
 def _letters(text: str) -> str:
