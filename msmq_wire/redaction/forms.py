@@ -31,12 +31,12 @@ _BY_GUID = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NAMES_NO_HOST = ("PUBLIC", "DL")
-# Protocol and slashes, host, path; what is no known protocol is host.
+# Protocol and all slashes, host, path; what is no known protocol is host.
 _HOSTED = re.compile(
-    r"((?:DIRECT=)?(?:(?:OS|TCP|SPX|IPX|(HTTPS?)):)?[/\\]*)([^/\\]*)([/\\].*)", re.IGNORECASE | re.DOTALL
+    r"((?:DIRECT=)?(?:(?:OS|TCP|SPX|IPX|(HTTPS?)):)?[/\\]*+)([^/\\]*)([/\\].*)", re.IGNORECASE | re.DOTALL
 )
-# What stands behind a protocol that is not known, or behind two slashes, is a host as well.
-_ANOTHER_HOST = re.compile(r"[/\\]{2}")
+# What stands behind a protocol that is not known, a colon or two slashes may be a host as well.
+_ANOTHER_HOST = re.compile(r"[/\\]{2}|:")
 _GUIDS = re.compile(f" {_GUID_TEXT}")
 _PLACE = re.compile(r"[a-z0-9_.\[\]-]*")
 _NOTHING_BUT_FILLING = bytes(byte if byte == 0x5A else 0 for byte in range(256))
