@@ -14,7 +14,7 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import Column, Row, Table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
-from msmq_wire.cli.rows import csv_writer, json_writer
+from msmq_wire.cli.rows import CsvWriter, JsonWriter
 from msmq_wire.cli.spark_rows import cell_of, distinct_names, plain_value
 from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
 from msmq_wire.spark.queries import QUERIES, query_problem
@@ -181,14 +181,14 @@ def _write(
     numbers: frozenset[str] = frozenset(),
 ) -> None:
     if format_ is RowsFormat.JSONL:
-        write = json_writer()
+        write = JsonWriter()
         for row in rows:
             write(row)
         return
     cells = ({name: cell_of(row[name]) for name in names} for row in rows)
     if format_ is RowsFormat.CSV:
         titles = {name: escaped(name) for name in names}
-        write = csv_writer(list(titles.values()))
+        write = CsvWriter(list(titles.values()))
         for row in cells:
             write({titles[name]: value for name, value in row.items()})
         return
