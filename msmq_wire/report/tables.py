@@ -28,10 +28,8 @@ def table(
     """
     classes = ["number" if head.startswith("#") else None for head in heads]
     columns = [
-        tag(
-            "th", head.lstrip("#"), scope="col", class_=class_, data_kind=class_ or "text" if script else None
-        )
-        for head, class_ in zip(heads, classes, strict=True)
+        tag("th", head.lstrip("#"), scope="col", class_=kind, data_kind=kind or "text" if script else None)
+        for head, kind in zip(heads, classes, strict=True)
     ]
     lines = [
         tag(
@@ -140,8 +138,8 @@ def read_section(story: Story) -> Markup:
             for read in story.reads[:_MOST_LISTED]
         ]
         answers = ("#Would wait", "#Waited", "Result", "Message", "End", "#Frame")
-        heads = ("Time (UTC)", "Client", "Queue", "Action", *answers)
-        parts.append(table("Remote reads", heads, rows, more=len(story.reads) - len(rows)))
+        read_heads = ("Time (UTC)", "Client", "Queue", "Action", *answers)
+        parts.append(table("Remote reads", read_heads, rows, more=len(story.reads) - len(rows)))
     return joined(*parts)
 
 

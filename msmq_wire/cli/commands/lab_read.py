@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -102,21 +102,13 @@ def receive(
         if interface is ReadInterface.QM2QM:
             async with await _qm2qm(host, port, writer) as qm2qm:
                 number = await qm2qm.open(name)
-                taken = 0
-                while not count or taken < count:
-                    if not _shown(await qm2qm.receive(number, timeout=timeout), format_):
-                        break
-                    taken += 1
+                taken = await _printed(count, format_, lambda _: qm2qm.receive(number, timeout=timeout))
                 await qm2qm.close_queue(number)
                 return taken
         async with await _remote_read(host, port, writer) as reader:
             opened = await reader.open(name)
             take = reader.refuse if nack else reader.receive
-            taken = 0
-            while not count or taken < count:
-                if not _shown(await take(opened, timeout=timeout), format_):
-                    break
-                taken += 1
+            taken = await _printed(count, format_, lambda _: take(opened, timeout=timeout))
             await reader.close_queue(opened)
             return taken
 
@@ -151,18 +143,17 @@ def peek(
         if interface is ReadInterface.QM2QM:
             async with await _qm2qm(host, port, writer) as qm2qm:
                 number = await qm2qm.open(name, receive=False)
-                shown = _shown(await qm2qm.peek(number, timeout=timeout), format_)
+                shown = await _printed(1, format_, lambda _: qm2qm.peek(number, timeout=timeout))
                 await qm2qm.close_queue(number)
-                return int(shown)
+                return shown
         async with await _remote_read(host, port, writer) as reader:
             opened = await reader.open(name, receive=False)
             cursor = await reader.cursor(opened)
-            seen = 0
-            while not count or seen < count:
-                read = await reader.peek(opened, cursor=cursor, next_one=seen > 0, timeout=timeout)
-                if not _shown(read, format_):
-                    break
-                seen += 1
+            seen = await _printed(
+                count,
+                format_,
+                lambda seen: reader.peek(opened, cursor=cursor, next_one=seen > 0, timeout=timeout),
+            )
             await reader.close_queue(opened)
             return seen
 
@@ -319,6 +310,14 @@ async def _remote_read(host: str, port: int, capture: CaptureWriter | None) -> R
 
 async def _qm2qm(host: str, port: int, capture: CaptureWriter | None) -> Qm2qmReader:
     return await connect_qm2qm(host, port, identifier=new_identifier(), capture=capture)
+
+
+async def _printed(count: int, format_: LabFormat, read: Callable[[int], Awaitable[ReadMessage]]) -> int:
+    """Print what ``read`` gives, told how many came before, up to ``count`` (0: all that are there)."""
+    seen = 0
+    while (not count or seen < count) and _shown(await read(seen), format_):
+        seen += 1
+    return seen
 
 
 def _shown(read: ReadMessage, format_: LabFormat) -> bool:
