@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from msmq_wire.findings.filtering import FindingFilter
 
 __all__ = [
-    "CAPTURE_HELP",
+    "CAPTURES",
     "BodyLimit",
     "CaptureFiles",
     "CapturesReadTwice",
@@ -64,15 +64,12 @@ class Color(StrEnum):
 
 
 _KINDS = "pcap or pcapng, plain or compressed with gzip or zstd; "
-CAPTURE_HELP = f"{_KINDS}- is standard input, a folder all captures in it."
-CaptureFiles = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE...",
-        help=CAPTURE_HELP,
-        show_default=False,
-    ),
-]
+CAPTURES = typer.Argument(
+    metavar="FILE...",
+    help=f"{_KINDS}- is standard input, a folder all captures in it.",
+    show_default=False,
+)
+CaptureFiles = Annotated[list[str], CAPTURES]
 CapturesReadTwice = Annotated[
     list[str],
     typer.Argument(metavar="FILE...", help=f"{_KINDS}a folder is all captures in it.", show_default=False),

@@ -6,7 +6,7 @@ The rule kept here: tables, CSV, JSON lines, their schemas and the documentation
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ from msmq_wire.wire.private import Private, Public, What, privacy
 __all__ = ["RECORD_COLUMNS", "Column", "ColumnRow", "RecordRow"]
 
 
-class Column(msgspec.Struct, frozen=True):
+class Column(msgspec.Struct, frozen=True, dict=True):
     """A column: what it is called and means, and what gives its value.
 
     ``where`` is an attribute of what a row is about, or a function of it. The others are as in
@@ -50,10 +50,11 @@ class Column(msgspec.Struct, frozen=True):
         said = _marked().get(where.rpartition(".")[2]) if isinstance(where, str) else None
         return self.reveals or (said.what if isinstance(said, Private) else None)
 
-    def value(self, about: Any) -> Any:
-        """Its value for what a row is about."""
+    @cached_property
+    def value(self) -> Callable[[Any], Any]:
+        """What gives its value for what a row is about."""
         where = self.where or self.name
-        return attrgetter(where)(about) if isinstance(where, str) else where(about)
+        return attrgetter(where) if isinstance(where, str) else where
 
     def json(self, about: Any) -> Any:
         """The same as JSON."""

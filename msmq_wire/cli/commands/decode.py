@@ -12,7 +12,7 @@ import typer
 from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.live import LiveReading
 from msmq_wire.cli.options import (
-    CAPTURE_HELP,
+    CAPTURES,
     BodyLimit,
     Filters,
     Ids,
@@ -43,14 +43,7 @@ class DecodeFormat(StrEnum):
 
 @with_reading_options(before={"redact": ("live", "capture_filter", "streams"), "utc": ("body_limit",)})
 def decode(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FILE...",
-            help=CAPTURE_HELP,
-            show_default=False,
-        ),
-    ] = None,
+    files: Annotated[list[str] | None, CAPTURES] = None,
     format_: Annotated[
         DecodeFormat | None,
         typer.Option("--format", help="How to print it.", show_default="tree, with --columns table"),

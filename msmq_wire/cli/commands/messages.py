@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from msmq_wire.cli.body_files import INDEX, BodyFiles
 from msmq_wire.cli.columns import Columns, Values, hidden_columns
+from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -24,29 +24,19 @@ from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.message_lines import csv_lines, json_lines
 
-__all__ = ["MessagesFormat", "messages"]
+__all__ = ["messages"]
 
 _BAD_USAGE = 2
 _KNOWN = {one.name: one for one in COLUMNS}
 
 
-class MessagesFormat(StrEnum):
-    """How messages are printed."""
-
-    TABLE = "table"
-    JSONL = "jsonl"
-    CSV = "csv"
-
-
-_LINES = {MessagesFormat.JSONL: json_lines, MessagesFormat.CSV: csv_lines}
+_LINES = {RowFormat.JSONL: json_lines, RowFormat.CSV: csv_lines}
 
 
 @with_reading_options()
 def messages(
     files: CaptureFiles,
-    format_: Annotated[
-        MessagesFormat, typer.Option("--format", help="How to print them.")
-    ] = MessagesFormat.TABLE,
+    format_: Annotated[RowFormat, typer.Option("--format", help="How to print them.")] = RowFormat.TABLE,
     bodies: Annotated[
         str | None,
         typer.Option(
@@ -89,7 +79,7 @@ def messages(
         msmq-wire messages capture.pcapng --columns time,src,queue,label,body
     """
     # With a filter a zone says what its times mean.
-    zone = options.zone(None if format_ is MessagesFormat.TABLE or filters else format_)
+    zone = options.zone(None if format_ is RowFormat.TABLE or filters else format_)
     redactor = options.redactor()
     if bodies is not None and redactor.what:
         raise typer.BadParameter("--bodies writes bodies as they are: it cannot be used with --redact")

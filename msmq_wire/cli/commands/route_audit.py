@@ -6,12 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import tzinfo
-from enum import StrEnum
 from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
+from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import Filters, filter_for
 from msmq_wire.cli.reading import Reading, Selection, holds_captures
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -33,7 +33,7 @@ from msmq_wire.routing.topology import Topology, topology_of
 from msmq_wire.spark.route_audit import table_records
 from msmq_wire.wire.private import LABEL
 
-__all__ = ["RouteAuditFormat", "route_audit"]
+__all__ = ["route_audit"]
 
 _DEVIATES = 3
 _MOST_REASONS = 1 << 12
@@ -52,21 +52,11 @@ AuditedFiles = Annotated[
 ]
 
 
-class RouteAuditFormat(StrEnum):
-    """How hops are printed."""
-
-    TABLE = "table"
-    JSONL = "jsonl"
-    CSV = "csv"
-
-
 @with_reading_options(but=("nt_passwords", "nt_hashes", "keytabs"))
 def route_audit(
     files: AuditedFiles,
     topology_file: TopologyFile,
-    format_: Annotated[
-        RouteAuditFormat, typer.Option("--format", help="How to print them.")
-    ] = RouteAuditFormat.TABLE,
+    format_: Annotated[RowFormat, typer.Option("--format", help="How to print them.")] = RowFormat.TABLE,
     all_: Annotated[bool, typer.Option("--all", help="Show every hop, those on a possible way too.")] = False,
     fail: Annotated[bool, typer.Option("--fail", help="End with status 3 if a hop deviates.")] = False,
     filters: Filters = None,
@@ -94,7 +84,7 @@ def route_audit(
         msmq-wire route-audit --topology export.ldf tables --fail
     """
     # With a filter a zone says what its times mean.
-    zone = options.zone(None if format_ is RouteAuditFormat.TABLE or filters else format_)
+    zone = options.zone(None if format_ is RowFormat.TABLE or filters else format_)
     if topology_file == "-" and "-" in files:
         raise typer.BadParameter("standard input is a capture or the topology, not both")
     folders = [file for file in files if os.path.isdir(file) and not holds_captures(file, options.recursive)]
@@ -122,7 +112,7 @@ def route_audit(
             if tally.count(hop) or all_:
                 tally.shown += 1
                 shown = redactor.record(record)
-                if label is None and format_ is RouteAuditFormat.TABLE:
+                if label is None and format_ is RowFormat.TABLE:
                     label = (message_view(shown) or {}).get("label")
                 write(redactor.told(hop), label)
 
@@ -175,13 +165,13 @@ def _in_tables(folder: str, topology: Topology, redactor: Redactor) -> Iterator[
 
 
 def _writer(
-    format_: RouteAuditFormat, topology: Topology, screen: Screen, zone: tzinfo | None, several: bool
+    format_: RowFormat, topology: Topology, screen: Screen, zone: tzinfo | None, several: bool
 ) -> _Write:
     match format_:
-        case RouteAuditFormat.JSONL:
+        case RowFormat.JSONL:
             write_row = JsonWriter()
             return lambda hop, _: write_row(hop_view(hop, topology))
-        case RouteAuditFormat.CSV:
+        case RowFormat.CSV:
             write_flat = CsvWriter(KEYS)
             return lambda hop, _: write_flat(hop_view(hop, topology) | {"deviations": _flat(hop)})
     return HopTable(screen, topology, zone, several=several).add
