@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC, tzinfo
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
 import typer
@@ -136,15 +136,11 @@ ColorOption = Annotated[Color, typer.Option("--color", help="Use colours.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary and no progress on standard error.")]
 
 
-def screen_for(color: Color, stream: TextIO | None = None) -> Screen:
-    """Standard output, or another stream, as a screen."""
-    stream = sys.stdout if stream is None else stream
-    match color:
-        case Color.ALWAYS:
-            return Screen(stream, "always")
-        case Color.NEVER:
-            return Screen(stream, "never")
-    return Screen(stream, "auto")
+def screen_for(color: Color) -> Screen:
+    """Standard output as a screen."""
+    return Screen(
+        sys.stdout, "always" if color is Color.ALWAYS else "never" if color is Color.NEVER else "auto"
+    )
 
 
 def zone_for(utc: bool, local: bool, timezone: str | None) -> tzinfo | None:

@@ -53,6 +53,7 @@ FINDING_COLUMNS: tuple[Column, ...] = (
 FINDING_ALIASES: Mapping[str, str] = {"id": "rule", "cve": "cves", "caveat": "caveats", "frame": "frames"}
 """What else a column is called: ``id`` is its key in JSON lines, the others are names of filters."""
 
+
 class FindingRow(ColumnRow, columns=FINDING_COLUMNS):
     """The values of a finding, its place being that of the first evidence."""
 
