@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.cli.rows import csv_writer
+from msmq_wire.cli.rows import CsvWriter
 from msmq_wire.engines.text.escaping import json_line, json_string
 from msmq_wire.invisible import DEFAULT_IGNORABLE, UNSEEN, numbered, seen
 from msmq_wire.records.bodies.body import Body
@@ -33,7 +33,7 @@ def in_pieces(text: str) -> list[str]:
 def in_csv(text: str) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        csv_writer(["a", "b"])({"a": text, "b": [text]})
+        CsvWriter(["a", "b"])({"a": text, "b": [text]})
     return out.getvalue()
 
 
@@ -114,5 +114,5 @@ def test_any_other_cell_has_none(text: str) -> None:
 def test_a_number_is_no_formula() -> None:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        csv_writer(["a", "b"])({"a": -1, "b": [1, 2]})
+        CsvWriter(["a", "b"])({"a": -1, "b": [1, 2]})
     assert out.getvalue() == "a,b\n-1,1 2\n"

@@ -8,7 +8,6 @@ import ipaddress
 import os
 import random
 from collections.abc import Coroutine, Iterator
-from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -24,7 +23,6 @@ from msmq_wire.wire.types.guid import GUID
 __all__ = [
     "Capture",
     "Fault",
-    "LabFormat",
     "QueueName",
     "Seed",
     "Wait",
@@ -40,13 +38,6 @@ __all__ = [
 
 _T = TypeVar("_T")
 _INTERRUPTED = 130
-
-
-class LabFormat(StrEnum):
-    """How lines are printed."""
-
-    TEXT = "text"
-    JSONL = "jsonl"
 
 
 QueueName = Annotated[

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC, tzinfo
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
 import typer
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from msmq_wire.findings.filtering import FindingFilter
 
 __all__ = [
-    "CAPTURE_HELP",
+    "CAPTURES",
     "BodyLimit",
     "CaptureFiles",
     "CapturesReadTwice",
@@ -64,15 +64,12 @@ class Color(StrEnum):
 
 
 _KINDS = "pcap or pcapng, plain or compressed with gzip or zstd; "
-CAPTURE_HELP = f"{_KINDS}- is standard input, a folder all captures in it."
-CaptureFiles = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE...",
-        help=CAPTURE_HELP,
-        show_default=False,
-    ),
-]
+CAPTURES = typer.Argument(
+    metavar="FILE...",
+    help=f"{_KINDS}- is standard input, a folder all captures in it.",
+    show_default=False,
+)
+CaptureFiles = Annotated[list[str], CAPTURES]
 CapturesReadTwice = Annotated[
     list[str],
     typer.Argument(metavar="FILE...", help=f"{_KINDS}a folder is all captures in it.", show_default=False),
@@ -139,15 +136,11 @@ ColorOption = Annotated[Color, typer.Option("--color", help="Use colours.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary and no progress on standard error.")]
 
 
-def screen_for(color: Color, stream: TextIO | None = None) -> Screen:
-    """Standard output, or another stream, as a screen."""
-    stream = sys.stdout if stream is None else stream
-    match color:
-        case Color.ALWAYS:
-            return Screen(stream, "always")
-        case Color.NEVER:
-            return Screen(stream, "never")
-    return Screen(stream, "auto")
+def screen_for(color: Color) -> Screen:
+    """Standard output as a screen."""
+    return Screen(
+        sys.stdout, "always" if color is Color.ALWAYS else "never" if color is Color.NEVER else "auto"
+    )
 
 
 def zone_for(utc: bool, local: bool, timezone: str | None) -> tzinfo | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -31,6 +31,8 @@ from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.redaction.redactor import Redactor
 
 __all__ = ["ReadingOptions", "with_reading_options"]
+
+_NOTHING: Mapping[str, Sequence[str]] = {}
 
 
 class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,20 +70,28 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
         self, files: Sequence[str], redactor: Redactor, *, streams: bool = False, rows: bool = False
     ) -> Reading:
         """The captures, with what opens their sealed calls."""
-        return Reading(
-            files,
-            ports=self.ports or (),
-            streams=streams,
-            quiet=self.quiet,
-            negotiator=negotiator_for(self.nt_passwords, self.nt_hashes, self.keytabs),
-            anonymous=redactor.hides_hosts,
-            rows=rows,
-            recursive=self.recursive,
-        )
+        return Reading(files, **self.given(redactor, streams=streams, rows=rows))
+
+    def given(self, redactor: Redactor, *, streams: bool, rows: bool) -> dict[str, Any]:
+        """The options of a `Reading`."""
+        return {
+            "ports": self.ports or (),
+            "streams": streams,
+            "quiet": self.quiet,
+            "negotiator": negotiator_for(self.nt_passwords, self.nt_hashes, self.keytabs),
+            "anonymous": redactor.hides_hosts,
+            "rows": rows,
+            "recursive": self.recursive,
+        }
 
 
-def with_reading_options(*, but: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each of `ReadingOptions` in place of its last parameter."""
+def with_reading_options(
+    *, but: Sequence[str] = (), before: Mapping[str, Sequence[str]] = _NOTHING
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each of `ReadingOptions` in place of its last parameter.
+
+    They follow its own in the help, except those of its own that stand ``before`` one of them.
+    """
     hints = get_type_hints(ReadingOptions, include_extras=True)
     shared = [
         Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name])
@@ -97,7 +107,10 @@ def with_reading_options(*, but: Sequence[str] = ()) -> Callable[[Callable[..., 
             gathered = {one.name: values.pop(one.name) for one in shared}
             command(**values, **{options.name: ReadingOptions(**gathered)})
 
-        run.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # typer reads it
+        known = {one.name: one for one in (*own, *shared)}
+        names = [name for one in shared for name in (*before.get(one.name, ()), one.name)]
+        parameters = [*(one for one in own if one.name not in names), *(known[name] for name in names)]
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
         return run
 
     return given

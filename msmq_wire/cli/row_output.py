@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
+from typing import Any
 
 import msgspec
 
@@ -11,7 +12,7 @@ from msmq_wire.cli.columns import columns_for, tell_left_out
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import Declared, Row, table_of
-from msmq_wire.cli.rows import csv_writer, json_writer
+from msmq_wire.cli.rows import CsvWriter, JsonWriter
 
 __all__ = ["RowOutput"]
 
@@ -19,7 +20,8 @@ _NO_OTHER_NAMES: Mapping[str, str] = {}
 
 
 class RowOutput:
-    """Writes rows; call `finish` after the last one. ``names`` are the columns that are ``wanted``, or None.
+    """Writes rows; call `finish` after the last one. ``names`` are the columns that are ``wanted``, or None,
+    ``keys`` those that there are, ``table`` what shows them on a screen.
 
     ``usual`` are those of JSON lines and CSV where none are wanted, ``shown`` those of a table, each with the
     width of a terminal that has room for it; without, a table shows what has a look. ``also`` has other names
@@ -52,26 +54,30 @@ class RowOutput:
         others = {"body": "body_text", **heads, **also}
         aliases = {other: name for other, name in others.items() if other not in known and name in known}
         self.names = columns_for(wanted, usual, known | aliases, paths=paths)
-        self._keys = self.names or usual
+        self.keys = self.names or usual
         if as_table and self.names is not None:
             table = table_of(declared, screen, zone, self.names, at_once=at_once)
-        self._table = table if as_table else None
+        self.table = table if as_table else None
         reading.show_waiting = table.show_waiting if as_table else None
-        self._write = json_writer() if format_ == "jsonl" else csv_writer(self._keys)
+        self._write = JsonWriter() if format_ == "jsonl" else CsvWriter(self.keys)
 
     def write(self, row: Row) -> None:
         """Write a row."""
-        if self._table is not None:
-            self._table.add(row)
+        if self.table is not None:
+            self.table.add(row)
         else:
-            self._write({name: row.get(name) for name in self._keys})
+            self._write({name: row.get(name) for name in self.keys})
+
+    def lines(self, lines: Sequence[Any]) -> None:
+        """Write rows that were made already: lines of their format, or what `Table.cells` makes."""
+        (self._write if self.table is None else self.table).lines(lines)
 
     def finish(self, *, quiet: bool) -> None:
         """Write what still waits, and say what a terminal has no room for."""
-        if self._table is not None:
-            self._table.finish()
-            if self._table.printed and not quiet:
-                tell_left_out(self._table.left_out, cramped=self._table.cramped)
+        if self.table is not None:
+            self.table.finish()
+            if self.table.printed and not quiet:
+                tell_left_out(self.table.left_out, cramped=self.table.cramped)
 
 
 def _looked(declared: Sequence[Declared], shown: Mapping[str, int]) -> list[Declared]:

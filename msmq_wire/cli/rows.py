@@ -4,42 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from msmq_wire.engines.text.csv import csv_line
 from msmq_wire.engines.text.escaping import json_line
 
-__all__ = ["RowWriter", "csv_writer", "json_writer"]
+__all__ = ["CsvWriter", "JsonWriter"]
 
 
-def json_writer() -> RowWriter:
+class JsonWriter:
     """Writes each row as a line of JSON."""
-    return _JsonWriter()
 
-
-def csv_writer(keys: Sequence[str]) -> RowWriter:
-    """Writes the keys above the first row, then each row; lists with spaces between."""
-    return _CsvWriter(keys)
-
-
-class RowWriter(Protocol):
-    """Writes rows, and ``lines`` that were made of rows already."""
-
-    def __call__(self, row: Mapping[str, Any]) -> None: ...
-
-    def lines(self, lines: Sequence[str]) -> None:
-        """Write lines."""
-
-
-class _JsonWriter:
     def __call__(self, row: Mapping[str, Any]) -> None:
         print(json_line(dict(row)))
 
     def lines(self, lines: Sequence[str]) -> None:
+        """Write lines that were made of rows already."""
         sys.stdout.write("".join([f"{line}\n" for line in lines]))
 
 
-class _CsvWriter(_JsonWriter):
+class CsvWriter(JsonWriter):
+    """Writes the keys above the first row, then each row; lists with spaces between."""
+
     def __init__(self, keys: Sequence[str]) -> None:
         self._keys = keys
         self._started = False

@@ -10,7 +10,6 @@ import base64
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from operator import attrgetter
 from typing import Any, TypeAlias
 
 from msmq_wire.filter.paths import PREFIXES, call_places, paths
@@ -73,22 +72,19 @@ def _each(value: Any) -> tuple[Any, ...]:
 
 
 def _of_record(column: Column) -> Values:
-    where = column.where or column.name
-    value = attrgetter(where) if isinstance(where, str) else where
-    return lambda subject: _each(value(subject.record))
+    return lambda subject: _each(column.value(subject.record))
 
 
 def _of_call(column: Column) -> Values:
     """What a call has; other records may have a field of its name all the same."""
     where, name = column.where, column.name
-    value = attrgetter(where) if isinstance(where, str) else where
     is_field = isinstance(where, str) and where.startswith("packet.")
 
     def values(subject: Subject) -> tuple[Any, ...]:
         call = call_of(subject.record)
         if call is None:
             return subject.at(name) if is_field else ()
-        return _each(value(call))
+        return _each(column.value(call))
 
     return values
 

@@ -6,28 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
-from msmq_wire.records.column import Column
+from msmq_wire.records.column import Column, ColumnRow
 from msmq_wire.records.look import CAPTURE, Kind, Look
 from msmq_wire.records.record import Record
 from msmq_wire.wire.private import Private, privacy
 
 __all__ = ["FINDING_ALIASES", "FINDING_COLUMNS", "FindingRow"]
-
-
-class FindingRow:
-    """The values of a finding by the names of its columns, its place being that of the first evidence."""
-
-    __slots__ = ("finding",)
-
-    def __init__(self, finding: Finding) -> None:
-        self.finding = finding
-
-    def __getitem__(self, name: str) -> Any:
-        return _BY_NAME[name].json(self.finding)
-
-    def get(self, name: str) -> Any:
-        """The value of a column as JSON."""
-        return self[name]
 
 
 def _place(name: str, kind: Kind, doc: str, *, optional: bool = True, look: Look | None = None) -> Column:
@@ -69,4 +53,8 @@ FINDING_COLUMNS: tuple[Column, ...] = (
 FINDING_ALIASES: Mapping[str, str] = {"id": "rule", "cve": "cves", "caveat": "caveats", "frame": "frames"}
 """What else a column is called: ``id`` is its key in JSON lines, the others are names of filters."""
 
-_BY_NAME = {one.name: one for one in FINDING_COLUMNS}
+
+class FindingRow(ColumnRow, columns=FINDING_COLUMNS):
+    """The values of a finding, its place being that of the first evidence."""
+
+    __slots__ = ()

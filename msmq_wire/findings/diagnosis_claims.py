@@ -7,12 +7,11 @@ No two answers claim opposite facts of one subject; what the capture itself says
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["OPPOSITES", "Claim", "Fact", "contradictions"]
+__all__ = ["OPPOSITES", "Claim", "Fact"]
 
 Fact: TypeAlias = Literal[
     "acknowledged",
@@ -65,15 +64,3 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
 
     subject: str
     fact: Fact
-
-
-def contradictions(claims: Iterable[Claim]) -> Iterator[tuple[str, Fact, Fact]]:
-    """Subjects of which both of two opposites are claimed."""
-    facts: dict[str, set[Fact]] = {}
-    for claim in claims:
-        facts.setdefault(claim.subject, set()).add(claim.fact)
-    for subject, told in facts.items():
-        for pair in OPPOSITES:
-            if pair <= told:
-                one, other = sorted(pair)
-                yield subject, one, other

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import TypedDict, Unpack
 
 from msmq_wire.findings.finding import Evidence, Severity
 from msmq_wire.findings.rule import Context, Seen
@@ -28,17 +29,16 @@ _BEFORE = {"establish_unasked": 0, "parameters_unasked": 1, "parameters_before_e
 """How many of its two packets a side has sent before one that a note is about; 2 where nothing is said."""
 
 
-def place_at(
-    moment: Moment,
-    src: str,
-    dst: str,
-    capture: str = "",
-    *,
-    path: str = "",
-    offset: int = 0,
-    length: int = 0,
-    data: bytes = b"",
-) -> Evidence:
+class Field(TypedDict, total=False):
+    """A field of the record, with its bytes."""
+
+    path: str
+    offset: int
+    length: int
+    data: bytes
+
+
+def place_at(moment: Moment, src: str, dst: str, capture: str = "", **field: Unpack[Field]) -> Evidence:
     """A moment as evidence; without a path the record itself."""
     return Evidence(
         capture=capture,
@@ -47,35 +47,14 @@ def place_at(
         time=moment.time,
         src=src,
         dst=dst,
-        path=path,
-        offset=offset,
-        length=length,
-        data=data,
+        **field,
     )
 
 
-def place_in(
-    session: Session,
-    moment: Moment,
-    direction: int,
-    *,
-    path: str = "",
-    offset: int = 0,
-    length: int = 0,
-    data: bytes = b"",
-) -> Evidence:
+def place_in(session: Session, moment: Moment, direction: int, **field: Unpack[Field]) -> Evidence:
     """A moment of a session; ``direction`` is 0 for a packet of the client, 1 for one of the server."""
     ends = (session.client, session.server)
-    return place_at(
-        moment,
-        ends[direction],
-        ends[1 - direction],
-        session.capture,
-        path=path,
-        offset=offset,
-        length=length,
-        data=data,
-    )
+    return place_at(moment, ends[direction], ends[1 - direction], session.capture, **field)
 
 
 def doubts_of(session: Session, context: Context) -> tuple[str, ...]:

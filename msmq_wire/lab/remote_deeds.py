@@ -6,24 +6,18 @@ of both computers ends, which is not on the wire of RemoteRead.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any, TypeAlias
-
 from msmq_wire.lab.deed_outcome import Outcome, refused
 from msmq_wire.lab.queue_reader import RemoteReadReader
 from msmq_wire.lab.recorded_hosts import RecordedHosts
 from msmq_wire.lab.recorded_messages import lookup_id_of, properties_received, received_message
 from msmq_wire.model.events.transaction import transaction_abort, transaction_commit
 from msmq_wire.model.remote_read.values import ClientTransaction, Received, RemoteQueue
-from msmq_wire.model.server import Answer
 from msmq_wire.recordings.scenario import Step
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["move", "peek", "purge", "receive"]
-
-_Reading: TypeAlias = Generator[tuple[int, Any], Answer, Received]
 
 _MILLISECONDS = 1000
 _TOKEN_SIZE = 64

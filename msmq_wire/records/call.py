@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from typing import Any, get_args, get_type_hints
 
 from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered, is_cut
-from msmq_wire.records.column import Column, row_of
+from msmq_wire.records.column import Column, ColumnRow
 from msmq_wire.records.look import CAPTURE, Kind, Look
 from msmq_wire.records.message import message_of
 from msmq_wire.records.record import Record
@@ -15,36 +14,6 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.hresults import describe
 
 __all__ = ["CALL_COLUMNS", "Call", "Calls", "call_of", "status_text"]
-
-
-class Call:
-    """A call in a record, and what is known of the message that it brought; as ``call["client"]``."""
-
-    __slots__ = ("carried", "record")
-
-    def __init__(self, record: Record, carried: CarriedMessage | None = None) -> None:
-        self.record = record
-        self.carried = carried
-
-    @property
-    def packet(self) -> RpcCall:
-        """The call."""
-        packet: RpcCall = self.record.packet
-        return packet
-
-    def __contains__(self, name: object) -> bool:
-        return name in _by_name()
-
-    def __getitem__(self, name: str) -> Any:
-        return _by_name()[name].value(self)
-
-    def json(self, name: str) -> Any:
-        """The value of a column as JSON."""
-        return _by_name()[name].json(self)
-
-    def row(self) -> dict[str, Any]:
-        """The columns as JSON: a row of ``calls``."""
-        return row_of(CALL_COLUMNS, self)
 
 
 class Calls:
@@ -162,6 +131,18 @@ CALL_COLUMNS: tuple[Column, ...] = (
 """The columns of ``calls`` in their order."""
 
 
-@cache
-def _by_name() -> Mapping[str, Column]:
-    return {one.name: one for one in CALL_COLUMNS}
+class Call(ColumnRow, columns=CALL_COLUMNS):
+    """A call in a record, and what is known of the message that it brought; as ``call["client"]``."""
+
+    __slots__ = ("carried", "record")
+
+    def __init__(self, record: Record, carried: CarriedMessage | None = None) -> None:
+        super().__init__()
+        self.record = record
+        self.carried = carried
+
+    @property
+    def packet(self) -> RpcCall:
+        """The call."""
+        packet: RpcCall = self.record.packet
+        return packet

@@ -6,9 +6,9 @@ The rule kept here: tables, CSV, JSON lines, their schemas and the documentation
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -17,10 +17,10 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.wire.private import Private, Public, What, privacy
 
-__all__ = ["RECORD_COLUMNS", "Column", "RecordRow", "row_of"]
+__all__ = ["RECORD_COLUMNS", "Column", "ColumnRow", "RecordRow"]
 
 
-class Column(msgspec.Struct, frozen=True):
+class Column(msgspec.Struct, frozen=True, dict=True):
     """A column: what it is called and means, and what gives its value.
 
     ``where`` is an attribute of what a row is about, or a function of it. The others are as in
@@ -50,10 +50,11 @@ class Column(msgspec.Struct, frozen=True):
         said = _marked().get(where.rpartition(".")[2]) if isinstance(where, str) else None
         return self.reveals or (said.what if isinstance(said, Private) else None)
 
-    def value(self, about: Any) -> Any:
-        """Its value for what a row is about."""
+    @cached_property
+    def value(self) -> Callable[[Any], Any]:
+        """What gives its value for what a row is about."""
         where = self.where or self.name
-        return attrgetter(where)(about) if isinstance(where, str) else where(about)
+        return attrgetter(where) if isinstance(where, str) else where
 
     def json(self, about: Any) -> Any:
         """The same as JSON."""
@@ -66,25 +67,37 @@ def _marked() -> Mapping[str, Private | Public]:
     return {**privacy(Record), **privacy(RpcCall)}
 
 
-class RecordRow:
-    """What there is of a record, whatever it is: ``row.json("time")``."""
+class ColumnRow:
+    """What ``columns`` say of something, or of the row itself: ``row["time"]``, ``row.json("time")``."""
 
-    __slots__ = ("_record",)
+    __slots__ = ("_given",)
+    columns: ClassVar[Mapping[str, Column]]
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
+    def __init_subclass__(cls, columns: Iterable[Column]) -> None:
+        cls.columns = {one.name: one for one in columns}
+
+    def __init__(self, about: Any = None) -> None:
+        self._given = about
+
+    @property
+    def _about(self) -> Any:
+        return self if self._given is None else self._given
 
     def __contains__(self, name: object) -> bool:
-        return name in _by_name()
+        return name in self.columns
+
+    def __getitem__(self, name: str) -> Any:
+        return self.columns[name].value(self._about)
 
     def json(self, name: str) -> Any:
         """The value of a column as JSON."""
-        return _by_name()[name].json(self._record)
+        return self.columns[name].json(self._about)
 
+    get = json
 
-def row_of(columns: Iterable[Column], about: Any) -> dict[str, Any]:
-    """The columns as JSON: a row."""
-    return {one.name: one.json(about) for one in columns}
+    def row(self) -> dict[str, Any]:
+        """The columns as JSON."""
+        return {name: one.json(self._about) for name, one in self.columns.items()}
 
 
 def _error(record: Record) -> str | None:
@@ -124,6 +137,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
 """What there is of any record, in order: the columns of ``decode`` beside those of messages and calls."""
 
 
-@cache
-def _by_name() -> Mapping[str, Column]:
-    return {one.name: one for one in RECORD_COLUMNS}
+class RecordRow(ColumnRow, columns=RECORD_COLUMNS):
+    """What there is of a record, whatever it is."""
+
+    __slots__ = ()

@@ -13,13 +13,10 @@ from msmq_wire.engines.text.shown import base64_string
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import record_view, time_text
 from msmq_wire.spec import SpecRef
-from msmq_wire.units import SECOND
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.registry import PACKETS
 
 __all__ = ["record_line"]
-
-_NANOSECONDS = len("000000000Z")
 
 
 def record_line(record: Record) -> str:
@@ -49,20 +46,9 @@ def _line(record: Record, packet: str) -> str:
 _names: Kept[str | None, str] = Kept(lambda name: "null" if name is None else json_string(name))
 
 
-def _start_of_second(second: int) -> str:
-    text = time_text(second * SECOND)
-    return "" if text is None else f'"{text[:-_NANOSECONDS]}'
-
-
-_seconds = Kept(_start_of_second)
-
-
 def _time(nanoseconds: int | None) -> str:
-    if nanoseconds is None:
-        return "null"
-    second, rest = divmod(nanoseconds, SECOND)
-    start = _seconds[second]
-    return f'{start}{rest:09d}Z"' if start else "null"
+    text = time_text(nanoseconds)
+    return f'"{text}"' if text else "null"
 
 
 def _told(told: tuple[str, str, str]) -> str:

@@ -13,13 +13,11 @@ from msmq_wire.engines.text.escaping import json_string
 from msmq_wire.engines.text.kept import Kept
 from msmq_wire.records.message import MessageColumn
 from msmq_wire.records.view import time_text
-from msmq_wire.units import SECOND
 
 __all__ = ["Lines", "csv_lines", "json_lines"]
 
 Lines = Callable[[Sequence[list[Any]]], list[str]]
 """Makes lines of a list of values for each column."""
-_FRACTION = len(".000000000Z")
 
 
 def json_lines(columns: Sequence[MessageColumn]) -> Lines:
@@ -67,16 +65,10 @@ _JSON: dict[str, Callable[[Any], str]] = {
     "numbers": lambda numbers: f"[{','.join(map(str, numbers))}]",
 }
 
-# How a second begins, of dates that exist.
-_seconds: Kept[int, str] = Kept(lambda second: (time_text(second * SECOND) or "")[:-_FRACTION])
-
 
 def _times(form: str, none: str) -> Callable[[list[Any]], list[str]]:
     def cell(time: int | None) -> str:
-        if time is None:
-            return none
-        second, rest = divmod(time, SECOND)
-        start = _seconds[second]
-        return form % f"{start}.{rest:09d}Z" if start else none
+        text = time_text(time)
+        return form % text if text else none
 
     return lambda values: list(map(cell, values))

@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 
 from msmq_wire.engines.codec import InspectResult
+from msmq_wire.engines.text.kept import Kept
+from msmq_wire.engines.text.shown import queue_view
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, String, Union, members
@@ -103,12 +105,19 @@ def time_text(nanoseconds: int | None) -> str | None:
     """A time as RFC 3339 in UTC with nanoseconds."""
     if nanoseconds is None:
         return None
-    seconds, rest = divmod(nanoseconds, SECOND)
+    second, rest = divmod(nanoseconds, SECOND)
+    start = _seconds[second]
+    return f"{start}.{rest:09d}Z" if start else None
+
+
+def _second(second: int) -> str:
     try:
-        moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        return f"{datetime.datetime.fromtimestamp(second, datetime.UTC):%Y-%m-%dT%H:%M:%S}"
     except (OverflowError, OSError, ValueError):
-        return None
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+        return ""
+
+
+_seconds = Kept(_second)
 
 
 def record_view(record: Record) -> Json:
@@ -218,12 +227,9 @@ def _marked(field: Field, value: Any, owner: WireStruct, around: WireStruct | No
     match field.shown:
         case ShownName(text=text):
             return text(value)
-        case ShownQueue(bits=bits) if (selector := owner.bit(bits)) != QueueType.NONE:
+        case ShownQueue(bits=bits) if owner.bit(bits) != QueueType.NONE:
             assert isinstance(owner, UserHeader)
-            shown = {"type": selector, "format_name": owner.format_name(field.name)}
-            if field.name == "response_queue" and selector == QueueType.SAME_AS_ADMIN_QUEUE:
-                shown["same_as"] = "admin_queue"
-            return shown
+            return queue_view(owner, field.name)
         case ShownText() as by:
             number = by.number(owner, around)
             text_of = by.text(number, value)

@@ -76,7 +76,6 @@ _TELLING = frozenset(
         "srmp_message.reference",
         "too-deep",
         "unknown-selector",
-        "verification-trailer",
         "xml.attributes",
         "xml.depth",
         "xml.doctype",

@@ -97,18 +97,8 @@ def _listed(story: Story) -> Markup:
                 _notes(session),
             )
         )
-    heads = (
-        *(
-            "Session",
-            "Began (UTC)",
-            "Client",
-            "Server",
-            "How it went",
-            "#Lasted",
-            "#Messages (client / server)",
-        ),
-        *("#Not acknowledged", "#Sent again", "Out of order"),
-    )
+    counts = ("#Messages (client / server)", "#Not acknowledged", "#Sent again", "Out of order")
+    heads = ("Session", "Began (UTC)", "Client", "Server", "How it went", "#Lasted", *counts)
     return table("Sessions", heads, rows, more=len(story.sessions) - len(rows))
 
 

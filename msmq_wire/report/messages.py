@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msmq_wire.report.fates import outcome_text
 from msmq_wire.report.markup import Markup, joined, script_json, tag
+from msmq_wire.report.tables import table
 from msmq_wire.report.totals import MessageRow, Totals
 from msmq_wire.report.wording import count_text, date_text
 from msmq_wire.sessions import Story, class_words
@@ -15,19 +16,8 @@ __all__ = ["message_section"]
 _FIRST = 100
 """Rows on a page of the table, and in the HTML itself."""
 _NOTHING: Mapping[str, str] = {}
-_HEADS = (
-    ("#Item", "number"),
-    ("Time (UTC)", "text"),
-    ("From", "text"),
-    ("To", "text"),
-    ("Queue", "text"),
-    ("Label", "text"),
-    ("Delivery", "text"),
-    ("#Body", "number"),
-    ("Outcome", "text"),
-    ("#Frame", "number"),
-    ("Message", "text"),
-)
+_FACTS = ("Queue", "Label", "Delivery", "#Body", "Outcome", "#Frame", "Message")
+_HEADS = ("#Item", "Time (UTC)", "From", "To", *_FACTS)
 
 
 def message_section(totals: Totals, story: Story, gone: Mapping[str, str] = _NOTHING) -> Markup:
@@ -39,17 +29,7 @@ def message_section(totals: Totals, story: Story, gone: Mapping[str, str] = _NOT
     if not rows:
         return tag("p", "No message was captured.")
     outcomes = [_outcome(row, story, gone) for row in rows]
-    lines = [tag("tr", *_cells(row, outcome)) for row, outcome in zip(rows[:_FIRST], outcomes, strict=False)]
-    heads = [
-        tag(
-            "th",
-            name.lstrip("#"),
-            scope="col",
-            class_="number" if name.startswith("#") else None,
-            data_kind=kind,
-        )
-        for name, kind in _HEADS
-    ]
+    cells = [_cells(row, outcome) for row, outcome in zip(rows[:_FIRST], outcomes, strict=False)]
     notes = []
     if totals.messages > len(rows):
         notes.append(
@@ -59,20 +39,7 @@ def message_section(totals: Totals, story: Story, gone: Mapping[str, str] = _NOT
         )
     if len(rows) > _FIRST:
         notes.append(f"Without scripts, and in print, {_FIRST} rows are shown at a time.")
-    shown = tag(
-        "div",
-        tag(
-            "table",
-            tag("caption", "Messages"),
-            tag("thead", tag("tr", *heads)),
-            tag("tbody", *lines, id="message-rows"),
-            id="messages-table",
-        ),
-        class_="scroll",
-        tabindex="0",
-        role="region",
-        aria_label="Messages, scrolls sideways",
-    )
+    shown = table("Messages", _HEADS, cells, script="message")
     data = tag("script", _data(rows, outcomes), type="application/json", id="message-data")
     return joined(*(tag("p", note, class_="note") for note in notes), _controls(), shown, data)
 
@@ -97,20 +64,11 @@ def _outcome(row: MessageRow, story: Story, gone: Mapping[str, str]) -> str:
     return gone.get(row.message_id, "") if life is None else outcome_text(life)
 
 
-def _cells(row: MessageRow, outcome: str) -> list[Markup]:
-    return [
-        tag("th", row.id, scope="row", class_="number"),
-        tag("td", date_text(row.time).removesuffix(" UTC")),
-        tag("td", row.src),
-        tag("td", row.dst),
-        tag("td", row.queue),
-        tag("td", row.label),
-        tag("td", _delivery(row)),
-        tag("td", "" if row.size is None else f"{row.size}", class_="number"),
-        tag("td", outcome),
-        tag("td", "" if row.frame is None else f"{row.frame}", class_="number"),
-        tag("td", row.message_id),
-    ]
+def _cells(row: MessageRow, outcome: str) -> tuple[object, ...]:
+    time = date_text(row.time).removesuffix(" UTC")
+    size, frame = ("" if one is None else one for one in (row.size, row.frame))
+    seen = (row.id, time, row.src, row.dst, row.queue, row.label, _delivery(row))
+    return (*seen, size, outcome, frame, row.message_id)
 
 
 def _delivery(row: MessageRow) -> str:

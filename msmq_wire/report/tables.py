@@ -19,28 +19,38 @@ OUTCOMES = ("received", "delivered", "stored", "acknowledged", "unknown", "expir
 _FOREVER = 0xFFFFFFFF
 
 
-def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, more: int = 0) -> Markup:
-    """A table; a head that begins with ``#`` is of numbers. ``more`` rows are not in it, and that is said."""
-    numbers = [head.startswith("#") for head in heads]
+def table(
+    caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, more: int = 0, script: str = ""
+) -> Markup:
+    """A table; a head that begins with ``#`` is of numbers. ``more`` rows are not in it, and that is said.
+
+    A ``script`` finds the table and its rows by names that begin with this one.
+    """
+    classes = ["number" if head.startswith("#") else None for head in heads]
     columns = [
-        tag("th", head.lstrip("#"), scope="col", class_="number" if is_number else None)
-        for head, is_number in zip(heads, numbers, strict=True)
+        tag("th", head.lstrip("#"), scope="col", class_=kind, data_kind=kind or "text" if script else None)
+        for head, kind in zip(heads, classes, strict=True)
     ]
     lines = [
         tag(
             "tr",
             *(
-                tag("th", value, scope="row")
-                if at == 0
-                else tag("td", value, class_="number" if numbers[at] else None)
-                for at, value in enumerate(row)
+                tag("td", value, class_=class_) if at else tag("th", value, scope="row", class_=class_)
+                for at, (value, class_) in enumerate(zip(row, classes, strict=True))
             ),
         )
         for row in rows
     ]
+    body = tag("tbody", *lines, id=f"{script}-rows" if script else None)
     shown = tag(
         "div",
-        tag("table", tag("caption", caption), tag("thead", tag("tr", *columns)), tag("tbody", *lines)),
+        tag(
+            "table",
+            tag("caption", caption),
+            tag("thead", tag("tr", *columns)),
+            body,
+            id=f"{script}s-table" if script else None,
+        ),
         class_="scroll",
         tabindex="0",
         role="region",
@@ -108,17 +118,8 @@ def read_section(story: Story) -> Markup:
             )
             for one in queues
         ]
-        heads = (
-            "Queue",
-            "Client",
-            "Account",
-            "Server",
-            "#Receives",
-            "#Peeks",
-            "#Purges",
-            "Opened (UTC)",
-            "#Frame",
-        )
+        of_reads = ("#Receives", "#Peeks", "#Purges", "Opened (UTC)", "#Frame")
+        heads = ("Queue", "Client", "Account", "Server", *of_reads)
         parts.append(table("Queues opened over RPC", heads, opened, more=len(story.queues) - len(opened)))
     if story.reads:
         rows = [
@@ -136,20 +137,8 @@ def read_section(story: Story) -> Markup:
             )
             for read in story.reads[:_MOST_LISTED]
         ]
-        read_heads = (
-            *(
-                "Time (UTC)",
-                "Client",
-                "Queue",
-                "Action",
-                "#Would wait",
-                "#Waited",
-                "Result",
-                "Message",
-                "End",
-            ),
-            "#Frame",
-        )
+        answers = ("#Would wait", "#Waited", "Result", "Message", "End", "#Frame")
+        read_heads = ("Time (UTC)", "Client", "Queue", "Action", *answers)
         parts.append(table("Remote reads", read_heads, rows, more=len(story.reads) - len(rows)))
     return joined(*parts)
 

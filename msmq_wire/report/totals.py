@@ -102,7 +102,6 @@ class Totals:
         self.missing = 0
         self.cut = 0
         self.sealed = 0
-        self.sealed_messages = 0
         self._most_rows = rows
         self._row_text = 0
         self._words: set[str] = set()

@@ -16,7 +16,6 @@ from msmq_wire.errors import FormatNameError
 from msmq_wire.names import FormatName
 from msmq_wire.names.queue_format import QueueFormatType
 from msmq_wire.rpc.constants import Auditing, TransferPrivacyLevel, TransferType
-from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.spec import SpecRef
@@ -33,7 +32,6 @@ __all__ = [
     "Translation",
     "member_at",
     "message_properties",
-    "requested_attributes",
 ]
 
 
@@ -420,19 +418,6 @@ def message_properties(buffer: CACTransferBufferV2, *, filled: bool = True) -> M
     if sending:
         _complete_sent(buffer, found, problems)
     return MessageProperties(**found, truncated=tuple(truncated), problems=tuple(problems))
-
-
-def requested_attributes(buffer: CACTransferBufferV2) -> tuple[str, ...]:
-    """Return the attributes of Message that a request to receive asks for: those with room in the buffer."""
-    if member_at(buffer, "old.u_transfer_type") != TransferType.CACTB_RECEIVE:
-        return ()
-    wanted = {
-        row.attribute: None
-        for row in TRANSLATIONS
-        if row.received
-        and not isinstance(member_at(buffer, row.member), NullPointee | msgspec.UnsetType | None)
-    }
-    return tuple(wanted)
 
 
 def member_at(buffer: CACTransferBufferV2, path: str) -> Any:

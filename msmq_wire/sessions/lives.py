@@ -56,7 +56,7 @@ _DECISIONS: dict[str | None, int] = {"positive": 0x4000, "negative": 0xC000}
 class Lives(Sequence[MessageLife]):
     """The lives of all messages that are kept, by order of appearance; each is made when it is looked at.
 
-    ``by_id`` finds one by its ``message_id``, ``of_session`` those that began in a session.
+    ``by_id`` finds one by its ``message_id``.
     """
 
     def __init__(
@@ -85,10 +85,6 @@ class Lives(Sequence[MessageLife]):
         """The life of ``guid\\number``; None if it was not seen."""
         message = self._by_key.get(_key_of(message_id))
         return None if message is None else self._tell(message)
-
-    def of_session(self, number: int) -> Iterator[MessageLife]:
-        """The lives that began in a session."""
-        return (self._tell(message) for message in self._messages if message.session == number)
 
 
 class LifeTracker:

@@ -22,7 +22,8 @@ class Generator(Protocol):
 
     What a method returns is the engine's own handle for the value of the field that is being compiled; a node
     passes it on. Lengths, conditions and selectors are expressions over the scope of the structure that the
-    field is in.
+    field is in. For an engine that inherits this, what uses no bytes by itself
+    gives nothing.
     """
 
     def integer(self, size: int, *, signed: bool, big_endian: bool) -> Any:
@@ -48,18 +49,23 @@ class Generator(Protocol):
 
     def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> Any:
         """``count`` elements; fewer when one begins with a 16-bit word that is not in ``known``."""
+        return None
 
     def tell(self) -> Any:
         """The packet offset here."""
+        return None
 
     def ahead(self, subcon: Any, at: int, field: str) -> Any:
         """The number ``at`` bytes ahead, -1 past the limit; ``field`` names it if it is declared."""
+        return None
 
     def value(self, expression: Expression, without: str) -> Any:
         """What the expression says, 0 if not known; while building, whether ``without`` is not present."""
+        return None
 
     def limit(self, end: Expression, unless: Expression) -> Any:
         """Nothing is read past packet offset ``end`` from here on; None or ``unless`` lifts the limit."""
+        return None
 
     def structure(self, cls: type[Any], context: Mapping[str, int]) -> Any:
         """The fields of a structure."""

@@ -18,7 +18,7 @@ from msmq_wire.capture.batches import PacketBatch, read_batches
 from msmq_wire.capture.briefs import briefed
 from msmq_wire.capture.harvest import batch_of
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.table import message_table
+from msmq_wire.cli.render.table import table_of
 from msmq_wire.engines.text.csv import csv_line
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.records.brief import Brief, Briefing
@@ -176,12 +176,12 @@ def test_a_table_of_briefs_is_that_of_rows(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width or ""))
     batch = _batch(_PACKETS * 3)
-    table = message_table(Screen(sys.stdout, color))
+    table = table_of(COLUMNS, Screen(sys.stdout, color))
     for message in _messages(batch, True):
         table.add({key: message.json(key) for key in table.keys})
     table.finish()
     expected = capsys.readouterr().out
-    table = message_table(Screen(sys.stdout, color))
+    table = table_of(COLUMNS, Screen(sys.stdout, color))
     known = {one.name: one for one in COLUMNS}
     briefing = Briefing(tuple(known[key] for key in table.keys), table.cells, True)
     for item in briefed(batch, briefing):

@@ -15,10 +15,11 @@ from rich.cells import cell_len
 from msmq_wire.cli.render.deviation_table import DeviationTable
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.step_text import StepText
-from msmq_wire.cli.render.table import Column, Table, message_table, table_of
+from msmq_wire.cli.render.table import Column, Table, table_of
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
 from msmq_wire.findings.diagnosis_timeline import Step
 from msmq_wire.records.call import CALL_COLUMNS
+from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation
 from msmq_wire.rpc.transfer_properties import MessageProperties
@@ -38,7 +39,7 @@ def _screen(width: int | None = None) -> tuple[Screen, io.StringIO]:
 
 
 @pytest.mark.parametrize("width", [None, 80, 300])
-@pytest.mark.parametrize("make", [partial(table_of, CALL_COLUMNS), message_table])
+@pytest.mark.parametrize("make", [partial(table_of, CALL_COLUMNS), partial(table_of, COLUMNS)])
 @pytest.mark.parametrize("name", ["queue", "label", "what", "src", "method", "status_name"])
 def test_a_text_of_2000_characters_is_trimmed_in_every_column(
     make: Any, name: str, width: int | None
@@ -100,7 +101,7 @@ def test_a_deviation_and_a_step_are_no_longer_for_their_queue() -> None:
 
 def test_rows_that_come_one_by_one_are_printed_one_by_one_and_fit() -> None:
     screen, stream = _screen(120)
-    table = message_table(screen, at_once=True)
+    table = table_of(COLUMNS, screen, at_once=True)
     for number, label in ((1, "a"), (12345, "a longer label than the first one has")):
         table.add({"id": number, "time": "2026-11-20T09:14:07Z", "queue": "q", "label": label})
         lines = stream.getvalue().splitlines()

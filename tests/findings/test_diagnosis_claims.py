@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import Finding, Judge
 from msmq_wire.findings.diagnosis import Answer, Diagnosis
-from msmq_wire.findings.diagnosis_claims import OPPOSITES, Claim, contradictions
+from msmq_wire.findings.diagnosis_claims import OPPOSITES, Claim, Fact
 from msmq_wire.findings.registry import RULES
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Story
@@ -25,6 +25,18 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 CAPTURES = sorted(path for path in FIXTURES.rglob("*.pcap*") if path.suffix in (".pcap", ".pcapng"))
 DAY = 86400
 TIMES = {name: RULES[name] for name in ("TIM-EXPIRED", "TIM-SKEW")}
+
+
+def contradictions(claims: Iterable[Claim]) -> Iterator[tuple[str, Fact, Fact]]:
+    """Subjects of which both of two opposites are claimed."""
+    facts: dict[str, set[Fact]] = {}
+    for claim in claims:
+        facts.setdefault(claim.subject, set()).add(claim.fact)
+    for subject, told in facts.items():
+        for pair in OPPOSITES:
+            if pair <= told:
+                one, other = sorted(pair)
+                yield subject, one, other
 
 
 def diagnosed(records: Iterable[Record]) -> tuple[dict[int, Answer], Story, list[Finding]]:

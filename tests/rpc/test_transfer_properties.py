@@ -25,7 +25,6 @@ from msmq_wire.rpc.transfer_properties import (
     TRANSLATIONS,
     MessageProperties,
     message_properties,
-    requested_attributes,
 )
 from msmq_wire.rpc.types.cac_transfer_buffer import (
     CAC_TRANSFER_BUFFER_V2,
@@ -135,18 +134,6 @@ def room_for_everything() -> CACTransferBufferV2:
 
 def test_memory_of_the_client_is_never_message_data() -> None:
     assert message_properties(room_for_everything(), filled=False) == MessageProperties()
-
-
-def test_a_request_to_receive_tells_what_it_asks_for() -> None:
-    assert set(requested_attributes(room_for_everything())) == {
-        row.attribute for row in TRANSLATIONS if row.received
-    }
-    assert requested_attributes(received(pp_title=WcharText(b"\0\0"), p_class=0)) == (
-        "message_class",
-        "label",
-    )
-    assert requested_attributes(received(pp_title=NULL_POINTEE)) == ()
-    assert requested_attributes(sent(p_class=0)) == ()
 
 
 def test_a_message_that_is_sent_shows_its_properties() -> None:
@@ -506,14 +493,13 @@ def test_what_was_on_the_wire_is_the_same_message(syntax: Syntax) -> None:
 def test_a_cut_buffer_raises_nothing_and_conveys_no_more_than_the_whole(syntax: Syntax) -> None:
     whole = room_for_everything()
     stub = encode_stub(CAC_TRANSFER_BUFFER_V2, StubValue(whole), syntax)
-    conveyed = set(requested_attributes(whole))
+    conveyed = {row.attribute for row in TRANSLATIONS if row.received}
     for size in range(0, len(stub), 7):
         partial = inspect_stub(CAC_TRANSFER_BUFFER_V2, stub[:size], syntax).value
         found = message_properties(partial)
         assert {
             row.attribute for row in TRANSLATIONS if getattr(found, row.attribute) is not None
         } <= conveyed
-        assert set(requested_attributes(partial)) <= conveyed
 
 
 SIZES = st.one_of(st.none(), st.integers(0, 70), st.integers(0, 0xFFFFFFFF))

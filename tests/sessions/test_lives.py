@@ -249,11 +249,11 @@ def test_a_message_that_is_sent_again_after_it_left_begins_another_life(tape: Ta
     assert sorted(names) == [f"{SENDER}\\{number}" for number in (1, 1, 2, 3)]
 
 
-def test_lives_are_found_by_session_and_by_name(tape: Tape) -> None:
+def test_lives_are_found_by_name_and_by_place(tape: Tape) -> None:
     tape.open()
     tape.message(1)
     lives = tape.story().lives
-    assert [life.message_id for life in lives.of_session(0)] == [lives[0].message_id]
+    assert lives.by_id(lives[0].message_id) == lives[0]
     assert lives.by_id("not a name") is None
     assert lives[:1] == [lives[0]]
 

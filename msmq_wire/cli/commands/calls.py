@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from msmq_wire.cli.columns import Columns, Values
+from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import CaptureFiles, Filters, Ids, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -15,21 +15,13 @@ from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.records.call import CALL_COLUMNS, Calls
 from msmq_wire.records.rpc_packets import RpcCall
 
-__all__ = ["CallsFormat", "calls"]
-
-
-class CallsFormat(StrEnum):
-    """How calls are printed."""
-
-    TABLE = "table"
-    JSONL = "jsonl"
-    CSV = "csv"
+__all__ = ["calls"]
 
 
 @with_reading_options()
 def calls(
     files: CaptureFiles,
-    format_: Annotated[CallsFormat, typer.Option("--format", help="How to print them.")] = CallsFormat.TABLE,
+    format_: Annotated[RowFormat, typer.Option("--format", help="How to print them.")] = RowFormat.TABLE,
     filters: Filters = None,
     ids: Ids = None,
     columns: Columns = None,
@@ -60,7 +52,7 @@ def calls(
         msmq-wire calls *.pcap --keytab server.keytab --format csv > calls.csv
     """
     # With a filter a zone says what its times mean.
-    zone = options.zone(None if format_ is CallsFormat.TABLE or filters else format_)
+    zone = options.zone(None if format_ is RowFormat.TABLE or filters else format_)
     redactor = options.redactor()
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     reading = options.reading(files, redactor, rows=True)

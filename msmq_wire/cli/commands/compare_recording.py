@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from msmq_wire.cli.built_in import default_scenario
+from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.recording_folder import RecordingFolder, read_folder
@@ -24,16 +24,9 @@ from msmq_wire.redaction.judging import RedactingJudge
 from msmq_wire.redaction.recording import publishable
 from msmq_wire.redaction.redactor import Redaction, Redactor
 
-__all__ = ["ComparisonFormat", "compare_recording"]
+__all__ = ["compare_recording"]
 
 _DIFFERS = 3
-
-
-class ComparisonFormat(StrEnum):
-    """How a comparison is printed."""
-
-    TABLE = "table"
-    JSONL = "jsonl"
 
 
 @with_reading_options(but=("recursive", "redact"))
@@ -46,9 +39,7 @@ def compare_recording(
             show_default=False,
         ),
     ],
-    format_: Annotated[
-        ComparisonFormat, typer.Option("--format", help="How to print it.")
-    ] = ComparisonFormat.TABLE,
+    format_: Annotated[TableFormat, typer.Option("--format", help="How to print it.")] = TableFormat.TABLE,
     publish: Annotated[
         bool,
         typer.Option("--publish", help="Leave out addresses and names of hosts, as --redact hosts does."),
@@ -75,7 +66,7 @@ def compare_recording(
 
         msmq-wire compare-recording recorded --publish > comparison.txt
     """
-    zone = options.zone(None if format_ is ComparisonFormat.TABLE else format_)
+    zone = options.zone(None if format_ is TableFormat.TABLE else format_)
     redactor = Redactor({Redaction.HOSTS} if publish else set())
     try:
         read = read_folder(folder, default_scenario())
@@ -87,7 +78,7 @@ def compare_recording(
     compared = _compare(reading, read, judge, redactor)
     if compared is None:
         raise typer.Exit(1)
-    if format_ is ComparisonFormat.JSONL:
+    if format_ is TableFormat.JSONL:
         for row in compared_rows(compared):
             print(json_line(row))
     else:

@@ -12,30 +12,18 @@ import typer
 from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.live import LiveReading
 from msmq_wire.cli.options import (
-    CAPTURE_HELP,
+    CAPTURES,
     BodyLimit,
-    Color,
-    ColorOption,
     Filters,
     Ids,
-    LocalTime,
-    Ports,
-    Quiet,
-    Recursive,
-    Redactions,
     ShowHex,
-    TimeZone,
-    UtcTime,
     filter_for,
-    redactor_for,
     refuse_without_effect,
-    screen_for,
     tree_options,
-    zone_for,
 )
 from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.tree_writer import TreeWriter
-from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.records.json_lines import record_line
 from msmq_wire.records.message import message_of
@@ -53,15 +41,9 @@ class DecodeFormat(StrEnum):
     CSV = "csv"
 
 
+@with_reading_options(before={"redact": ("live", "capture_filter", "streams"), "utc": ("body_limit",)})
 def decode(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FILE...",
-            help=CAPTURE_HELP,
-            show_default=False,
-        ),
-    ] = None,
+    files: Annotated[list[str] | None, CAPTURES] = None,
     format_: Annotated[
         DecodeFormat | None,
         typer.Option("--format", help="How to print it.", show_default="tree, with --columns table"),
@@ -70,11 +52,7 @@ def decode(
     ids: Ids = None,
     columns: Columns = None,
     hex_: ShowHex = False,
-    recursive: Recursive = False,
-    ports: Ports = None,
-    nt_passwords: NtPasswords = None,
-    nt_hashes: NtHashes = None,
-    keytabs: Keytabs = None,
+    *,
     live: Annotated[
         str | None,
         typer.Option(
@@ -95,13 +73,8 @@ def decode(
         ),
     ] = None,
     streams: Annotated[bool, typer.Option("--streams", help="Show how TCP streams begin and end.")] = False,
-    redact: Redactions = None,
     body_limit: BodyLimit = None,
-    utc: UtcTime = False,
-    local: LocalTime = False,
-    timezone: TimeZone = None,
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    options: ReadingOptions,
 ) -> None:
     """Show every MSMQ packet and every remote read call of captures, in order of completion.
 
@@ -142,26 +115,16 @@ def decode(
         raise typer.BadParameter(
             "a tree has no columns; --format table, csv or jsonl has", param_hint="--columns"
         )
-    zone = zone_for(utc, local, timezone)
-    # A zone still says what the times of a filter mean.
-    shown_in = filters or format_ in (DecodeFormat.TREE, DecodeFormat.TABLE)
     trees_only = {"--hex": hex_, "--body-limit": body_limit is not None}
     refuse_without_effect(format_, {} if format_ is DecodeFormat.TREE else trees_only)
-    refuse_without_effect(format_, {} if shown_in else {"--local": local, "--timezone": timezone is not None})
-    options = tree_options(hex_, body_limit, zone)
+    # A zone still says what the times of a filter mean.
+    shown_in = filters or format_ in (DecodeFormat.TREE, DecodeFormat.TABLE)
+    zone = options.zone(None if shown_in else format_)
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
-    redactor = redactor_for(redact)
-    screen = screen_for(color)
-    writer = TreeWriter(screen, options)
-    given: dict[str, Any] = {
-        "ports": ports or (),
-        "streams": streams,
-        "quiet": quiet,
-        "negotiator": negotiator_for(nt_passwords, nt_hashes, keytabs),
-        "anonymous": redactor.hides_hosts,
-        "rows": True,
-        "recursive": recursive,
-    }
+    redactor = options.redactor()
+    screen = options.screen()
+    writer = TreeWriter(screen, tree_options(hex_, body_limit, zone))
+    given = options.given(redactor, streams=streams, rows=True)
     reading = Reading(files or (), **given) if live is None else LiveReading(live, capture_filter, **given)
     rows = None
     if columns is not None or format_ in (DecodeFormat.TABLE, DecodeFormat.CSV):
@@ -193,7 +156,7 @@ def decode(
                 message = message_of(shown, acknowledgments=True)
                 writer.record(shown, "" if message is None else message["via"])
     if rows is not None:
-        rows.finish(quiet=quiet)
+        rows.finish(quiet=options.quiet)
     reading.tell_summary(*selection.told(matching, items, "item"))
     raise typer.Exit(reading.status)
 

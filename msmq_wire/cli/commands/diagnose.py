@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -20,22 +20,13 @@ from msmq_wire.redaction.judging import RedactingJudge
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, Story
 
-__all__ = ["DiagnoseFormat", "diagnose"]
-
-
-class DiagnoseFormat(StrEnum):
-    """How answers are printed."""
-
-    TEXT = "text"
-    JSONL = "jsonl"
+__all__ = ["diagnose"]
 
 
 @with_reading_options()
 def diagnose(
     files: CaptureFiles,
-    format_: Annotated[
-        DiagnoseFormat, typer.Option("--format", help="How to print them.")
-    ] = DiagnoseFormat.TEXT,
+    format_: Annotated[LineFormat, typer.Option("--format", help="How to print them.")] = LineFormat.TEXT,
     questions: Annotated[
         list[int] | None,
         typer.Option(
@@ -79,7 +70,7 @@ def diagnose(
         text = AnswerText(options.screen())
         for answer in diagnosis.answers(story, numbers=numbers, zone=zone):
             looked += answer.attention in ("medium", "high")
-            if format_ is DiagnoseFormat.JSONL:
+            if format_ is LineFormat.JSONL:
                 print(json_line(answer_view(answer)))
             else:
                 text.add(answer)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.lab_options import (
     Capture,
-    LabFormat,
     QueueName,
     Wait,
     address_of,
@@ -61,7 +61,7 @@ Server = Annotated[
     str, typer.Argument(metavar="HOST:PORT", help="The RPC service of lab serve.", show_default=False)
 ]
 By = Annotated[ReadInterface, typer.Option("--interface", help="By which interface the queue is read.")]
-Lines = Annotated[LabFormat, typer.Option("--format", help="How messages are printed.")]
+Lines = Annotated[LineFormat, typer.Option("--format", help="How messages are printed.")]
 Count = Annotated[
     int, typer.Option("--count", metavar="N", min=0, help="How many messages; 0 is all that are there.")
 ]
@@ -76,7 +76,7 @@ def receive(
         bool, typer.Option("--nack", help="Begin to receive one, then put it back (RR_NACK).")
     ] = False,
     interface: By = ReadInterface.REMOTE_READ,
-    format_: Lines = LabFormat.TEXT,
+    format_: Lines = LineFormat.TEXT,
     capture: Capture = None,
     force: Force = False,
 ) -> None:
@@ -102,21 +102,13 @@ def receive(
         if interface is ReadInterface.QM2QM:
             async with await _qm2qm(host, port, writer) as qm2qm:
                 number = await qm2qm.open(name)
-                taken = 0
-                while not count or taken < count:
-                    if not _shown(await qm2qm.receive(number, timeout=timeout), format_):
-                        break
-                    taken += 1
+                taken = await _printed(count, format_, lambda _: qm2qm.receive(number, timeout=timeout))
                 await qm2qm.close_queue(number)
                 return taken
         async with await _remote_read(host, port, writer) as reader:
             opened = await reader.open(name)
             take = reader.refuse if nack else reader.receive
-            taken = 0
-            while not count or taken < count:
-                if not _shown(await take(opened, timeout=timeout), format_):
-                    break
-                taken += 1
+            taken = await _printed(count, format_, lambda _: take(opened, timeout=timeout))
             await reader.close_queue(opened)
             return taken
 
@@ -130,7 +122,7 @@ def peek(
     count: Count = 0,
     wait: Wait = 0.0,
     interface: By = ReadInterface.REMOTE_READ,
-    format_: Lines = LabFormat.TEXT,
+    format_: Lines = LineFormat.TEXT,
     capture: Capture = None,
     force: Force = False,
 ) -> None:
@@ -151,18 +143,17 @@ def peek(
         if interface is ReadInterface.QM2QM:
             async with await _qm2qm(host, port, writer) as qm2qm:
                 number = await qm2qm.open(name, receive=False)
-                shown = _shown(await qm2qm.peek(number, timeout=timeout), format_)
+                shown = await _printed(1, format_, lambda _: qm2qm.peek(number, timeout=timeout))
                 await qm2qm.close_queue(number)
-                return int(shown)
+                return shown
         async with await _remote_read(host, port, writer) as reader:
             opened = await reader.open(name, receive=False)
             cursor = await reader.cursor(opened)
-            seen = 0
-            while not count or seen < count:
-                read = await reader.peek(opened, cursor=cursor, next_one=seen > 0, timeout=timeout)
-                if not _shown(read, format_):
-                    break
-                seen += 1
+            seen = await _printed(
+                count,
+                format_,
+                lambda seen: reader.peek(opened, cursor=cursor, next_one=seen > 0, timeout=timeout),
+            )
             await reader.close_queue(opened)
             return seen
 
@@ -272,7 +263,9 @@ def queues(
     server: Annotated[
         str, typer.Argument(metavar="HOST:PORT", help="The HTTP service of lab serve.", show_default=False)
     ],
-    format_: Annotated[LabFormat, typer.Option("--format", help="How queues are printed.")] = LabFormat.TEXT,
+    format_: Annotated[
+        LineFormat, typer.Option("--format", help="How queues are printed.")
+    ] = LineFormat.TEXT,
     capture: Capture = None,
     force: Force = False,
 ) -> None:
@@ -303,7 +296,7 @@ def queues(
 
     with capture_to(capture, force=force) as writer:
         for row in run_lab(work(writer)):
-            if format_ is LabFormat.JSONL:
+            if format_ is LineFormat.JSONL:
                 print(json_line(row))
             else:
                 kind = "transactional" if row.get("transactional") else ""
@@ -321,14 +314,22 @@ async def _qm2qm(host: str, port: int, capture: CaptureWriter | None) -> Qm2qmRe
     return await connect_qm2qm(host, port, identifier=new_identifier(), capture=capture)
 
 
-def _shown(read: ReadMessage, format_: LabFormat) -> bool:
+async def _printed(count: int, format_: LineFormat, read: Callable[[int], Awaitable[ReadMessage]]) -> int:
+    """Print what ``read`` gives, told how many came before, up to ``count`` (0: all that are there)."""
+    seen = 0
+    while (not count or seen < count) and _shown(await read(seen), format_):
+        seen += 1
+    return seen
+
+
+def _shown(read: ReadMessage, format_: LineFormat) -> bool:
     """Print a message; False where there is none, and an error where the server refused."""
     if read.status in _NOTHING:
         return False
     if read.status != Status.MQ_OK:
         raise MsmqWireError(f"the server gives no message: {status_name(read.status)}")
     row = dict(_row(read))
-    if format_ is LabFormat.JSONL:
+    if format_ is LineFormat.JSONL:
         print(json_line(row), flush=True)
     else:
         label = escaped(str(row["label"])) or "-"

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
+from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.lab_options import (
     Capture,
     Fault,
-    LabFormat,
     Seed,
     address_of,
     check_capture,
@@ -100,8 +100,8 @@ def serve(
         ),
     ] = None,
     format_: Annotated[
-        LabFormat, typer.Option("--format", help="How services and events are printed.")
-    ] = LabFormat.TEXT,
+        LineFormat, typer.Option("--format", help="How services and events are printed.")
+    ] = LineFormat.TEXT,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the services only.")] = False,
 ) -> None:
     """Serve queues with the binary protocol, remote read over DCE/RPC and SRMP, until Ctrl+C or SIGTERM.
@@ -172,7 +172,7 @@ def _is_loopback(host: str) -> bool:
 class _Printer:
     """Prints lines as long as somebody reads them; the lab goes on without."""
 
-    def __init__(self, format_: LabFormat, *, quiet: bool) -> None:
+    def __init__(self, format_: LineFormat, *, quiet: bool) -> None:
         self.event: Callable[[LabEvent], None] | None = None if quiet else self._event
         self._format = format_
         self._broken = False
@@ -182,14 +182,14 @@ class _Printer:
         for service in services.__struct_fields__:
             host, port = getattr(services, service)
             address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-            if self._format is LabFormat.JSONL:
+            if self._format is LineFormat.JSONL:
                 self._print(json_line({"service": service, "address": address}))
             else:
                 self._print(f"{service:6} {address}")
 
     def _event(self, event: LabEvent) -> None:
         moment = timestamp_text(event.time)
-        if self._format is LabFormat.JSONL:
+        if self._format is LineFormat.JSONL:
             self._print(json_line({"time": moment, "event": event.event, **event.fields}))
         else:
             details = " ".join(f"{name}={escaped(str(value))}" for name, value in event.fields.items())

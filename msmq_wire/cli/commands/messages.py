@@ -4,51 +4,39 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
-from enum import StrEnum
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
 from msmq_wire.cli.body_files import INDEX, BodyFiles
-from msmq_wire.cli.columns import Columns, Values, hidden_columns, tell_left_out
+from msmq_wire.cli.columns import Columns, Values, hidden_columns
+from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.render.table import message_table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.cli.row_output import RowOutput
-from msmq_wire.cli.rows import csv_writer, json_writer
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.brief import Brief, Briefing
-from msmq_wire.records.message import COLUMNS, ROW, message_of
+from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.message_lines import csv_lines, json_lines
 
-__all__ = ["MessagesFormat", "messages"]
+__all__ = ["messages"]
 
 _BAD_USAGE = 2
 _KNOWN = {one.name: one for one in COLUMNS}
 
 
-class MessagesFormat(StrEnum):
-    """How messages are printed."""
-
-    TABLE = "table"
-    JSONL = "jsonl"
-    CSV = "csv"
-
-
-_LINES = {MessagesFormat.JSONL: json_lines, MessagesFormat.CSV: csv_lines}
+_LINES = {RowFormat.JSONL: json_lines, RowFormat.CSV: csv_lines}
 
 
 @with_reading_options()
 def messages(
     files: CaptureFiles,
-    format_: Annotated[
-        MessagesFormat, typer.Option("--format", help="How to print them.")
-    ] = MessagesFormat.TABLE,
+    format_: Annotated[RowFormat, typer.Option("--format", help="How to print them.")] = RowFormat.TABLE,
     bodies: Annotated[
         str | None,
         typer.Option(
@@ -91,7 +79,7 @@ def messages(
         msmq-wire messages capture.pcapng --columns time,src,queue,label,body
     """
     # With a filter a zone says what its times mean.
-    zone = options.zone(None if format_ is MessagesFormat.TABLE or filters else format_)
+    zone = options.zone(None if format_ is RowFormat.TABLE or filters else format_)
     redactor = options.redactor()
     if bodies is not None and redactor.what:
         raise typer.BadParameter("--bodies writes bodies as they are: it cannot be used with --redact")
@@ -100,28 +88,19 @@ def messages(
     if bodies is not None:
         check_folder(bodies, "--bodies")
         check_output(os.path.join(bodies, INDEX), "--bodies", force=force, in_place=True)
-    screen = options.screen()
-    as_table = format_ is MessagesFormat.TABLE
     selection = Selection(filter_for(filters, zone))
     reading = options.reading(files, redactor, rows=True)
-    names = RowOutput(format_, COLUMNS, columns, reading, screen, zone).names
+    output = RowOutput(format_, COLUMNS, columns, reading, options.screen(), zone)
     try:
         body_files = None if bodies is None else BodyFiles(bodies, force=force)
     except CaptureError as error:
         complain(error.message)
         raise typer.Exit(1) from None
-    table = message_table(screen, zone, names, several=reading.several, at_once=reading.as_it_comes)
-    reading.show_waiting = table.show_waiting
-    keys = table.keys if as_table else names
     hidden = hidden_columns(redactor.what)
-    shown_names = keys or [one.name for one in ROW]
-    writer = json_writer() if format_ is MessagesFormat.JSONL else csv_writer(shown_names)
-    write: Callable[[Mapping[str, Any]], None] = table.add if as_table else writer
-    lines = table.lines if as_table else writer.lines
     briefing = None
-    if not (filters or redactor.what or body_files) and all(name in _KNOWN for name in shown_names):
-        wanted = tuple(_KNOWN[name] for name in shown_names)
-        make = table.cells if as_table else _LINES[format_](wanted)
+    if not (filters or redactor.what or body_files) and all(name in _KNOWN for name in output.keys):
+        wanted = tuple(_KNOWN[name] for name in output.keys)
+        make = _LINES[format_](wanted) if output.table is None else output.table.cells
         briefing = Briefing(wanted, make, acknowledgments=all_)
     status = 0
     items = matching = without_body = 0
@@ -130,7 +109,7 @@ def messages(
             if isinstance(record, Brief):
                 items += len(record.lines)
                 matching += len(record.lines)
-                lines(record.lines)
+                output.lines(record.lines)
                 continue
             shown = redactor.record(record)
             message = message_of(shown, acknowledgments=all_)
@@ -140,20 +119,14 @@ def messages(
             if record not in selection:
                 continue
             matching += 1
-            if keys is None:
-                write(message.row())
-            else:
-                values = Values(shown, message, hidden=hidden)
-                write({key: values.get(key) for key in keys})
+            output.write(Values(shown, message, hidden=hidden))
             if body_files is not None and status == 0:
                 body = message_body(shown)
                 if body is None:
                     without_body += 1
                 else:
                     status = _write_body(body_files, message.row(), body, record.capture)
-    table.finish()
-    if not options.quiet and matching and as_table:
-        tell_left_out(table.left_out, cramped=table.cramped)
+    output.finish(quiet=options.quiet)
     more = list(selection.told(matching, items, "message"))
     if body_files is not None:
         cut = f", {body_files.cut} of them cut" if body_files.cut else ""

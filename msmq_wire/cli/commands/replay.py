@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import tzinfo
-from enum import StrEnum
 from typing import Annotated, TypeAlias
 
 import typer
 
+from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -26,7 +26,7 @@ from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.view import deviation_view
 from msmq_wire.sessions.tracker import SESSION_PACKETS
 
-__all__ = ["ReplayFormat", "replay"]
+__all__ = ["replay"]
 
 _FOUND = 3
 _JUDGED = SESSION_PACKETS | {"rpc_call", "com_call"}
@@ -35,19 +35,10 @@ _JUDGED = SESSION_PACKETS | {"rpc_call", "com_call"}
 _Judged: TypeAlias = tuple[Rule, Severity, ReplayDeviation]
 
 
-class ReplayFormat(StrEnum):
-    """How deviations are printed."""
-
-    TABLE = "table"
-    JSONL = "jsonl"
-
-
 @with_reading_options()
 def replay(
     files: CaptureFiles,
-    format_: Annotated[
-        ReplayFormat, typer.Option("--format", help="How to print them.")
-    ] = ReplayFormat.TABLE,
+    format_: Annotated[TableFormat, typer.Option("--format", help="How to print them.")] = TableFormat.TABLE,
     fail_on: Annotated[
         Level,
         typer.Option(
@@ -86,7 +77,7 @@ def replay(
         msmq-wire replay *.pcap --fail-on high --filter 'dst ~ 192.0.2.10'
     """
     # With a filter a zone says what its times mean.
-    zone = options.zone(None if format_ is ReplayFormat.TABLE or filters else format_)
+    zone = options.zone(None if format_ is TableFormat.TABLE or filters else format_)
     selection = Selection(filter_for(filters, zone))
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True, rows=True)
@@ -134,9 +125,9 @@ def _of_sessions(found: Iterable[Finding]) -> Iterator[_Judged]:
 
 
 def _writer(
-    format_: ReplayFormat, options: ReadingOptions, zone: tzinfo | None, *, several: bool
+    format_: TableFormat, options: ReadingOptions, zone: tzinfo | None, *, several: bool
 ) -> Callable[[Rule, Severity, ReplayDeviation], None]:
-    if format_ is ReplayFormat.JSONL:
+    if format_ is TableFormat.JSONL:
         return lambda rule, severity, one: print(
             json_line({"id": rule.id, "severity": severity, **deviation_view(one)})
         )

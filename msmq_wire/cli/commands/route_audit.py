@@ -6,34 +6,20 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import tzinfo
-from enum import StrEnum
 from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.options import (
-    Color,
-    ColorOption,
-    Filters,
-    LocalTime,
-    Ports,
-    Quiet,
-    Recursive,
-    Redactions,
-    TimeZone,
-    UtcTime,
-    filter_for,
-    redactor_for,
-    refuse_without_effect,
-    screen_for,
-    zone_for,
-)
+from msmq_wire.cli.formats import RowFormat
+from msmq_wire.cli.options import Filters, filter_for
 from msmq_wire.cli.reading import Reading, Selection, holds_captures
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.hop_table import HopTable
+from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
-from msmq_wire.cli.rows import csv_writer, json_writer
+from msmq_wire.cli.rows import CsvWriter, JsonWriter
 from msmq_wire.cli.topology_input import TopologyFile, read_topology
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.endpoint import host_of
@@ -47,7 +33,7 @@ from msmq_wire.routing.topology import Topology, topology_of
 from msmq_wire.spark.route_audit import table_records
 from msmq_wire.wire.private import LABEL
 
-__all__ = ["RouteAuditFormat", "route_audit"]
+__all__ = ["route_audit"]
 
 _DEVIATES = 3
 _MOST_REASONS = 1 << 12
@@ -66,31 +52,16 @@ AuditedFiles = Annotated[
 ]
 
 
-class RouteAuditFormat(StrEnum):
-    """How hops are printed."""
-
-    TABLE = "table"
-    JSONL = "jsonl"
-    CSV = "csv"
-
-
+@with_reading_options(but=("nt_passwords", "nt_hashes", "keytabs"))
 def route_audit(
     files: AuditedFiles,
     topology_file: TopologyFile,
-    format_: Annotated[
-        RouteAuditFormat, typer.Option("--format", help="How to print them.")
-    ] = RouteAuditFormat.TABLE,
+    format_: Annotated[RowFormat, typer.Option("--format", help="How to print them.")] = RowFormat.TABLE,
     all_: Annotated[bool, typer.Option("--all", help="Show every hop, those on a possible way too.")] = False,
     fail: Annotated[bool, typer.Option("--fail", help="End with status 3 if a hop deviates.")] = False,
     filters: Filters = None,
-    recursive: Recursive = False,
-    ports: Ports = None,
-    redact: Redactions = None,
-    utc: UtcTime = False,
-    local: LocalTime = False,
-    timezone: TimeZone = None,
-    color: ColorOption = Color.AUTO,
-    quiet: Quiet = False,
+    *,
+    options: ReadingOptions,
 ) -> None:
     """Say which messages went another way than the topology allows.
 
@@ -112,35 +83,26 @@ def route_audit(
 
         msmq-wire route-audit --topology export.ldf tables --fail
     """
-    zone = zone_for(utc, local, timezone)
-    if format_ is not RouteAuditFormat.TABLE and not filters:
-        # With a filter a zone says what its times mean.
-        refuse_without_effect(format_, {"--local": local, "--timezone": timezone is not None})
+    # With a filter a zone says what its times mean.
+    zone = options.zone(None if format_ is RowFormat.TABLE or filters else format_)
     if topology_file == "-" and "-" in files:
         raise typer.BadParameter("standard input is a capture or the topology, not both")
-    folders = [file for file in files if os.path.isdir(file) and not holds_captures(file, recursive)]
+    folders = [file for file in files if os.path.isdir(file) and not holds_captures(file, options.recursive)]
     captures = [file for file in files if file not in folders]
-    if folders and (filters or ports):
+    if folders and (filters or options.ports):
         raise typer.BadParameter("--filter and --port read captures, not tables")
     selection = Selection(filter_for(filters, zone))
-    redactor = redactor_for(redact)
-    topology = read_topology(topology_file, quiet=quiet or redactor.hides_hosts)
+    redactor = options.redactor()
+    topology = read_topology(topology_file, quiet=options.quiet or redactor.hides_hosts)
     if folders and find_spec("pyarrow") is None:
         complain("tables need pyarrow: pip install 'msmq-wire[arrow]'")
         raise typer.Exit(1)
-    reading = Reading(
-        captures,
-        ports=ports or (),
-        streams=True,
-        quiet=quiet,
-        anonymous=redactor.hides_hosts,
-        recursive=recursive,
-    )
+    reading = options.reading(captures, redactor, streams=True)
     tally = _Tally()
     several = len(reading.files) > 1 or bool(folders)
     # Names of the topology are hosts: without it nothing can name them.
     shown_topology = topology_of((), (), ()) if redactor.hides_hosts else topology
-    write = _writer(format_, shown_topology, color, zone, several)
+    write = _writer(format_, shown_topology, options.screen(), zone, several)
 
     def take(judged: Iterator[_Judged]) -> None:
         for record, hop, label in judged:
@@ -150,7 +112,7 @@ def route_audit(
             if tally.count(hop) or all_:
                 tally.shown += 1
                 shown = redactor.record(record)
-                if label is None and format_ is RouteAuditFormat.TABLE:
+                if label is None and format_ is RowFormat.TABLE:
                     label = (message_view(shown) or {}).get("label")
                 write(redactor.told(hop), label)
 
@@ -170,7 +132,7 @@ def route_audit(
     told = tally.told(filtered=selection.filter is not None)
     if captures:
         reading.tell_summary(*told)
-    elif not quiet and not status:
+    elif not options.quiet and not status:
         tell("; ".join(told))
     raise typer.Exit(_DEVIATES if fail and tally.deviating else reading.status or status)
 
@@ -203,16 +165,16 @@ def _in_tables(folder: str, topology: Topology, redactor: Redactor) -> Iterator[
 
 
 def _writer(
-    format_: RouteAuditFormat, topology: Topology, color: Color, zone: tzinfo | None, several: bool
+    format_: RowFormat, topology: Topology, screen: Screen, zone: tzinfo | None, several: bool
 ) -> _Write:
     match format_:
-        case RouteAuditFormat.JSONL:
-            write_row = json_writer()
+        case RowFormat.JSONL:
+            write_row = JsonWriter()
             return lambda hop, _: write_row(hop_view(hop, topology))
-        case RouteAuditFormat.CSV:
-            write_flat = csv_writer(KEYS)
+        case RowFormat.CSV:
+            write_flat = CsvWriter(KEYS)
             return lambda hop, _: write_flat(hop_view(hop, topology) | {"deviations": _flat(hop)})
-    return HopTable(screen_for(color), topology, zone, several=several).add
+    return HopTable(screen, topology, zone, several=several).add
 
 
 def _flat(hop: ObservedHop) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import Color, ColorOption, Quiet, screen_for
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import Column, Row, Table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
-from msmq_wire.cli.rows import csv_writer, json_writer
+from msmq_wire.cli.rows import CsvWriter, JsonWriter
 from msmq_wire.cli.spark_rows import cell_of, distinct_names, plain_value
 from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
 from msmq_wire.spark.queries import QUERIES, query_problem
@@ -23,20 +23,12 @@ from msmq_wire.spark.session import spark_problem
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["RowsFormat", "sql"]
+__all__ = ["sql"]
 
 _BAD_USAGE = 2
 _LIMIT = 1000
 _SMALLEST = 8
 _NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
-
-
-class RowsFormat(StrEnum):
-    """How rows are printed."""
-
-    TABLE = "table"
-    JSONL = "jsonl"
-    CSV = "csv"
 
 
 def sql(
@@ -59,7 +51,7 @@ def sql(
     list_: Annotated[
         bool, typer.Option("--list", help="List what has a name; jsonl and csv show its SQL too.")
     ] = False,
-    format_: Annotated[RowsFormat, typer.Option("--format", help="How to print rows.")] = RowsFormat.TABLE,
+    format_: Annotated[RowFormat, typer.Option("--format", help="How to print rows.")] = RowFormat.TABLE,
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", min=0, help="Rows to print at most; 0 prints all.")
     ] = _LIMIT,
@@ -106,9 +98,9 @@ def sql(
         _print(_ask(spark, text), format_, limit, color, quiet=quiet)
 
 
-def _list_queries(format_: RowsFormat, color: Color) -> None:
+def _list_queries(format_: RowFormat, color: Color) -> None:
     rows = [{"name": one.name, "meaning": one.meaning, "sql": one.sql} for one in QUERIES.values()]
-    names = ["name", "meaning", "sql"][: 2 if format_ is RowsFormat.TABLE else 3]
+    names = ["name", "meaning", "sql"][: 2 if format_ is RowFormat.TABLE else 3]
     _write(rows, format_, screen_for(color), names)
 
 
@@ -140,7 +132,7 @@ def _ask(spark: SparkSession, text: str) -> DataFrame:
         raise typer.Exit(_BAD_USAGE) from None
 
 
-def _print(frame: DataFrame, format_: RowsFormat, limit: int, color: Color, *, quiet: bool) -> None:
+def _print(frame: DataFrame, format_: RowFormat, limit: int, color: Color, *, quiet: bool) -> None:
     names = distinct_names(frame.columns)
     numbers = frozenset(
         name
@@ -159,7 +151,7 @@ def _print(frame: DataFrame, format_: RowsFormat, limit: int, color: Color, *, q
             yield dict(zip(names, map(plain_value, row), strict=True))
 
     screen = screen_for(color)
-    if format_ is RowsFormat.TABLE and names == ["plan"]:
+    if format_ is RowFormat.TABLE and names == ["plan"]:
         for row in rows():
             for line in str(row["plan"]).splitlines():
                 screen.line([(screen.safe(line), "")])
@@ -175,20 +167,20 @@ def _print(frame: DataFrame, format_: RowsFormat, limit: int, color: Color, *, q
 
 def _write(
     rows: Iterable[Mapping[str, Any]],
-    format_: RowsFormat,
+    format_: RowFormat,
     screen: Screen,
     names: Sequence[str],
     numbers: frozenset[str] = frozenset(),
 ) -> None:
-    if format_ is RowsFormat.JSONL:
-        write = json_writer()
+    if format_ is RowFormat.JSONL:
+        write = JsonWriter()
         for row in rows:
             write(row)
         return
     cells = ({name: cell_of(row[name]) for name in names} for row in rows)
-    if format_ is RowsFormat.CSV:
+    if format_ is RowFormat.CSV:
         titles = {name: escaped(name) for name in names}
-        write = csv_writer(list(titles.values()))
+        write = CsvWriter(list(titles.values()))
         for row in cells:
             write({titles[name]: value for name, value in row.items()})
         return

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from datetime import tzinfo
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.srmp_nodes import shortened
@@ -24,16 +24,9 @@ from msmq_wire.records.view import time_text
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, MessageLife, Session, Story
 
-__all__ = ["TimelineFormat", "timeline"]
+__all__ = ["timeline"]
 
 _MOST = 10
-
-
-class TimelineFormat(StrEnum):
-    """How steps are printed."""
-
-    TEXT = "text"
-    JSONL = "jsonl"
 
 
 @with_reading_options(but=("recursive",))
@@ -58,9 +51,7 @@ def timeline(
             show_default=False,
         ),
     ] = None,
-    format_: Annotated[
-        TimelineFormat, typer.Option("--format", help="How to print it.")
-    ] = TimelineFormat.TEXT,
+    format_: Annotated[LineFormat, typer.Option("--format", help="How to print it.")] = LineFormat.TEXT,
     *,
     options: ReadingOptions,
 ) -> None:
@@ -113,8 +104,8 @@ def timeline(
 class _Shown:
     """Prints what was asked for; each of its methods returns an exit status."""
 
-    def __init__(self, format_: TimelineFormat, text: StepText, zone: tzinfo | None) -> None:
-        self._json = format_ is TimelineFormat.JSONL
+    def __init__(self, format_: LineFormat, text: StepText, zone: tzinfo | None) -> None:
+        self._json = format_ is LineFormat.JSONL
         self._text = text
         self._zone = zone
 

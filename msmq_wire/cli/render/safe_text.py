@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msmq_wire import invisible
 
-__all__ = ["escaped", "quoted"]
+__all__ = ["escaped"]
 
 
 def escaped(text: str, *, encoding: str = "utf-8") -> str:
@@ -20,8 +20,3 @@ def escaped(text: str, *, encoding: str = "utf-8") -> str:
     if safe.isascii() or encoding.replace("-", "").lower() == "utf8":
         return safe
     return safe.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def quoted(text: str, *, encoding: str = "utf-8") -> str:
-    """The escaped text between double quotes."""
-    return f'"{escaped(text, encoding=encoding)}"'

@@ -25,11 +25,11 @@ from msmq_wire.records.bodies import Body, preview
 from msmq_wire.records.column import Column as DeclaredColumn
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.look import Look
-from msmq_wire.records.message import COLUMNS, MessageColumn
+from msmq_wire.records.message import MessageColumn
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.units import MILLISECOND
 
-__all__ = ["Column", "Declared", "Row", "Table", "message_table", "table_of"]
+__all__ = ["Column", "Declared", "Row", "Table", "table_of"]
 
 _SAMPLE = 100
 _LONGEST = 256
@@ -273,18 +273,6 @@ def table_of(
         for name in names
     ]
     return Table(screen, asked, at_once=at_once)
-
-
-def message_table(
-    screen: Screen,
-    zone: tzinfo | None = UTC,
-    names: Sequence[str] | None = None,
-    *,
-    several: bool = False,
-    at_once: bool = False,
-) -> Table:
-    """The table of ``messages``, as `table_of` makes it."""
-    return table_of(COLUMNS, screen, zone, names, several=several, at_once=at_once)
 
 
 def _asked(column: Column) -> Column:

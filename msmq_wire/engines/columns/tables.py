@@ -30,7 +30,7 @@ from msmq_wire.engines.places import spans
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.fields import WireStruct, fields
-from msmq_wire.wire.generation import generate
+from msmq_wire.wire.generation import Generator, generate
 from msmq_wire.wire.musts import Anomaly
 
 __all__ = ["UNRECOGNISED", "ColumnBatch", "Irregular", "Table", "TableColumn"]
@@ -61,7 +61,7 @@ class TableColumn(msgspec.Struct, frozen=True):
     lengths: Integers | None
 
 
-class _Paths:
+class _Paths(Generator):
     """A `Generator` that lists the columns a structure can have: path, and size of its byte strings.
 
     The size is 0 for numbers, -1 for parts and for byte strings that differ in length.
@@ -97,21 +97,6 @@ class _Paths:
         for subcon in cases.values():
             if subcon is not None:
                 generate(subcon, self)
-
-    def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> None:
-        return None
-
-    def tell(self) -> None:
-        return None
-
-    def ahead(self, subcon: Any, at: int, field: str) -> None:
-        return None
-
-    def value(self, expression: Expression, without: str) -> None:
-        return None
-
-    def limit(self, end: Expression, unless: Expression) -> None:
-        return None
 
     def structure(self, cls: type[WireStruct], context: Mapping[str, int]) -> None:
         prefix, at = self.prefix, self.at

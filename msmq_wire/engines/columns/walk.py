@@ -27,7 +27,7 @@ from msmq_wire.engines.columns.values import (
 )
 from msmq_wire.wire.expressions import Expression, Undetermined
 from msmq_wire.wire.fields import WireStruct, fields
-from msmq_wire.wire.generation import generate
+from msmq_wire.wire.generation import Generator, generate
 
 __all__ = ["Walk"]
 
@@ -35,7 +35,7 @@ _GATHERED = 32
 """Fixed byte strings up to this size are copied with the numbers around them."""
 
 
-class _Plan:
+class _Plan(Generator):
     """A `Generator` that measures: how many bytes are sure to follow from each field on."""
 
     def __init__(self) -> None:
@@ -101,18 +101,6 @@ class _Plan:
 
     def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> None:
         self._break()
-
-    def tell(self) -> None:
-        return None
-
-    def ahead(self, subcon: Any, at: int, field: str) -> None:
-        return None
-
-    def value(self, expression: Expression, without: str) -> None:
-        return None
-
-    def limit(self, end: Expression, unless: Expression) -> None:
-        return None
 
     def structure(self, cls: type[WireStruct], context: Mapping[str, int]) -> None:
         outer = self.path

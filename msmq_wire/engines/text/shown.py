@@ -27,7 +27,7 @@ from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormat
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Shown", "base64_string", "behind", "shown"]
+__all__ = ["Shown", "base64_string", "behind", "queue_view", "shown"]
 
 Shown = Callable[[Any, Any], str]
 
@@ -45,20 +45,20 @@ def _direct(named: tuple[int, WcharText]) -> str:
     return f'{{"type":{selector},"format_name":{json_string(names.direct(name.text))}}}'
 
 
-def _told(header: UserHeader, name: str) -> str:
+def queue_view(header: UserHeader, name: str) -> dict[str, Any]:
+    """A queue of a header as JSON has it."""
     selector = header.bit(QUEUES[name])
     shown = {"type": selector, "format_name": header.format_name(name)}
     if name == "response_queue" and selector == QueueType.SAME_AS_ADMIN_QUEUE:
         shown["same_as"] = "admin_queue"
-    return json_line(shown)
+    return shown
 
 
 def _numbered(of: tuple[str, int, Any, GUID, Any]) -> str:
     name, flags, queue, source, address = of
     queues = {name: queue}
-    return _told(
-        UserHeader(source_queue_manager=source, queue_manager_address=address, flags=flags, **queues), name
-    )
+    header = UserHeader(source_queue_manager=source, queue_manager_address=address, flags=flags, **queues)
+    return json_line(queue_view(header, name))
 
 
 _direct_names = Kept(_direct)
@@ -90,7 +90,7 @@ def _queue(name: str, bits: str) -> Shown:
             if queue.__class__ in _NUMBERED:
                 hosts = header.source_queue_manager, header.queue_manager_address
                 return _numbered_queues[name, flags & _ALL_SELECTORS, queue, *hosts]
-        return _told(header, name)
+        return json_line(queue_view(header, name))
 
     return show
 

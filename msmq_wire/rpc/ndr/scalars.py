@@ -12,7 +12,6 @@ from msmq_wire.rpc.ndr.types import NdrType, Scope
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = [
-    "BOOLEAN16",
     "BYTE",
     "DWORD",
     "ENUM",
@@ -154,7 +153,6 @@ BYTE = Number("B")
 SMALL = Number("b")
 WORD = Number("H")
 SHORT = Number("h")
-BOOLEAN16 = SHORT
 DWORD = Number("I")
 LONG = Number("i")
 HYPER = Number("Q")

@@ -27,9 +27,6 @@ class Arm(msgspec.Struct, frozen=True):
     type: Any = None
 
 
-_EMPTY = Arm()
-
-
 class _Pending:
     """The state of an arm: which one, and its own state."""
 

@@ -48,11 +48,7 @@ from msmq_wire.rpc.pdu.values import (
 )
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
-from msmq_wire.rpc.verification_trailer import (
-    BitmaskCommand,
-    VerificationTrailer,
-    encode_verification_trailer,
-)
+from msmq_wire.rpc.verification_trailer import SIGNATURE
 from tests.effort import share
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -629,7 +625,7 @@ def test_fragments_are_read_once_they_are_whole(tmp_path: Path) -> None:
 
 @pytest.mark.tshark
 def test_a_verification_trailer_is_no_part_of_the_parameters(tmp_path: Path) -> None:
-    trailer = encode_verification_trailer(VerificationTrailer((BitmaskCommand(1),)))
+    trailer = SIGNATURE + bytes.fromhex("0140 0400 01000000")
     conversation = Conversation()
     context = bound(conversation)["RemoteRead", "ndr"]
     request = Request(call_id=2, context_id=context, opnum=4, stub=bytes(20) + trailer)

@@ -1,0 +1,29 @@
+"""How several commands print what they found."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["LineFormat", "RowFormat", "TableFormat"]
+
+
+class RowFormat(StrEnum):
+    """Rows."""
+
+    TABLE = "table"
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+class TableFormat(StrEnum):
+    """Rows whose parts no cell of CSV has."""
+
+    TABLE = "table"
+    JSONL = "jsonl"
+
+
+class LineFormat(StrEnum):
+    """Text for people, or lines for programs."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
