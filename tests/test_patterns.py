@@ -61,6 +61,7 @@ GUID = "01234567-89ab-cdef-0123-456789abcdef"
 OURS = "declarations of the package"
 HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.cli.body_files:_OTHER": (Attack("sub", "", "a."),),
+    "msmq_wire.redaction.forms:_ANOTHER_HOST": (Attack("search", "", "/a"),),
     "msmq_wire.redaction.forms:_HOSTED": (
         Attack("fullmatch", "", "/"),
         Attack("fullmatch", "DIRECT=", "/", "a"),
