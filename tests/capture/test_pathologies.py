@@ -236,6 +236,7 @@ def test_the_committed_captures_are_what_the_builder_builds(tmp_path: Path) -> N
     assert {path.name: path.read_bytes() for path in files} == built
 
 
+@pytest.mark.check
 @pytest.mark.tshark
 @in_batches(CAPTURES)
 def test_tshark_follows_the_same_bytes(path: Path) -> None:

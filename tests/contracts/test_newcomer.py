@@ -130,6 +130,7 @@ def test_the_files_are_those_that_contributing_names(kind: str) -> None:
     assert all(found), (listed, list(DUMMIES[kind]))
 
 
+@pytest.mark.check
 @pytest.mark.xdist_group("newcomer")
 @_every_kind
 def test_it_is_decoded_and_shown(kind: str, told: Any) -> None:

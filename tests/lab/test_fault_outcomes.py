@@ -119,6 +119,7 @@ def test_what_a_broken_connection_loses_is_sent_again(
     assert sent.cut() == {side}
 
 
+@pytest.mark.check
 @sides
 def test_a_delay_holds_up_what_its_side_sends_and_nothing_else(run: Run, tmp_path: Path, side: Side) -> None:
     sent = Sent(run, tmp_path, side, FaultPlan(delay=DELAY))
@@ -150,6 +151,7 @@ def test_a_server_refuses_sessions_and_a_client_has_none_to_refuse(
     assert (sum(sent.connections.values()) > 3) == (side == "server")
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("plan", "answered", "packets"),
     [

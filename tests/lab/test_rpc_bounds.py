@@ -6,6 +6,8 @@ import asyncio
 import tracemalloc
 from pathlib import Path
 
+import pytest
+
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.rpc_client import RpcClient
@@ -123,6 +125,7 @@ def test_who_holds_most_handles_loses_them_when_all_hold_too_many(
     run(talk())
 
 
+@pytest.mark.check
 def test_connections_that_never_bind_or_are_idle_are_closed_and_waiting_ones_are_not(
     run: Run, small_server: SmallServer
 ) -> None:

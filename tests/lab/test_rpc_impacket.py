@@ -107,6 +107,7 @@ def test_the_capture_decodes_to_the_same_calls(conversation: tuple[dict[str, str
     assert [one.status for one in calls if one.method is None] == [0x1C010002]
 
 
+@pytest.mark.check
 @pytest.mark.tshark
 def test_tshark_sees_the_same_conversation(conversation: tuple[dict[str, str], Path]) -> None:
     def frames(condition: str) -> int:

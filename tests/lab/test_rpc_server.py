@@ -204,6 +204,7 @@ GARBAGE = {
 }
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE.keys())
 def test_who_breaks_the_protocol_loses_the_connection(
     run: Run, small_server: SmallServer, garbage: bytes

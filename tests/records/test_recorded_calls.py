@@ -302,6 +302,7 @@ def test_binds_tell_interfaces_syntaxes_and_who_asks() -> None:
     }
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("scenario", share(LIVE, 5))
 def test_a_live_conversation_on_loopback_is_opened_whole(
     scenario: str, tmp_path: Path, events: list[CallEvent]
@@ -333,6 +334,7 @@ def tshark_options(facts: dict[str, Any]) -> Iterator[str]:
         yield from ("--keytab", str(FOLDER / "rpc_kerberos.keytab"))
 
 
+@pytest.mark.check
 @pytest.mark.tshark
 @pytest.mark.parametrize(
     "capture", share([path for path in CAPTURES if path.suffix == ".pcap"], 4), ids=lambda path: path.name

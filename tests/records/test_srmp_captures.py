@@ -196,6 +196,7 @@ def test_the_rows_of_the_scenes_are_of_both_types() -> None:
     assert types == {"srmp_message", "srmp_receipt", "tcp_stream", "gap"}
 
 
+@pytest.mark.check
 @pytest.mark.tshark
 @pytest.mark.parametrize("scene", share(sorted(SEEN_BY_TSHARK), 4))
 def test_tshark_sees_the_same_requests(scene: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pytest
 
 from msmq_wire import read_capture
 from msmq_wire.capture.tables import read_tables
@@ -81,6 +82,7 @@ def said_of(record: Record, carried: list[Record]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.check
 @in_batches(CAPTURES)
 def test_calls_and_messages_together_are_all_records(path: Path) -> None:
     records = records_of(path)

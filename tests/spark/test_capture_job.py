@@ -205,6 +205,7 @@ def test_tables_say_what_is_said_of_the_records(path: Path, monkeypatch: pytest.
     assert all(row["capture"] == name for rows in tables.values() for row in rows)
 
 
+@pytest.mark.check
 @in_batches(CAPTURES)
 def test_an_entry_counts_what_the_summary_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, entry = kept(path, monkeypatch)

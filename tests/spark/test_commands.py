@@ -202,6 +202,7 @@ def test_a_query_prints_the_rows_that_messages_has(cli: Cli, tables: Path, captu
     )
 
 
+@pytest.mark.check
 def test_a_named_query_is_asked_by_its_name(cli: Cli, tables: Path) -> None:
     rows = cli("sql", "--tables", tables, "--query", "top_queues", "--format", "jsonl").out.splitlines()
     queues = {json.loads(row)["queue"]: json.loads(row)["messages"] for row in rows}

@@ -18,6 +18,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = re.compile(r"^\$ msmq-wire (spark (?:run|sql) .*)$", re.MULTILINE)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("page", ["README.md", "docs/spark.md"])
 def test_the_commands_of_a_page_run(
     page: str,

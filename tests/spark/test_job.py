@@ -180,6 +180,7 @@ def test_with_on_error_fail_the_file_is_named(name: str, one_process: Any, tmp_p
     assert visible(output) == expected_of(tmp_path / "expected", folder)
 
 
+@pytest.mark.check
 def test_only_what_changed_is_read_again_and_nothing_is_doubled(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     paths = copies(folder, 3)

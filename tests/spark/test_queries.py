@@ -216,6 +216,7 @@ def test_unacknowledged_messages_are_those_that_wanted_an_acknowledgment(told: T
     assert ordered(ask("unacknowledged_messages")) == ordered(expected)
 
 
+@pytest.mark.check
 @pytest.mark.spark
 def test_nacks_by_class_count_refusals_and_whose_messages_they_refuse(told: Told, ask: Any) -> None:
     views = (message_view(record, acknowledgments=True) for record in told.records)
@@ -291,6 +292,7 @@ def announced(told: Told) -> Iterator[tuple[GUID, str | None, str, int | None, i
             yield life.queue_manager, host(life.src), "messages", time, time
 
 
+@pytest.mark.check
 @pytest.mark.spark
 def test_cloned_queue_managers_are_those_of_several_addresses(told: Told, ask: Any) -> None:
     uses = grouped(((str(one[0]), one[1]), one) for one in announced(told))

@@ -78,6 +78,7 @@ def _place(row: dict[str, Any]) -> tuple[str, int]:
     return row["capture"], row["record"]
 
 
+@pytest.mark.check
 @pytest.mark.spark
 @pytest.mark.parametrize("streams", share([True, False]))
 def test_the_rows_are_those_of_the_audit_of_each_capture(

@@ -187,6 +187,7 @@ def run_with_pyshark(program: str, tmp_path: Path) -> str:
     return result.stdout
 
 
+@pytest.mark.check
 @needs_tshark
 def test_a_pyshark_capture_is_read_as_it_is(tmp_path: Path) -> None:
     path = _FIXTURES / "captures" / "path_gre.pcap"
@@ -223,6 +224,7 @@ def test_a_reader_that_is_closed_early_ends_tshark(started: list[subprocess.Pope
     assert_ended(started)
 
 
+@pytest.mark.check
 @needs_tshark
 def test_an_interrupt_ends_tshark(started: list[subprocess.Popen[bytes]]) -> None:
     def interrupted() -> None:

@@ -163,6 +163,7 @@ def _documented() -> list[tuple[str, list[str]]]:
     return [(first.removeprefix("$ "), rest) for first, *rest in blocks if first.startswith("$ tshark ")]
 
 
+@pytest.mark.check
 @pytest.mark.tshark
 def test_the_documented_commands_find_messages_and_calls_in_a_single_run() -> None:
     commands = _documented()

@@ -76,6 +76,7 @@ def test_everything_arrives_once_and_in_order_whatever_is_dropped(
         assert session.notes == ()
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("seed", range(6))
 def test_with_many_drops_the_story_of_the_capture_agrees_with_the_sender(seed: int) -> None:
     world = World(seed, largest=300, drops=0.06)
