@@ -39,6 +39,7 @@ def test_a_target_accepts_random_bytes(name: str) -> None:
         assert judge(source.randbytes(source.randrange(200))) is None
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("name", _TARGETS)
 def test_a_target_accepts_seeds_with_changes(name: str) -> None:
     judge = _target(name)

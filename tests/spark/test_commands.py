@@ -177,6 +177,7 @@ def test_a_key_that_cannot_be_read_is_told_before_a_task(cli: Cli, captures: Pat
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.check
 def test_a_query_prints_the_rows_that_messages_has(cli: Cli, tables: Path, captures: Path) -> None:
     views = (message_view(record) for record in read_capture(captures / "demo.pcap", streams=True))
     expected = [(view["id"], view["queue"], view["label"]) for view in views if view is not None]

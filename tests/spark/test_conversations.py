@@ -118,6 +118,7 @@ def numbered(records: Sequence[Record]) -> list[tuple[Any, ...]]:
     return [(one.id, one.parent, one.stream, *row) for one, row in zip(records, ranked(records), strict=True)]
 
 
+@pytest.mark.check
 @in_batches(CAPTURES)
 def test_every_capture_gives_the_records_of_read_capture(path: Path) -> None:
     expected = read(path)

@@ -374,6 +374,7 @@ def test_only_files_that_are_not_in_the_index_are_walked(one_process: Any, tmp_p
     assert len(packets) == 3 * len(list(read_frames(DEMO)))
 
 
+@pytest.mark.check
 @pytest.mark.spark
 def test_every_table_holds_what_the_captures_give_one_by_one(spark: SparkSession, tmp_path: Path) -> None:
     output = tmp_path / "out"

@@ -98,6 +98,7 @@ def ignores_root() -> bool:
     return os.geteuid() == 0 and (int(version[1]), int(version[2])) >= (4, 4)
 
 
+@pytest.mark.check
 @pytest.mark.tshark
 def test_wireshark_runs_what_is_installed_and_filters_by_our_names(home: Path) -> None:
     assert plugin_folder().is_relative_to(home)

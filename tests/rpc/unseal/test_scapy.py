@@ -31,6 +31,7 @@ _CASES = [
 ]
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("announced", [True, False])
 @pytest.mark.parametrize(("provider", "frame", "level", "signed"), share(_CASES, 7))
 def test_every_pdu_of_both_sides_opens_and_is_genuine(
