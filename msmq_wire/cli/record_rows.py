@@ -10,11 +10,10 @@ import msgspec
 from msmq_wire.cli.columns import Values, hidden_columns
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.table import Declared
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.records.call import CALL_COLUMNS, call_of
 from msmq_wire.records.column import RECORD_COLUMNS, RecordRow
-from msmq_wire.records.look import Look
+from msmq_wire.records.look import Declared, Look
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.record import Record
 from msmq_wire.redaction.redactor import Redactor

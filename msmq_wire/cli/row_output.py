@@ -11,8 +11,9 @@ import msgspec
 from msmq_wire.cli.columns import columns_for, tell_left_out
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.table import Declared, Row, table_of
+from msmq_wire.cli.render.table import Row, table_of
 from msmq_wire.cli.rows import CsvWriter, JsonWriter
+from msmq_wire.records.look import Declared
 
 __all__ = ["RowOutput"]
 

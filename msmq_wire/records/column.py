@@ -10,9 +10,7 @@ from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any, ClassVar
 
-import msgspec
-
-from msmq_wire.records.look import AS_JSON, CAPTURE, Kind, Look
+from msmq_wire.records.look import AS_JSON, CAPTURE, Declared, Look
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.wire.private import Private, Public, What, privacy
@@ -20,28 +18,13 @@ from msmq_wire.wire.private import Private, Public, What, privacy
 __all__ = ["RECORD_COLUMNS", "Column", "ColumnRow", "RecordRow"]
 
 
-class Column(msgspec.Struct, frozen=True, dict=True):
+class Column(Declared, frozen=True):
     """A column: what it is called and means, and what gives its value.
 
-    ``where`` is an attribute of what a row is about, or a function of it. The others are as in
-    `msmq_wire.records.message.MessageColumn`.
+    ``where`` is an attribute of what a row is about, or a function of it.
     """
 
-    name: str
-    kind: Kind
-    doc: str
     where: str | Callable[[Any], Any] = ""
-    choices: tuple[str, ...] = ()
-    pattern: str = ""
-    least: int = 0
-    most: int | None = None
-    optional: bool = True
-    reveals: What | None = None
-    asked: bool = False
-    look: Look | None = None
-
-    names = None
-    """None of them has names for its numbers."""
 
     @property
     def tells(self) -> What | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import IntEnum
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from msmq_wire.records.view import time_text
+from msmq_wire.wire.private import What
 
-__all__ = ["AS_JSON", "CAPTURE", "Kind", "Look"]
+__all__ = ["AS_JSON", "CAPTURE", "Declared", "Kind", "Look"]
 
 Kind: TypeAlias = Literal[
     "number", "text", "time", "duration", "endpoint", "flag", "numbers", "texts", "body"
@@ -37,6 +39,37 @@ class Look(msgspec.Struct, frozen=True):
     last: bool = False
     several: bool = False
     text: Callable[[Any], str] | None = None
+
+
+class _Named(msgspec.Struct, frozen=True, dict=True):
+    """What a column is called and means."""
+
+    name: str
+    kind: Kind
+    doc: str
+
+
+class Declared(_Named, frozen=True, kw_only=True):
+    """What a column says of its values, whatever they are values of.
+
+    ``choices`` are all the texts that there are, ``pattern`` what a text matches, ``least`` and ``most`` the
+    bounds of a number; without ``optional`` there always is a value. ``reveals`` is what a column tells that
+    is more than a field. A row has what is ``asked`` for only where it was, and a table what has no ``look``.
+    """
+
+    choices: tuple[str, ...] = ()
+    pattern: str = ""
+    least: int = 0
+    most: int | None = None
+    optional: bool = True
+    reveals: What | None = None
+    asked: bool = False
+    look: Look | None = None
+
+    @property
+    def names(self) -> type[IntEnum] | None:
+        """The names of its numbers, where they have any."""
+        return None
 
 
 CAPTURE = Look("capture", 0, 12, end=True, style="dim", several=True)

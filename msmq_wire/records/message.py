@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.records.look import AS_JSON, CAPTURE, Kind, Look
+from msmq_wire.records.look import AS_JSON, CAPTURE, Declared, Look
 from msmq_wire.records.message_body import BODY_FIELDS, body_of, message_body
 from msmq_wire.records.message_values import (
     buffer_delivery,
@@ -86,36 +86,22 @@ class Whole(msgspec.Struct, frozen=True):
     unless: tuple[str, ...] = ()
 
 
-class MessageColumn(msgspec.Struct, frozen=True, dict=True):
+class MessageColumn(Declared, frozen=True):
     """A column of a message: what it is called and means, and where its value is.
 
     ``record`` is an attribute of the record, or a function of it, where the carrier makes no difference;
     else ``packet``, ``buffer`` and ``srmp`` say where the value is in each `Carrier`, and ``whole`` where it
-    is read without decoding a packet, if that is more than its path. ``choices`` are all the texts that there
-    are, ``pattern`` what a text matches, ``least`` and ``most`` the bounds of a number;
-    without ``optional`` there always is a value. A column ``of`` another is ``made`` from its value.
-    ``reveals`` is what a column tells that is more than a field. A row has what is ``asked`` for only where
-    it was, and a table what has no ``look``.
+    is read without decoding a packet, if that is more than its path. A column ``of`` another is ``made`` from
+    its value.
     """
 
-    name: str
-    kind: Kind
-    doc: str
     record: Where = ""
     packet: Where = ""
     buffer: Where = ""
     srmp: Where = ""
     whole: Whole | None = None
-    choices: tuple[str, ...] = ()
-    pattern: str = ""
-    least: int = 0
-    most: int | None = None
-    optional: bool = True
     of: str = ""
     made: Callable[[Any], Any] = none
-    reveals: What | None = None
-    asked: bool = False
-    look: Look | None = None
 
     @property
     def path(self) -> str:

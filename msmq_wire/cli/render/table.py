@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, tzinfo
 from enum import IntEnum
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import msgspec
 from rich.cells import cell_len, set_cell_size
@@ -22,14 +22,12 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import rfc3339_text, timestamp_text
 from msmq_wire.engines.text.kept import Kept
 from msmq_wire.records.bodies import Body, preview
-from msmq_wire.records.column import Column as DeclaredColumn
 from msmq_wire.records.endpoint import host_of
-from msmq_wire.records.look import Look
-from msmq_wire.records.message import MessageColumn
+from msmq_wire.records.look import Declared, Look
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.units import MILLISECOND
 
-__all__ = ["Column", "Declared", "Row", "Table", "table_of"]
+__all__ = ["Column", "Row", "Table", "table_of"]
 
 _SAMPLE = 100
 _LONGEST = 256
@@ -51,9 +49,6 @@ class Row(Protocol):
 
     def get(self, name: str, /) -> Any:
         """A value, None without one."""
-
-
-Declared: TypeAlias = MessageColumn | DeclaredColumn
 
 
 class Column(msgspec.Struct, frozen=True):
