@@ -7,7 +7,7 @@ from typing import get_args
 from docs.generators.schema_parts import COUNT, TEXT, Json, list_of, object_of
 from msmq_wire.findings import SEVERITIES, Confidence
 from msmq_wire.findings.diagnosis import QUESTIONS
-from msmq_wire.findings.diagnosis_claims import Fact
+from msmq_wire.findings.diagnosis.claims import Fact
 
 __all__ = ["answer_object", "finding_object"]
 

@@ -17,7 +17,7 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.table import Column, Table, table_of
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
-from msmq_wire.findings.diagnosis_timeline import Step
+from msmq_wire.findings.diagnosis.timeline import Step
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer

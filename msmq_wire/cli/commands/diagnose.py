@@ -15,7 +15,7 @@ from msmq_wire.cli.render.values import count_text
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, Judge
 from msmq_wire.findings.diagnosis import QUESTIONS, Diagnosis
-from msmq_wire.findings.diagnosis_view import answer_view
+from msmq_wire.findings.diagnosis.view import answer_view
 from msmq_wire.redaction.judging import RedactingJudge
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, Story

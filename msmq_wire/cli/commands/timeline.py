@@ -19,7 +19,7 @@ from msmq_wire.cli.render.values import count_text, timestamp_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import CaptureError
-from msmq_wire.findings.diagnosis_timeline import SessionSteps, Step, matching, message_steps
+from msmq_wire.findings.diagnosis.timeline import SessionSteps, Step, matching, message_steps
 from msmq_wire.records.view import time_text
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, MessageLife, Session, Story

@@ -15,7 +15,7 @@ from msmq_wire.cli.render.answer_text import plain_dots
 from msmq_wire.cli.render.screen import Screen, fold
 from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.values import timestamp_text
-from msmq_wire.findings.diagnosis_timeline import Step
+from msmq_wire.findings.diagnosis.timeline import Step
 from msmq_wire.units import SECOND
 
 __all__ = ["StepText"]

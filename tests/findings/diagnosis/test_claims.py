@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import Finding, Judge
 from msmq_wire.findings.diagnosis import Answer, Diagnosis
-from msmq_wire.findings.diagnosis_claims import OPPOSITES, Claim, Fact
+from msmq_wire.findings.diagnosis.claims import OPPOSITES, Claim, Fact
 from msmq_wire.findings.registry import RULES
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Story
@@ -21,7 +21,7 @@ from msmq_wire.wire.headers.session_header import SessionHeader
 from tests.effort import examples, in_batches
 from tests.sessions.tape import SECOND, START, Tape
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 CAPTURES = sorted(path for path in FIXTURES.rglob("*.pcap*") if path.suffix in (".pcap", ".pcapng"))
 DAY = 86400
 TIMES = {name: RULES[name] for name in ("TIM-EXPIRED", "TIM-SKEW")}

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from msmq_wire.findings.diagnosis_answer import MOST, Telling
-from msmq_wire.findings.diagnosis_facts import Facts, PortUse
-from msmq_wire.findings.diagnosis_peers import FindingSums
-from msmq_wire.findings.diagnosis_words import Words, count, host, listed, part, port, short, span
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.facts import Facts, PortUse
+from msmq_wire.findings.diagnosis.peers import FindingSums
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part, port, short, span
 from msmq_wire.records.endpoint import MSMQ_PORT
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.wire.types.guid import NULL_GUID

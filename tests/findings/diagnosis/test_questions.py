@@ -14,15 +14,15 @@ from fixtures.build_sessions import Script, Step
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import Evidence, Finding, Judge
 from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Diagnosis
-from msmq_wire.findings.diagnosis_certificate import subject_text
-from msmq_wire.findings.diagnosis_facts import Facts, PortUse
-from msmq_wire.findings.diagnosis_timeline import matching, message_steps
-from msmq_wire.findings.diagnosis_view import answer_view
-from msmq_wire.findings.diagnosis_words import Words, listed, part, short, span
+from msmq_wire.findings.diagnosis.certificate import subject_text
+from msmq_wire.findings.diagnosis.facts import Facts, PortUse
+from msmq_wire.findings.diagnosis.timeline import matching, message_steps
+from msmq_wire.findings.diagnosis.view import answer_view
+from msmq_wire.findings.diagnosis.words import Words, listed, part, short, span
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment, Story, follow
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 OPEN: Step = {"at": 0.0, "do": "open"}
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.findings.diagnosis_bodies import Bodies
-from msmq_wire.findings.diagnosis_security import Security
+from msmq_wire.findings.diagnosis.bodies import Bodies
+from msmq_wire.findings.diagnosis.security import Security
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
 from msmq_wire.rpc.interfaces import Role

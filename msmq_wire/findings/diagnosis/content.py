@@ -5,10 +5,10 @@ The rule kept here: signatures are not verified, and encrypted bodies are not op
 
 from __future__ import annotations
 
-from msmq_wire.findings.diagnosis_answer import MOST, Telling
-from msmq_wire.findings.diagnosis_facts import Facts
-from msmq_wire.findings.diagnosis_security import Tally
-from msmq_wire.findings.diagnosis_words import Words, count, listed, part
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.facts import Facts
+from msmq_wire.findings.diagnosis.security import Tally
+from msmq_wire.findings.diagnosis.words import Words, count, listed, part
 from msmq_wire.sessions import Moment
 
 __all__ = ["bodies", "security"]

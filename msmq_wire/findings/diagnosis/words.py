@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 
-from msmq_wire.findings.diagnosis_answer import MOST
+from msmq_wire.findings.diagnosis.answer import MOST
 from msmq_wire.sessions import Moment
 from msmq_wire.units import MILLISECOND, SECOND
 

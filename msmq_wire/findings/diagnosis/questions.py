@@ -11,15 +11,15 @@ from copy import deepcopy
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
-from msmq_wire.findings.diagnosis_answer import Answer, Statement, Telling
-from msmq_wire.findings.diagnosis_content import bodies, security
-from msmq_wire.findings.diagnosis_facts import Facts
-from msmq_wire.findings.diagnosis_messages import MessageSums, acknowledged, lost, sent
-from msmq_wire.findings.diagnosis_network import addresses, connections, identities, pings, ports
-from msmq_wire.findings.diagnosis_order import streams
-from msmq_wire.findings.diagnosis_peers import FindingSums, peers
-from msmq_wire.findings.diagnosis_reading import reads
-from msmq_wire.findings.diagnosis_words import Words, count
+from msmq_wire.findings.diagnosis.answer import Answer, Statement, Telling
+from msmq_wire.findings.diagnosis.content import bodies, security
+from msmq_wire.findings.diagnosis.facts import Facts
+from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged, lost, sent
+from msmq_wire.findings.diagnosis.network import addresses, connections, identities, pings, ports
+from msmq_wire.findings.diagnosis.order import streams
+from msmq_wire.findings.diagnosis.peers import FindingSums, peers
+from msmq_wire.findings.diagnosis.reading import reads
+from msmq_wire.findings.diagnosis.words import Words, count
 from msmq_wire.findings.finding import Finding
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Leaving, MessageLife, Story

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from msmq_wire.findings.diagnosis_answer import MOST, Telling
-from msmq_wire.findings.diagnosis_words import Words, count, host, listed, part
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding, Severity
 from msmq_wire.sessions import Moment, SessionDirection, Story
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.findings.diagnosis_claims import Claim, Fact
+from msmq_wire.findings.diagnosis.claims import Claim, Fact
 from msmq_wire.findings.finding import SEVERITIES, Severity
 from msmq_wire.sessions import Moment
 

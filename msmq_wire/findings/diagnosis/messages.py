@@ -13,9 +13,9 @@ from typing import TypeVar
 
 import msgspec
 
-from msmq_wire.findings.diagnosis_answer import MOST, Telling
-from msmq_wire.findings.diagnosis_claims import Fact
-from msmq_wire.findings.diagnosis_words import Words, count, host, listed, part, short, span
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.claims import Fact
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part, short, span
 from msmq_wire.sessions import Acknowledgment, HostClock, MessageLife, Moment, Story, class_words
 from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
 from msmq_wire.units import SECOND

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.findings.diagnosis_certificate import subject_text
+from msmq_wire.findings.diagnosis.certificate import subject_text
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msmq_wire.findings.diagnosis_answer import Answer
+from msmq_wire.findings.diagnosis.answer import Answer
 
 __all__ = ["answer_view"]
 

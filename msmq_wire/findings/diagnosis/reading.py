@@ -5,9 +5,9 @@ The rule kept here: a client is who the calls say it is; what a sealed call does
 
 from __future__ import annotations
 
-from msmq_wire.findings.diagnosis_answer import MOST, Telling
-from msmq_wire.findings.diagnosis_facts import Facts
-from msmq_wire.findings.diagnosis_words import Words, count, host, short, span
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.facts import Facts
+from msmq_wire.findings.diagnosis.words import Words, count, host, short, span
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.sessions import Moment, RemoteQueue, RemoteRead, Story

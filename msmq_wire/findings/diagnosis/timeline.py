@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from msmq_wire.findings.diagnosis_words import short
+from msmq_wire.findings.diagnosis.words import short
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import MessageLife, Moment, Story, class_words
 from msmq_wire.sessions.message import message_key, message_name, moment_of

@@ -5,9 +5,9 @@ The rule kept here: a receiver asks for nothing; what it did not acknowledge, th
 
 from __future__ import annotations
 
-from msmq_wire.findings.diagnosis_answer import MOST, Telling
-from msmq_wire.findings.diagnosis_messages import MessageSums
-from msmq_wire.findings.diagnosis_words import Words, count, host, listed, short
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.messages import MessageSums
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short
 from msmq_wire.findings.finding import Severity
 from msmq_wire.sessions import Story, TransactionalStream
 

@@ -1,0 +1,8 @@
+"""Questions about a capture, and their answers from records and findings."""
+
+from __future__ import annotations
+
+from msmq_wire.findings.diagnosis.answer import Answer, Statement
+from msmq_wire.findings.diagnosis.questions import QUESTIONS, Diagnosis, Question
+
+__all__ = ["QUESTIONS", "Answer", "Diagnosis", "Question", "Statement"]
