@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -19,8 +21,8 @@ _WORTH_COLUMNS = 32
 """Packets that are judged sooner together than one by one."""
 
 
-class PacketBatch(msgspec.Struct, frozen=True, eq=False):
-    """Packets of the binary protocol in order of completion, and the records between them.
+class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
+    """Packets of the binary protocol in order of completion, and the records between them: a `Run`.
 
     Packet ``i`` has the bytes ``data[offsets[i] : offsets[i + 1]]`` (uint8; ``data`` may go on behind the
     last one). The other columns are int64, one value a packet: ``id``, ``time`` (0 for none), ``stream`` (-1
@@ -49,6 +51,11 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.id)
 
+    @property
+    def last_id(self) -> int:
+        """The id of the last packet or record."""
+        return max(int(number) for number in (*self.id[-1:], *(one.id for one in self.others[-1:])))
+
     def frames(self, index: int) -> tuple[int, ...]:
         """Return the numbers of the frames that carry a packet."""
         return tuple(self.carriers[self.first[index] : self.last[index]].tolist())
@@ -70,7 +77,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
         starts, stops = self.offsets[:-1].tolist(), self.offsets[1:].tolist()
         with self.data.data as view:
             for start, stop, kind, number, time, stream, pair, offset, first, last in zip(
-                starts, stops, self._kinds(), *(column.tolist() for column in numbers), strict=True
+                starts, stops, self._kinds, *(column.tolist() for column in numbers), strict=True
             ):
                 while other is not None and other.id < number:
                     yield other
@@ -104,7 +111,13 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
         yield from others
 
     def record(self, index: int) -> Record:
-        """Decode and judge one packet."""
+        """Decode and judge one packet, once for the batch."""
+        made = self._made.get(index)
+        if made is None:
+            made = self._made[index] = self._record(index)
+        return made
+
+    def _record(self, index: int) -> Record:
         stream, (src, dst) = int(self.stream[index]), self.endpoints(index)
         return FoundPacket(
             int(self.id[index]),
@@ -118,15 +131,42 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False):
             int(self.offset[index]),
         ).record()
 
+    def types(self) -> Counter[str]:
+        """Count everything by type, in the order of appearance."""
+        seen: dict[str, tuple[int, int]] = {}
+
+        def count(type_: str, first: int, many: int = 1) -> None:
+            before = seen.get(type_)
+            seen[type_] = (first, many) if before is None else (min(before[0], first), before[1] + many)
+
+        for found in self.proven():
+            if len(found.places):
+                count(found.cls.stem(), int(self.id[found.places].min()), len(found.places))
+        for place, kind in enumerate(self._kinds):
+            if kind is None:
+                count(self.record(place).type, int(self.id[place]))
+        for other in self.others:
+            count(other.type, other.id)
+        return Counter({type_: many for type_, (_, many) in sorted(seen.items(), key=lambda one: one[1])})
+
     def proven(self) -> list[columns.Proven]:
         """The packets that are whole and break no MUST, by class, as far as that is proven.
 
-        Judging is done for all at once, which takes a fraction of the time.
+        Judging is done for all at once, which takes a fraction of the time, and once for the batch.
         """
+        return self._proven
+
+    @cached_property
+    def _made(self) -> dict[int, Record]:
+        return {}
+
+    @cached_property
+    def _proven(self) -> list[columns.Proven]:
         if len(self) < _WORTH_COLUMNS or default_engine() != "rows":
             return []
         return columns.proven(self.data, self.offsets)
 
+    @cached_property
     def _kinds(self) -> list[tuple[str, Any] | None]:
         """Type and class of every packet that is proven, None for others."""
         kinds: list[tuple[str, Any] | None] = [None] * len(self)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from importlib.util import find_spec
 from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -19,8 +21,12 @@ from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.security import Negotiator
 
+if TYPE_CHECKING:
+    from msmq_wire.capture.packet_batch import PacketBatch
+
 __all__ = ["CaptureReader", "Summary", "read_capture"]
 
+_T = TypeVar("_T")
 _CHUNK_SIZE = 1 << 21
 """Bytes that are taken together: rows gain nothing from more, and what is made of small frames is 20 times as
 much."""
@@ -85,15 +91,20 @@ class CaptureReader:
         self.source.close()
 
     def __iter__(self) -> Iterator[Record]:
-        for record in self._walk(None):
-            assert isinstance(record, Record)
+        for record in self._walk(lambda batch: batch.records()):
             self.summary.packets[record.type] += 1
             yield record
 
     def briefed(self, briefing: Briefing) -> Iterator[Record | Brief]:
         """Iterate over records, and briefs of what needs no record; where frames are read by column."""
-        for item in self._walk(briefing):
+        for item in self._walk(partial(_briefed, briefing)):
             self.summary.packets.update((item.type,) if isinstance(item, Record) else item.types)
+            yield item
+
+    def batched(self) -> Iterator[Record | PacketBatch]:
+        """Iterate over batches where frames are read by column, and over the records of all else."""
+        for item in self._walk(lambda batch: iter((batch,))):
+            self.summary.packets.update((item.type,) if isinstance(item, Record) else item.types())
             yield item
 
     def _worth_columns(self) -> bool:
@@ -102,12 +113,13 @@ class CaptureReader:
             return False
         return find_spec("numpy") is not None and find_spec("pyarrow") is not None
 
-    def _walk(self, briefing: Briefing | None) -> Iterator[Record | Brief]:
+    def _walk(self, told: Callable[[PacketBatch], Iterator[_T]]) -> Iterator[Record | _T]:
+        """Everything in order, each batch as it is to be ``told``."""
         finder, summary = self._finder, self.summary
         summary.skipped, summary.notices = finder.skipped, finder.notices
         failure: CaptureError | None = None
         try:
-            yield from self._read_columns(briefing) if self._columns else self._read_frames()
+            yield from self._read_columns(told) if self._columns else self._read_frames()
         except CaptureError as error:
             if not self.source.is_capture:
                 raise
@@ -125,20 +137,26 @@ class CaptureReader:
             yield from decoded(frames.frame(frame))
             summary.understood = finder.understood
 
-    def _read_columns(self, briefing: Briefing | None) -> Iterator[Record | Brief]:
+    def _read_columns(self, told: Callable[[PacketBatch], Iterator[_T]]) -> Iterator[_T]:
         # Loads numpy and pyarrow, which nothing else here needs.
         from msmq_wire.capture.batches import BatchReader
-        from msmq_wire.capture.briefs import briefed
 
         finder, summary = self._finder, self.summary
         batches = BatchReader(self.source, finder, chunk_size=_CHUNK_SIZE)
         try:
             for batch in batches:
                 summary.frames, summary.understood = batches.frames, finder.understood
-                yield from batch.records() if briefing is None else briefed(batch, briefing)
+                yield from told(batch)
         finally:
             # Frames that complete nothing count as well, also those before the damage of a file.
             summary.frames = batches.frames
+
+
+def _briefed(briefing: Briefing, batch: PacketBatch) -> Iterator[Record | Brief]:
+    # Loads numpy and pyarrow, which nothing else here needs.
+    from msmq_wire.capture.briefs import briefed
+
+    return briefed(batch, briefing)
 
 
 def read_capture(

@@ -14,16 +14,17 @@ import threading
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.brief import Brief, Briefing
-from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
+
+if TYPE_CHECKING:
+    from msmq_wire.cli.reading import ItemsOf, Read
 
 __all__ = ["WIRESHARK_GROUP", "LiveReading", "wireshark_part"]
 
@@ -55,7 +56,7 @@ class LiveReading(Reading):
         """Always."""
         return True
 
-    def _file(self, file: str, briefing: Briefing | None) -> Iterator[Record | Brief]:
+    def _file(self, file: str, items_of: ItemsOf) -> Iterator[Read]:
         found = False
         with (
             self._reader(

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import msgspec
 
@@ -35,8 +35,12 @@ from msmq_wire.rpc.security import Negotiator
 from msmq_wire.spark.captures import list_files
 
 if TYPE_CHECKING:
+    from msmq_wire.capture.packet_batch import PacketBatch
     from msmq_wire.filter.compiling import Filter
     from msmq_wire.sessions import LeftOut
+
+    Read: TypeAlias = Record | Brief | PacketBatch
+    ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
 
 __all__ = ["Reading", "Selection", "holds_captures"]
 
@@ -116,13 +120,22 @@ class Reading:
 
     def __iter__(self) -> Iterator[Record]:
         # Without a briefing there are no briefs.
-        return cast("Iterator[Record]", self.briefed(None))
+        return cast("Iterator[Record]", self._read(iter))
 
     def briefed(self, briefing: Briefing | None) -> Iterator[Record | Brief]:
         """Iterate over records, and with a briefing over briefs in place of those that it makes needless."""
+        if briefing is None:
+            return iter(self)
+        return cast("Iterator[Record | Brief]", self._read(lambda reader: reader.briefed(briefing)))
+
+    def batched(self) -> Iterator[Record | PacketBatch]:
+        """Iterate over batches of what is read by column, and over the records of all else."""
+        return cast("Iterator[Record | PacketBatch]", self._read(lambda reader: reader.batched()))
+
+    def _read(self, items_of: ItemsOf) -> Iterator[Read]:
         with self.interrupts:
             try:
-                with contextlib.closing(self._records(briefing)) as items:
+                with contextlib.closing(self._all(items_of)) as items:
                     for item in items:
                         self.interrupts.waiting = False
                         yield item
@@ -133,10 +146,10 @@ class Reading:
         if self.interrupted and not (self.rows or self.as_it_comes):
             self.tell_summary()
 
-    def _records(self, briefing: Briefing | None) -> Generator[Record | Brief, None, None]:
+    def _all(self, items_of: ItemsOf) -> Generator[Read, None, None]:
         for file in self.files:
             try:
-                yield from self._file(file, briefing)
+                yield from self._file(file, items_of)
             except CaptureError as error:
                 self._fail(_named(file, error.message))
 
@@ -155,7 +168,7 @@ class Reading:
         """Whether something is read that may go on for as long as somebody writes to it."""
         return any(map(_is_pipe, self.files))
 
-    def _file(self, file: str, briefing: Briefing | None) -> Iterator[Record | Brief]:
+    def _file(self, file: str, items_of: ItemsOf) -> Iterator[Read]:
         found = False
         damaged = False
         first_id = self._last_id + 1
@@ -171,16 +184,22 @@ class Reading:
             reader.source.before_read = partial(self._show, reader.source)
             try:
                 with _Progress(reader, show=not self.quiet):
-                    for item in reader if briefing is None else reader.briefed(briefing):
-                        self._last_id = item.id
-                        if isinstance(item, Brief):
-                            found = True
-                        elif _is_file_error(item):
-                            damaged = True
-                            self._fail(_named(file, item.reason or "the file is damaged"))
+                    for item in items_of(reader):
+                        records: tuple[Record, ...] = ()
+                        if isinstance(item, Record):
+                            self._last_id, records = item.id, (item,)
+                        elif isinstance(item, Brief):
+                            self._last_id, found = item.id, True
                         else:
+                            self._last_id, records = item.last_id, item.others
+                            found = found or len(item) > 0
+                        for record in records:
+                            if _is_file_error(record):
+                                damaged = True
+                                self._fail(_named(file, record.reason or "the file is damaged"))
+                                continue
                             found = True
-                            if isinstance(item.packet, RpcCall) and item.packet.sealed:
+                            if isinstance(record.packet, RpcCall) and record.packet.sealed:
                                 self.sealed += 1
                         yield item
             finally:

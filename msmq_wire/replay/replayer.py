@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind
+from msmq_wire.records.run import Run, in_order
 from msmq_wire.replay.call import ObservedCall, observe
 from msmq_wire.replay.com import ComReplayer
 from msmq_wire.replay.deviation import ReplayDeviation
@@ -112,6 +113,10 @@ class Replayer:
         if record.time is not None:
             found += self._settle(record.time)
         return found
+
+    def take(self, run: Run) -> list[tuple[int, ReplayDeviation]]:
+        """Take everything of a run, in order; return what is wrong, each with the id of its record."""
+        return [(record.id, one) for record in in_order(run) for one in self.feed(record)]
 
     def finish(self) -> list[ReplayDeviation]:
         """Return what is wrong with the last replies."""

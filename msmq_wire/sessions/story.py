@@ -13,6 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from msmq_wire.records.record import Record, is_read
+from msmq_wire.records.run import Run, in_order
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.clocks import Clocks, sender_of
 from msmq_wire.sessions.life import MessageLife
@@ -151,6 +152,11 @@ class Follower:
             if stray is not None:
                 self._transactions.stray("receipt", stray[0], record, moment_of(record), key=stray[1])
         self._budget.settle()
+
+    def take(self, run: Run) -> None:
+        """Take everything of a run, in order."""
+        for record in in_order(run):
+            self.feed(record)
 
     def _message(self, record: Record) -> None:
         moment = moment_of(record)

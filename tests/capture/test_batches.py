@@ -7,7 +7,7 @@ import random
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from msmq_wire.reassembly import tcp
 from msmq_wire.records import finder
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item, Record
+from msmq_wire.records.run import Run, in_order
 from tests.effort import examples, in_batches, share
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
@@ -46,18 +47,23 @@ def shown(records: list[Record]) -> list[Any]:
     return found
 
 
-def outcome(source: Any, *, columns: bool, **options: Any) -> tuple[Any, ...]:
+def outcome(source: Any, *, columns: bool, batched: bool = False, **options: Any) -> tuple[Any, ...]:
     """What reading a capture gives, the summary included."""
     if isinstance(source, bytes):
         source = io.BytesIO(source)
     try:
         with CaptureReader(source, columns=columns, **options) as capture:
-            records = list(capture)
+            records = list(in_batch_order(capture.batched()) if batched else capture)
     except CaptureError as error:
         return error.message, error.offset
     summary = capture.summary
-    counts = summary.skipped, summary.notices, summary.packets
+    counts = summary.skipped, summary.notices, list(summary.packets.items())
     return shown(records), summary.frames, summary.understood, counts
+
+
+def in_batch_order(items: Iterable[Record | Run]) -> Iterator[Record]:
+    for item in items:
+        yield from (item,) if isinstance(item, Record) else in_order(item)
 
 
 @pytest.fixture
@@ -66,6 +72,7 @@ def chunked(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
 
     def set_sizes(size: int, few: int) -> None:
         monkeypatch.setattr(batches, "CHUNK_SIZE", size)
+        monkeypatch.setattr(reader, "_CHUNK_SIZE", size)
         monkeypatch.setattr(chunks, "FEW_FRAMES", few)
 
     return set_sizes
@@ -81,6 +88,7 @@ def test_a_fixture_gives_the_same_by_column(
         for few in (0, 3, 64):
             chunked(size, few)
             assert outcome(path, columns=True, streams=streams) == expected
+            assert outcome(path, columns=True, batched=True, streams=streams) == expected
 
 
 @pytest.mark.parametrize("faults", [0, 0.01, 0.05, 0.25])
@@ -90,11 +98,12 @@ def test_random_traffic_gives_the_same_by_column(
 ) -> None:
     source = random.Random(seed)
     data = traffic(seed, source.choice((1, 4, 12)), faults, source.choice("<>"))
-    options = {"ports": source.choice(((), (2000,))), "streams": bool(seed & 1)}
+    options: dict[str, Any] = {"ports": source.choice(((), (2000,))), "streams": bool(seed & 1)}
     expected = outcome(data, columns=False, **options)
     for size, few in ((source.choice((200, 2000)), 0), (1 << source.randrange(12, 18), 5), (1 << 22, 64)):
         chunked(size, few)
         assert outcome(data, columns=True, **options) == expected
+        assert outcome(data, columns=True, batched=True, **options) == expected
 
 
 def pcapng(pcap: bytes, source: random.Random) -> bytes:

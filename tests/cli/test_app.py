@@ -9,15 +9,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from msmq_wire.capture.source import Source
 from msmq_wire.cli import app
 from msmq_wire.cli.reading import Reading
-from msmq_wire.records.brief import Brief, Briefing
-from msmq_wire.records.record import Record
+
+if TYPE_CHECKING:
+    from msmq_wire.cli.reading import ItemsOf, Read
 
 Run = Callable[..., Any]
 PROGRAM = "import sys; from msmq_wire.cli.app import main; sys.exit(main())"
@@ -128,8 +129,8 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl+C while a command is busy with the third record."""
     whole = Reading._file
 
-    def pressed(self: Reading, file: str, briefing: Briefing | None) -> Iterator[Record | Brief]:
-        for number, item in enumerate(whole(self, file, briefing), 1):
+    def pressed(self: Reading, file: str, items_of: ItemsOf) -> Iterator[Read]:
+        for number, item in enumerate(whole(self, file, items_of), 1):
             if number == 3:
                 signal.raise_signal(signal.SIGINT)
             yield item

@@ -1,0 +1,87 @@
+"""`Run`: packets by column and the records between them, as a capture that is read by column hands them on.
+
+The rule kept here: a run says what its records say, one by one and in order; who takes it as a whole gives
+what feeding them gives. A record is made only where somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from msmq_wire.records.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from msmq_wire.engines.columns import Proven
+
+    Integers: TypeAlias = NDArray[Any]
+
+__all__ = ["Run", "in_order"]
+
+
+class Run(Protocol):
+    """Packets of one capture in order of completion, and the records between them.
+
+    Packet ``i`` has the bytes ``data[offsets[i] : offsets[i + 1]]``. ``id``, ``time`` (0 for none),
+    ``stream`` (-1 for none), ``pair`` and ``offset`` have one value a packet. The numbers of the frames that
+    carry it are ``carriers[first[i] : last[i]]``, ``pairs[pair[i]]`` are its source and destination.
+    ``others`` are the records that are no packet; the ids of both are without a hole.
+    """
+
+    @property
+    def capture(self) -> str: ...
+    @property
+    def data(self) -> Integers: ...
+    @property
+    def offsets(self) -> Integers: ...
+    @property
+    def id(self) -> Integers: ...
+    @property
+    def time(self) -> Integers: ...
+    @property
+    def stream(self) -> Integers: ...
+    @property
+    def pair(self) -> Integers: ...
+    @property
+    def offset(self) -> Integers: ...
+    @property
+    def first(self) -> Integers: ...
+    @property
+    def last(self) -> Integers: ...
+    @property
+    def carriers(self) -> Integers: ...
+    @property
+    def others(self) -> tuple[Record, ...]: ...
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]: ...
+
+    def __len__(self) -> int:
+        """How many packets there are."""
+
+    def frames(self, index: int, /) -> tuple[int, ...]:
+        """The numbers of the frames that carry a packet."""
+
+    def endpoints(self, index: int, /) -> tuple[str, str]:
+        """Source and destination of a packet, as in `Record`."""
+
+    def record(self, index: int, /) -> Record:
+        """One packet, decoded and judged the first time that it is asked for."""
+
+    def proven(self) -> Sequence[Proven]:
+        """The packets that are whole and break no MUST, by class, as far as that is proven."""
+
+
+def in_order(run: Run) -> Iterator[Record]:
+    """All records of a run, each made once however often a run is gone through."""
+    others = iter(run.others)
+    other = next(others, None)
+    for place, number in enumerate(run.id.tolist()):
+        while other is not None and other.id < number:
+            yield other
+            other = next(others, None)
+        yield run.record(place)
+    if other is not None:
+        yield other
+    yield from others
