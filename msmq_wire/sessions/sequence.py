@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
+from itertools import islice, takewhile
 
 import msgspec
 
@@ -248,18 +248,20 @@ class SentSequence:
     def _shift_recoverable(self, missed: int) -> None:
         if not missed:
             return
-        moved = {id(one): one for one in self._after_shift() if one.recoverable}
-        for one in moved.values():
+        moved = [one for one in self._after_shift() if one.recoverable]
+        for one in moved:
             self._unstored.pop(one.recoverable, None)
-        for one in moved.values():
+        for one in moved:
             one.recoverable += missed
             self._unstored[one.recoverable] = one
         self.recoverable_number += missed
 
     def _after_shift(self) -> list[_Sent]:
         """The packets whose numbers nobody confirmed."""
-        since = self._shifted
-        return [one for one in self._waiting if since is None or one.moment.record > since.record]
+        since = -1 if self._shifted is None else self._shifted.record
+        # They are the last ones: of many that wait few are looked at.
+        found = list(takewhile(lambda one: one.moment.record > since, reversed(self._waiting)))
+        return found[::-1]
 
     def _late(self, one: _Sent) -> None:
         """Look again at acknowledgments that came before a packet which was captured before them."""
