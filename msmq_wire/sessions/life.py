@@ -40,7 +40,7 @@ class Acknowledgment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     message_id: str | None = None
 
 
-class MessageLife(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class MessageLife(msgspec.Struct, frozen=True, gc=False):
     """A message and what became of it.
 
     ``message_id`` is its queue manager and number (``guid\\number``), or the identifier of an SRMP message of

@@ -5,6 +5,7 @@ The rule kept here: a message is known by its sender and its number there, whate
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -23,6 +24,7 @@ __all__ = [
     "MessageReader",
     "Sight",
     "content_of",
+    "manager_of",
     "message_key",
     "message_name",
     "moment_of",
@@ -145,7 +147,14 @@ def message_name(key: bytes | str) -> str:
     """The name that rows give a message: queue manager and number, with a backslash between them."""
     if isinstance(key, str):
         return key
-    return f"{GUID(key[:16])}\\{int.from_bytes(key[16:20], 'little')}"
+    return f"{manager_of(key[:16])[1]}\\{int.from_bytes(key[16:20], 'little')}"
+
+
+@lru_cache(maxsize=4096)
+def manager_of(queue_manager: bytes) -> tuple[GUID, str]:
+    """A queue manager, and its text."""
+    found = GUID(queue_manager)
+    return found, str(found)
 
 
 class MessageReader:

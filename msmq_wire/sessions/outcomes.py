@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from msmq_wire.sessions.clocks import HostClock, is_time
 from msmq_wire.sessions.life import Acknowledgment, MessageLife, Outcome
-from msmq_wire.sessions.message import FollowedMessage, History, message_name
+from msmq_wire.sessions.message import FollowedMessage, History, manager_of, message_name
 from msmq_wire.sessions.session import Moment
 from msmq_wire.units import SECOND
 from msmq_wire.wire.types.enumerations import MessageClass
-from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["NACK_REASONS", "class_words", "life_of"]
 
@@ -70,71 +69,74 @@ def life_of(
     ``clock`` is that of its sender.
     """
     history = message.history or _NOTHING
+    first, key = message.first, message.key
     reach_by = _end(message, message.time_to_reach_queue)
     receive_by = _end(message, message.time_to_be_received)
-    told = _judge(message, history, ordered)
+    told = _carried(message, ordered) if message.history is None else _judge(message, history, ordered)
     clock = clock if clock is not None and clock.sure else None
-    expired = _expired(message, told, reach_by, receive_by, now, clock)
-    if told.outcome == "unknown":
-        told = _ran_out(message, told, expired, reach_by, clock)
-    key = message.key
-    correlation = message.correlation_id
+    expired = None
+    if reach_by is not None or receive_by is not None or told.nack_class is not None:
+        expired = _expired(message, told, reach_by, receive_by, now, clock)
+        if told.outcome == "unknown":
+            told = _ran_out(message, told, expired, reach_by, clock)
+    correlation, flags = message.correlation_id, message.flags
     acknowledges = None
     if correlation is not None and message.message_class in _ACKNOWLEDGING:
         acknowledges = message_name(correlation)
-    frames = (one.frame for one in (message.first, *told.evidence) if one is not None)
+    frames = dict.fromkeys(one.frame for one in (first, *told.evidence) if one is not None)
+    # By position: this is made for every message.
     return MessageLife(
-        message_id=message_name(key),
-        queue_manager=None if isinstance(key, str) else GUID(key[:16]),
-        first=message.first,
-        via=message.via,
-        src=message.src,
-        dst=message.dst,
-        session=message.session,
-        queue=message.queue,
-        label=message.label,
-        message_class=message.message_class,
-        priority=message.priority,
-        delivery=message.delivery,
-        size=message.size,
-        sent_time=message.sent_time,
-        time_to_reach_queue=message.time_to_reach_queue,
-        time_to_be_received=message.time_to_be_received,
-        reach_by=reach_by,
-        receive_by=receive_by,
-        journal=bool(message.flags & 0x200),
-        dead_letter=bool(message.flags & 0x100),
-        wanted=message.wanted & 0xF,
-        admin_queue=message.admin_queue,
-        hops=message.flags & 0x1F,
-        route=tuple(history.hops),
-        acknowledges=acknowledges,
-        stream=message.stream,
-        tx_sequence_number=message.place,
-        acknowledged=message.acknowledged,
-        stored=message.stored,
-        order_ack=ordered,
-        accepted=history.accepted,
-        http_status=history.http_status,
-        acknowledgments=tuple(history.acknowledgments),
-        resends=message.resends,
-        duplicates=message.duplicates,
-        resent_at=tuple(history.resent_at),
-        reads=tuple(history.reads),
-        peeked=history.peeked,
-        received=history.received,
-        received_by=history.received_by,
-        moved=tuple(history.moved),
-        rejected=history.rejected,
-        rejected_class=history.rejected_class,
-        copies=tuple(history.copies),
-        clock_offset=None if clock is None else clock.ahead(message.first.time or clock.at),
-        expired=expired,
-        outcome=told.outcome,
-        nack_class=told.nack_class,
-        reason=told.reason,
-        evidence=tuple(dict.fromkeys(frame for frame in frames if frame is not None)),
-        certain=message.certain,
+        message_name(key),
+        None if isinstance(key, str) else manager_of(key[:16])[0],
+        first,
+        message.via,
+        message.src,
+        message.dst,
+        message.session,
+        message.queue,
+        message.label,
+        message.message_class,
+        message.priority,
+        message.delivery,
+        message.size,
+        message.sent_time,
+        message.time_to_reach_queue,
+        message.time_to_be_received,
+        reach_by,
+        receive_by,
+        bool(flags & 0x200),
+        bool(flags & 0x100),
+        message.wanted & 0xF,
+        message.admin_queue,
+        flags & 0x1F,
+        tuple(history.hops),
+        acknowledges,
+        message.stream,
+        message.place,
+        message.acknowledged,
+        message.stored,
+        ordered,
+        history.accepted,
+        history.http_status,
+        tuple(history.acknowledgments),
+        message.resends,
+        message.duplicates,
+        tuple(history.resent_at),
+        tuple(history.reads),
+        history.peeked,
+        history.received,
+        history.received_by,
+        tuple(history.moved),
+        history.rejected,
+        history.rejected_class,
+        tuple(history.copies),
+        None if clock is None else clock.ahead(first.time or clock.at),
+        expired,
+        told.outcome,
+        told.nack_class,
+        told.reason,
+        tuple(frame for frame in frames if frame is not None),
+        message.certain,
     )
 
 
@@ -169,19 +171,28 @@ def _judge(message: FollowedMessage, history: History, ordered: Moment | None) -
     reached = by_class.get(_ACK_REACH_QUEUE)
     if reached is not None:
         return _Told("delivered", f"{_by(reached)} says that it reached its queue", (reached.at,))
+    if ordered is None and history.peeked is not None:
+        return _Told("delivered", "a remote peek found it in its queue", (history.peeked,))
+    told = _carried(message, ordered)
+    if told is not _UNKNOWN or history.http_status is None:
+        return told
+    if history.accepted is not None:
+        return _Told("acknowledged", f"HTTP {history.http_status} accepted it", (history.accepted,))
+    return _Told("unknown", f"HTTP {history.http_status} answered it", ())
+
+
+_UNKNOWN = _Told("unknown", "nothing that was captured acknowledges it", ())
+
+
+def _carried(message: FollowedMessage, ordered: Moment | None) -> _Told:
+    """What those that carry a message, and its stream, say of it."""
     if ordered is not None:
         return _Told("delivered", "an OrderAck covers it: the destination saved it", (ordered,))
-    if history.peeked is not None:
-        return _Told("delivered", "a remote peek found it in its queue", (history.peeked,))
     if message.stored is not None:
         return _Told("stored", "a session ack says that the next host wrote it to disk", (message.stored,))
     if message.acknowledged is not None:
         return _Told("acknowledged", "a session ack says that the next host has it", (message.acknowledged,))
-    if history.accepted is not None:
-        return _Told("acknowledged", f"HTTP {history.http_status} accepted it", (history.accepted,))
-    if history.http_status is not None:
-        return _Told("unknown", f"HTTP {history.http_status} answered it", ())
-    return _Told("unknown", "nothing that was captured acknowledges it", ())
+    return _UNKNOWN
 
 
 def _by(one: Acknowledgment) -> str:
