@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.wire.private import ENDPOINT, FILE, Private
 
-__all__ = ["SEVERITIES", "Confidence", "Evidence", "Finding", "Severity"]
+__all__ = ["CONFIDENCES", "SEVERITIES", "Confidence", "Evidence", "Finding", "Severity"]
 
 Severity = Literal["info", "low", "medium", "high"]
 Confidence = Literal["published", "certain", "likely", "guess"]
@@ -19,6 +20,8 @@ Confidence = Literal["published", "certain", "likely", "guess"]
 
 SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high")
 """From the least to the most."""
+CONFIDENCES: tuple[Confidence, ...] = ("guess", "likely", "certain", "published")
+"""From the least to the most sure."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +47,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One observation of one rule.
 
     ``message`` says what was observed, ``caveats`` what is missing or might explain it harmlessly here;
-    ``evidence`` has at least one place.
+    ``evidence`` has at least one place. ``explained_by`` is the id of the rule that tells the cause of what
+    was observed, where another rule does.
     """
 
     id: str
@@ -56,6 +60,17 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     caveats: tuple[str, ...] = ()
     cves: tuple[str, ...] = ()
     spec: str = ""
+    explained_by: str | None = None
+
+    @property
+    def sender(self) -> str:
+        """The host that sent what it is about first; empty where nobody is known."""
+        return host_of(self.evidence[0].src) if self.evidence else ""
+
+    @property
+    def group(self) -> str:
+        """The cause, as ``LEN-ENV 192.0.2.21``: the same for all that one host sent and one rule explains."""
+        return f"{self.explained_by or self.id} {self.sender}".rstrip()
 
     @property
     def rank(self) -> int:
