@@ -8,7 +8,7 @@ nothing is concluded from it. 65,536 messages and sequences are known.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -17,10 +17,10 @@ from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
 from msmq_wire.replay.packets import frame_text, mqqb, packet_deviation
 from msmq_wire.replay.state import Table
-from msmq_wire.sessions.message import message_key, message_name
-from msmq_wire.wire.partial import reached
+from msmq_wire.replay.user_packet import Asked, Placed, UserPacket
+from msmq_wire.sessions.message import message_name
 from msmq_wire.wire.types.enumerations import MessageClass
-from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["AcknowledgmentReplayer"]
 
@@ -71,7 +71,7 @@ class _Ack(msgspec.Struct, frozen=True, gc=False):
     frame: int | None
 
 
-class _Message(msgspec.Struct, eq=False):
+class _Message(msgspec.Struct, eq=False, gc=False):
     """A message. ``flags`` are those of UserHeader, ``wanted`` of MessagePropertiesHeader, ``final`` is FA.
 
     ``destination`` is the queue manager that it is for, None where that is not known.
@@ -84,7 +84,7 @@ class _Message(msgspec.Struct, eq=False):
     destination: GUID | None
     several: bool
     copies: int = 1
-    acks: list[_Ack] = []
+    acks: tuple[_Ack, ...] = ()
 
 
 class _Sequence(msgspec.Struct, eq=False):
@@ -97,7 +97,7 @@ class _Sequence(msgspec.Struct, eq=False):
     """
 
     source: GUID
-    queue: bytes
+    queue: Any
     destination: GUID | None
     whole: bool
     several: bool = False
@@ -123,165 +123,152 @@ class AcknowledgmentReplayer:
             if sequence is not None:
                 sequence.whole = False
 
-    def feed(self, record: Record, *, whole: bool) -> Iterator[ReplayDeviation]:
+    def take(self, packet: UserPacket, record: Asked, *, whole: bool) -> Iterable[ReplayDeviation]:
         """Take a user packet; ``whole`` says that nothing of its connection is missing so far."""
-        packet = record.packet
-        user, properties = reached(packet, "user_header"), reached(packet, "message_properties_header")
-        if record.error is not None or user is None or properties is None:
-            self.lost(record.stream)
-            return
-        if record.type == "order_ack":
-            yield from self._order_ack(record, user)
-        elif record.type == "final_ack":
-            yield from self._final_ack(record, user, properties.message_class)
-        else:
-            self._sent(record, user, properties, whole=whole)
-            if properties.message_class:
-                yield from self._administration_ack(record, user, properties)
+        if packet.type == "order_ack":
+            return self._order_ack(packet, record)
+        if packet.type == "final_ack":
+            return self._final_ack(packet, record)
+        self._sent(packet, whole=whole)
+        return self._administration_ack(packet, record) if packet.message_class else ()
 
-    def _sent(self, record: Record, user: Any, properties: Any, *, whole: bool) -> None:
-        packet = record.packet
-        transaction = reached(packet, "transaction_header")
-        destination = _named(user.queue_manager_address)
-        if transaction is not None:
-            self._placed(record, user, transaction, destination, whole=whole)
-        key = message_key(user.source_queue_manager, user.message_id)
-        several = reached(packet, "multi_queue_format_header") is not None
-        final = transaction is not None and bool(transaction.flags & _FA)
-        known = self._messages.get(key)
+    def _sent(self, packet: UserPacket, *, whole: bool) -> None:
+        final = False
+        if packet.transaction is not None:
+            self._placed(packet, packet.transaction, whole=whole)
+            final = bool(packet.transaction.flags & _FA)
+        known = self._messages.get(packet.key)
         if known is None:
-            frame = record.frames[-1] if record.frames else None
-            one = _Message(frame, user.flags, properties.flags, final, destination, several)
-            self._messages.put(key, one)
+            one = _Message(
+                packet.frame, packet.flags, packet.wanted, final, packet.destination, packet.several
+            )
+            self._messages.put(packet.key, one)
             return
         known.copies += 1
-        known.flags |= user.flags
-        known.wanted |= properties.flags
+        known.flags |= packet.flags
+        known.wanted |= packet.wanted
         known.final |= final
-        known.several |= several
-        if known.destination != destination:
+        known.several |= packet.several
+        if known.destination != packet.destination:
             known.destination = None
 
-    def _placed(
-        self, record: Record, user: Any, header: Any, destination: GUID | None, *, whole: bool
-    ) -> None:
+    def _placed(self, packet: UserPacket, placed: Placed, *, whole: bool) -> None:
         """Take the place of a transactional message, as its receiver would. 3.1.5.8.6"""
-        identifier = header.tx_sequence_id.value
-        number, previous = header.tx_sequence_number, header.previous_tx_sequence_number
-        source, queue = user.source_queue_manager, user.destination_queue
+        identifier, number, previous = placed.sequence, placed.number, placed.previous
         sequence = self._sequences.get(identifier)
         if sequence is None:
-            one = _Sequence(source, queue, destination, whole and previous == 0)
+            one = _Sequence(packet.source, packet.queue, packet.destination, whole and previous == 0)
             sequence = self._sequences.put(identifier, one)
-        sequence.several |= (sequence.source, sequence.queue) != (source, queue)
-        sequence.whole &= whole
-        if sequence.destination != destination:
-            sequence.destination = None
-        carried = self._carried.get(record.stream)
-        if carried is None:
-            carried = self._carried.put(record.stream, set())
-        if len(carried) < _MOST_CARRIED:
-            carried.add(identifier)
-        elif identifier not in carried:
+        elif sequence.source != packet.source or sequence.queue != packet.queue:
+            sequence.several = True
+        if not whole:
             sequence.whole = False
+        if sequence.destination != packet.destination:
+            sequence.destination = None
+        carried = self._carried.get(packet.stream)
+        if carried is None:
+            carried = self._carried.put(packet.stream, set())
+        if identifier not in carried:
+            if len(carried) < _MOST_CARRIED:
+                carried.add(identifier)
+            else:
+                sequence.whole = False
         if number <= sequence.last:
             sequence.again = True
-        sequence.last = max(sequence.last, number)
+        else:
+            sequence.last = number
         if previous > sequence.accepted:
             insort(sequence.pending, (previous, number))
             if len(sequence.pending) > _MOST_PENDING:
                 sequence.whole = False
                 del sequence.pending[0]
             return
-        sequence.accepted = max(sequence.accepted, number)
+        if number > sequence.accepted:
+            sequence.accepted = number
         while sequence.pending and sequence.pending[0][0] <= sequence.accepted:
             sequence.accepted = max(sequence.accepted, sequence.pending.pop(0)[1])
 
-    def _order_ack(self, record: Record, user: Any) -> Iterator[ReplayDeviation]:
-        body = reached(record.packet, "order_ack_body")
-        sequence = None if body is None else self._sequences.get(body.tx_sequence_id.value)
-        if body is None or sequence is None or sequence.several:
+    def _order_ack(self, packet: UserPacket, record: Asked) -> Iterator[ReplayDeviation]:
+        identifier, number = packet.about or (None, 0)
+        sequence = self._sequences.get(identifier)
+        if sequence is None or sequence.several:
             return
-        number, named = body.tx_sequence_number, f"sequence {body.tx_sequence_id.value:#x}"
+        named = f"sequence {identifier:#x}"
         path = "order_ack_body.tx_sequence_number"
-        yield from _stranger(record, user, sequence.destination, named, mqqb("3.1.1.6.2"))
-        frame = record.frames[-1] if record.frames else None
-        before = sequence.orders.get(record.stream)
+        yield from _stranger(packet, record, sequence.destination, named, mqqb("3.1.1.6.2"))
+        before = sequence.orders.get(packet.stream)
         if before is None or number >= before[0]:
-            sequence.orders[record.stream] = number, frame
+            sequence.orders[packet.stream] = number, packet.frame
             if len(sequence.orders) > _MOST_ACKS:
                 del sequence.orders[next(iter(sequence.orders))]
         if not sequence.whole:
             return
         if before is not None and number < before[0] and not sequence.again:
             yield packet_deviation(
-                ReplayKind.ORDER_ACK, record, mqqb("3.1.1.6.2"),
+                ReplayKind.ORDER_ACK, record(), mqqb("3.1.1.6.2"),
                 f"the OrderAck of {named} goes back, after one for {before[0]}{frame_text(before[1])}",
                 f"{before[0]} or a higher number", str(number), path=path,
             )  # fmt: skip
         elif sequence.accepted < number <= sequence.last:
             yield packet_deviation(
-                ReplayKind.ORDER_ACK, record, mqqb("3.1.5.8.6"),
+                ReplayKind.ORDER_ACK, record(), mqqb("3.1.5.8.6"),
                 f"an OrderAck of {named} covers a message that comes after a gap",
                 f"at most number {sequence.accepted}", str(number),
                 path=path, certain=False,
             )  # fmt: skip
 
-    def _final_ack(self, record: Record, user: Any, class_: int) -> Iterator[ReplayDeviation]:
-        body = reached(record.packet, "final_ack_body")
-        if body is None:
-            return
-        about = message_key(body.source_guid, body.message_id)
-        message = self._messages.get(about)
+    def _final_ack(self, packet: UserPacket, record: Asked) -> Iterator[ReplayDeviation]:
+        class_ = packet.message_class
+        message = self._messages.get(packet.about)
         if message is None or message.several:
             return
-        named = f"message {message_name(about)}{frame_text(message.frame)}"
+        named = f"message {message_name(packet.about)}{frame_text(message.frame)}"
         if class_ in _REMOVED:
             if class_ in _BY_DESTINATION:
-                yield from _stranger(record, user, _made_by(message, user), named, mqqb("3.1.7.2.2"))
+                yield from _stranger(packet, record, _made_by(message, packet), named, mqqb("3.1.7.2.2"))
             if not message.flags & (_JN | _JP) and not message.final:
                 yield _unasked(
-                    record, mqqb("3.1.7.2.2"), f"a FinalAck of {named} comes, which asks for none",
+                    record(), mqqb("3.1.7.2.2"), f"a FinalAck of {named} comes, which asks for none",
                     "no FinalAck (JN, JP and FA are not set)", class_,
                 )  # fmt: skip
         elif class_ in _REFUSED and not message.flags & _TH:
             yield _unasked(
-                record, mqqb("3.1.5.8.2"), f"a FinalAck refuses {named}, which is not transactional",
+                record(), mqqb("3.1.5.8.2"), f"a FinalAck refuses {named}, which is not transactional",
                 "no FinalAck (it has no TransactionHeader)", class_,
             )  # fmt: skip
-        yield from self._outcome(record, user, message, class_, named)
+        yield from self._outcome(packet, record, message, named)
 
-    def _administration_ack(self, record: Record, user: Any, properties: Any) -> Iterator[ReplayDeviation]:
-        class_, about = properties.message_class, bytes(properties.correlation_id)
-        message = self._messages.get(about)
+    def _administration_ack(self, packet: UserPacket, record: Asked) -> Iterator[ReplayDeviation]:
+        class_ = packet.message_class
+        message = self._messages.get(packet.about)
         # Anything else, as a report, has other reasons to come.
         is_ack = class_ in (_REACHED, _RECEIVED) or class_ & _NEGATIVE
         if message is None or message.several or not is_ack:
             return
-        named = f"message {message_name(about)}{frame_text(message.frame)}"
+        named = f"message {message_name(packet.about)}{frame_text(message.frame)}"
         if class_ == _REACHED:
-            yield from _stranger(record, user, _made_by(message, user), named, mqqb("3.1.5.8.10"))
+            yield from _stranger(packet, record, _made_by(message, packet), named, mqqb("3.1.5.8.10"))
         elif class_ in _BY_DESTINATION:
-            yield from _stranger(record, user, _made_by(message, user), named, mqqb("3.1.7.2.1"))
+            yield from _stranger(packet, record, _made_by(message, packet), named, mqqb("3.1.7.2.1"))
         unasked = _why_unasked(message, class_)
         if unasked is not None:
             section, due = unasked
             text = f"an administration acknowledgment of {named} comes, which asks for none of this kind"
-            yield _unasked(record, mqqb(section), text, due, class_)
-        yield from self._outcome(record, user, message, class_, named)
+            yield _unasked(record(), mqqb(section), text, due, class_)
+        yield from self._outcome(packet, record, message, named)
 
+    @staticmethod
     def _outcome(
-        self, record: Record, user: Any, message: _Message, class_: int, named: str
+        packet: UserPacket, record: Asked, message: _Message, named: str
     ) -> Iterator[ReplayDeviation]:
         """One queue manager says two things of a message that was sent once."""
-        frame = record.frames[-1] if record.frames else None
-        key = message_key(user.source_queue_manager, user.message_id)
-        ack = _Ack(class_, user.source_queue_manager, key, frame)
+        class_ = packet.message_class
+        ack = _Ack(class_, packet.source, packet.key, packet.frame)
         if message.copies == 1:
             for other in message.acks:
-                if other.source == ack.source and other.key != key and _contradict(other, ack):
+                if other.source == ack.source and other.key != ack.key and _contradict(other, ack):
                     yield packet_deviation(
-                        ReplayKind.OUTCOME, record, mqqb("3.1.7.2.1"),
+                        ReplayKind.OUTCOME, record(), mqqb("3.1.7.2.1"),
                         f"{named} is said to be {_words(class_)}, after it was said to be "
                         f"{_words(other.message_class)}{frame_text(other.frame)}",
                         "nothing that contradicts it", _words(class_),
@@ -289,29 +276,25 @@ class AcknowledgmentReplayer:
                     )  # fmt: skip
                     break
         if len(message.acks) < _MOST_ACKS:
-            message.acks.append(ack)
+            message.acks += (ack,)
 
 
-def _named(guid: GUID) -> GUID | None:
-    return None if guid == NULL_GUID else guid
-
-
-def _made_by(message: _Message, user: Any) -> GUID | None:
+def _made_by(message: _Message, ack: UserPacket) -> GUID | None:
     """Who can say how a message ended; None where it is not known.
 
     A connector server speaks for the foreign system that a message is for.
     """
-    return None if (message.flags | user.flags) & _CQ else message.destination
+    return None if (message.flags | ack.flags) & _CQ else message.destination
 
 
 def _stranger(
-    record: Record, user: Any, destination: GUID | None, named: str, rule: ProcessingRule
+    packet: UserPacket, record: Asked, destination: GUID | None, named: str, rule: ProcessingRule
 ) -> Iterator[ReplayDeviation]:
     """An acknowledgment that only the queue manager that a message is for can make."""
-    source = user.source_queue_manager
+    source = packet.source
     if destination is not None and source != destination:
         yield packet_deviation(
-            ReplayKind.STRANGER, record, rule,
+            ReplayKind.STRANGER, record(), rule,
             f"an acknowledgment of {named} comes from another queue manager than it was sent to",
             f"queue manager {destination}", f"queue manager {source}",
             path="user_header.source_queue_manager",

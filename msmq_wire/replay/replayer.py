@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind
-from msmq_wire.records.run import Run, in_order
+from msmq_wire.records.run import Run
 from msmq_wire.replay.call import ObservedCall, observe
 from msmq_wire.replay.com import ComReplayer
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.read import ObservedRead, read_of
 from msmq_wire.replay.rules.actions import judge_access, judge_action, judge_send
 from msmq_wire.replay.rules.answers import judge_answer
-from msmq_wire.replay.rules.contents import judge_content, judge_packet, learn_content
+from msmq_wire.replay.rules.contents import judge_content, judge_packet, judge_shown, learn_content
 from msmq_wire.replay.rules.cursors import judge_cursor, learn_cursor
 from msmq_wire.replay.rules.ends import (
     ended_read,
@@ -116,7 +117,47 @@ class Replayer:
 
     def take(self, run: Run) -> list[tuple[int, ReplayDeviation]]:
         """Take everything of a run, in order; return what is wrong, each with the id of its record."""
-        return [(record.id, one) for record in in_order(run) for one in self.feed(record)]
+        found: list[tuple[int, ReplayDeviation]] = []
+        if not len(run):
+            return [(other.id, one) for other in run.others for one in self.feed(other)]
+        # Whoever has a run with packets has numpy.
+        from msmq_wire.replay.columns import observed
+
+        others = iter(run.others)
+        other = next(others, None)
+        place, pairs = -1, run.pairs
+        seen = observed(run)
+        columns = (run.id, run.time, run.stream, run.pair, seen.packets, seen.shown, seen.headers)
+
+        def record() -> Record:
+            return run.record(place)
+
+        for number, time, stream, pair, packet, shown, header in zip(
+            *(column.tolist() for column in columns), strict=True
+        ):
+            place += 1
+            while other is not None and other.id < number:
+                found += [(other.id, one) for one in self.feed(other)]
+                other = next(others, None)
+            if (packet is None and header is None) or run.capture != self._capture:
+                found += [(number, one) for one in self.feed(record())]
+                continue
+            told: list[ReplayDeviation] = [] if self._held is None else self._release()
+            if shown is not None:
+                told += judge_shown(self._known, shown, record)
+            if stream >= 0:
+                src, dst = pairs[pair]
+                if packet is None:
+                    told += self._sessions.acknowledged(stream, src, dst, header, record)
+                else:
+                    told += self._sessions.sent(stream, src, dst, packet, header, record)
+            if self._doubts and time:
+                told += self._settle(time)
+            if told:
+                found += [(number, one) for one in told]
+        if other is not None:
+            others = chain((other,), others)
+        return [*found, *((one.id, deviation) for one in others for deviation in self.feed(one))]
 
     def finish(self) -> list[ReplayDeviation]:
         """Return what is wrong with the last replies."""

@@ -18,6 +18,7 @@ from msmq_wire.replay.acknowledgments import AcknowledgmentReplayer
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.packets import USER_PACKETS, frame_text, mqqb, packet_deviation
 from msmq_wire.replay.state import Table
+from msmq_wire.replay.user_packet import Asked, UserPacket, user_packet
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import NULL_GUID
@@ -85,39 +86,85 @@ class SessionReplayer:
             case "connection_parameters":
                 return list(self._agreed(self._of(record), record))
             case "session_ack":
-                session = self._of(record)
-                return [*self._goes_on(session, record), *self._acked(session, record)]
+                header = None if record.error is not None else reached(record.packet, "session_header")
+                return self.acknowledged(record.stream, record.src, record.dst, header, lambda: record)
             case type_ if type_ in USER_PACKETS:
-                session = self._of(record)
-                found = [*self._goes_on(session, record), *self._sent(session, record)]
-                return [*found, *self._acknowledgments.feed(record, whole=session.whole)]
+                header, cut = reached(record.packet, "session_header"), record.error is not None
+                ends = record.src, record.dst
+                return self.sent(record.stream, *ends, user_packet(record), header, lambda: record, cut=cut)
             case type_ if type_ == UNKNOWN_PACKET:
                 self._lost(record)
         return []
+
+    def acknowledged(
+        self, stream: int, src: str | None, dst: str | None, header: SessionHeader | None, record: Asked
+    ) -> list[ReplayDeviation]:
+        """Take a SessionAck; ``header`` is None where its bytes end before it does."""
+        session = self._sessions.get(stream) or self._opened(stream, src, dst)
+        side = 0 if src == session.client else 1
+        found = [*self._goes_on(session, record())] if session.refused is not None and side == 0 else []
+        if header is not None:
+            found += self._acked(session, side, header, record)
+        return found
+
+    def sent(
+        self,
+        stream: int,
+        src: str | None,
+        dst: str | None,
+        packet: UserPacket | None,
+        header: SessionHeader | None,
+        record: Asked,
+        *,
+        cut: bool = False,
+    ) -> list[ReplayDeviation]:
+        """Take a user packet, None where it is not whole, and the SessionHeader behind it, if there is one.
+
+        One that is ``cut`` may have had one.
+        """
+        session = self._sessions.get(stream) or self._opened(stream, src, dst)
+        side = 0 if src == session.client else 1
+        found: list[ReplayDeviation] = []
+        if session.refused is not None and side == 0:
+            found += self._goes_on(session, record())
+        own = session.sides[side]
+        own.sent += 1
+        if cut:
+            session.whole, own.header = False, None
+        else:
+            if header is not None:
+                self._headed(session, side, header)
+            if session.whole and not session.overrun:
+                found += self._overrun(session, own, record)
+        if packet is None:
+            self._acknowledgments.lost(stream)
+        else:
+            found += self._acknowledgments.take(packet, record, whole=session.whole)
+        return found
 
     def _step(self, record: Record) -> None:
         """Take a step of a TCP connection."""
         if record.event in ("syn", "syn_ack"):
             client = record.src if record.event == "syn" else record.dst
             if record.stream not in self._sessions:
-                self._begin(record, client or "", started=True)
+                self._begin(record.stream, client or "", started=True)
         elif record.event in ("closed", "evicted"):
             self._sessions.pop(record.stream, None)
 
-    def _begin(self, record: Record, client: str, *, started: bool) -> _Known:
+    def _begin(self, stream: int | None, client: str, *, started: bool) -> _Known:
         sides = _Side(), _Side()
         if started:
             # Nothing was acknowledged before.
             sides[0].header = sides[1].header = SessionHeader(window_size=_NO_WINDOW)
-        return self._sessions.put(record.stream, _Known(client, started, sides))
+        return self._sessions.put(stream, _Known(client, started, sides))
 
     def _of(self, record: Record) -> _Known:
         """The connection of a packet, begun where its start was not captured."""
-        known = self._sessions.get(record.stream)
-        if known is not None:
-            return known
-        src, dst = record.src or "", record.dst or ""
-        return self._begin(record, dst if src.endswith(AT_MSMQ) else src, started=False)
+        return self._sessions.get(record.stream) or self._opened(record.stream, record.src, record.dst)
+
+    def _opened(self, stream: int | None, src: str | None, dst: str | None) -> _Known:
+        client = dst if (src or "").endswith(AT_MSMQ) else src
+        return self._begin(stream, client or "", started=False)
 
     def _lost(self, record: Record) -> None:
         known = self._sessions.get(record.stream)
@@ -197,17 +244,15 @@ class SessionReplayer:
             "the end of the connection", "another packet", path="",
         )  # fmt: skip
 
-    def _acked(self, session: _Known, record: Record) -> Iterator[ReplayDeviation]:
+    def _acked(
+        self, session: _Known, side: int, header: SessionHeader, record: Asked
+    ) -> Iterator[ReplayDeviation]:
         """3.1.6.4: a SessionAck is sent if and only if something was received since the last header."""
-        header = reached(record.packet, "session_header")
-        if record.error is not None or header is None:
-            return
-        side = _side(session, record)
         before = session.sides[side].header
         number = header.ack_sequence_number
         if before is not None and before.ack_sequence_number == number and not _has_news(header, before):
             yield packet_deviation(
-                ReplayKind.ACKED_AGAIN, record, mqqb("3.1.6.4"),
+                ReplayKind.ACKED_AGAIN, record(), mqqb("3.1.6.4"),
                 f"a SessionAck acknowledges packet {number} again, and nothing new" if number else
                 "a SessionAck acknowledges nothing",
                 "no SessionAck until another packet has come", f"AckSequenceNumber {number}",
@@ -225,25 +270,16 @@ class SessionReplayer:
         if more < _HALF:
             other.acknowledged += more
 
-    def _sent(self, session: _Known, record: Record) -> Iterator[ReplayDeviation]:
+    @staticmethod
+    def _overrun(session: _Known, own: _Side, record: Asked) -> Iterator[ReplayDeviation]:
         """3.1.7.1: nothing is sent while as many packets wait for an acknowledgment as the window has."""
-        side = _side(session, record)
-        own = session.sides[side]
-        own.sent += 1
-        if record.error is not None:
-            # It may have had a SessionHeader.
-            session.whole, own.header = False, None
-            return
-        header = reached(record.packet, "session_header")
-        if header is not None:
-            self._headed(session, side, header)
-        agreed = all(one.parameters is not None for one in session.sides)
-        window = max(one.window for one in session.sides)
+        one, other = session.sides
+        window = max(one.window, other.window)
         waiting = own.sent - own.acknowledged
-        if session.whole and agreed and waiting > window and not session.overrun:
+        if waiting > window and one.parameters is not None and other.parameters is not None:
             session.overrun = True
             yield packet_deviation(
-                ReplayKind.WINDOW, record, mqqb("3.1.7.1"),
+                ReplayKind.WINDOW, record(), mqqb("3.1.7.1"),
                 f"a packet is sent while {waiting - 1} wait for an acknowledgment",
                 f"an acknowledgment first (the window is {window})", f"packet {waiting} that waits",
                 path="", certain=False,

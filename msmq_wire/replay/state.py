@@ -16,6 +16,7 @@ import msgspec
 
 from msmq_wire.replay.call import MessageIdentity, ObservedCall
 from msmq_wire.replay.deviation import ReplayDeviation
+from msmq_wire.replay.packets import frame_text
 from msmq_wire.replay.rows import Row, find
 from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.method import Method
@@ -172,23 +173,29 @@ class SentMessage(msgspec.Struct, frozen=True):
     transaction: bool
 
 
-class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ShownMessage(msgspec.Struct, frozen=True, gc=False):
     """What a message is where a capture shows it; None where that was not seen whole, or may change.
 
-    ``key`` are the 20 bytes that name it, ``where`` names the packet or the call, ``host`` is who has the
+    ``key`` are the 20 bytes that name it, ``by`` what shows it, in which ``frame``, ``host`` is who has the
     message then, ``sender`` who sent it there, ``time_to_reach_queue`` its seconds. Of ``label`` and ``body``
     a number is kept.
     """
 
     key: bytes
-    where: str
+    by: str
+    frame: int | None
     host: str
+    sender: str
     sent_time: int | None
     time_to_reach_queue: int | None
     label: int | None
     size: int | None
     body: int | None
-    sender: str = ""
+
+    @property
+    def where(self) -> str:
+        """What shows it, and in which frame."""
+        return self.by + frame_text(self.frame)
 
 
 class Doubt(msgspec.Struct, frozen=True):

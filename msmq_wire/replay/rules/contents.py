@@ -16,10 +16,11 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
-from msmq_wire.replay.packets import frame_text, packet_deviation
+from msmq_wire.replay.packets import packet_deviation
 from msmq_wire.replay.read import ObservedRead
 from msmq_wire.replay.rows import row_of
 from msmq_wire.replay.state import Known, KnownHandle, ShownMessage
+from msmq_wire.replay.user_packet import Asked
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.sessions.message import message_key, message_name
 from msmq_wire.wire.headers.base_header import INFINITE
@@ -27,31 +28,42 @@ from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["judge_content", "judge_packet", "learn_content"]
+__all__ = ["AH", "EB", "PACKET", "judge_content", "judge_packet", "judge_shown", "learn_content", "shown_by"]
 
-_AH = 1 << 25
-_EB = 0x20
+PACKET = "the packet"
+"""What shows a message that is sent over the binary protocol."""
+AH = 1 << 25
+EB = 0x20
 _MASK = 0xFFFFFFFF
 _UNIQUE = ProcessingRule("MQMQ", "2.2.19.2")
 """[MS-MQMQ] 2.2.19.2, MessageID: unique for each message that a queue manager sends."""
 _COMPARED = {"SentTime": "sent_time", "label": "label", "body size": "size", "body": "body"}
 
 
-def judge_packet(known: Known, record: Record) -> Iterator[ReplayDeviation]:
+def judge_packet(known: Known, record: Record) -> list[ReplayDeviation]:
     """Take a message that was sent over the binary protocol; its number may be that of another one."""
+    shown = shown_by(record)
+    return [] if shown is None else judge_shown(known, shown, lambda: record)
+
+
+def shown_by(record: Record) -> ShownMessage | None:
+    """What a message is that was sent over the binary protocol; None where its name was not captured."""
     frame = record.frames[-1] if record.frames else None
-    shown = _of_packet(
-        record.packet, f"the packet{frame_text(frame)}", host_of(record.dst), host_of(record.src)
-    )
-    if shown is None:
-        return
+    return _of_packet(record.packet, PACKET, frame, host_of(record.dst), host_of(record.src))
+
+
+def judge_shown(known: Known, shown: ShownMessage, record: Asked) -> list[ReplayDeviation]:
+    """Take what a packet shows of a message."""
     before = known.shown.get(shown.key)
     differing = [] if before is None else _differing(before, shown)
     # With another SentTime it is another message, whose number came again.
-    if before is not None and differing and "SentTime" not in differing:
-        yield packet_deviation(
+    if before is None or not differing or "SentTime" in differing:
+        known.shown.put(shown.key, shown)
+        return []
+    return [
+        packet_deviation(
             ReplayKind.CONTENT,
-            record,
+            record(),
             _UNIQUE,
             f"{message_name(shown.key)} has another {differing[0]} than in {before.where}",
             "an identifier of its own for each message",
@@ -59,8 +71,7 @@ def judge_packet(known: Known, record: Record) -> Iterator[ReplayDeviation]:
             path="user_header.message_id",
             certain=before.sender == shown.sender,
         )
-    else:
-        known.shown.put(shown.key, shown)
+    ]
 
 
 def learn_content(known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None) -> None:
@@ -141,14 +152,14 @@ def _carried(call: ObservedCall) -> ShownMessage | None:
     if packet is None:
         return None
     frames = call.record.frames
-    where = f"{call.method}{frame_text(frames[-1] if frames else None)}"
+    frame = frames[-1] if frames else None
     if isinstance(packet, TransferBuffer):
-        return _of_buffer(packet, where, call.server)
-    return _of_packet(packet, where, call.server, absolute=True)
+        return _of_buffer(packet, call.method, frame, call.server)
+    return _of_packet(packet, call.method, frame, call.server, absolute=True)
 
 
 def _of_packet(
-    packet: Any, where: str, at: str, sender: str = "", *, absolute: bool = False
+    packet: Any, by: str, frame: int | None, at: str, sender: str = "", *, absolute: bool = False
 ) -> ShownMessage | None:
     source, sent = (
         _field(packet, "user_header.source_queue_manager"),
@@ -162,12 +173,13 @@ def _of_packet(
     # Of a packet that is cut a part of the label may be there.
     labelled = isinstance(label, WcharText) and len(label) == 2 * (number(properties, "label_length") or 0)
     flags = _field(packet, "user_header.flags")
-    sealed = (_field(packet, "security_header.flags") or 0) & _EB
+    sealed = (_field(packet, "security_header.flags") or 0) & EB
     # The body of an encrypted message is decrypted, that of an SRMP message lies elsewhere.
-    elsewhere = flags is None or flags & _AH or sealed
+    elsewhere = flags is None or flags & AH or sealed
     return ShownMessage(
         key=message_key(source, sent),
-        where=where,
+        by=by,
+        frame=frame,
         host=at,
         sender=sender,
         sent_time=_field(packet, "user_header.sent_time"),
@@ -178,7 +190,7 @@ def _of_packet(
     )
 
 
-def _of_buffer(buffer: TransferBuffer, where: str, at: str) -> ShownMessage | None:
+def _of_buffer(buffer: TransferBuffer, by: str, frame: int | None, at: str) -> ShownMessage | None:
     told = buffer.properties
     identifier = told.identifier
     if not isinstance(identifier, ObjectId) or not isinstance(identifier.lineage, GUID):
@@ -188,8 +200,10 @@ def _of_buffer(buffer: TransferBuffer, where: str, at: str) -> ShownMessage | No
     label = told.label
     return ShownMessage(
         key=message_key(identifier.lineage, identifier.uniquifier),
-        where=where,
+        by=by,
+        frame=frame,
         host=at,
+        sender="",
         sent_time=None if "sent_time" in doubtful else told.sent_time,
         time_to_reach_queue=None,
         label=hash(label.text) if isinstance(label, WcharText) and "label" not in doubtful else None,
