@@ -19,6 +19,7 @@ from tests.fixture_files import HEX_FILES
 
 _TELLING = (
     "build_diagnose.py",
+    "build_digest.py",
     "build_findings_calls.py",
     "build_findings_content.py",
     "build_findings_scanners.py",
