@@ -9,18 +9,22 @@ from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
 from msmq_wire.records.column import Column, ColumnRow
 from msmq_wire.records.look import CAPTURE, Kind, Look
 from msmq_wire.records.record import Record
-from msmq_wire.wire.private import Private, privacy
+from msmq_wire.wire.private import Private, What, privacy
 
 __all__ = ["FINDING_ALIASES", "FINDING_COLUMNS", "FindingRow"]
+
+
+def _said(name: str) -> What | None:
+    """With what a redaction takes the values of a field of a record away."""
+    said = privacy(Record).get(name)
+    return said.what if isinstance(said, Private) else None
 
 
 def _place(name: str, kind: Kind, doc: str, *, optional: bool = True, look: Look | None = None) -> Column:
     def value(finding: Finding) -> Any:
         return getattr(finding.evidence[0] if finding.evidence else Evidence(), name)
 
-    said = privacy(Record).get(name)
-    reveals = said.what if isinstance(said, Private) else None
-    return Column(name, kind, doc, value, optional=optional, reveals=reveals, look=look)
+    return Column(name, kind, doc, value, optional=optional, reveals=_said(name), look=look)
 
 
 FINDING_COLUMNS: tuple[Column, ...] = (
@@ -47,6 +51,14 @@ FINDING_COLUMNS: tuple[Column, ...] = (
     ),
     Column("cves", "texts", "Those whose published condition it matches."),
     Column("spec", "text", "The sections that the rule rests on."),
+    Column(
+        "group", "text", "The cause: what has the same text here is one finding for people.",
+        reveals=_said("src"),
+    ),
+    Column(
+        "explained_by", "text", "Id of the rule that tells the cause, where another rule does.",
+        optional=True,
+    ),
 )  # fmt: skip
 """The columns in their order."""
 

@@ -1,40 +1,106 @@
-"""One cause, one finding: what a rule sees in a record where another rule says more of the same bytes.
+"""One cause, one finding: what a rule sees where another rule tells the cause.
 
-The rule kept here: nothing that was seen is dropped. It becomes a note that names the rule which tells of it,
-and only where that rule takes it at least as seriously.
+The rule kept here: nothing that was seen is dropped. It names the rule that tells its cause; only what that
+rule says of the same bytes, and takes at least as seriously, becomes a note.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TypeAlias
 
 import msgspec
 
-from msmq_wire.findings.finding import SEVERITIES
+from msmq_wire.findings.finding import SEVERITIES, Evidence
 from msmq_wire.findings.rule import Rule, Seen
 
-__all__ = ["explained"]
+__all__ = ["Causes", "explained"]
 
-_Sighting = tuple[Rule, Seen]
+_Sighting: TypeAlias = tuple[Rule, Seen]
+_Place: TypeAlias = tuple[str, int | None] | tuple[str, str | None, str | None]
 
 
 def explained(sightings: Sequence[_Sighting]) -> Iterator[_Sighting]:
-    """All that was seen in one record, in the same order; what another rule explains as a note."""
-    for rule, seen in sightings:
-        by = next((one.id for one, told in sightings if _explains((one, told), (rule, seen))), None)
-        if by is None:
-            yield rule, seen
-        else:
-            caveat = f"{by} tells of the same bytes"
-            yield rule, msgspec.structs.replace(seen, severity="info", caveats=(*seen.caveats, caveat))
+    """All that was seen in one record, in the same order, with what explains it.
+
+    Where that is explained itself, its cause is the cause of both.
+    """
+    if len(sightings) < 2:
+        yield from sightings
+        return
+    for one in sightings:
+        rule, seen = one
+        changes: dict[str, object] = {}
+        graver = (other for other in sightings if _tells_of(one, other) and _rank(other) >= _rank(one))
+        for by, _ in islice(graver, 1):
+            caveat = f"{by.id} tells of the same bytes"
+            changes = {"severity": "info", "caveats": (*seen.caveats, caveat)}
+        by, told = _cause(one, sightings)
+        if by is not rule:
+            changes |= {"explained_by": by.id, "cause": told.evidence[0]}
+        yield rule, msgspec.structs.replace(seen, **changes) if changes else seen
 
 
-def _explains(one: _Sighting, other: _Sighting) -> bool:
-    (rule, told), (general, seen) = one, other
-    if rule.id not in general.behind or _rank(one) < _rank(other):
+class Causes:
+    """What was told of packets, and of connections, that explains what is seen of them later."""
+
+    def __init__(self) -> None:
+        self._of: dict[_Place, dict[str, tuple[tuple[str, ...], Evidence]]] = {}
+
+    def told(self, rule: Rule, seen: Seen) -> None:
+        """Remember what was told, if it is the cause of other things."""
+        if seen.explained_by is not None:
+            return
+        for place in seen.evidence:
+            for key, ids in ((_packet(place), rule.explains), (_direction(place), rule.explains_later)):
+                if ids:
+                    self._of.setdefault(key, {}).setdefault(rule.id, (ids, seen.evidence[0]))
+
+    def explain(self, rule: Rule, seen: Seen) -> Seen:
+        """What was seen, with what was told before that explains it, or what explains it."""
+        if not self._of:
+            return seen
+        id_ = seen.explained_by or rule.id
+        for place in seen.evidence:
+            for key in (_packet(place), _direction(place)):
+                for by, (ids, cause) in self._of.get(key, {}).items():
+                    if by != id_ and _is_one_of(id_, ids):
+                        return msgspec.structs.replace(seen, explained_by=by, cause=cause)
+        return seen
+
+
+def _cause(one: _Sighting, sightings: Sequence[_Sighting]) -> _Sighting:
+    """The cause of a sighting: what explains it, or what explains that; else it itself."""
+    for other in sightings:
+        if other[0] is not one[0] and (_tells_of(one, other) or _covers(other[0], one[0])):
+            return _cause(other, [left for left in sightings if left is not one])
+    return one
+
+
+def _covers(by: Rule, rule: Rule) -> bool:
+    return _is_one_of(rule.id, by.explains) or _is_one_of(rule.id, by.explains_later)
+
+
+def _tells_of(general: _Sighting, special: _Sighting) -> bool:
+    """Whether the rule of the second says more of all bytes of the first."""
+    (rule, seen), (by, told) = general, special
+    if by.id not in rule.behind:
         return False
     paths = {*told.tells, *(place.path for place in told.evidence)}
     return all(place.path in paths for place in seen.evidence)
+
+
+def _is_one_of(id_: str, ids: tuple[str, ...]) -> bool:
+    return any(id_ == one or (one.endswith("-") and id_.startswith(one)) for one in ids)
+
+
+def _packet(place: Evidence) -> _Place:
+    return place.capture, place.record
+
+
+def _direction(place: Evidence) -> _Place:
+    return place.capture, place.src, place.dst
 
 
 def _rank(one: _Sighting) -> int:

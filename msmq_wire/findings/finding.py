@@ -47,8 +47,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One observation of one rule.
 
     ``message`` says what was observed, ``caveats`` what is missing or might explain it harmlessly here;
-    ``evidence`` has at least one place. ``explained_by`` is the id of the rule that tells the cause of what
-    was observed, where another rule does.
+    ``evidence`` has at least one place. Where another rule tells the cause, ``explained_by`` is its id and
+    ``cause`` the first place of what it found.
     """
 
     id: str
@@ -61,11 +61,13 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     cves: tuple[str, ...] = ()
     spec: str = ""
     explained_by: str | None = None
+    cause: Evidence | None = None
 
     @property
     def sender(self) -> str:
-        """The host that sent what it is about first; empty where nobody is known."""
-        return host_of(self.evidence[0].src) if self.evidence else ""
+        """The host that sent what the cause is about, else what is first in the evidence; empty for none."""
+        place = self.cause or (self.evidence[0] if self.evidence else None)
+        return "" if place is None else host_of(place.src)
 
     @property
     def group(self) -> str:

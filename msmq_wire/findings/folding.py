@@ -1,7 +1,7 @@
 """`Fold`: findings in, one `Group` for each cause out.
 
-The rule kept here: a fold judges nothing and loses no count. What has one cause is what has one `Finding.group`, so
-it stands in what is shown, and who reads redacted findings folds by what is left of them.
+The rule kept here: a fold judges nothing and loses no count. What has one cause is what has one
+`Finding.group`, so it stands in what is shown, and who reads redacted findings folds by what is left of them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
     ``id`` is the `Finding.group` of all of them. ``lead`` is the first of the gravest and surest. ``first``
     and ``last`` are in nanoseconds. ``hosts`` begin with the sender, ``frames`` are those of the capture of
-    ``lead``; of these and of ``captures`` the first `MOST_KEPT` are there. ``severity`` is the gravest of all,
-    the explained ones among them, which are told by rule, each with its own count.
+    ``lead``; of these and of ``captures`` the first `MOST_KEPT` are there. ``severity`` is the gravest of
+    all, the explained ones among them, which are told by rule, each with its own count.
     """
 
     id: str

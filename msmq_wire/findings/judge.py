@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from msmq_wire.findings.explained import explained
+from msmq_wire.findings.explained import Causes, explained
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.registry import RULES
@@ -101,6 +101,7 @@ class Judge:
         self._waiting: Counter[str] = Counter()
         self._given: Counter[str] = Counter()
         self.more: Counter[str] = Counter()
+        self._causes = Causes()
         self._started = Numbers()
         self._lossy = Numbers()
         self._held: Record | None = None
@@ -239,6 +240,8 @@ class Judge:
                 self._retire(rule)
             return
         self._given[rule.id] += 1
+        one = self._causes.explain(rule, one)
+        self._causes.told(rule, one)
         found.append(
             Finding(
                 id=rule.id,
@@ -250,6 +253,8 @@ class Judge:
                 caveats=one.caveats,
                 cves=rule.cves if one.cves is None else one.cves,
                 spec=", ".join(map(str, one.spec or rule.spec)),
+                explained_by=one.explained_by,
+                cause=one.cause,
             )
         )
 

@@ -57,7 +57,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What one check saw once; ``severity``, ``confidence``, ``spec`` and ``cves`` override the rule's.
 
     What is ``timed`` waits until the clocks of the capture are known.
-    ``tells`` are the paths that it is about beside those of its evidence.
+    ``tells`` are the paths that it is about beside those of its evidence. ``explained_by`` is the id of the
+    rule that tells the cause, ``cause`` where that one saw it.
     """
 
     message: str
@@ -69,6 +70,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     cves: tuple[str, ...] | None = None
     timed: Timed | None = None
     tells: tuple[str, ...] = ()
+    explained_by: str | None = None
+    cause: Evidence | None = None
 
 
 ByClock = Callable[[Seen, Timed, HostClock], Seen | None]
@@ -86,7 +89,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     (empty: any) and, where there are ``codes``, that have an anomaly or an error with one of these.
 
     ``behind`` are the ids of rules that say more of the same bytes: where one of them does, what this rule
-    sees is a note.
+    sees is a note. ``explains`` are ids, or families as ``FLG-``, of rules that see nothing else than what
+    this one tells, where they look at the same packet, and ``explains_later`` those of which that is so of
+    all that comes the same way over the connection: what they see stays as grave as it is.
 
     ``conduct`` is given where the rule tells that a queue manager disobeys the binary protocol, which replay
     tells too: the packet in which it does, as ``SessionAck``.
@@ -105,6 +110,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     cves: tuple[str, ...] = ()
     over: Over = "record"
     behind: tuple[str, ...] = ()
+    explains: tuple[str, ...] = ()
+    explains_later: tuple[str, ...] = ()
     conduct: str = ""
     types: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()

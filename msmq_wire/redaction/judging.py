@@ -72,8 +72,14 @@ class RedactingJudge:
         told = []
         for finding in found:
             partners = same[_key(finding)]
-            told.append(partners.pop(0) if partners else self._silenced(finding))
+            shown = partners.pop(0) if partners else self._silenced(finding)
+            told.append(shown if finding.explained_by is None else self._explained(shown, finding))
         return told
+
+    def _explained(self, shown: Finding, finding: Finding) -> Finding:
+        return msgspec.structs.replace(
+            shown, explained_by=finding.explained_by, cause=self._redactor.told(finding.cause)
+        )
 
     def _silenced(self, finding: Finding) -> Finding:
         return msgspec.structs.replace(

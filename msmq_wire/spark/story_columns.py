@@ -89,7 +89,7 @@ def finding_rows(findings: Iterable[Finding], capture: str) -> Iterator[Any]:
             "caveats": [list(one.caveats) for one in some],
             "cves": [list(one.cves) for one in some],
         }
-        for name in ("severity", "confidence", "title", "message", "spec"):
+        for name in ("severity", "confidence", "title", "message", "spec", "group", "explained_by"):
             columns[name] = [getattr(one, name) for one in some]
         yield _batch(columns, schema)
 

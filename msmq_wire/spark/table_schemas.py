@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.findings import Finding
+from msmq_wire.findings import Evidence
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.spark.arrow_types import TIME, field, struct_type
 from msmq_wire.spark.call_columns import call_schema
@@ -80,7 +80,7 @@ def _told(cls: Any, *leave_out: str) -> Any:
 
 
 def _findings() -> Any:
-    evidence = field("evidence", struct_type(Finding).field("evidence").type, "Where it was seen.")
+    evidence = field("evidence", pa.list_(struct_type(Evidence)), "Where it was seen.")
     text = pa.string()
     return pa.schema(
         [
@@ -97,5 +97,7 @@ def _findings() -> Any:
             field("caveats", pa.list_(text), "What might explain it harmlessly."),
             field("cves", pa.list_(text), "Published vulnerabilities that it fits."),
             field("spec", text, "Sections that the rule rests on."),
+            field("group", text, "The cause: what has the same text here is one finding for people."),
+            field("explained_by", text, "Id of the rule that tells the cause, where another rule does."),
         ]
     )

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import jsonschema  # type: ignore[import-untyped]  # it comes without types
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -195,3 +196,29 @@ def test_any_finding_makes_a_valid_log(
 ) -> None:
     finding = _finding(message, *places, severity=severity, caveats=caveats)
     assert _result(finding)["message"]["text"].startswith(message)
+
+
+def test_what_is_explained_is_a_related_location_of_its_explainer() -> None:
+    elsewhere = msgspec.structs.replace(_PLACE, record=8, frames=(13,), path="base_header.packet_size")
+    cause = _finding("AH is set")
+    explained = _finding("too long", elsewhere, id="FRM-SIZE-MAX", explained_by=_ID, cause=_PLACE)
+    other = _finding("AH is set", elsewhere)
+    first, second, third = _log(cause, explained, other)["runs"][0]["results"]
+    [related] = first["relatedLocations"]
+    assert related["message"] == {"text": "FRM-SIZE-MAX: too long."}
+    assert related["logicalLocations"] == [{"fullyQualifiedName": "frame 13 base_header.packet_size"}]
+    assert [one["properties"]["group"] for one in (first, second)] == [f"{_ID} 192.0.2.1"] * 2
+    assert [one["properties"]["explained_by"] for one in (first, second)] == [None, _ID]
+    assert "relatedLocations" not in second
+    assert "relatedLocations" not in third
+
+
+def test_related_locations_are_bounded() -> None:
+    def related(*frames: int) -> int:
+        some = [
+            _finding("x", msgspec.structs.replace(_PLACE, frames=(frame,)), explained_by=_ID, cause=_PLACE)
+            for frame in frames
+        ]
+        return len(_log(_finding(), *some)["runs"][0]["results"][0]["relatedLocations"])
+
+    assert (related(*range(150)), related(1, 2, 1)) == (100, 2)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from msmq_wire import read_capture
 from msmq_wire.findings import RULES, Finding, judge
-from msmq_wire.findings.explained import explained
+from msmq_wire.findings.explained import Causes, explained
 from msmq_wire.findings.finding import Evidence, Severity
 from msmq_wire.findings.rule import Rule, Seen
 
@@ -70,7 +72,7 @@ def test_every_finding_of_the_fixtures_has_no_other_of_the_same_rank_on_the_byte
     assert left == {}
 
 
-def _rule(id_: str, severity: Severity, *behind: str) -> Rule:
+def _rule(id_: str, severity: Severity, *behind: str, **values: Any) -> Rule:
     return Rule(
         id=id_,
         title="A rule",
@@ -79,6 +81,7 @@ def _rule(id_: str, severity: Severity, *behind: str) -> Rule:
         action="No.",
         behind=behind,
         check=lambda *_: (),
+        **values,
     )
 
 
@@ -105,11 +108,93 @@ def test_a_finding_is_explained_by_one_on_the_same_bytes(
         assert told == {"A-GENERAL": severity, "A-SPECIAL": None}
 
 
-def test_what_is_graver_is_not_explained() -> None:
+def test_what_is_graver_is_explained_and_no_note() -> None:
     rules = _rule("A-GENERAL", "high", "A-SPECIAL"), _rule("A-SPECIAL", "medium")
     told = list(explained([(rules[0], _seen("a")), (rules[1], _seen("a"))]))
-    assert [seen.severity for _, seen in told] == [None, None]
+    assert [(seen.severity, seen.explained_by) for _, seen in told] == [(None, "A-SPECIAL"), (None, None)]
 
 
-def test_what_explains_another_rule_is_a_rule() -> None:
-    assert sorted({id_ for rule in RULES.values() for id_ in rule.behind} - set(RULES)) == []
+def test_what_is_explained_by_what_is_explained_has_the_cause_of_both() -> None:
+    rules = (
+        _rule("A-GENERAL", "high", "A-SPECIAL"),
+        _rule("A-SPECIAL", "high"),
+        _rule("FPR-X", "high", explains=("A-SPECIAL",)),
+    )
+    places = [_seen("a"), _seen("a"), _seen("b")]
+    told = {rule.id: seen for rule, seen in explained(list(zip(rules, places, strict=True)))}
+    assert {id_: seen.explained_by for id_, seen in told.items()} == {
+        "A-GENERAL": "FPR-X",
+        "A-SPECIAL": "FPR-X",
+        "FPR-X": None,
+    }
+    assert told["A-GENERAL"].cause == Evidence(path="b")
+    assert told["A-GENERAL"].caveats == ("A-SPECIAL tells of the same bytes",)
+    assert (told["A-SPECIAL"].severity, told["A-SPECIAL"].caveats) == (None, ())
+
+
+def _at(record: int, src: str = "192.0.2.1:1025") -> Seen:
+    return Seen(message="x", evidence=(Evidence(record=record, src=src, dst="192.0.2.9:1801"),))
+
+
+@pytest.mark.parametrize(
+    ("id_", "seen", "by"),
+    [
+        ("FLG-X", _at(4), "FPR-X"),
+        ("FLG-X", _at(5), None),
+        ("SES-X", _at(5), "FPR-X"),
+        ("SES-X", _at(5, "192.0.2.2:1025"), None),
+        ("LEN-X", _at(4), None),
+        ("FPR-X", _at(4), None),
+    ],
+)
+def test_what_was_told_explains_what_comes_later(id_: str, seen: Seen, by: str | None) -> None:
+    causes = Causes()
+    causes.told(_rule("FPR-X", "high", explains=("FLG-", "FPR-"), explains_later=("SES-X",)), _at(4))
+    one = causes.explain(_rule(id_, "high"), seen)
+    assert one.explained_by == by
+    assert one.cause == (None if by is None else _at(4).evidence[0])
+
+
+def test_what_explains_another_rule_is_a_rule_and_is_not_explained_by_that() -> None:
+    def named(rule: Rule) -> set[str]:
+        ids = (*rule.explains, *rule.explains_later)
+        return {id_ for id_ in RULES for one in ids if id_ == one or (one[-1] == "-" and id_.startswith(one))}
+
+    explained_by = {id_: {*rule.behind} for id_, rule in RULES.items()}
+    for rule in RULES.values():
+        assert all(one in RULES or one.endswith("-") for one in (*rule.explains, *rule.explains_later))
+        for id_ in named(rule) - {rule.id}:
+            explained_by[id_].add(rule.id)
+    assert set().union(*explained_by.values()) <= set(RULES)
+    # Raises where two explain each other, however far apart.
+    TopologicalSorter(explained_by).prepare()
+
+
+@pytest.mark.parametrize(
+    ("name", "causes"),
+    [
+        # The second packet of the pair wraps a length; that no session was opened belongs to the probe.
+        ("FPR-METASPLOIT/hit_top_bit", ["FPR-METASPLOIT"]),
+        ("FPR-METASPLOIT/hit_variant", ["FPR-METASPLOIT"]),
+        ("FPR-SCRIPT/hit_message", ["FPR-SCRIPT"]),
+        ("FPR-SENSOR/hit_message", ["FPR-SENSOR"]),
+        ("FPR-SAMPLE/hit_message", ["FPR-SAMPLE"]),
+        # The probe has the sample's GUIDs: that nothing follows, and that the host has others, is the same.
+        ("FPR-NUCLEI/hit_answered", ["FPR-SAMPLE"]),
+        # Bit 26 is no field of the sample.
+        ("FPR-SAMPLE/hit_message_changed", ["FLG-USER-X3", "FPR-SAMPLE"]),
+        ("FRM-SIZE-MIN/hit_message_of_100", ["FRM-SIZE-MIN"]),
+        ("FRM-OVERLAP/hit_queue_name", ["LEN-DIRECT"]),
+        ("LEN-ENV/hit_late_start", ["LEN-ENV"]),
+        ("LEN-ENV/hit_top_bit", ["LEN-ENV", "SES-NAKED"]),
+    ],
+)
+def test_one_cause_is_one_group(name: str, causes: list[str]) -> None:
+    assert sorted({one.group for one in found(name) if one.severity != "info"}) == [
+        f"{id_} 192.0.2.21" for id_ in causes
+    ]
+
+
+def test_what_is_explained_later_is_as_grave_as_it_is() -> None:
+    naked = next(one for one in found("FPR-METASPLOIT/hit_top_bit") if one.id == "SES-NAKED")
+    assert (naked.severity, naked.explained_by, naked.caveats) == ("high", "FPR-METASPLOIT", ())

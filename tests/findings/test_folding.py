@@ -1,4 +1,4 @@
-"""Findings are folded by cause: what one host sent and one rule explains is one group, and nothing is lost."""
+"""Findings are folded by cause: what one host sent and one rule explains is one group; nothing is lost."""
 
 from __future__ import annotations
 

@@ -53,6 +53,7 @@ def test_values_that_are_told_have_a_column_for_each_field() -> None:
     sessions, lives, findings = (table_schemas()[name] for name in STORIES)
     assert set(sessions.names) - {"time"} == set(Session.__struct_fields__) | {"capture"}
     assert set(lives.names) - {"time", "capture"} == set(MessageLife.__struct_fields__)
-    renamed = {"id": "rule"}
+    # Where the cause was seen stands in the finding that tells it.
+    renamed = {"id": "rule", "cause": "group"}
     fields = {renamed.get(name, name) for name in Finding.__struct_fields__}
     assert set(findings.names) - {"time", "capture", "src", "dst"} == fields

@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from msmq_wire.findings import Evidence, Finding, Severity
@@ -26,6 +26,8 @@ LEVELS: Mapping[Severity, str] = {"info": "note", "low": "note", "medium": "warn
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _FINGERPRINT = "msmqWireFinding/v1"
+_MOST_RELATED = 100
+_Seen: TypeAlias = tuple[str, str, int | None, str, str | None]
 
 
 def sarif_log(
@@ -49,10 +51,14 @@ def sarif_log(
             {"level": "note", "message": {"text": one}} for one in notes
         ]
     driver = {"name": "msmq-wire", "version": version, "rules": [_rule(rule) for rule in rules.values()]}
+    related = _related(findings)
     run = {
         "tool": {"driver": driver},
         "invocations": [invocation],
-        "results": [_result(one, places[one.id], folder) for one in findings],
+        "results": [
+            _result(one, places[one.id], folder, related.get(_seen_at(one.id, one.evidence[0]), ()))
+            for one in findings
+        ],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -79,9 +85,22 @@ def _rule(rule: Rule) -> Json:
     }
 
 
-def _result(finding: Finding, index: int, folder: str) -> Json:
+def _related(findings: Sequence[Finding]) -> dict[_Seen, list[Finding]]:
+    """What each finding explains, by its rule and its first place."""
+    found: dict[_Seen, list[Finding]] = {}
+    for one in findings:
+        if one.explained_by is not None and one.cause is not None:
+            found.setdefault(_seen_at(one.explained_by, one.cause), []).append(one)
+    return found
+
+
+def _seen_at(id_: str, place: Evidence) -> _Seen:
+    return id_, place.capture, place.record, place.path, place.src
+
+
+def _result(finding: Finding, index: int, folder: str, explained: Sequence[Finding]) -> Json:
     text = " ".join((f"{_sentence(finding.message)}", *(f"But: {_sentence(one)}" for one in finding.caveats)))
-    return {
+    result: Json = {
         "ruleId": finding.id,
         "ruleIndex": index,
         "level": LEVELS[finding.severity],
@@ -93,8 +112,20 @@ def _result(finding: Finding, index: int, folder: str) -> Json:
             "confidence": finding.confidence,
             "caveats": list(finding.caveats),
             "tags": ["msmq", *finding.cves],
+            "group": finding.group,
+            "explained_by": finding.explained_by,
         },
     }
+    related: list[Json] = []
+    for one in explained[:_MOST_RELATED]:
+        said = {"message": {"text": f"{one.id}: {_sentence(one.message)}"}} | _location(
+            one.evidence[0], folder
+        )
+        if said not in related:
+            related.append(said)
+    if related:
+        result["relatedLocations"] = related
+    return result
 
 
 def _sentence(text: str) -> str:

@@ -56,6 +56,8 @@ RULE = Rule(
     "counts one byte too many into PacketSize.",
     action="Find out who sent it. Look whether a session was opened first: the script opens none.",
     harmless="A hand-made client with the same mistake.",
+    explains=("FRM-PAD-LEN", "TIM-EXPIRED", "TIM-SKEW", "CNT-ALG", "CNT-CLEAR", "CNT-WEAK", "RPL-CONTENT"),
+    explains_later=("FRM-SIZE-STREAM", "SES-NAKED"),
     types=("user_message",),
     codes=("user_message.undeclared",),
     check=_check,

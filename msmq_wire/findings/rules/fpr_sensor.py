@@ -74,6 +74,16 @@ RULE = Rule(
     action="Find out what the sender is; check that the receiver has its updates. Look for FLG-USER-X3 and "
     "FRM-LEFTOVER beside this.",
     harmless="A replay of the published sample.",
+    explains=(
+        "FLG-QTYPE",
+        "FLG-USER-X3",
+        "FRM-LEFTOVER",
+        "FRM-PAD-LEN",
+        "TIM-EXPIRED",
+        "TIM-SKEW",
+        "RPL-CONTENT",
+    ),
+    explains_later=("FRM-SIZE-STREAM", "SES-NAKED"),
     types=("user_message",),
     check=_check,
 )

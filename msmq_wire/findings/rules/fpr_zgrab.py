@@ -46,6 +46,7 @@ RULE = Rule(
     "of OperatingSystem swapped. Services that map the Internet use it.",
     action="Find out who scans. Where it comes from outside, close port 1801 to it.",
     harmless="A scan of one's own, or another program that leaves these fields zero.",
+    explains=("SES-OS", "SES-PAD"),
     types=("establish_connection",),
     check=_check,
 )

@@ -64,6 +64,7 @@ RULE = Rule(
     action="Look at the bytes, and at the sender. With bit 26 or 27 set, take the packet as hostile until "
     "you know.",
     harmless="A stored packet that is sent as it was ends with an ExtensionHeader of 12 bytes.",
+    explains=("FRM-PAD-LEN",),
     behind=("FLG-SEC-SHAPE",),
     codes=_CODES,
     check=_check,

@@ -55,6 +55,7 @@ RULE = Rule(
     action="Look at the bytes: another protocol on the port, a scanner, or a sender that builds packets by "
     "hand.",
     harmless="Another service uses the port. What follows bytes that were not captured is not judged.",
+    explains=("CNT-", "FLG-", "FRM-", "TIM-"),
     types=("gap", *PACKETS),
     check=_check,
 )

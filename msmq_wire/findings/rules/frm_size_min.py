@@ -35,6 +35,8 @@ RULE = Rule(
     "in the stream.",
     action="Look at what the sender is: no queue manager writes such a size.",
     harmless="Bytes that look like a packet, behind a hole in the capture.",
+    explains=("FRM-OVERLAP", "LEN-DIRECT"),
+    explains_later=("FRM-SIZE-STREAM",),
     types=PACKETS,
     check=_check,
 )

@@ -48,6 +48,7 @@ RULE = Rule(
     "unconfirmed.",
     harmless="An ordinary message that was sent to order_queue$ by mistake with the class of an "
     "acknowledgment.",
+    explains=("FRM-MUST",),
     types=("user_message", "final_ack"),
     check=_check,
 )
