@@ -111,6 +111,7 @@ def life_of(
         acknowledges=acknowledges,
         stream=message.stream,
         tx_sequence_number=message.place,
+        transaction=message.transaction,
         acknowledged=message.acknowledged,
         stored=message.stored,
         order_ack=ordered,
