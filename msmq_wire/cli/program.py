@@ -49,7 +49,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "diagnose": (
         "diagnose:diagnose",
-        "Answer thirteen questions about captures in plain words, with the frames that show it.",
+        "Answer eighteen questions about captures in plain words, with the frames that show it.",
     ),
     "timeline": (
         "timeline:timeline",

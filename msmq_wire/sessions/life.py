@@ -52,7 +52,8 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     ``reach_by`` and ``receive_by`` are the ends of both, seconds since 1970. ``journal`` and ``dead_letter``
     are JP and JN, ``wanted`` the acknowledgments asked for (bits PA, PR, NA, NR). ``hops`` is RC where it was
     first seen, ``route`` the hosts that it went on to. ``acknowledges`` is the message that it acknowledges,
-    if it is an administration ack.
+    if it is an administration ack. ``transaction`` are the flags of TransactionHeader: FA, FM, LM and the
+    number of the transaction.
 
     ``acknowledged`` is the session ack that covers it, ``stored`` the one whose bit field says that it is on
     disk; ``order_ack`` the OrderAck that covers its place ``tx_sequence_number`` in the stream ``stream``;
@@ -101,6 +102,7 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     acknowledges: str | None
     stream: int | None
     tx_sequence_number: int | None
+    transaction: int
     acknowledged: Moment | None
     stored: Moment | None
     order_ack: Moment | None

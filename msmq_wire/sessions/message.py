@@ -69,8 +69,9 @@ class FollowedMessage(msgspec.Struct, gc=False):
 
     ``key`` is the 20 bytes by which an acknowledgment names it (queue manager, number), or the text of an
     SRMP identifier of another form. ``flags`` are those of UserHeader, ``wanted`` those of
-    MessagePropertiesHeader. ``content`` stands for what does not change when a message is sent again, None
-    where it was not seen whole. ``charged`` is for whoever counts what it takes of a budget.
+    MessagePropertiesHeader, ``transaction`` those of TransactionHeader. ``content`` stands for what does not
+    change when a message is sent again, None where it was not seen whole. ``charged`` is for whoever counts
+    what it takes of a budget.
     """
 
     key: bytes | str
@@ -102,6 +103,7 @@ class FollowedMessage(msgspec.Struct, gc=False):
     history: History | None = None
     charged: int = 0
     content: int | None = None
+    transaction: int = 0
 
     def tell(self) -> History:
         """Its history, begun if it has none."""

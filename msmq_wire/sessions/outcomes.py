@@ -113,6 +113,7 @@ def life_of(
         acknowledges,
         message.stream,
         message.place,
+        message.transaction,
         message.acknowledged,
         message.stored,
         ordered,

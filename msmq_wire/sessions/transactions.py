@@ -206,6 +206,7 @@ class TransactionTracker:
         self._number(stream, number, previous, at)
         self._weigh(stream)
         message.stream, message.place = stream.number, number
+        message.transaction = header.flags
 
     def _stream(self, key: tuple[GUID, int, str | None], record: Record, at: Moment) -> _Stream:
         stream = self._streams.get(key)

@@ -1,4 +1,4 @@
-"""``msmq-wire diagnose``: what it answers to each of the thirteen questions, on a capture that poses it."""
+"""``msmq-wire diagnose``: what it answers, on captures that pose a question and on some that do not."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from fixtures.build_diagnose import SCENES, build
 from msmq_wire.cli.render.answer_text import AnswerText
 from msmq_wire.cli.render.screen import Screen
+from msmq_wire.findings.diagnosis import QUESTIONS
 from tests.effort import share
 
 Run = Callable[..., Any]
@@ -179,6 +180,98 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "192.0.2.21 completed 1 session and the one message was acknowledged: what a peer "
         "does. No rule at medium or above speaks of it.",
     ),
+    "q14_kept": (
+        "14. Received or only stored, and what stays with its sender?  [look: low]",
+        "1 message for DIRECT=OS:msg01\\private$\\orders stays with 192.0.2.21: no session acknowledgment "
+        "covers it. 192.0.2.10 has to acknowledge it, or the next session brings it again; first "
+        "a1d30c5b…\\51 in frame 20, 1 min before the capture ends.",
+        "1 message for DIRECT=OS:msg01\\private$\\orders stays with 192.0.2.21: it is acknowledged, and "
+        "nothing says that it is on disk. 192.0.2.10 has to store it and say so; first a1d30c5b…\\50 in "
+        "frame 18, 1 min before the capture ends.",
+        "2 messages for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a stay with 192.0.2.21: they "
+        "ask for dead-lettering (JN), and no FinalAck says that they left their queue. An OrderAck covers "
+        "them: an application at the destination has to receive them; first a1d30c5b…\\42 in frame 14, 1 min "
+        "before the capture ends.",
+        "1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a was received: a FinalAck says "
+        "so in frame 26.",
+    ),
+    "q14_purged": (
+        "14. Received or only stored, and what stays with its sender?  [look: low]",
+        "1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a was received: a FinalAck says "
+        "so in frame 20. Its sender puts it into its journal.",
+        "1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a was not received: a FinalAck "
+        "says in frame 22 that its queue was purged before it was received (class 0xc001). Its sender puts "
+        "it into its transactional dead-letter queue.",
+    ),
+    "q14_let_go": (
+        "14. Received or only stored, and what stays with its sender?",
+        "No message stays with its sender, and none asks for word of its receipt.",
+    ),
+    "q15_poison": (
+        "15. Is a message put back or moved again and again?  [look here: medium]",
+        'Message a1d30c5b…\\1 "order 4711" (lookup id 283686952306183) in '
+        "DIRECT=OS:msg01\\private$\\orders;retry at 192.0.2.10 was received 3 times and put back 3 times by "
+        "192.0.2.21, first in frame 9, last in frame 17; it was moved 1 time, to "
+        "DIRECT=OS:msg01\\private$\\orders;poison in frame 23. Its SubqueueHeader counts 4 failed attempts "
+        "in a row (AbortCounter) and 3 moves (MoveCounter).",
+        "What is put back is read again, until its reader takes it off the queue or moves it away.",
+    ),
+    "q15_counters": (
+        "15. Is a message put back or moved again and again?  [look here: medium]",
+        'Message a1d30c5b…\\1 "order 4711" (lookup id 283686952306183) in '
+        "DIRECT=OS:msg01\\private$\\orders;retry at 192.0.2.10 was seen in frame 9. Its SubqueueHeader "
+        "counts 5 failed attempts in a row (AbortCounter) and 4 moves (MoveCounter).",
+        "What is put back is read again, until its reader takes it off the queue or moves it away.",
+    ),
+    "q15_read_twice": (
+        "15. Is a message put back or moved again and again?",
+        "No message was put back or moved again and again.",
+    ),
+    "q16_shared_time": (
+        "16. Do messages of a transaction share a time to be received?  [look here: medium]",
+        "3 messages of transaction 7 of a1d30c5b… (192.0.2.21) share 1 min to be received, until 2026-11-20 "
+        "09:15:07Z by the sender's clock; 2 of them were not received in time; first frame 12, last frame "
+        "16.",
+        "MSMQ is reported to give all messages of a transaction the time of the first: packets show that "
+        "one time, and not what the application set on each.",
+    ),
+    "q16_own_times": (
+        "16. Do messages of a transaction share a time to be received?",
+        "No messages of one transaction share a time to be received.",
+    ),
+    "q16_different_times": (
+        "16. Do messages of a transaction share a time to be received?",
+        "No messages of one transaction share a time to be received.",
+    ),
+    "q17_slow": (
+        "17. Does a receiver slow its sender down?  [look here: medium]",
+        "192.0.2.10 slows 192.0.2.21 down in the session that begins in frame 1: the message in frame 12 "
+        "waited 8.90 s for its acknowledgment, where 0.50 s is agreed for recoverable ones; the window fell "
+        "from 64 to 1 and was full 2 times; 1 of 6 messages still waits, 9.90 s when the capture ends.",
+        "A window of 1 is that of a receiver that is short of memory, or whose queue was paused.",
+    ),
+    "q17_patient": (
+        "17. Does a receiver slow its sender down?",
+        "No sender waited for its receiver longer than was agreed.",
+    ),
+    "q18_inventory": (
+        "18. What would a migration have to carry?",
+        "8 messages of 5 kinds for 2 queues, 220 bytes of bodies; first in frame 4, last in frame 18.",
+        "3 name a response queue, 2 ask for acknowledgments, 0 for journaling or dead-lettering; 0 are "
+        "transactional, 2 signed, 1 encrypted.",
+        "messages  queue                                    body         sizes     delivery     priority  "
+        "asks         answers to                       protection  via",
+        "3  DIRECT=OS:msg01\\private$\\orders          UTF-8 XML    36 to 40  express             3"
+        "               DIRECT=OS:ws17\\private$\\replies              tcp",
+        "2  DIRECT=TCP:192.0.2.10\\private$\\invoices  UTF-16 text  20        recoverable         3  "
+        "PA PR NA NR                                   signed      tcp",
+        "1  DIRECT=OS:msg01\\private$\\orders          UTF-8 XML    36        express             7"
+        "                                                            tcp",
+        "1  DIRECT=OS:msg01\\private$\\orders          encrypted    32        express             3"
+        "                                                encrypted   tcp",
+        "1  DIRECT=OS:msg01\\private$\\orders          none         0         express             3"
+        "                                                            tcp",
+    ),
 }
 """What is printed for the question that a capture poses: number and question, sentences, what is missing."""
 
@@ -195,7 +288,7 @@ def test_each_question_is_answered_in_these_sentences(name: str, run: Run) -> No
 
 
 def test_every_question_has_a_capture_that_poses_it() -> None:
-    assert {int(name[1:3]) for name in SCENES} == set(range(1, 14))
+    assert {int(name[1:3]) for name in SCENES} == set(QUESTIONS)
     assert set(ANSWERS) == set(SCENES)
 
 
@@ -204,10 +297,10 @@ def test_the_captures_are_those_that_their_script_builds() -> None:
     assert {name: (_CAPTURES / name).read_bytes() for name in built} == built
 
 
-def test_all_thirteen_are_answered_in_order(run: Run) -> None:
+def test_all_are_answered_in_order(run: Run) -> None:
     outcome = run("diagnose", _CAPTURES / "q04_two_unacknowledged.pcap")
     heads = [line for line in outcome.out.splitlines() if not line.startswith("    ")]
-    assert [int(line.partition(".")[0]) for line in heads] == list(range(1, 14))
+    assert [int(line.partition(".")[0]) for line in heads] == list(QUESTIONS)
     assert "4. Which messages were acknowledged and stored?  [look here: medium]" in outcome.out
     assert outcome.err.rstrip().endswith("2 answers to look at")
 
@@ -215,7 +308,7 @@ def test_all_thirteen_are_answered_in_order(run: Run) -> None:
 def test_json_lines_have_frames_records_and_facts(run: Run) -> None:
     outcome = run("diagnose", _CAPTURES / "q04_two_unacknowledged.pcap", "--format", "jsonl")
     rows = [json.loads(line) for line in outcome.out.splitlines()]
-    assert [row["number"] for row in rows] == list(range(1, 14))
+    assert [row["number"] for row in rows] == list(QUESTIONS)
     fourth = rows[3]
     assert (fourth["posed"], fourth["attention"]) == (True, "medium")
     assert fourth["statements"][3]["frames"] == [20, 22]
@@ -237,6 +330,37 @@ def test_json_lines_have_frames_records_and_facts(run: Run) -> None:
         "subject": "a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4165",
         "fact": "never_acknowledged",
     }
+
+
+def test_the_table_of_a_migration_is_csv_and_json_too(run: Run) -> None:
+    path = _CAPTURES / "q18_inventory.pcap"
+    outcome = run("diagnose", path, "--question", 18, "--format", "csv", "--quiet")
+    head, first, second, *_ = outcome.out.splitlines()
+    assert first == (
+        "3,DIRECT=OS:msg01\\private$\\orders,UTF-8 XML,112,36,40,express,3,,,"
+        "DIRECT=OS:ws17\\private$\\replies,False,False,tcp"
+    )
+    (answer,) = (
+        json.loads(line)
+        for line in run("diagnose", path, "--question", 18, "--format", "jsonl").out.splitlines()
+    )
+    assert list(answer["facts"]["rows"][1]) == head.split(",")
+    values = answer["facts"]["rows"][1].values()
+    assert ["" if one is None else str(one) for one in values] == second.split(",")
+
+
+def test_a_narrow_terminal_says_what_its_table_leaves_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    outcome = run("diagnose", _CAPTURES / "q18_inventory.pcap", "--question", 18)
+    assert "A wider screen shows priority, asks, answers to, protection and via, too." in outcome.out
+
+
+@pytest.mark.parametrize("questions", [(), (17,), (17, 18)])
+def test_csv_is_of_the_one_answer_that_has_a_table(run: Run, questions: tuple[int, ...]) -> None:
+    asked = [word for number in questions for word in ("--question", number)]
+    outcome = run("diagnose", _CAPTURES / "q18_inventory.pcap", "--format", "csv", *asked)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "--question 18" in outcome.err
 
 
 def test_redaction_leaves_no_host_and_no_label(run: Run) -> None:
@@ -273,7 +397,7 @@ def test_no_line_is_wider_than_the_terminal(width: int, run: Run, monkeypatch: p
     monkeypatch.setenv("COLUMNS", str(width))
     for path in sorted(_CAPTURES.glob("*.pcap")):
         lines = run("diagnose", path, "--quiet").out.splitlines()
-        assert len(lines) > 13
+        assert len(lines) > len(QUESTIONS)
         assert [line for line in lines if len(line) > width] == []
 
 
@@ -300,7 +424,7 @@ def test_a_file_that_is_no_capture_and_one_without_msmq_end_with_1(run: Run, tmp
     assert "No ping in the capture." in outcome.out
 
 
-@pytest.mark.parametrize("arguments", [["--question", "14"], ["--question", "0"], ["--redact", "x"], []])
+@pytest.mark.parametrize("arguments", [["--question", "19"], ["--question", "0"], ["--redact", "x"], []])
 def test_bad_usage_ends_with_2(arguments: list[str], run: Run) -> None:
     file = [] if not arguments else [_CAPTURES / "q12_gap.pcap"]
     assert run("diagnose", *file, *arguments).status == 2
@@ -320,5 +444,5 @@ def test_the_rows_of_an_answer_fit_their_schema(run: Run, name: str) -> None:
         json.loads(line)
         for line in run("diagnose", _CAPTURES / f"{name}.pcap", "--format", "jsonl").out.splitlines()
     ]
-    assert [row["number"] for row in rows] == list(range(1, 14))
+    assert [row["number"] for row in rows] == list(QUESTIONS)
     assert [error.message for row in rows for error in schema.iter_errors(row)] == []

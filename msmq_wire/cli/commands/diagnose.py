@@ -1,32 +1,47 @@
-"""``msmq-wire diagnose``: the thirteen questions about captures, answered in plain words."""
+"""``msmq-wire diagnose``: questions about captures, answered in plain words."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.answer_text import AnswerText
 from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.rows import CsvWriter
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, Judge
 from msmq_wire.findings.diagnosis import QUESTIONS, Diagnosis
+from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.findings.diagnosis.view import answer_view
 from msmq_wire.redaction.judging import RedactingJudge
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, Story
 
-__all__ = ["diagnose"]
+__all__ = ["AnswerFormat", "diagnose"]
+
+_TABLE = 18
+"""The question whose answer has rows."""
+
+
+class AnswerFormat(StrEnum):
+    """How answers are printed."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+    CSV = "csv"
 
 
 @with_reading_options()
 def diagnose(
     files: CaptureFiles,
-    format_: Annotated[LineFormat, typer.Option("--format", help="How to print them.")] = LineFormat.TEXT,
+    format_: Annotated[
+        AnswerFormat, typer.Option("--format", help="How to print them; csv is the table of question 18.")
+    ] = AnswerFormat.TEXT,
     questions: Annotated[
         list[int] | None,
         typer.Option(
@@ -41,11 +56,14 @@ def diagnose(
     *,
     options: ReadingOptions,
 ) -> None:
-    """Answer thirteen questions about captures in plain words, with the frames that show it.
+    """Answer eighteen questions about captures in plain words, with the frames that show it.
 
     1 pings; 2 connections without an answer; 3 what was sent; 4 what was acknowledged and stored; 5 what
     vanished; 6 queue managers that share an identifier; 7 addresses; 8 ports; 9 remote reads; 10 encryption
-    and signatures; 11 what wrote the bodies; 12 transactional streams; 13 peers, scans and exploits. Several
+    and signatures; 11 what wrote the bodies; 12 transactional streams; 13 peers, scans and exploits; 14 what
+    was received or only stored, and what its sender keeps; 15 messages that come back again and again; 16 a
+    time to be received that a transaction shares; 17 receivers that slow their senders down; 18 what a
+    migration would have to carry, as a table that --format csv has for other programs. Several
     files are one capture: frames are named with their file. What is missing from a capture stands beside the
     answer that it touches. One message or one session step by step: msmq-wire timeline.
 
@@ -57,8 +75,14 @@ def diagnose(
 
         msmq-wire diagnose capture.pcapng --question 4 --question 5
 
+        msmq-wire diagnose *.pcap --question 18 --format csv > inventory.csv
+
         msmq-wire diagnose *.pcap --redact hosts,labels --format jsonl > answers.jsonl
     """
+    if format_ is AnswerFormat.CSV and set(questions or ()) != {_TABLE}:
+        raise typer.BadParameter(
+            f"csv is the table of one answer: --question {_TABLE}", param_hint="--format"
+        )
     zone = options.zone()
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True)
@@ -70,8 +94,12 @@ def diagnose(
         text = AnswerText(options.screen())
         for answer in diagnosis.answers(story, numbers=numbers, zone=zone):
             looked += answer.attention in ("medium", "high")
-            if format_ is LineFormat.JSONL:
+            if format_ is AnswerFormat.JSONL:
                 print(json_line(answer_view(answer)))
+            elif format_ is AnswerFormat.CSV:
+                write = CsvWriter([column.name for column in INVENTORY_COLUMNS])
+                for row in answer.facts["rows"]:
+                    write(row)
             else:
                 text.add(answer)
     reading.tell_left_out(story.left_out)

@@ -6,21 +6,39 @@ what calls for attention says so in words.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from rich.cells import cell_len
 
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
 from msmq_wire.cli.render.screen import Screen, Segment, fold
+from msmq_wire.cli.render.table import table_of
 from msmq_wire.findings.diagnosis import Answer
+from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
+from msmq_wire.findings.diagnosis.words import listed
 
 __all__ = ["AnswerText", "plain_dots"]
 
 _INDENT = "    "
+_MOST_ROWS = 20
 _LOOK = {"low": "look", "medium": "look here", "high": "look here first"}
 
 
 def plain_dots(screen: Screen, text: str) -> str:
     """The text made safe; where the encoding has no ellipsis, three full stops."""
     return screen.safe(text if screen.unicode else text.replace("…", "..."))
+
+
+class _Indented(Screen):
+    """The part of a screen where the sentences stand."""
+
+    def __init__(self, screen: Screen) -> None:
+        self.__dict__.update(screen.__dict__)
+        self.width = None if screen.width is None else screen.width - len(_INDENT)
+
+    def lines(self, texts: Iterable[str]) -> None:
+        super().lines(f"{_INDENT}{text}" for text in texts)
 
 
 class AnswerText:
@@ -39,8 +57,22 @@ class AnswerText:
         style = "" if answer.posed else "dim"
         for statement in answer.statements:
             self._sentence(statement.text, style)
+        self._table(answer.facts.get("rows", ()))
         for caveat in answer.caveats:
             self._sentence(f"But: {caveat[:1].upper()}{caveat[1:].removesuffix('.')}.", "dim")
+
+    def _table(self, rows: list[dict[str, Any]]) -> None:
+        """The first rows of what is in a migration."""
+        table = table_of(INVENTORY_COLUMNS, _Indented(self.screen))
+        for row in rows[:_MOST_ROWS]:
+            table.add(row)
+        table.finish()
+        if rows and table.left_out:
+            self._sentence(f"A wider screen shows {listed(table.left_out)}, too.", "dim")
+        if len(rows) > _MOST_ROWS:
+            rest = sum(row["messages"] for row in rows[_MOST_ROWS:])
+            text = f"{len(rows) - _MOST_ROWS:,} more rows with {rest:,} messages: --format csv has all."
+            self._sentence(text, "dim")
 
     def _head(self, answer: Answer) -> None:
         number: Segment = (f"{answer.number:>2}. ", "dim")

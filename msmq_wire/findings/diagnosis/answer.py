@@ -31,7 +31,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to one of the thirteen questions.
+    """The answer to one of the questions.
 
     ``posed`` is False where nothing in the capture raises the question; then one statement says so.
     ``attention`` is how much of it calls for somebody to look, None for nothing. ``caveats`` tell what the

@@ -43,6 +43,9 @@ class BodyKind(msgspec.Struct):
     cut: int = 0
 
 
+_UNLOOKED = BodyKind(None, "", "not looked at", "", "", None, Moment(0, None, None))
+
+
 class Bodies:
     """Takes messages; ``kinds`` are the kinds of bodies, ``empty`` counts messages without one.
 
@@ -58,14 +61,14 @@ class Bodies:
         self._bytes = 0
         self._reader = MessageReader()
 
-    def feed(self, record: Record) -> None:
-        """Take a message in whatever carries it."""
+    def feed(self, record: Record) -> BodyKind | None:
+        """Take a message in whatever carries it; return the kind that its body was counted as, if it was."""
         if record.type == "srmp_message" and record.parent is not None:
-            return
+            return None
         body = body_of(record)
         if body is None:
             self.empty += 1
-            return
+            return None
         self.total += 1
         queue = self._queue(record.packet)
         looks = (queue, body.body_type, b"" if body.encrypted else body.data[:_FIRST])
@@ -74,10 +77,11 @@ class Bodies:
             kind = self._open(record, looks, body.data, body.encrypted)
         if kind is None:
             self.unlooked += 1
-            return
+            return _UNLOOKED
         kind.count += 1
         kind.bytes += len(body.data)
         kind.cut += body.cut
+        return kind
 
     def _open(self, record: Record, looks: Looks, data: bytes, encrypted: bool) -> BodyKind | None:
         queue, body_type, _ = looks

@@ -32,12 +32,14 @@ Fact: TypeAlias = Literal[
     "late",
     "opened",
     "not_opened",
+    "kept",
 ]
 """``acknowledged``: anything answers for it; ``in_session``: a SessionHeader does; ``stored``: one says that
 it is on disk; ``covered``: an OrderAck covers it; ``in_queue``: a remote read found it; ``delivered`` and
 ``received``: that is what became of it; ``not_delivered`` and ``not_received``: a negative acknowledgment
 counts; ``expired``: its time ran out by the clock; ``unknown``: nothing tells what became of it; ``in_time``
-and ``late``: when it was sent, by the clock of its sender. ``opened`` is said of sessions."""
+and ``late``: when it was sent, by the clock of its sender; ``kept``: its sender waits for word of it.
+``opened`` is said of sessions."""
 
 _ANSWERED: tuple[Fact, ...] = ("acknowledged", "in_session", "stored", "covered")
 _THERE: tuple[Fact, ...] = ("in_queue", "delivered", "received")
@@ -53,6 +55,7 @@ _PAIRS: tuple[tuple[Fact, Fact], ...] = (
     ("covered", "not_covered"),
     ("in_time", "late"),
     ("opened", "not_opened"),
+    *((fact, "kept") for fact in ("received", "expired", *_REFUSED)),
 )
 OPPOSITES: frozenset[frozenset[Fact]] = frozenset(map(frozenset, _PAIRS))
 """Pairs of facts that are not both true of one subject. A message may be found in one queue of several that

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 
 from msmq_wire.findings.diagnosis.bodies import Bodies
+from msmq_wire.findings.diagnosis.inventory import Inventory
+from msmq_wire.findings.diagnosis.returns import Returns
 from msmq_wire.findings.diagnosis.security import Security
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
@@ -44,6 +46,7 @@ class Facts:
     ``calls`` and ``sealed`` count calls and those that no key opens. ``ports`` are those of calls and HTTP by
     (port, role); ``tried`` the ports whose SYN was seen. ``addresses`` are the hosts that
     ExtendedAddressHeader and QueueManagerAddress name. ``levels`` counts binds by authentication level.
+    ``bodies``, ``security``, ``inventory`` and ``returns`` are what questions 11, 10, 18 and 15 need.
     """
 
     def __init__(self) -> None:
@@ -61,6 +64,8 @@ class Facts:
         self.levels: Counter[int] = Counter()
         self.bodies = Bodies()
         self.security = Security()
+        self.inventory = Inventory()
+        self.returns = Returns()
 
     def feed(self, record: Record) -> None:
         """Take the next record."""
@@ -88,13 +93,16 @@ class Facts:
             self._bind(record)
 
     def _message(self, record: Record) -> None:
-        self.bodies.feed(record)
+        moment = _moment(record)
+        kind = self.bodies.feed(record)
         self.security.feed(record)
+        self.inventory.feed(record, moment, kind)
         if record.type == "srmp_message":
             if record.parent is None:
                 self._use(self.ports, (_port(record.dst), "messages over HTTP (SRMP)"), record)
             return
         if is_read(record):
+            self.returns.message(record, moment)
             header = getattr(record.packet, "extended_address_header", None)
             if isinstance(header, ExtendedAddressHeader):
                 self._address("ExtendedAddressHeader", header, record)
@@ -115,6 +123,7 @@ class Facts:
         if not isinstance(call, RpcCall):
             return
         self.calls += 1
+        self.returns.call(record, call, _moment(record))
         if call.sealed:
             self.sealed += 1
             self.first_sealed = self.first_sealed or _moment(record)

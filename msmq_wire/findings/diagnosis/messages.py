@@ -20,7 +20,7 @@ from msmq_wire.sessions import Acknowledgment, HostClock, MessageLife, Moment, S
 from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
 from msmq_wire.units import SECOND
 
-__all__ = ["MessageSums", "acknowledged", "lost", "sent"]
+__all__ = ["MessageSums", "acknowledged", "is_taken", "lost", "seconds_text", "sent"]
 
 Name = TypeVar("Name", str, int)
 
@@ -344,11 +344,11 @@ def _limit(what: str, limits: dict[int, None]) -> str:
     finite = sorted(limit for limit in limits if limit != _INFINITE)
     if not finite:
         return ""
-    shown = listed([_seconds(limit) for limit in finite])
+    shown = listed([seconds_text(limit) for limit in finite])
     return f"{shown} {what}"
 
 
-def _seconds(seconds: int) -> str:
+def seconds_text(seconds: int) -> str:
     parts = []
     for size, one, many in _PERIODS:
         number, seconds = divmod(seconds, size)
@@ -511,9 +511,8 @@ def _stale_text(stale: _Stale, words: Words) -> str:
     from_ = host(life.src)
     text = f"{count(stale.count, 'message')} from {from_}, first {short(life.message_id)} in "
     text += f"{words.frame(life.first)}, looked expired when sent: "
-    text += (
-        f"{length_of_time(sent_at - (life.sent_time or 0))} old by SentTime, with {_seconds(limit)} to live."
-    )
+    age = length_of_time(sent_at - (life.sent_time or 0))
+    text += f"{age} old by SentTime, with {seconds_text(limit)} to live."
     if stale.fact == "in_time":
         offset = life.clock_offset or 0
         return f"{text} The clock of {from_} is {length_of_time(-offset)} slow: by it they were in time."

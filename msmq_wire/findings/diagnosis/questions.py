@@ -1,4 +1,4 @@
-"""The thirteen questions about a capture, answered: `Diagnosis` takes records and findings, `answers` tells.
+"""The questions about a capture, answered: `Diagnosis` takes records and findings, `answers` tells.
 
 The rule kept here: an answer is an observation with its frames; a question that the capture does not pose is
 answered in one line; what the capture does not hold stands beside the answers that it touches.
@@ -13,16 +13,21 @@ from typing import NamedTuple
 
 from msmq_wire.findings.diagnosis.answer import Answer, Statement, Telling
 from msmq_wire.findings.diagnosis.content import bodies, security
+from msmq_wire.findings.diagnosis.deadlines import SharedTimes, shared_times
 from msmq_wire.findings.diagnosis.facts import Facts
+from msmq_wire.findings.diagnosis.inventory import inventory
+from msmq_wire.findings.diagnosis.keeping import KeptSums, kept
 from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged, lost, sent
 from msmq_wire.findings.diagnosis.network import addresses, connections, identities, pings, ports
 from msmq_wire.findings.diagnosis.order import streams
 from msmq_wire.findings.diagnosis.peers import FindingSums, peers
 from msmq_wire.findings.diagnosis.reading import reads
+from msmq_wire.findings.diagnosis.returns import returns
+from msmq_wire.findings.diagnosis.waiting import waits
 from msmq_wire.findings.diagnosis.words import Words, count
 from msmq_wire.findings.finding import Finding
 from msmq_wire.records.record import Record
-from msmq_wire.sessions import Leaving, MessageLife, Story
+from msmq_wire.sessions import Leaving, MessageLife, RemoteRead, Story
 
 __all__ = ["QUESTIONS", "Answer", "Diagnosis", "Question", "Statement"]
 
@@ -50,14 +55,45 @@ QUESTIONS: dict[int, Question] = {
     13: Question(
         "A peer, a scan or an exploit?", "No session on port 1801, and no rule at medium or above speaks."
     ),
+    14: Question(
+        "Received or only stored, and what stays with its sender?",
+        "No message stays with its sender, and none asks for word of its receipt.",
+    ),
+    15: Question(
+        "Is a message put back or moved again and again?", "No message was put back or moved again and again."
+    ),
+    16: Question(
+        "Do messages of a transaction share a time to be received?",
+        "No messages of one transaction share a time to be received.",
+    ),
+    17: Question(
+        "Does a receiver slow its sender down?", "No sender waited for its receiver longer than was agreed."
+    ),
+    18: Question("What would a migration have to carry?", "No message in the capture."),
 }
 """By number, as they are asked."""
 
-_LOSSY = frozenset((2, 3, 4, 5, 9, 12, 13))
-_LATE = frozenset((2, 4, 5, 6, 12, 13))
-_SEALED = frozenset((3, 10, 11))
-_CUT = frozenset((3, 5, 10, 11))
-_LIMITED = frozenset((2, 3, 4, 5, 6, 7, 9, 12, 13))
+_OF_LIVES = frozenset((3, 4, 5, 12, 14, 16, 18))
+_LOSSY = frozenset((2, 3, 4, 5, 9, 12, 13, 14, 15, 16, 17, 18))
+_LATE = frozenset((2, 4, 5, 6, 12, 13, 14, 16, 17))
+_SEALED = frozenset((3, 10, 11, 15, 18))
+_CUT = frozenset((3, 5, 10, 11, 18))
+_LIMITED = frozenset((2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 15, 16, 17))
+
+
+class LifeSums:
+    """What the answers need of messages."""
+
+    def __init__(self) -> None:
+        self.sent = MessageSums()
+        self.kept = KeptSums()
+        self.shared = SharedTimes()
+
+    def feed(self, life: MessageLife) -> None:
+        """Take a message."""
+        self.sent.feed(life)
+        self.kept.feed(life)
+        self.shared.feed(life)
 
 
 class Diagnosis:
@@ -70,7 +106,7 @@ class Diagnosis:
     def __init__(self) -> None:
         self.facts = Facts()
         self._findings = FindingSums()
-        self._gone = MessageSums()
+        self._gone = LifeSums()
 
     def feed(self, record: Record, findings: Iterable[Finding] = ()) -> None:
         """Take a record, and what rules said of it."""
@@ -85,6 +121,8 @@ class Diagnosis:
         """Take what is followed no longer."""
         if isinstance(gone, MessageLife):
             self._gone.feed(gone)
+        elif isinstance(gone, RemoteRead):
+            self.facts.returns.read(gone)
 
     def answers(
         self, story: Story, *, numbers: Collection[int] = tuple(QUESTIONS), zone: tzinfo | None = UTC
@@ -92,10 +130,11 @@ class Diagnosis:
         """The answers to these questions; ``zone`` (None: of this machine) is that of times."""
         facts = self.facts
         words = Words(facts.captures, zone)
-        sums = deepcopy(self._gone)
-        if {3, 4, 5, 12} & set(numbers):
+        lives = deepcopy(self._gone)
+        if _OF_LIVES & set(numbers):
             for life in story.lives:
-                sums.feed(life)
+                lives.feed(life)
+        sums = lives.sent
         told = []
         for number in sorted(set(numbers) & set(QUESTIONS)):
             telling = Telling()
@@ -126,6 +165,19 @@ class Diagnosis:
                     streams(sums, story, words, telling)
                 case 13:
                     peers(story, self._findings, words, telling)
+                case 14:
+                    kept(lives.kept, words, story.last, telling)
+                case 15:
+                    again = deepcopy(facts.returns)
+                    for read in story.reads:
+                        again.read(read)
+                    returns(again, words, telling)
+                case 16:
+                    shared_times(lives.shared, words, telling)
+                case 17:
+                    waits(story, words, telling)
+                case 18:
+                    inventory(facts.inventory, sums.resends, words, telling)
             telling.but(*self._missing(number, story, words))
             told.append(telling.answer(number, *QUESTIONS[number]))
         return tuple(told)

@@ -66,7 +66,7 @@ def agree(records: Iterable[Record]) -> None:
 
 
 @in_batches(CAPTURES)
-def test_the_thirteen_answers_agree_on_every_capture(path: Path) -> None:
+def test_the_answers_agree_on_every_capture(path: Path) -> None:
     agree(read_capture(path, streams=True))
 
 

@@ -1,0 +1,261 @@
+"""Question 18: what the queues carry, as a table for who moves them elsewhere.
+
+The rule kept here: sums by what a message says of itself, and no message; the kind of a body is that of
+question 11, which opens one of those that look alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from msmq_wire.findings.diagnosis.answer import Telling
+from msmq_wire.findings.diagnosis.bodies import BodyKind
+from msmq_wire.findings.diagnosis.words import Words, count
+from msmq_wire.records.column import Column
+from msmq_wire.records.look import Look
+from msmq_wire.records.message import Message, message_of
+from msmq_wire.records.record import Record
+from msmq_wire.sessions import Moment
+from msmq_wire.sessions.lives import is_acknowledgment
+from msmq_wire.sessions.message import MessageReader
+from msmq_wire.wire.partial import reached
+
+__all__ = ["INVENTORY_COLUMNS", "Content", "Inventory", "inventory"]
+
+_MOST_ROWS = 1024
+_ACKNOWLEDGMENTS = ((1, "PA"), (2, "PR"), (4, "NA"), (8, "NR"))
+_JOURNALING = ((1 << 8, "JN"), (1 << 9, "JP"))
+_RQ, _EB = 7 << 16, 1 << 5
+"""Of UserHeader and of SecurityHeader."""
+
+
+class Content(NamedTuple):
+    """What messages of one row have in common; texts as rows show them."""
+
+    queue: str | None
+    body: str
+    via: str
+    delivery: str | None
+    priority: int | None
+    acknowledgments: str
+    journaling: str
+    response_queue: str | None
+    signed: bool
+    encrypted: bool
+
+
+class _Sum(msgspec.Struct):
+    """Messages of one content."""
+
+    first: Moment
+    last: Moment
+    count: int = 0
+    bytes: int = 0
+    smallest: int | None = None
+    largest: int | None = None
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """A row of the table: a content with its sums, sizes in bytes."""
+
+    content: Content
+    messages: int
+    bytes: int
+    smallest: int | None
+    largest: int | None
+
+
+class Inventory:
+    """Takes messages in whatever carries them; keeps the sums of at most 1,024 contents.
+
+    ``left_out`` counts messages of further ones.
+    """
+
+    def __init__(self) -> None:
+        self.sums: dict[Content, _Sum] = {}
+        self.left_out = 0
+        self._reader = MessageReader()
+
+    def feed(self, record: Record, moment: Moment, kind: BodyKind | None) -> None:
+        """Take a message whose body is of a ``kind``, None for one without a body."""
+        message = message_of(record)
+        if message is None or is_acknowledgment(message["message_class"]):
+            return
+        size = message["body_size"]
+        content = self._of_packet if message.carrier == "packet" else _of_other
+        self.add(content(record, message, kind), moment, moment, 1, size or 0, size, size)
+
+    def _of_packet(self, record: Record, message: Message, kind: BodyKind | None) -> Content:
+        packet = record.packet
+        user = reached(packet, "user_header")
+        flags = reached(user, "flags") or 0
+        security = reached(packet, "security_header")
+        signature = reached(reached(security, "security_data"), "signature")
+        level = reached(reached(packet, "message_properties_header"), "privacy_level")
+        wanted = reached(reached(packet, "message_properties_header"), "flags") or 0
+        return Content(
+            message["queue"],
+            _body(kind),
+            message["via"],
+            message["delivery"],
+            message["priority"],
+            _words(wanted, _ACKNOWLEDGMENTS),
+            _words(flags, _JOURNALING),
+            self._reader.queue(user, "response_queue") if flags & _RQ else None,
+            bool(signature),
+            bool(level or (reached(security, "flags") or 0) & _EB),
+        )
+
+    def add(
+        self,
+        content: Content,
+        first: Moment,
+        last: Moment,
+        number: int,
+        total: int,
+        smallest: int | None,
+        largest: int | None,
+    ) -> None:
+        """Take a ``number`` of messages of one content, with the sum and the ends of their sizes."""
+        one = self.sums.get(content)
+        if one is None:
+            if len(self.sums) >= _MOST_ROWS:
+                self.left_out += number
+                return
+            one = self.sums[content] = _Sum(first, last)
+        one.last = last
+        one.count += number
+        one.bytes += total
+        if smallest is not None and largest is not None:
+            one.smallest = smallest if one.smallest is None else min(one.smallest, smallest)
+            one.largest = largest if one.largest is None else max(one.largest, largest)
+
+    def lines(self) -> list[_Line]:
+        """The rows, those of most messages first."""
+        found = (
+            _Line(content, one.count, one.bytes, one.smallest, one.largest)
+            for content, one in self.sums.items()
+        )
+        return sorted(found, key=lambda line: (-line.messages, -line.bytes))
+
+
+def _of_other(record: Record, message: Message, kind: BodyKind | None) -> Content:
+    """What a message says that came over HTTP or in a transfer buffer."""
+    properties = getattr(record.packet, "properties", None)
+    journaling = (
+        getattr(properties, "negative_journaling_requested", False),
+        getattr(properties, "positive_journaling_requested", False),
+    )
+    return Content(
+        message["queue"],
+        _body(kind),
+        message["via"],
+        message["delivery"],
+        message["priority"],
+        _words(getattr(properties, "acknowledgements_requested", None) or 0, _ACKNOWLEDGMENTS),
+        " ".join(word for word, asked in zip(("JN", "JP"), journaling, strict=True) if asked),
+        getattr(properties, "response_queue_format_name", None),
+        bool(getattr(properties, "signature", None)),
+        kind is not None and kind.kind == "encrypted",
+    )
+
+
+def _body(kind: BodyKind | None) -> str:
+    if kind is None:
+        return "none"
+    return f"{kind.opened}, as {kind.convention} writes it" if kind.convention else kind.opened
+
+
+def _words(bits: int, words: tuple[tuple[int, str], ...]) -> str:
+    return " ".join(word for bit, word in words if bits & bit)
+
+
+def _sizes(row: Any) -> str:
+    low, high = row["smallest"], row["largest"]
+    return "" if low is None else f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _asks(row: Any) -> str:
+    return " ".join(filter(None, (row["acknowledgments"], row["journaling"])))
+
+
+def _protection(row: Any) -> str:
+    return " ".join(name for name in ("signed", "encrypted") if row[name])
+
+
+INVENTORY_COLUMNS: tuple[Column, ...] = (
+    Column("messages", "number", "How many there are.", optional=False, look=Look("messages")),
+    Column(
+        "queue", "text", "Format name of the destination.", "content.queue", reveals="host",
+        look=Look("queue", 0, 12, end=True, style="name"),
+    ),
+    Column("body", "text", "What wrote the bodies.", "content.body", optional=False, look=Look("body", 0, 9)),
+    Column("bytes", "number", "Bytes of all bodies.", optional=False),
+    Column("smallest", "number", "Bytes of the smallest body.", look=Look("sizes", 80, text=_sizes)),
+    Column("largest", "number", "Bytes of the largest body."),
+    Column(
+        "delivery", "text", "express, recoverable or transactional.", "content.delivery",
+        choices=("express", "recoverable", "transactional"), look=Look("delivery", 90),
+    ),
+    Column("priority", "number", "Priority, 0 to 7.", "content.priority", most=7, look=Look("priority", 110)),
+    Column(
+        "acknowledgments", "text", "Acknowledgments asked for: PA, PR, NA, NR.", "content.acknowledgments",
+        look=Look("asks", 100, text=_asks),
+    ),
+    Column("journaling", "text", "Source journaling asked for: JN, JP.", "content.journaling"),
+    Column(
+        "response_queue", "text", "Format name of the queue for answers.", "content.response_queue",
+        reveals="host", look=Look("answers to", 130, 12, end=True, style="name"),
+    ),
+    Column(
+        "signed", "flag", "Whether there is a signature.", "content.signed", optional=False,
+        look=Look("protection", 120, text=_protection),
+    ),
+    Column("encrypted", "flag", "Whether the body is encrypted.", "content.encrypted", optional=False),
+    Column(
+        "via", "text", "tcp; rpc for what came in a call; http for SRMP.", "content.via",
+        choices=("tcp", "rpc", "http"), optional=False, look=Look("via", 140, style="dim"),
+    ),
+)  # fmt: skip
+"""The columns of the table."""
+
+
+def inventory(sums: Inventory, again: int, words: Words, telling: Telling) -> None:
+    """Question 18; ``again`` counts messages that were sent once more."""
+    found = sums.lines()
+    if not found:
+        telling.facts = {"rows": [], "messages": 0, "left_out": 0}
+        return
+    total = sum(line.messages for line in found) + sums.left_out
+    queues = len({line.content.queue for line in found})
+    first = min((one.first for one in sums.sums.values()), key=lambda at: at.record)
+    last = max((one.last for one in sums.sums.values()), key=lambda at: at.record)
+    text = f"{count(total, 'message')} of {count(len(found), 'kind')} for {count(queues, 'queue')}, "
+    text += f"{count(sum(line.bytes for line in found), 'byte')} of bodies; first in {words.frame(first)}"
+    telling.say(f"{text}, last in {words.frame(last)}.", first, last)
+    answers, asks, journals, transactional, signed, encrypted = (
+        sum(line.messages for line in found if is_so(line.content))
+        for is_so in (
+            lambda one: one.response_queue is not None,
+            lambda one: one.acknowledgments,
+            lambda one: one.journaling,
+            lambda one: one.delivery == "transactional",
+            lambda one: one.signed,
+            lambda one: one.encrypted,
+        )
+    )
+    telling.say(
+        f"{answers:,} name a response queue, {asks:,} ask for acknowledgments, {journals:,} for journaling "
+        f"or dead-lettering; {transactional:,} are transactional, {signed:,} signed, {encrypted:,} encrypted."
+    )
+    if sums.left_out:
+        telling.but(f"{count(sums.left_out, 'message')} of further kinds are not in the table")
+    if again:
+        telling.but(f"messages were sent again {count(again, 'time')}, and count each time")
+    telling.facts = {
+        "messages": total,
+        "left_out": sums.left_out,
+        "rows": [{one.name: one.value(line) for one in INVENTORY_COLUMNS} for line in found],
+    }

@@ -1,0 +1,183 @@
+"""Question 14: whether messages were received or only stored, and what keeps them with their sender.
+
+The rule kept here: a sender forgets an express message when a SessionHeader covers it, a recoverable one when
+a bit says that it is on disk, a transactional one when an OrderAck covers it, too; with JN or JP it then
+waits for a FinalAck, which comes when the message leaves its queue. [MS-MQQB] 3.1.5.5 to 3.1.5.7, 3.1.7.2.2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.claims import Fact
+from msmq_wire.findings.diagnosis.messages import is_taken
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short, span
+from msmq_wire.findings.finding import Severity
+from msmq_wire.sessions import Acknowledgment, MessageLife, class_words
+
+__all__ = ["KeptSums", "kept"]
+
+_MOST_GROUPS = 1024
+_MOST_CLAIMS = 1024
+_ACK_RECEIVE = 0x4000
+_PR, _FA = 1 << 1, 1 << 1
+"""Of MessagePropertiesHeader and of TransactionHeader."""
+_BY = {
+    "final_ack": "a FinalAck",
+    "administration_ack": "an administration acknowledgment",
+    "receipt": "an SRMP receipt",
+    "read": "a remote read",
+}
+
+State: TypeAlias = Literal["session", "disk", "order", "final", "received", "refused", "asked", "gone"]
+"""What keeps a message: no session acknowledgment, none of the disk, no OrderAck, no FinalAck. Or that it was
+received, or is known not to be; that it is gone and word of its receipt was asked for, or was not."""
+_STATES: tuple[State, ...] = ("session", "disk", "order", "final", "received", "refused", "asked", "gone")
+_KEPT = _STATES[:4]
+_OVER: tuple[State, ...] = ("received", "refused")
+_CALM: tuple[State, ...] = ("received", "asked", "gone")
+
+
+class _Group(msgspec.Struct):
+    """Messages of one sender for one queue that stand alike; ``by`` is the acknowledgment that says so."""
+
+    first: MessageLife
+    by: Acknowledgment | None
+    count: int = 0
+
+
+GroupKey: TypeAlias = tuple[State, str | None, str, str, bool, bool, str, int]
+
+
+class KeptSums:
+    """Takes lives: counts them by what keeps them, queue, hosts and what was asked for."""
+
+    def __init__(self) -> None:
+        self.groups: dict[GroupKey, _Group] = {}
+        self.states: dict[State, int] = dict.fromkeys(_STATES, 0)
+        self.uncertain = 0
+        self.claims: list[tuple[Fact, str]] = []
+
+    def feed(self, life: MessageLife) -> None:
+        """Take a message that was sent over TCP; others nobody keeps."""
+        if life.via != "tcp" or life.acknowledges is not None:
+            return
+        state, by = _state(life)
+        if state is None:
+            return
+        self.states[state] += 1
+        if state in _KEPT:
+            self.uncertain += not life.certain
+            if len(self.claims) < _MOST_CLAIMS:
+                self.claims.append(("kept", life.message_id))
+        kind = "" if state not in _OVER else "read" if by is None else by.kind
+        journals = life.delivery == "transactional"
+        asked = life.dead_letter and journals, life.journal and journals
+        class_ = life.nack_class or 0
+        key = (state, life.queue, host(life.src), host(life.dst), *asked, kind, class_)
+        group = self.groups.get(key)
+        if group is None:
+            if len(self.groups) >= _MOST_GROUPS:
+                return
+            group = self.groups[key] = _Group(life, by)
+        group.count += 1
+
+
+def _state(life: MessageLife) -> tuple[State | None, Acknowledgment | None]:
+    """What keeps a message with its sender, or what is known of its receipt."""
+    told = {one.message_class: one for one in reversed(life.acknowledgments)}
+    if life.outcome == "received":
+        return "received", told.get(_ACK_RECEIVE)
+    if life.outcome in ("refused", "expired"):
+        by = told.get(life.nack_class or 0)
+        # What a FinalAck tells its sender acts on; the rest is of question 5.
+        return ("refused", by) if by is not None and by.kind == "final_ack" else (None, None)
+    if not is_taken(life):
+        return "session", None
+    transactional = life.delivery == "transactional"
+    if transactional and life.order_ack is None:
+        return "order", None
+    if transactional and (life.journal or life.dead_letter):
+        return "final", None
+    if life.delivery == "recoverable" and life.stored is None and not life.acknowledgments:
+        return "disk", None
+    asked = life.wanted & _PR or life.transaction & _FA
+    return ("asked" if asked else "gone"), None
+
+
+def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> None:
+    """Question 14; ``now`` is the time of the last record."""
+    telling.facts = {"messages": sum(sums.states.values())} | {name: sums.states[name] for name in _STATES}
+    for fact, message in sums.claims:
+        telling.claim(fact, message)
+    if not any(number for state, number in sums.states.items() if state != "gone"):
+        return
+    ranked = sorted(sums.groups.items(), key=lambda one: (_STATES.index(one[0][0]), -one[1].count))
+    for key, group in ranked[:MOST]:
+        by = None if group.by is None else group.by.at
+        # What was not acknowledged, or was refused, questions 4 and 5 tell at medium.
+        attention: Severity | None = None if key[0] in _CALM else "low"
+        telling.say(_text(key, group, words, now), group.first.first, by, attention=attention)
+    rest = telling.facts["messages"] - sum(group.count for _, group in ranked[:MOST])
+    if rest:
+        telling.say(f"And {count(rest, 'message')} for other queues.")
+    if sums.uncertain:
+        telling.but(f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing")
+
+
+def _text(key: GroupKey, group: _Group, words: Words, now: int | None) -> str:
+    state, queue, src, dst, *_ = key
+    text = f"{count(group.count, 'message')} for {queue or 'a queue that is not known'}"
+    said = "".join(_said(key, group, src, dst, words))
+    if state in _OVER:
+        return f"{text} {said}"
+    stays = "stay" if group.count > 1 else "stays"
+    text += f" {stays} with {src}: {said}" if state in _KEPT else f" {said}"
+    first = group.first.first
+    text += f"; first {short(group.first.message_id)} in {words.frame(first)}"
+    if state in _KEPT and now is not None and first.time is not None:
+        text += f", {span(now - first.time)} before the capture ends"
+    return f"{text}."
+
+
+def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Iterator[str]:
+    state, _, _, _, dead_letter, journal, kind, class_ = key
+    one = group.count == 1
+    it, they, their, are = ("it", "it", "its", "is") if one else ("them", "they", "their", "are")
+    match state:
+        case "session":
+            yield f"no session acknowledgment covers {it}. {dst} has to acknowledge {it}, or the next "
+            yield f"session brings {it} again"
+        case "disk":
+            yield f"{they} {are} acknowledged, and nothing says that {they} {are} on disk. "
+            yield f"{dst} has to store {it} and say so"
+        case "order":
+            yield f"no OrderAck covers {it}. The destination has to put {it} into {their} queue in order, "
+            yield "and the sender sends again until it says so"
+        case "final":
+            asked = listed(["dead-lettering (JN)"] * dead_letter + ["journaling (JP)"] * journal)
+            yield f"{they} {'asks' if one else 'ask'} for {asked}, and no FinalAck says that {they} left "
+            yield f"{their} queue. An OrderAck covers {it}: an application at the destination has to "
+            yield f"receive {it}"
+        case "received":
+            yield f"{'was' if one else 'were'} received: {_BY[kind]} says so in {_at(group, words)}."
+            yield f" Its sender puts {it} into its journal." if journal else ""
+        case "refused":
+            yield f"{'was' if one else 'were'} not received: {_BY[kind]} says in {_at(group, words)} "
+            yield f"that {class_words(class_)} (class 0x{class_:04x})."
+            yield f" Its sender puts {it} into its transactional dead-letter queue." if dead_letter else ""
+        case "asked":
+            yield f"left the outgoing queue of {src}, and word of {their} receipt, which was asked for, was "
+            yield "not captured"
+        case _:
+            yield f"left the outgoing queue of {src} and asked for no word of {their} receipt"
+
+
+def _at(group: _Group, words: Words) -> str:
+    """The frame that tells of the first message."""
+    at = group.first.received if group.by is None else group.by.at
+    return f"{words.frame(at)}{'' if group.count == 1 else ' of the first'}"

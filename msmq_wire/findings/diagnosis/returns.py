@@ -1,0 +1,230 @@
+"""Question 15: messages that are put back, or moved between subqueues, again and again.
+
+The rule kept here: a message is known by its identifier, and by its lookup id where only a call names it; the
+counters of a SubqueueHeader count where it has a name. [MS-MQRR] 2.2.5.3, 3.1.4.10, 3.1.4.13
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.interfaces import Role
+from msmq_wire.sessions import Moment, RemoteRead
+from msmq_wire.sessions.message import message_key, message_name
+from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
+from msmq_wire.wire.partial import reached
+
+__all__ = ["Returns", "returns"]
+
+_MOST = 4096
+_AGAIN = 2
+"""How often is again and again: what comes back once may be chance."""
+_LOW_56 = (1 << 56) - 1
+_REREAD = "What is put back is read again, until its reader takes it off the queue or moves it away."
+
+Place: TypeAlias = tuple[str, int]
+"""A server, and the lookup id of a message there; of a queue, its number for moves."""
+
+
+class _Counted(msgspec.Struct):
+    """The highest counters of a message, and where they were seen."""
+
+    at: Moment
+    aborts: int
+    moves: int
+    subqueue: str
+
+
+class _Moved(msgspec.Struct):
+    """Moves of a message by calls."""
+
+    last: Moment
+    count: int = 0
+    to: str | None = None
+
+
+class _Read(msgspec.Struct):
+    """What calls did with a message."""
+
+    first: RemoteRead
+    last: RemoteRead
+    received: int = 0
+    put_back: int = 0
+    clients: dict[str, None] = {}
+
+
+class Returns:
+    """Takes records and remote reads; at most 4,096 of each kind are kept, ``left_out`` counts the others.
+
+    ``counted`` are counters by message, ``moved`` the moves by place, ``reads`` what calls did by place.
+    """
+
+    def __init__(self) -> None:
+        self.counted: dict[str, _Counted] = {}
+        self.moved: dict[Place, _Moved] = {}
+        self.reads: dict[Place, _Read] = {}
+        self.left_out = 0
+        self._targets: dict[Place, str | None] = {}
+
+    def message(self, record: Record, moment: Moment) -> None:
+        """Take a stored message."""
+        header = getattr(record.packet, "subqueue_header", None)
+        if not isinstance(header, SubqueueHeader):
+            return
+        name = reached(header, "subqueue_name")
+        if name is None or not name.text or not header.abort_counter | header.move_counter:
+            return
+        user = record.packet.user_header
+        key = message_name(message_key(user.source_queue_manager, user.message_id))
+        known = self.counted.get(key)
+        if known is not None:
+            known.aborts = max(known.aborts, header.abort_counter)
+            known.moves = max(known.moves, header.move_counter)
+        elif len(self.counted) >= _MOST:
+            self.left_out += 1
+        else:
+            self.counted[key] = _Counted(moment, header.abort_counter, header.move_counter, name.text)
+
+    def call(self, record: Record, call: RpcCall, moment: Moment) -> None:
+        """Take a call that opens a queue to move messages there, or moves one."""
+        server = host(record.dst or "")
+        if call.role is Role.OPEN_FOR_MOVE:
+            context = call.told("p_move_context")
+            if context is not None and len(self._targets) < _MOST:
+                self._targets[server, context] = call.queue
+        elif call.role is Role.MOVE and not call.status and not call.fault:
+            lookup_id = call.asked(call.members.lookup_id)
+            if lookup_id is None:
+                return
+            place = server, lookup_id & _LOW_56
+            moved = self.moved.get(place)
+            if moved is None:
+                if len(self.moved) >= _MOST:
+                    self.left_out += 1
+                    return
+                moved = self.moved[place] = _Moved(moment)
+            moved.count += 1
+            moved.last = moment
+            context = call.asked("ull_context_to")
+            moved.to = None if context is None else self._targets.get((server, context))
+
+    def read(self, read: RemoteRead) -> None:
+        """Take a remote read."""
+        if read.found_lookup_id is None:
+            return
+        place = host(read.server), read.found_lookup_id
+        known = self.reads.get(place)
+        if known is None:
+            if len(self.reads) >= _MOST:
+                self.left_out += 1
+                return
+            known = self.reads[place] = _Read(read, read)
+        elif known.first.message_id is None:
+            known.first = msgspec.structs.replace(
+                known.first, message_id=read.message_id, label=read.label, message=read.message
+            )
+        known.last = read
+        known.received += read.removes is True
+        known.put_back += read.end == "nack" and not read.end_status
+        if len(known.clients) < MOST:
+            known.clients[host(read.client)] = None
+
+
+class _Found(msgspec.Struct):
+    """All that is known of one message."""
+
+    name: str | None
+    read: _Read | None
+    moved: _Moved | None
+    counted: _Counted | None
+
+    @property
+    def again(self) -> int:
+        """How often it came back or was moved, at most."""
+        calls = 0 if self.read is None else max(self.read.received - 1, self.read.put_back)
+        moves = 0 if self.moved is None else self.moved.count
+        told = (0, 0) if self.counted is None else (self.counted.aborts, self.counted.moves)
+        return max(calls, moves, *told)
+
+
+def returns(sums: Returns, words: Words, telling: Telling) -> None:
+    """Question 15; ``sums`` have all reads."""
+    named: set[str] = set()
+    found: list[_Found] = []
+    for place, read in sums.reads.items():
+        name = read.first.message_id
+        counted = sums.counted.get(name) if name is not None else None
+        if name is not None:
+            named.add(name)
+        found.append(_Found(name, read, sums.moved.get(place), counted))
+    found += [_Found(None, None, one, None) for place, one in sums.moved.items() if place not in sums.reads]
+    found += [_Found(name, None, None, one) for name, one in sums.counted.items() if name not in named]
+    again = sorted((one for one in found if one.again >= _AGAIN), key=lambda one: -one.again)
+    for one in again[:MOST]:
+        telling.say(_text(one, words), *_moments(one), attention="medium")
+    if len(again) > MOST:
+        telling.say(f"And {count(len(again) - MOST, 'more message')}.", attention="medium")
+    if again:
+        telling.say(_REREAD)
+    telling.facts = {
+        "messages": [
+            {
+                "message_id": one.name,
+                "lookup_id": None if one.read is None else one.read.first.found_lookup_id,
+                "queue": None if one.read is None else one.read.first.queue,
+                "received": 0 if one.read is None else one.read.received,
+                "put_back": 0 if one.read is None else one.read.put_back,
+                "moved": 0 if one.moved is None else one.moved.count,
+                "abort_counter": None if one.counted is None else one.counted.aborts,
+                "move_counter": None if one.counted is None else one.counted.moves,
+            }
+            for one in again[:64]
+        ],
+        "again": len(again),
+    }
+    if sums.left_out:
+        telling.but(f"{count(sums.left_out, 'read or move', 'reads and moves')} were too many to keep")
+
+
+def _moments(one: _Found) -> list[Moment | None]:
+    read = () if one.read is None else (one.read.first.at, one.read.last.at)
+    return [*read, one.moved and one.moved.last, one.counted and one.counted.at]
+
+
+def _text(one: _Found, words: Words) -> str:
+    read, moved, counted = one.read, one.moved, one.counted
+    text = f"Message {short(one.name)}" if one.name else "A message"
+    done: list[str] = []
+    if read is not None:
+        first = read.first
+        text += f' "{first.label}"' if first.label else ""
+        text += f" (lookup id {first.found_lookup_id}) in {first.queue or 'a queue that is not named'} at "
+        text += host(first.server)
+        done.append(f"was {_read(read, words)}")
+    if moved is not None:
+        to = f", to {moved.to}" if moved.to else ""
+        last = " in" if moved.count == 1 else ", last in"
+        told = f"moved {count(moved.count, 'time')}{to}{last} {words.frame(moved.last)}"
+        done.append(f"{'it was' if done else 'was'} {told}")
+    if counted is not None and not done:
+        done.append(f"was seen in {words.frame(counted.at)}")
+    text += f" {'; '.join(done)}."
+    if counted is not None:
+        attempts = count(counted.aborts, "failed attempt")
+        text += f" Its SubqueueHeader counts {attempts} in a row (AbortCounter) and "
+        text += f"{count(counted.moves, 'move')} (MoveCounter)."
+    return text
+
+
+def _read(read: _Read, words: Words) -> str:
+    if read.received < _AGAIN and not read.put_back:
+        return f"seen in {words.frame(read.first.at)}"
+    back = f" and put back {count(read.put_back, 'time')}" if read.put_back else ""
+    text = f"received {count(read.received, 'time')}{back} by {listed(list(read.clients))}"
+    return f"{text}, first in {words.frame(read.first.at)}, last in {words.frame(read.last.at)}"

@@ -1,0 +1,128 @@
+"""Question 17: receivers that slow their senders down, with the numbers.
+
+The rule kept here: a SessionAck for recoverable messages is due after RecoverableAckTimeout, any after half
+of AckTimeout; a sender stops where as many packets are unacknowledged as the window allows. [MS-MQQB]
+2.2.2.1, 3.1.5.8.2, 3.1.5.8.7, 3.1.7.1; [MS-MQMQ] 2.2.20.4
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.words import Words, count, host, span
+from msmq_wire.sessions import Moment, Session, SessionDirection, Story
+from msmq_wire.units import MILLISECOND, SECOND
+
+__all__ = ["waits"]
+
+_ACK_TIMEOUT = 20_000
+"""Milliseconds, where no ConnectionParameters were captured: [MS-MQQB] note 51."""
+_SLACK = SECOND
+"""What a network and a disk may add to a time that was agreed."""
+_SMALLEST = "A window of 1 is that of a receiver that is short of memory, or whose queue was paused."
+
+
+class _Wait(NamedTuple):
+    """A direction of a session in which a sender waited, times in nanoseconds."""
+
+    session: Session
+    sender: str
+    receiver: str
+    there: SessionDirection
+    announced: int | None
+    due: int
+    recoverable: bool
+    still: int
+    late: bool
+
+
+def waits(story: Story, words: Words, telling: Telling) -> None:
+    """Question 17."""
+    found = [
+        wait
+        for session in story.sessions
+        for side in (0, 1)
+        if (wait := _wait(session, side, story.last)) is not None
+    ]
+    found.sort(key=lambda one: -max(one.there.longest_wait or 0, one.still))
+    for wait in found[:MOST]:
+        moments = wait.session.first, wait.there.longest_wait_at, wait.there.waiting_since
+        sure = wait.late and wait.there.certain
+        telling.say(_text(wait, words), *moments, attention="medium" if sure else "low")
+    if len(found) > MOST:
+        telling.say(f"And in {count(len(found) - MOST, 'more session')}: timeline draws them.")
+    if any(wait.there.smallest_window == 1 for wait in found):
+        telling.say(_SMALLEST)
+    known = [one for session in story.sessions for one in session.directions if one.longest_wait is not None]
+    telling.facts = {
+        "longest_wait": max((one.longest_wait or 0 for one in known), default=None),
+        "smallest_window": min((one.smallest_window for one in known if one.smallest_window), default=None),
+        "sessions": [
+            {
+                "session": wait.session.number,
+                "sender": wait.sender,
+                "receiver": wait.receiver,
+                "messages": wait.there.messages,
+                "acknowledgments": wait.there.session_acks,
+                "longest_wait": wait.there.longest_wait,
+                "due": wait.due,
+                "smallest_window": wait.there.smallest_window,
+                "window_full": wait.there.window_closings,
+                "unacknowledged": wait.there.unacknowledged,
+                "still_waiting": wait.still,
+            }
+            for wait in found[:64]
+        ],
+    }
+
+
+def _wait(session: Session, side: int, last: int | None) -> _Wait | None:
+    there, back = session.directions[side], session.directions[1 - side]
+    if not there.messages:
+        return None
+    agreed = session.parameters[0] or session.parameters[1]
+    recoverable = agreed is not None and there.recoverable == there.messages
+    due = (_ACK_TIMEOUT if agreed is None else agreed.ack_timeout) // 2
+    if agreed is not None and recoverable:
+        due = agreed.recoverable_ack_timeout
+    due *= MILLISECOND
+    still = _since(there.waiting_since, last if session.close is None else session.close.time)
+    late = max(there.longest_wait or 0, still) > due + _SLACK
+    announced = next(iter(back.announced), None)
+    smallest = there.smallest_window
+    if not late and (smallest is None or announced is None or smallest >= announced):
+        return None
+    hosts = [host(session.client), host(session.server)]
+    return _Wait(session, hosts[side], hosts[1 - side], there, announced, due, recoverable, still, late)
+
+
+def _since(moment: Moment | None, end: int | None) -> int:
+    return 0 if moment is None or moment.time is None or end is None else end - moment.time
+
+
+def _text(wait: _Wait, words: Words) -> str:
+    there = wait.there
+    text = f"{wait.receiver} slows {wait.sender} down in the session that begins in "
+    parts = []
+    if there.longest_wait is not None:
+        agreed = f", where {span(wait.due)} is agreed{' for recoverable ones' if wait.recoverable else ''}"
+        parts.append(
+            f"the message in {words.frame(there.longest_wait_at)} waited {span(there.longest_wait)} for its "
+            f"acknowledgment{agreed if wait.late else ''}"
+        )
+    full = f"was full {count(there.window_closings, 'time')}" if there.window_closings else ""
+    smallest, announced = there.smallest_window, wait.announced
+    if smallest is not None and announced is not None and smallest < announced:
+        fell = f"the window fell from {announced:,} to {smallest:,}"
+        parts.append(f"{fell} and {full}" if full else fell)
+    elif full:
+        parts.append(f"the window of {there.window_size or 64:,} {full}")
+    if there.unacknowledged:
+        ends = "when the capture ends" if wait.session.close is None else "when the session is closed"
+        verb = "waits" if there.unacknowledged == 1 else "wait"
+        many = f"{there.unacknowledged:,} of {count(there.messages, 'message')} still {verb}"
+        parts.append(f"{many}, {span(wait.still)} {ends}")
+    if wait.session.reason == "ack_timeout":
+        parts.append("the sender gave it up")
+    return f"{text}{words.frame(wait.session.first)}: {'; '.join(parts)}."
