@@ -6,20 +6,21 @@ answered in one line; what the capture does not hold stands beside the answers t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from copy import deepcopy
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
 from msmq_wire.findings.diagnosis.answer import Answer, Statement, Telling
 from msmq_wire.findings.diagnosis.content import bodies, security
+from msmq_wire.findings.diagnosis.digest import Digest, digest_of
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged, lost, sent
 from msmq_wire.findings.diagnosis.network import addresses, connections, identities, pings, ports
 from msmq_wire.findings.diagnosis.order import streams
 from msmq_wire.findings.diagnosis.peers import FindingSums, peers
 from msmq_wire.findings.diagnosis.reading import reads
-from msmq_wire.findings.diagnosis.words import Words, count
+from msmq_wire.findings.diagnosis.words import Words, count, listed
 from msmq_wire.findings.finding import Finding
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Leaving, MessageLife, Story
@@ -103,13 +104,14 @@ class Diagnosis:
                 case 1:
                     pings(story, facts, words, telling)
                 case 2:
-                    connections(story, facts, words, telling)
+                    connections(story, self._findings, words, telling)
                 case 3:
                     sent(sums, story, words, telling)
                 case 4:
                     acknowledged(sums, words, telling)
                 case 5:
                     lost(sums, story, words, telling)
+                    sums.fates.tell(story, self._findings.suspects, telling)
                 case 6:
                     identities(story, facts, words, telling)
                 case 7:
@@ -117,7 +119,7 @@ class Diagnosis:
                 case 8:
                     ports(story, facts, self._findings, words, telling)
                 case 9:
-                    reads(story, facts, words, telling)
+                    reads(story, facts, self._findings.suspects, words, telling)
                 case 10:
                     security(facts, words, telling)
                 case 11:
@@ -129,6 +131,27 @@ class Diagnosis:
             telling.but(*self._missing(number, story, words))
             told.append(telling.answer(number, *QUESTIONS[number]))
         return tuple(told)
+
+    def digest(self, answers: Sequence[Answer], story: Story, *, frames: int | None = None) -> Digest:
+        """What is wrong, the cause first; ``answers`` are those to all questions, ``frames`` how many were read."""
+        facts = self.facts
+        messages = next((answer.facts["messages"] for answer in answers if answer.number == 3), 0)
+        looked = [
+            count(messages, "message"),
+            count(len(story.sessions) + story.left_out.sessions, "session"),
+            count(facts.calls, "call"),
+        ]
+        if frames is not None:
+            looked.append(count(frames, "frame"))
+        unseen = [
+            f"what {count(facts.sealed, 'sealed call')} did" if facts.sealed else "",
+            f"the bytes that are missing in {count(facts.gaps, 'place')}" if facts.gaps else "",
+            f"the rest of {count(facts.cut, 'packet')} that the capture cut" if facts.cut else "",
+        ]
+        text = listed(looked)
+        if any(unseen):
+            text += f"; not seen: {listed([one for one in unseen if one])}"
+        return digest_of(answers, self._findings.suspects, Words(facts.captures), text)
 
     def _missing(self, number: int, story: Story, words: Words) -> Iterable[str]:
         """What the capture does not hold, as far as it touches a question."""
