@@ -39,7 +39,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     ``attention`` is how much of it calls for somebody to look, None for nothing. ``caveats`` tell what the
     capture does not hold. ``facts`` are numbers and texts that JSON can hold. ``claims`` are what the
     statements say of single messages and sessions, at most 1,024 of them. ``causes`` are what is wrong, for the
-    digest, at most 64.
+    digest, at most 64, and ``notes`` what is no more than to be said with what was looked at.
     """
 
     number: int
@@ -51,6 +51,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, Any] = {}
     claims: tuple[Claim, ...] = ()
     causes: tuple[Cause, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -67,6 +68,7 @@ class Telling:
         self.facts: dict[str, Any] = {}
         self.claims: dict[Claim, None] = {}
         self.causes: list[Cause] = []
+        self.notes: list[str] = []
         self.attention: Severity | None = None
 
     def say(self, text: str, *moments: Moment | None, attention: Severity | None = None) -> None:
@@ -99,6 +101,11 @@ class Telling:
         if len(self.causes) < _MOST_CAUSES:
             self.causes.append(cause)
 
+    def note(self, text: str) -> None:
+        """Say what is worth a word where nothing is wrong."""
+        if len(self.notes) < MOST:
+            self.notes.append(text)
+
     def answer(self, number: int, question: str, nothing: str) -> Answer:
         """The answer; ``nothing`` is what is said where there is no statement."""
         posed = bool(self.statements)
@@ -112,4 +119,5 @@ class Telling:
             facts=self.facts,
             claims=tuple(self.claims),
             causes=tuple(self.causes),
+            notes=tuple(self.notes),
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from msmq_wire.findings.diagnosis.suspects import Connection
 from msmq_wire.findings.finding import Confidence, Severity
 from msmq_wire.sessions import Moment
 
@@ -20,6 +21,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     ``who`` are hosts, ``action`` is what to do, ``count`` how many items it is about. ``rules`` are those whose
     findings about one of ``who`` tell the same. ``kind`` and ``about`` (a host, as a rule) say what it is; it
     explains what is of a kind in ``explains`` and about the same, of which ``brief`` is then said.
+
+    ``connections`` are those that it happened on, where a packet that breaks a rule may be behind it.
     """
 
     text: str
@@ -34,3 +37,4 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     about: str = ""
     explains: tuple[str, ...] = ()
     brief: str = ""
+    connections: tuple[Connection, ...] = ()

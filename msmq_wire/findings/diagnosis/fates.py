@@ -10,9 +10,9 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.cause import Cause
-from msmq_wire.findings.diagnosis.suspects import Suspects
-from msmq_wire.findings.diagnosis.words import count, host, span
-from msmq_wire.findings.finding import Confidence, Severity
+from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
+from msmq_wire.findings.diagnosis.words import count, host, short, span
+from msmq_wire.findings.finding import Confidence
 from msmq_wire.sessions import MessageLife, Moment, Session, StrayAck, Story, class_words
 from msmq_wire.units import SECOND
 
@@ -22,7 +22,9 @@ _MOST = 4096
 _MOST_MOMENTS = 16
 _PATIENCE = 120 * SECOND
 """No acknowledgment is waited for longer, [MS-MQQB] 2.2.2.1."""
-_NACK, _OK = 0x8000, 300
+_NACK = 0x8000
+_NO_SUCCESS = 300
+"""From this HTTP status on a message was not accepted."""
 _PURGED = 0xC001
 
 REMEDIES: dict[int, str] = {
@@ -61,6 +63,7 @@ class _Pile(msgspec.Struct):
 
     first: MessageLife
     moments: list[Moment]
+    connections: dict[Connection, None]
     count: int = 0
     certain: bool = True
 
@@ -73,21 +76,26 @@ class Fates:
 
     def feed(self, life: MessageLife, *, taken: bool) -> None:
         """Take a message; ``taken`` says that somebody acknowledged it."""
+        # What was sent on was taken; who has it now is the host that it was sent to last.
+        last = life.route[-1] if life.route else life
         if life.outcome in ("refused", "expired"):
             fate, why = life.outcome, "" if life.nack_class else life.reason
-        elif taken or life.via == "rpc":
+        elif taken or life.via == "rpc" or life.outcome != "unknown":
+            return
+        elif life.http_status is not None and life.http_status < _NO_SUCCESS:
             return
         else:
             fate, why = "unanswered", "" if life.http_status is None else f"HTTP {life.http_status}"
-        ends = host(life.src), host(life.dst)
-        key = _Key(fate, why, life.nack_class, life.queue, *ends, life.session)
+        key = _Key(fate, why, life.nack_class, life.queue, host(last.src), host(last.dst), last.session)
         if key not in self._piles and len(self._piles) >= _MOST:
             key = msgspec.structs.replace(key, queue=None, session=None)
             if key not in self._piles and len(self._piles) >= 2 * _MOST:
                 return
-        pile = self._piles.setdefault(key, _Pile(life, []))
+        pile = self._piles.setdefault(key, _Pile(life, [], {}))
         pile.count += 1
         pile.certain &= life.certain
+        if len(pile.connections) < _MOST_MOMENTS:
+            pile.connections[connection_of(last.src, last.dst)] = None
         acks = [one.at for one in life.acknowledgments if one.message_class == life.nack_class]
         for moment in (life.first, *acks, life.rejected):
             if moment is not None and len(pile.moments) < _MOST_MOMENTS:
@@ -95,10 +103,15 @@ class Fates:
 
     def tell(self, story: Story, suspects: Suspects, telling: Telling) -> None:
         """Name the causes."""
+        expired = 0
         merged: dict[_Key, tuple[_Pile, Session | None]] = {}
         for key, pile in self._piles.items():
             session = None if key.session is None else story.session(key.session)
-            if suspects.hostile(pile.first.src, pile.first.dst):
+            if any(suspects.hostile(*one) for one in pile.connections):
+                continue
+            if key.fate == "expired" and key.nack_class:
+                # Its time was up, as the sender wanted it, and the sender was told.
+                expired += pile.count
                 continue
             why = _silence(pile, session, story) if key.fate == "unanswered" and not key.why else key.why
             if why is None:
@@ -106,13 +119,17 @@ class Fates:
             one = msgspec.structs.replace(key, session=None, why=why)
             known = merged.get(one)
             if known is None:
-                merged[one] = msgspec.structs.replace(pile, moments=list(pile.moments)), session
+                pile = _Pile(pile.first, list(pile.moments), dict(pile.connections), pile.count, pile.certain)
+                merged[one] = pile, session
             else:
                 known[0].count += pile.count
                 known[0].certain &= pile.certain
+                known[0].connections |= pile.connections
                 known[0].moments += pile.moments[: _MOST_MOMENTS - len(known[0].moments)]
         for key, (pile, session) in merged.items():
             telling.blame(_cause(key, pile, session))
+        if expired:
+            telling.note(f"{count(expired, 'message')} expired, which the sender was told")
         for stray in story.strays:
             if stray.message_class & _NACK and not suspects.hostile(stray.src, stray.dst):
                 telling.blame(_stray(stray))
@@ -123,7 +140,9 @@ def _silence(pile: _Pile, session: Session | None, story: Story) -> str | None:
     since = pile.first.first.time
     waited = None if since is None or story.last is None else story.last - since
     if session is None:
-        return None if waited is None or waited < _PATIENCE else f"{span(waited)} later nothing acknowledges it"
+        return (
+            None if waited is None or waited < _PATIENCE else f"{span(waited)} later nothing acknowledges it"
+        )
     if session.reason == "ack_timeout":
         return "the connection ended after the time for an acknowledgment"
     if session.close is not None and session.closed_by in ("fin", "reset"):
@@ -141,20 +160,21 @@ def _patience(session: Session) -> int:
 
 
 def _cause(key: _Key, pile: _Pile, session: Session | None) -> Cause:
-    to = f"{count(pile.count, 'message')} from {key.src} to {key.queue or 'a queue that is not known'}"
+    name = short(pile.first.message_id)
+    what = f"message {name}" if pile.count == 1 else f"{count(pile.count, 'message')}, first {name},"
+    to = f"{what} from {key.src} to {key.queue or 'a queue that is not known'}"
     was = "was" if pile.count == 1 else "were"
     confidence: Confidence = "certain"
-    severity: Severity = "medium"
     if key.fate == "unanswered":
-        confidence = "certain" if key.why.startswith("HTTP") else "likely" if pile.certain else "guess"
+        sure = pile.certain and (session is None or session.certain)
+        confidence = "certain" if key.why.startswith("HTTP") else "likely" if sure else "guess"
         text = f"{to} {was} never acknowledged by {key.dst}: {key.why}"
         action = f"look into the outgoing queue of {key.src}, and at what stopped {key.dst}"
         if key.why.startswith("HTTP"):
             text = f"{to} {was} not accepted by {key.dst}: {key.why} answered"
             action = f"look at the web server of {key.dst}, and at the queue that the URL names"
     elif key.nack_class:
-        verb = "expired" if key.fate == "expired" else f"{was} refused"
-        text = f"{to} {verb}: {class_words(key.nack_class)} (class 0x{key.nack_class:04x})"
+        text = f"{to} {was} refused: {class_words(key.nack_class)} (class 0x{key.nack_class:04x})"
         action = REMEDIES.get(key.nack_class, "ask the application that sent the class")
     else:
         confidence = "likely" if pile.certain else "guess"
@@ -165,7 +185,7 @@ def _cause(key: _Key, pile: _Pile, session: Session | None) -> Cause:
         moments.append(session.close)
     return Cause(
         text=text,
-        severity=severity,
+        severity="medium",
         confidence=confidence,
         moments=tuple(moments),
         who=(key.src, key.dst),
@@ -174,6 +194,7 @@ def _cause(key: _Key, pile: _Pile, session: Session | None) -> Cause:
         kind="purged" if key.nack_class == _PURGED else key.fate,
         about=(key.queue or "") if key.nack_class == _PURGED else key.dst,
         brief=f"{count(pile.count, 'message')} from {key.src} {was} never acknowledged",
+        connections=tuple(pile.connections) if key.fate == "unanswered" else (),
     )
 
 

@@ -101,5 +101,5 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         text=f"{key.client} could not {verb} {where}: {why}{times}",
         severity="medium", confidence="certain", moments=tuple(pile.moments), who=(key.client, key.server),
         action=right if denied else f"look up {why} at {key.server}, and what the client asked for",
-        count=pile.count, kind="misread", about=key.server,
+        count=pile.count, kind="misread", about=key.server, brief=f"{key.client} could not {verb} {where}: {why}",
     )  # fmt: skip

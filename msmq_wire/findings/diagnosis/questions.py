@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 from msmq_wire.findings.diagnosis.answer import Answer, Statement, Telling
 from msmq_wire.findings.diagnosis.content import bodies, security
-from msmq_wire.findings.diagnosis.digest import Digest, digest_of
+from msmq_wire.findings.diagnosis.digest import Digest, digest_of, looked
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged, lost, sent
 from msmq_wire.findings.diagnosis.network import addresses, connections, identities, pings, ports
 from msmq_wire.findings.diagnosis.order import streams
 from msmq_wire.findings.diagnosis.peers import FindingSums, peers
 from msmq_wire.findings.diagnosis.reading import reads
-from msmq_wire.findings.diagnosis.words import Words, count, listed
+from msmq_wire.findings.diagnosis.words import Words, count
 from msmq_wire.findings.finding import Finding
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Leaving, MessageLife, Story
@@ -134,24 +134,8 @@ class Diagnosis:
 
     def digest(self, answers: Sequence[Answer], story: Story, *, frames: int | None = None) -> Digest:
         """What is wrong, the cause first; ``answers`` are those to all questions, ``frames`` how many were read."""
-        facts = self.facts
-        messages = next((answer.facts["messages"] for answer in answers if answer.number == 3), 0)
-        looked = [
-            count(messages, "message"),
-            count(len(story.sessions) + story.left_out.sessions, "session"),
-            count(facts.calls, "call"),
-        ]
-        if frames is not None:
-            looked.append(count(frames, "frame"))
-        unseen = [
-            f"what {count(facts.sealed, 'sealed call')} did" if facts.sealed else "",
-            f"the bytes that are missing in {count(facts.gaps, 'place')}" if facts.gaps else "",
-            f"the rest of {count(facts.cut, 'packet')} that the capture cut" if facts.cut else "",
-        ]
-        text = listed(looked)
-        if any(unseen):
-            text += f"; not seen: {listed([one for one in unseen if one])}"
-        return digest_of(answers, self._findings.suspects, Words(facts.captures), text)
+        looked_at = looked(answers, self.facts, story, frames)
+        return digest_of(answers, self._findings.suspects, Words(self.facts.captures), looked_at)
 
     def _missing(self, number: int, story: Story, words: Words) -> Iterable[str]:
         """What the capture does not hold, as far as it touches a question."""

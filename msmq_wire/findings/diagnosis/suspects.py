@@ -6,7 +6,7 @@ and lists have limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msmq_wire.findings.finding import SEVERITIES, Finding
 from msmq_wire.findings.folding import MOST_GROUPS, Fold, Group
@@ -58,6 +58,14 @@ class Suspects:
     def hostile(self, one: str | None, other: str | None) -> bool:
         """Whether something hostile was sent between two ends."""
         return connection_of(one, other) in self._senders
+
+    def connections(self, group: Group) -> Collection[Connection]:
+        """The connections that a group is about, the first of many."""
+        return self._of_group.get(group.id, {})
+
+    def told(self, one: str | None, other: str | None) -> bool:
+        """Whether a finding is about what two ends sent."""
+        return any(connection_of(one, other) in known for known in self._of_group.values())
 
     def groups(self) -> tuple[Group, ...]:
         """What was found, folded, the gravest first."""

@@ -22,6 +22,8 @@ __all__ = ["failure", "unopened"]
 _MOST_SERVERS = 4096
 _MOST_CLIENTS = 32
 _MOST_MOMENTS = 16
+_FEW = 3
+"""Connections that fail before one succeeds, and nobody is sorry."""
 _PATIENCE = 60 * SECOND
 """A session whose opening is not over after so long is given up, [MS-MQQB] 3.1.2.1."""
 _WORDS = {
@@ -56,10 +58,10 @@ def failure(session: Session) -> str | None:
 
 
 class _Pile(msgspec.Struct):
-    """Connections to one server that failed."""
+    """Connections to one server that failed; of each client the number of the last."""
 
     kinds: Counter[str]
-    clients: dict[str, None]
+    clients: dict[str, int]
     moments: list[Moment]
 
 
@@ -67,12 +69,17 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
     """Name the servers with which no session, or not every one, could be opened."""
     failed: dict[str, _Pile] = {}
     opened: Counter[str] = Counter()
+    last_opened: dict[tuple[str, str], int] = {}
     for session in story.sessions:
         kind = failure(session)
         if kind == "refused_tcp":
             kind = "icmp" if session.closed_by == "unreachable" else "reset"
         if kind is None:
-            opened[host(session.server)] += session.reached == "open"
+            if session.reached == "open":
+                opened[host(session.server)] += 1
+                last_opened[host(session.client), session.server] = session.number
+            continue
+        if kind == "tcp_only" and suspects.told(session.client, session.server):
             continue
         if suspects.hostile(session.client, session.server) or _under_way(session, story):
             continue
@@ -80,23 +87,30 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
             continue
         pile = failed.setdefault(session.server, _Pile(Counter(), {}, []))
         pile.kinds[kind] += 1
-        if len(pile.clients) < _MOST_CLIENTS:
-            pile.clients[host(session.client)] = None
+        if host(session.client) in pile.clients or len(pile.clients) < _MOST_CLIENTS:
+            pile.clients[host(session.client)] = session.number
         for moment in (session.syn, session.establish_request, session.establish_response, session.close):
             if moment is not None and len(pile.moments) < _MOST_MOMENTS:
                 pile.moments.append(moment)
     for server, pile in failed.items():
-        telling.blame(_cause(server, pile, opened[host(server)]))
+        over = all(last_opened.get((client, server), -1) > last for client, last in pile.clients.items())
+        if over and pile.kinds.total() <= _FEW:
+            failed_ = count(pile.kinds.total(), "connection")
+            telling.note(f"{failed_} to {server} failed before one was a session")
+            continue
+        telling.blame(_cause(server, pile, opened[host(server)], over=over))
 
 
 def _under_way(session: Session, story: Story) -> bool:
     """Whether the capture ended before the opening could fail."""
     if session.close is not None or session.closed_by == "unreachable" or session.first.time is None:
         return False
+    if session.syn_retransmissions and session.syn_ack is None:
+        return False
     return session.refused_by is None and (story.last or 0) - session.first.time < _PATIENCE
 
 
-def _cause(server: str, pile: _Pile, opened: int) -> Cause:
+def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
     total = pile.kinds.total()
     clients = listed(list(pile.clients))
     only = len(pile.kinds) == 1
@@ -109,7 +123,7 @@ def _cause(server: str, pile: _Pile, opened: int) -> Cause:
         what = f"{count(total, 'connection')} of {clients} to {server} did not become a session"
     elif total > 1:
         what += f" in {count(total, 'connection')}"
-    severity: Severity = "low" if set(pile.kinds) == {"tcp_only"} else "medium"
+    severity: Severity = "low" if over or set(pile.kinds) == {"tcp_only"} else "medium"
     first = next((kind for kind in pile.kinds if kind != "tcp_only"), "tcp_only")
     return Cause(
         text=f"{what}: {listed(kinds)}",
@@ -122,5 +136,5 @@ def _cause(server: str, pile: _Pile, opened: int) -> Cause:
         rules=("SES-REFUSED",),
         kind="unopened",
         about=host(server),
-        explains=() if severity == "low" else ("unanswered",),
+        explains=("unanswered",) if severity == "medium" else (),
     )
