@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.claims import Claim, Fact
 from msmq_wire.findings.finding import SEVERITIES, Severity
 from msmq_wire.sessions import Moment
@@ -20,6 +21,7 @@ MOST = 10
 """Items that a list in an answer shows."""
 _MOST_FRAMES = 64
 _MOST_CLAIMS = 1024
+_MOST_CAUSES = 64
 
 
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +38,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     ``posed`` is False where nothing in the capture raises the question; then one statement says so.
     ``attention`` is how much of it calls for somebody to look, None for nothing. ``caveats`` tell what the
     capture does not hold. ``facts`` are numbers and texts that JSON can hold. ``claims`` are what the
-    statements say of single messages and sessions, at most 1,024 of them.
+    statements say of single messages and sessions, at most 1,024 of them. ``causes`` are what is wrong, for the
+    digest, at most 64, and ``notes`` what is no more than to be said with what was looked at.
     """
 
     number: int
@@ -47,6 +50,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     caveats: tuple[str, ...] = ()
     facts: dict[str, Any] = {}
     claims: tuple[Claim, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -62,6 +67,8 @@ class Telling:
         self.caveats: list[str] = []
         self.facts: dict[str, Any] = {}
         self.claims: dict[Claim, None] = {}
+        self.causes: list[Cause] = []
+        self.notes: list[str] = []
         self.attention: Severity | None = None
 
     def say(self, text: str, *moments: Moment | None, attention: Severity | None = None) -> None:
@@ -89,6 +96,16 @@ class Telling:
             if subject is not None and len(self.claims) < _MOST_CLAIMS:
                 self.claims[Claim(subject, fact)] = None
 
+    def blame(self, cause: Cause) -> None:
+        """Say what is wrong."""
+        if len(self.causes) < _MOST_CAUSES:
+            self.causes.append(cause)
+
+    def note(self, text: str) -> None:
+        """Say what is worth a word where nothing is wrong."""
+        if len(self.notes) < MOST:
+            self.notes.append(text)
+
     def answer(self, number: int, question: str, nothing: str) -> Answer:
         """The answer; ``nothing`` is what is said where there is no statement."""
         posed = bool(self.statements)
@@ -101,4 +118,6 @@ class Telling:
             caveats=tuple(self.caveats),
             facts=self.facts,
             claims=tuple(self.claims),
+            causes=tuple(self.causes),
+            notes=tuple(self.notes),
         )

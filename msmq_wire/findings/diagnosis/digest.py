@@ -6,14 +6,37 @@ that is said, with what was looked at.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
 import msgspec
 
-from msmq_wire.findings.finding import Confidence, Severity
+from msmq_wire.findings.diagnosis.answer import Answer
+from msmq_wire.findings.diagnosis.cause import Cause
+from msmq_wire.findings.diagnosis.facts import Facts
+from msmq_wire.findings.diagnosis.suspects import Suspects
+from msmq_wire.findings.diagnosis.words import Words, count, listed
+from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
+from msmq_wire.findings.folding import Group
+from msmq_wire.findings.registry import RULES
+from msmq_wire.sessions import Moment, Story
 
-__all__ = ["MOST_LINES", "Digest", "DigestLine"]
+__all__ = ["MOST_LINES", "Digest", "DigestLine", "digest_of"]
 
 MOST_LINES = 5
 """Lines of a digest, at most."""
+_MOST_FRAMES = 64
+_MOST_ALSO = 3
+_MOST_CHARACTERS = 200
+_MOST_HOSTS = 3
+_FROM = SEVERITIES.index("low")
+_STANDING = frozenset(("RPC-LEVEL", "RPC-ANON", "CNT-WEAK", "BOD-BINFMT", "SES-PARM", "ID-MANY", "ID-CLONE"))
+"""How hosts are set up, whatever happened in the capture: it stands behind what went wrong."""
+_PACKETS = ("FRM-", "FLG-", "LEN-", "SES-")
+"""Rules about packets that a receiver may refuse, or close the session for."""
+_SCANNERS, _ANY = "FPR-", "FRM-MUST"
+_NAME = re.compile(r"[A-Z][a-z]*[^a-z\s]|[A-Z]{2}")
+"""How a title begins that begins with a name: ``PacketSize``, ``SRMP``."""
 
 
 class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,8 +64,277 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
     """``lines`` tell what is wrong, the cause first; none: nothing wrong was seen.
 
-    ``looked_at`` says what was looked at and what could not be seen.
+    ``more`` counts causes beyond them. ``looked_at`` says what was looked at and what could not be seen.
     """
 
     lines: tuple[DigestLine, ...] = ()
+    more: int = 0
     looked_at: str = ""
+
+
+class _Draft(msgspec.Struct):
+    """A line that still gathers what it explains."""
+
+    severity: Severity
+    confidence: Confidence
+    text: str
+    who: tuple[str, ...]
+    action: str
+    moments: list[Moment]
+    count: int
+    at: int
+    rule: str | None = None
+    question: int | None = None
+    frames: dict[int, None] = {}
+    also: dict[str, None] = {}
+    standing: bool = False
+
+    @property
+    def place(self) -> tuple[bool, int, int, int, int]:
+        """What stands before what."""
+        rank, sure = SEVERITIES.index(self.severity), CONFIDENCES.index(self.confidence)
+        return self.standing and self.severity != "high", -rank, -sure, -self.count, self.at
+
+
+def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | None) -> str:
+    """What was looked at, what is worth a word, and what could not be seen."""
+    numbers = {
+        "message": next((answer.facts["messages"] for answer in answers if answer.number == 3), 0),
+        "session": len(story.sessions) + story.left_out.sessions,
+        "call": facts.calls,
+        "ping": len(story.pings) + story.left_out.pings,
+        "record": facts.records,
+    }
+    # Whoever has messages, sessions or calls need not hear how many records that was.
+    shown = {noun: number for noun, number in numbers.items() if number and noun != "record"}
+    shown = shown or ({"record": facts.records} if facts.records else {})
+    text = listed([count(number, noun) for noun, number in shown.items()]) or "nothing of MSMQ"
+    if frames is not None:
+        text += f" in {count(frames, 'frame')}"
+    unseen = [
+        f"what {count(facts.sealed, 'sealed call')} did" if facts.sealed else "",
+        f"the bytes missing from the capture in {count(facts.gaps, 'place')}" if facts.gaps else "",
+        f"the end of {count(facts.cut, 'packet')} cut short" if facts.cut else "",
+    ]
+    notes = [note for answer in answers for note in answer.notes]
+    notes += [f"not seen: {listed([one for one in unseen if one])}"] if any(unseen) else []
+    return "; ".join((text, *notes))
+
+
+def digest_of(answers: Iterable[Answer], suspects: Suspects, words: Words, looked_at: str) -> Digest:
+    """What answers and findings say is wrong, the cause first."""
+    groups = [group for group in suspects.groups() if group.rank >= _FROM]
+    hostile: dict[str, list[Group]] = {}
+    others: list[Group] = []
+    for group in groups:
+        sender = suspects.sender(group)
+        others.append(group) if sender is None else hostile.setdefault(sender, []).append(group)
+    drafts = [_of_sender(sender, of_sender) for sender, of_sender in hostile.items()]
+    told_of = {(group.lead.id, host) for found in hostile.values() for group in found for host in group.hosts}
+    causes = list(_causes(answers, told_of))
+    others = list(_gathered(others, causes))
+    for lead, explained in _merged(others):
+        draft = _of_groups(lead, explained)
+        drafts.append(draft)
+        causes = list(_behind(draft, (lead, *explained), suspects, causes))
+    drafts += [draft for draft, _ in causes]
+    ranked = sorted(drafts, key=lambda draft: draft.place)
+    lines = tuple(_line(draft, words) for draft in ranked[:MOST_LINES])
+    return Digest(lines=lines, more=len(ranked) - len(lines), looked_at=looked_at)
+
+
+def _causes(answers: Iterable[Answer], told_of: set[tuple[str, str]]) -> Iterator[tuple[_Draft, Cause]]:
+    """The causes that answers name, without those that another one of them explains, or who sends such things."""
+    found = [(answer.number, cause) for answer in answers for cause in answer.causes]
+    explaining = {
+        (kind, cause.about): number for number, (_, cause) in enumerate(found) for kind in cause.explains
+    }
+    explained: dict[int, list[Cause]] = {}
+    for _, cause in found:
+        by = explaining.get((cause.kind, cause.about))
+        if by is not None:
+            explained.setdefault(by, []).append(cause)
+    for number, (question, cause) in enumerate(found):
+        if (cause.kind, cause.about) in explaining or {(id_, cause.who[0]) for id_ in cause.rules} & told_of:
+            continue
+        draft = _Draft(
+            severity=cause.severity,
+            confidence=cause.confidence,
+            text=cause.text,
+            who=cause.who,
+            action=cause.action,
+            moments=list(cause.moments),
+            count=cause.count,
+            at=min((one.time or 0 for one in cause.moments), default=0),
+            question=question,
+        )
+        for other in explained.get(number, ()):
+            draft.also[other.brief] = None
+            draft.moments += other.moments
+            draft.count += other.count
+        yield draft, cause
+
+
+def _gathered(groups: Iterable[Group], causes: Sequence[tuple[_Draft, Cause]]) -> Iterator[Group]:
+    """The groups that no cause tells of; the others go to their cause."""
+    for group in groups:
+        told = next(
+            (
+                draft
+                for draft, cause in causes
+                if group.lead.id in cause.rules and set(cause.who) & {group.sender, *group.hosts}
+            ),
+            None,
+        )
+        if told is None:
+            yield group
+            continue
+        told.rule = told.rule or group.lead.id
+        if not told.moments:
+            told.frames |= dict.fromkeys(group.frames)
+            told.moments += _moments(group)
+
+
+def _behind(
+    draft: _Draft, groups: Sequence[Group], suspects: Suspects, causes: Iterable[tuple[_Draft, Cause]]
+) -> Iterator[tuple[_Draft, Cause]]:
+    """The causes that no packet that breaks a rule is behind; the others are told with it."""
+    frames = set(groups[0].frames)
+    connections = {
+        one for group in groups if group.lead.id.startswith(_PACKETS) for one in suspects.connections(group)
+    }
+    for other, cause in causes:
+        of_packet = bool(cause.connections) and connections.issuperset(cause.connections)
+        of_call = bool(cause.moments) and frames.issuperset(one.frame for one in cause.moments)
+        if not cause.brief or not (of_packet or of_call):
+            yield other, cause
+            continue
+        draft.also[cause.brief] = None
+        draft.moments += cause.moments
+        draft.count += cause.count
+        draft.severity = max(draft.severity, cause.severity, key=SEVERITIES.index)
+        draft.standing = False
+
+
+def _merged(groups: Iterable[Group]) -> Iterator[tuple[Group, list[Group]]]:
+    """Groups, the gravest first, each with those that are about the same frames."""
+    kept: list[tuple[Group, list[Group]]] = []
+    for group in sorted(groups, key=lambda one: (one.lead.id in _STANDING, -one.rank, one.lead.id == _ANY)):
+        for lead, explained in kept:
+            if (
+                (lead.lead.id in _STANDING) == (group.lead.id in _STANDING)
+                and lead.captures == group.captures
+                and group.frames
+                and set(group.frames) <= set(lead.frames)
+            ):
+                explained.append(group)
+                break
+        else:
+            kept.append((group, []))
+    yield from kept
+
+
+def _of_sender(sender: str, groups: list[Group]) -> _Draft:
+    """All that was found on the connections of somebody who sent something hostile."""
+    lead, *others = sorted(groups, key=lambda one: (-one.rank, _specific(one)))
+    return _of_groups(lead, sorted(others, key=_specific), sender)
+
+
+def _specific(group: Group) -> tuple[bool, bool, bool, bool, int]:
+    """What says more of what was sent stands first: a CVE, a scanner, a field, and then that no session was there."""
+    rule, id_ = RULES.get(group.lead.id), group.lead.id
+    over = rule is None or rule.over != "record"
+    scanner = id_.startswith(_SCANNERS)
+    return not group.lead.cves, not scanner, id_ == "FPR-SAMPLE", over and not scanner, -group.rank
+
+
+def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Draft:
+    sender = sender or lead.sender
+    hosts = dict.fromkeys((sender, *lead.hosts)) if sender else dict.fromkeys(lead.hosts)
+    who = tuple(hosts)
+    to = listed(who[1 : 1 + _MOST_HOSTS], len(who) - 1) if len(who) > 1 else ""
+    times = "" if lead.count == 1 else f" ({lead.count:,} times)"
+    ends = f"{sender} to {to}" if sender and to else sender or to
+    said = lead.lead.message
+    cves = [cve for cve in lead.lead.cves if cve not in said]
+    draft = _Draft(
+        severity=lead.severity,
+        confidence=lead.confidence,
+        text=f"{ends}: {_titled(lead)}{times}" if ends else f"{_titled(lead)}{times}",
+        who=who,
+        action=_action(lead, sender, who[1] if len(who) > 1 else ""),
+        moments=_moments(lead),
+        count=lead.occurrences + sum(group.occurrences for group in explained),
+        at=lead.first or 0,
+        rule=lead.lead.id,
+        frames=dict.fromkeys(lead.frames),
+        standing=lead.lead.id in _STANDING,
+    )
+    if said and said != lead.lead.title:
+        draft.text += f": {_cut(said)}"
+    if cves:
+        draft.text += f", which matches the published condition of {listed(cves)}"
+    for group in explained:
+        draft.frames |= dict.fromkeys(group.frames if group.captures == lead.captures else ())
+        if group.lead.id != lead.lead.id:
+            draft.also[f"{_titled(group)} ({group.lead.id})"] = None
+    return draft
+
+
+def _titled(group: Group) -> str:
+    title = group.lead.title
+    return title if _NAME.match(title) else f"{title[:1].lower()}{title[1:]}"
+
+
+def _cut(text: str) -> str:
+    """A message that a rule made, short enough for a line."""
+    if len(text) <= _MOST_CHARACTERS:
+        return text
+    # Rules join what they saw with semicolons.
+    whole = text[: _MOST_CHARACTERS + 1].rpartition("; ")[0]
+    if whole:
+        return whole
+    return f"{text[:_MOST_CHARACTERS].rpartition(' ')[0] or text[:_MOST_CHARACTERS]}…"
+
+
+def _action(lead: Group, sender: str, receiver: str) -> str:
+    """The first thing that the rule says to do, with the hosts."""
+    rule = RULES.get(lead.lead.id)
+    if rule is None:
+        return ""
+    first = re.split(r"[;.:] ", rule.action, maxsplit=1)[0].removesuffix(".")
+    for role, name in (("sender", sender), ("receiver", receiver)):
+        first = re.sub(
+            rf"\bthe {role}\b(?! of|')", lambda _, name=name, role=role: name or f"the {role}", first
+        )
+    return f"{first[:1].lower()}{first[1:]}"
+
+
+def _moments(group: Group) -> list[Moment]:
+    return [
+        Moment(place.record, place.frames[-1] if place.frames else None, place.time)
+        for place in group.lead.evidence
+        if place.record is not None
+    ]
+
+
+def _line(draft: _Draft, words: Words) -> DigestLine:
+    moments = sorted(dict.fromkeys(draft.moments), key=lambda one: one.record)[:_MOST_FRAMES]
+    frames = dict.fromkeys(one.frame for one in moments if one.frame is not None)
+    text = draft.text
+    also = list(draft.also)
+    if also:
+        text += f"; also {listed(also[:_MOST_ALSO], len(also))}"
+    return DigestLine(
+        severity=draft.severity,
+        confidence=draft.confidence,
+        text=f"{text}.",
+        who=draft.who,
+        frames=tuple(sorted({*frames, *draft.frames}))[:_MOST_FRAMES],
+        records=tuple(dict.fromkeys(one.record for one in moments)),
+        where=words.frames(moments) if frames else "",
+        action=f"{draft.action[:1].upper()}{draft.action[1:]}." if draft.action else "",
+        rule=draft.rule,
+        question=draft.question,
+        count=draft.count,
+    )

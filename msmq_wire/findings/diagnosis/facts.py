@@ -27,6 +27,7 @@ _MOST_PORTS = 256
 _MOST_PAIRS = 256
 _MOST_ADDRESSES = 256
 _MESSAGES = frozenset(("user_message", "message_packet", "transfer_buffer", "srmp_message"))
+_NO_MSMQ = frozenset(("gap", "tcp_stream", "error"))
 _CUT = "missing-bytes"
 
 
@@ -41,7 +42,7 @@ class PortUse(msgspec.Struct):
 class Facts:
     """Takes all records of a run, in order of their ids.
 
-    ``captures`` are the first record ids and the names of the files. ``gaps`` counts the places where bytes
+    ``captures`` are the first record ids and the names of the files. ``records`` counts those of MSMQ, ``gaps`` the places where bytes
     are missing from the capture, ``missing`` how many are known to be, ``cut`` packets that end early.
     ``calls`` and ``sealed`` count calls and those that no key opens. ``ports`` are those of calls and HTTP by
     (port, role); ``tried`` the ports whose SYN was seen. ``addresses`` are the hosts that
@@ -55,6 +56,7 @@ class Facts:
         self.missing = 0
         self.first_gap: Moment | None = None
         self.cut = 0
+        self.records = 0
         self.calls = self.sealed = 0
         self.first_sealed: Moment | None = None
         self.ports: dict[tuple[int, str], PortUse] = {}
@@ -72,6 +74,7 @@ class Facts:
         if not self.captures or self.captures[-1][1] != record.capture:
             self.captures.append((record.id, record.capture))
         type_ = record.type
+        self.records += type_ not in _NO_MSMQ
         if record.error is not None and record.error.code == _CUT:
             self.cut += 1
         if type_ in _MESSAGES:

@@ -14,7 +14,9 @@ from typing import TypeVar
 import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.claims import Fact
+from msmq_wire.findings.diagnosis.fates import Fates
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part, short, span
 from msmq_wire.sessions import Acknowledgment, HostClock, MessageLife, Moment, Story, class_words
 from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
@@ -93,6 +95,7 @@ class MessageSums:
         self.answered: list[tuple[Fact, str]] = []
         self.ended: list[tuple[Fact, str]] = []
         self.places: dict[tuple[int, int], str] = {}
+        self.fates = Fates()
 
     def feed(self, life: MessageLife) -> None:
         """Take a message; acknowledgments, which are messages too, are only counted."""
@@ -106,6 +109,7 @@ class MessageSums:
         self.duplicates += life.duplicates
         self._claim(life)
         self._late(life)
+        self.fates.feed(life, taken=is_taken(life))
         if len(self.few) <= MOST:
             self.few.append(life)
         if life.outcome in ("refused", "expired"):
@@ -250,7 +254,7 @@ def sent(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
         telling.say(f"And {count(rest, 'message')} to other queues: messages lists them.")
     clocks = list(story.clocks)
     if telling.statements:
-        _clocks(clocks, telling)
+        _clocks(clocks, sums, telling)
     telling.facts = {
         "messages": sums.total,
         "acknowledgments": sums.acknowledgments,
@@ -273,13 +277,14 @@ def sent(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
     }
 
 
-def _clocks(clocks: list[HostClock], telling: Telling) -> None:
+def _clocks(clocks: list[HostClock], sums: MessageSums, telling: Telling) -> None:
     """The clocks of senders that are not that of the capture."""
     sure = [clock for clock in clocks if clock.sure]
     # A message that waited has an old SentTime; none has a time to come.
     astray = [clock for clock in clocks if clock.astray and (clock.sure or clock.offset > 0)]
     for clock in astray[:MOST]:
         telling.say(_clock_text(clock), attention="low")
+        _blame(clock, sums, telling)
     if len(astray) > MOST:
         telling.say(
             f"And the clocks of {count(len(astray) - MOST, 'more sender')} differ from the capture's."
@@ -287,6 +292,27 @@ def _clocks(clocks: list[HostClock], telling: Telling) -> None:
     offsets = [clock.offset for clock in sure]
     if len(sure) > 1 and all(clock.astray for clock in sure) and max(offsets) - min(offsets) <= AHEAD:
         telling.say("All of them differ alike: it may be the clock of the capture that is wrong.")
+
+
+def _blame(clock: HostClock, sums: MessageSums, telling: Telling) -> None:
+    """A clock that is wrong, and the messages that look expired by it."""
+    stale = sums.stale.get((clock.host, "in_time" if clock.sure else None))
+    text = _clock_text(clock).removesuffix(".")
+    text = text[:1].lower() + text[1:]
+    if stale is not None:
+        text += f"; {count(stale.count, 'message')} of it looked expired when sent, first {short(stale.first.message_id)}"
+    telling.blame(
+        Cause(
+            text=text,
+            severity="low" if stale is None or not clock.sure else "medium",
+            confidence="likely" if clock.sure else "guess",
+            moments=() if stale is None else (stale.first.first,),
+            who=(clock.host,),
+            action=f"set the clock of {clock.host}, or that of the capturing host",
+            count=clock.agreeing,
+            rules=("TIM-SKEW", "TIM-EXPIRED"),
+        )
+    )
 
 
 def _clock_text(clock: HostClock) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts, PortUse
 from msmq_wire.findings.diagnosis.peers import FindingSums
+from msmq_wire.findings.diagnosis.unopened import failure, unopened
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part, port, short, span
 from msmq_wire.records.endpoint import MSMQ_PORT
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
@@ -98,13 +99,13 @@ _MEANS = {
 }
 
 
-def connections(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
+def connections(story: Story, sums: FindingSums, words: Words, telling: Telling) -> None:
     """Question 2, [MS-MQQB] 3.1.5.2, 3.1.5.3 and 3.1.5.4."""
     failures: dict[tuple[str, str, str], list[Session]] = {}
     counts: dict[tuple[str, str, str], int] = {}
     opened = 0
     for session in story.sessions:
-        kind = _failure(session)
+        kind = failure(session)
         if session.reached == "open":
             telling.claim("opened", f"session {session.number}")
         elif kind is not None:
@@ -137,21 +138,12 @@ def connections(story: Story, facts: Facts, words: Words, telling: Telling) -> N
         if meaning:
             telling.say(_MEANS[meaning])
     _ends(story, words, telling)
+    unopened(story, sums.suspects, telling)
     telling.facts = {"connections": total, "opened": opened, "failed": sum(counts.values())}
 
 
-def _failure(session: Session) -> str | None:
-    if session.state in ("refused_tcp", "refused"):
-        return session.state
-    if session.reached == "open" or not session.started:
-        return None
-    if session.reached == "tcp_only":
-        return "silence" if session.syn_ack is None else "tcp_only"
-    return session.reached
-
-
 def _meaning(session: Session) -> str:
-    kind = _failure(session)
+    kind = failure(session)
     if kind == "refused_tcp":
         return "icmp" if session.closed_by == "unreachable" else "reset"
     if kind == "silence":
@@ -161,7 +153,7 @@ def _meaning(session: Session) -> str:
 
 def _told(session: Session, words: Words) -> str:
     end = _end(session, words)
-    match _failure(session):
+    match failure(session):
         case "refused_tcp":
             what = "ICMP" if session.closed_by == "unreachable" else "a reset"
             return f"{what} in {words.frame(session.close)} answered the SYN in {words.frame(session.syn)}."

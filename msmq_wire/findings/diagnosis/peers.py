@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding, Severity
 from msmq_wire.sessions import Moment, SessionDirection, Story
@@ -38,9 +39,12 @@ class FindingSums:
     def __init__(self) -> None:
         self.hosts: dict[str, _Marks] = {}
         self.severities: Counter[str] = Counter()
+        self.suspects = Suspects()
 
     def feed(self, findings: Iterable[Finding]) -> None:
         """Take some findings."""
+        findings = tuple(findings)
+        self.suspects.feed(findings)
         for finding in findings:
             self.severities[finding.severity] += 1
             if finding.rank < _FROM:

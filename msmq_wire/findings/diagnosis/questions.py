@@ -6,7 +6,7 @@ answered in one line; what the capture does not hold stands beside the answers t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from copy import deepcopy
 from datetime import UTC, tzinfo
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msmq_wire.findings.diagnosis.answer import Answer, Statement, Telling
 from msmq_wire.findings.diagnosis.content import bodies, security
 from msmq_wire.findings.diagnosis.deadlines import SharedTimes, shared_times
+from msmq_wire.findings.diagnosis.digest import Digest, digest_of, looked
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.inventory import inventory
 from msmq_wire.findings.diagnosis.keeping import KeptSums, kept
@@ -142,13 +143,14 @@ class Diagnosis:
                 case 1:
                     pings(story, facts, words, telling)
                 case 2:
-                    connections(story, facts, words, telling)
+                    connections(story, self._findings, words, telling)
                 case 3:
                     sent(sums, story, words, telling)
                 case 4:
                     acknowledged(sums, words, telling)
                 case 5:
                     lost(sums, story, words, telling)
+                    sums.fates.tell(story, self._findings.suspects, telling)
                 case 6:
                     identities(story, facts, words, telling)
                 case 7:
@@ -156,7 +158,7 @@ class Diagnosis:
                 case 8:
                     ports(story, facts, self._findings, words, telling)
                 case 9:
-                    reads(story, facts, words, telling)
+                    reads(story, facts, self._findings.suspects, words, telling)
                 case 10:
                     security(facts, words, telling)
                 case 11:
@@ -181,6 +183,11 @@ class Diagnosis:
             telling.but(*self._missing(number, story, words))
             told.append(telling.answer(number, *QUESTIONS[number]))
         return tuple(told)
+
+    def digest(self, answers: Sequence[Answer], story: Story, *, frames: int | None = None) -> Digest:
+        """What is wrong, the cause first; ``answers`` are those to all questions, ``frames`` how many were read."""
+        looked_at = looked(answers, self.facts, story, frames)
+        return digest_of(answers, self._findings.suspects, Words(self.facts.captures), looked_at)
 
     def _missing(self, number: int, story: Story, words: Words) -> Iterable[str]:
         """What the capture does not hold, as far as it touches a question."""

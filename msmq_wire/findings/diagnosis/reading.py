@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts
+from msmq_wire.findings.diagnosis.misread import misread
+from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import Words, count, host, short, span
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.hresults import describe
@@ -21,7 +23,7 @@ _IO_TIMEOUT = 0xC00E001B
 _INFINITE = 0xFFFFFFFF
 
 
-def reads(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
+def reads(story: Story, facts: Facts, suspects: Suspects, words: Words, telling: Telling) -> None:
     """Question 9, [MS-MQRR] 3.1.4, [MS-MQMP] 3.1.4 and [MS-MQQP] 3.1.4."""
     told = [queue for queue in story.queues if not queue.sealed]
     for queue in told[:MOST]:
@@ -42,6 +44,7 @@ def reads(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
     if len(found) > len(shown):
         telling.say(f"And {count(len(found) - len(shown), 'more read')}: calls lists them.")
     _hidden(story, words, telling)
+    misread(story, suspects, telling)
     if facts.sealed:
         text = f"{facts.sealed:,} of {count(facts.calls, 'call')} are sealed, the first in "
         text += f"{words.frame(facts.first_sealed)}: what they do is not known without a key."

@@ -1,0 +1,213 @@
+"""Messages that were refused, that expired or that nobody acknowledged, as causes: `Fates`.
+
+The rule kept here: what has one reason, one queue and one pair of hosts is one cause. A message whose acknowledgment
+may come after the end of the capture is not called lost.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from msmq_wire.findings.diagnosis.answer import Telling
+from msmq_wire.findings.diagnosis.cause import Cause
+from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
+from msmq_wire.findings.diagnosis.words import count, host, short, span
+from msmq_wire.findings.finding import Confidence
+from msmq_wire.sessions import MessageLife, Moment, Session, StrayAck, Story, class_words
+from msmq_wire.units import SECOND
+
+__all__ = ["REMEDIES", "Fates"]
+
+_MOST = 4096
+_MOST_MOMENTS = 16
+_PATIENCE = 120 * SECOND
+"""No acknowledgment is waited for longer, [MS-MQQB] 2.2.2.1."""
+_NACK = 0x8000
+_NO_SUCCESS = 300
+"""From this HTTP status on a message was not accepted."""
+_PURGED = 0xC001
+
+REMEDIES: dict[int, str] = {
+    0x8000: "create the queue, or correct its name at the sender",
+    0x8001: "ask who deleted it",
+    0x8002: "find out what delayed it, or give it more time",
+    0x8003: "empty the queue, or raise the quota",
+    0x8004: "give the sender the right to write to the queue",
+    0x8005: "look at the routing between the two hosts",
+    0x8006: "look at the certificate of the sender",
+    0x8007: "renew the encryption key that the sender has of the destination",
+    0x8009: "send it to a transactional queue, or outside a transaction",
+    0x800A: "send it in a transaction, or to another queue",
+    0x800B: "install the cryptographic provider at the destination",
+    0xC000: "ask who deleted the queue",
+    _PURGED: "ask who purged the queue",
+    0xC002: "look why nobody read the queue in time",
+    0xC004: "ask the application why it rejected it",
+}
+"""What to do, by MESSAGE_CLASS_VALUES of negative acknowledgments."""
+
+
+class _Key(msgspec.Struct, frozen=True):
+    fate: str
+    """``refused``, ``expired`` or ``unanswered``."""
+    why: str
+    nack_class: int | None
+    queue: str | None
+    src: str
+    dst: str
+    session: int | None
+
+
+class _Pile(msgspec.Struct):
+    """Messages of one fate: the first of them, and what shows it."""
+
+    first: MessageLife
+    moments: list[Moment]
+    connections: dict[Connection, None]
+    count: int = 0
+    certain: bool = True
+
+
+class Fates:
+    """Takes the lives of messages; says what was wrong with those that did not arrive."""
+
+    def __init__(self) -> None:
+        self._piles: dict[_Key, _Pile] = {}
+
+    def feed(self, life: MessageLife, *, taken: bool) -> None:
+        """Take a message; ``taken`` says that somebody acknowledged it."""
+        # What was sent on was taken; who has it now is the host that it was sent to last.
+        last = life.route[-1] if life.route else life
+        if life.outcome in ("refused", "expired"):
+            fate, why = life.outcome, "" if life.nack_class else life.reason
+        elif taken or life.via == "rpc" or life.outcome != "unknown":
+            return
+        elif life.http_status is not None and life.http_status < _NO_SUCCESS:
+            return
+        else:
+            fate, why = "unanswered", "" if life.http_status is None else f"HTTP {life.http_status}"
+        key = _Key(fate, why, life.nack_class, life.queue, host(last.src), host(last.dst), last.session)
+        if key not in self._piles and len(self._piles) >= _MOST:
+            key = msgspec.structs.replace(key, queue=None, session=None)
+            if key not in self._piles and len(self._piles) >= 2 * _MOST:
+                return
+        pile = self._piles.setdefault(key, _Pile(life, [], {}))
+        pile.count += 1
+        pile.certain &= life.certain
+        if len(pile.connections) < _MOST_MOMENTS:
+            pile.connections[connection_of(last.src, last.dst)] = None
+        acks = [one.at for one in life.acknowledgments if one.message_class == life.nack_class]
+        for moment in (life.first, *acks, life.rejected):
+            if moment is not None and len(pile.moments) < _MOST_MOMENTS:
+                pile.moments.append(moment)
+
+    def tell(self, story: Story, suspects: Suspects, telling: Telling) -> None:
+        """Name the causes."""
+        expired = 0
+        merged: dict[_Key, tuple[_Pile, Session | None]] = {}
+        for key, pile in self._piles.items():
+            session = None if key.session is None else story.session(key.session)
+            if any(suspects.hostile(*one) for one in pile.connections):
+                continue
+            if key.fate == "expired" and key.nack_class:
+                # Its time was up, as the sender wanted it, and the sender was told.
+                expired += pile.count
+                continue
+            why = _silence(pile, session, story) if key.fate == "unanswered" and not key.why else key.why
+            if why is None:
+                continue
+            one = msgspec.structs.replace(key, session=None, why=why)
+            known = merged.get(one)
+            if known is None:
+                pile = _Pile(pile.first, list(pile.moments), dict(pile.connections), pile.count, pile.certain)
+                merged[one] = pile, session
+            else:
+                known[0].count += pile.count
+                known[0].certain &= pile.certain
+                known[0].connections |= pile.connections
+                known[0].moments += pile.moments[: _MOST_MOMENTS - len(known[0].moments)]
+        for key, (pile, session) in merged.items():
+            telling.blame(_cause(key, pile, session))
+        if expired:
+            telling.note(f"{count(expired, 'message')} expired, which the sender was told")
+        for stray in story.strays:
+            if stray.message_class & _NACK and not suspects.hostile(stray.src, stray.dst):
+                telling.blame(_stray(stray))
+
+
+def _silence(pile: _Pile, session: Session | None, story: Story) -> str | None:
+    """Why nothing acknowledged a message; None where that may come yet."""
+    since = pile.first.first.time
+    waited = None if since is None or story.last is None else story.last - since
+    if session is None:
+        return (
+            None if waited is None or waited < _PATIENCE else f"{span(waited)} later nothing acknowledges it"
+        )
+    if session.reason == "ack_timeout":
+        return "the connection ended after the time for an acknowledgment"
+    if session.close is not None and session.closed_by in ("fin", "reset"):
+        who = host(session.server if session.closer == "server" else session.client)
+        how = "reset" if session.closed_by == "reset" else "closed"
+        return f"{who} {how} the connection"
+    if waited is None or waited < _patience(session):
+        return None
+    return "the connection stayed open, and no acknowledgment came"
+
+
+def _patience(session: Session) -> int:
+    known = [one.ack_timeout for one in session.parameters if one is not None]
+    return max(known) * (SECOND // 1000) if known else _PATIENCE
+
+
+def _cause(key: _Key, pile: _Pile, session: Session | None) -> Cause:
+    name = short(pile.first.message_id)
+    what = f"message {name}" if pile.count == 1 else f"{count(pile.count, 'message')}, first {name},"
+    to = f"{what} from {key.src} to {key.queue or 'a queue that is not known'}"
+    was = "was" if pile.count == 1 else "were"
+    confidence: Confidence = "certain"
+    if key.fate == "unanswered":
+        sure = pile.certain and (session is None or session.certain)
+        confidence = "certain" if key.why.startswith("HTTP") else "likely" if sure else "guess"
+        text = f"{to} {was} never acknowledged by {key.dst}: {key.why}"
+        action = f"look into the outgoing queue of {key.src}, and at what stopped {key.dst}"
+        if key.why.startswith("HTTP"):
+            text = f"{to} {was} not accepted by {key.dst}: {key.why} answered"
+            action = f"look at the web server of {key.dst}, and at the queue that the URL names"
+    elif key.nack_class:
+        text = f"{to} {was} refused: {class_words(key.nack_class)} (class 0x{key.nack_class:04x})"
+        action = REMEDIES.get(key.nack_class, "ask the application that sent the class")
+    else:
+        confidence = "likely" if pile.certain else "guess"
+        text = f"{to} {'expired' if key.fate == 'expired' else f'{was} refused'}: {key.why}"
+        action = f"find out what delayed it at {key.src}, or give it more time"
+    moments = list(pile.moments)
+    if session is not None and session.close is not None and key.fate == "unanswered":
+        moments.append(session.close)
+    return Cause(
+        text=text,
+        severity="medium",
+        confidence=confidence,
+        moments=tuple(moments),
+        who=(key.src, key.dst),
+        action=action,
+        count=pile.count,
+        kind="purged" if key.nack_class == _PURGED else key.fate,
+        about=(key.queue or "") if key.nack_class == _PURGED else key.dst,
+        brief=f"{count(pile.count, 'message')} from {key.src} {was} never acknowledged",
+        connections=tuple(pile.connections) if key.fate == "unanswered" else (),
+    )
+
+
+def _stray(stray: StrayAck) -> Cause:
+    told = f"{host(stray.src)} told {host(stray.dst)} that a message was refused"
+    return Cause(
+        text=f"{told}: {class_words(stray.message_class)} (class 0x{stray.message_class:04x}); "
+        "the message itself was not captured",
+        severity="medium",
+        confidence="certain",
+        moments=(stray.at,),
+        who=(host(stray.dst), host(stray.src)),
+        action=REMEDIES.get(stray.message_class, "ask the application that sent the class"),
+        kind="refused",
+        about=host(stray.src),
+    )

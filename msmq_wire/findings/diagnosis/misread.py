@@ -1,0 +1,105 @@
+"""Remote reads that went wrong, as causes: queues that could not be opened or read, receives that nothing ended.
+
+The rule kept here: that there is no message, or none in time, is an answer and no fault.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from msmq_wire.findings.diagnosis.answer import Telling
+from msmq_wire.findings.diagnosis.cause import Cause
+from msmq_wire.findings.diagnosis.suspects import Suspects
+from msmq_wire.findings.diagnosis.words import count, host, short
+from msmq_wire.rpc.hresults import describe
+from msmq_wire.sessions import Moment, RemoteQueue, RemoteRead, Story
+
+__all__ = ["misread"]
+
+_MOST = 1024
+_MOST_MOMENTS = 16
+_NO_MESSAGE = frozenset((0xC00E001B, 0xC00E0088, 0xC00E0008, 0xC00E001D, 0xC00E001C))
+"""MQ_ERROR_IO_TIMEOUT, MESSAGE_NOT_FOUND, OPERATION_CANCELLED, MESSAGE_ALREADY_RECEIVED, ILLEGAL_CURSOR_ACTION."""
+_DENIED = frozenset((0xC00E0025, 0xC0000022, 0x80070005, 5))
+"""MQ_ERROR_ACCESS_DENIED, STATUS_ACCESS_DENIED and the two of Win32."""
+
+
+class _Key(msgspec.Struct, frozen=True):
+    what: str
+    client: str
+    server: str
+    queue: str | None
+    status: int | None
+
+
+class _Pile(msgspec.Struct):
+    moments: list[Moment]
+    count: int = 0
+    message: str = ""
+
+
+def misread(story: Story, suspects: Suspects, telling: Telling) -> None:
+    """Name what went wrong when queues were read remotely."""
+    piles: dict[_Key, _Pile] = {}
+
+    def take(what: str, one: RemoteQueue | RemoteRead, moment: Moment, message: str = "") -> None:
+        if suspects.hostile(one.client, one.server):
+            return
+        key = _Key(what, host(one.client), host(one.server), one.queue, one.status)
+        if key in piles or len(piles) < _MOST:
+            pile = piles.setdefault(key, _Pile([], message=message))
+            pile.count += 1
+            if len(pile.moments) < _MOST_MOMENTS:
+                pile.moments.append(moment)
+
+    for queue in story.queues:
+        if queue.fault or _failed(queue.status):
+            take("open", queue, queue.opened)
+        if queue.purged is not None:
+            take("purge", queue, queue.purged)
+    for read in story.reads:
+        if read.pending:
+            take("end", read, read.at, short(read.message_id) if read.message_id else "")
+        elif read.fault or _failed(read.status):
+            take("read", read, read.at)
+    for key, pile in piles.items():
+        telling.blame(_cause(key, pile))
+
+
+def _failed(status: int | None) -> bool:
+    """Whether a status is a failure that a reader has to do something about."""
+    return status is not None and bool(status & 0x80000000) and status not in _NO_MESSAGE
+
+
+def _cause(key: _Key, pile: _Pile) -> Cause:
+    queue = key.queue or "a queue that is not named"
+    where = f"{queue} at {key.server}"
+    if key.what == "purge":
+        return Cause(
+            text=f"{key.client} purged {where}: all messages in it are gone",
+            severity="medium", confidence="certain", moments=tuple(pile.moments),
+            who=(key.client, key.server), action="ask the owners of the queue whether it was them",
+            count=pile.count, rules=("RPC-PURGE",), kind="purge", about=key.queue or "", explains=("purged",),
+        )  # fmt: skip
+    if key.what == "end":
+        name = f"message {pile.message}" if pile.message else "a message"
+        what = name if pile.count == 1 else f"{count(pile.count, 'message')}, first {name},"
+        it = "it" if pile.count == 1 else "them"
+        return Cause(
+            text=f"{key.client} received {what} from {where} and never said that it has {it}: after five minutes the "
+            f"server puts {it} back",
+            severity="low", confidence="likely", moments=tuple(pile.moments), who=(key.client, key.server),
+            action=f"look at what the reading application of {key.client} did then; expect {it} twice",
+            count=pile.count, rules=("RPC-PENDING",), kind="pending", about=key.server,
+        )  # fmt: skip
+    verb = "open" if key.what == "open" else "read"
+    why = "the call failed" if key.status is None else describe(key.status).symbol
+    times = "" if pile.count == 1 else f", {pile.count:,} times"
+    denied = key.status in _DENIED
+    right = f"give the account of {key.client} the right to {verb} the queue, or ask who tries"
+    return Cause(
+        text=f"{key.client} could not {verb} {where}: {why}{times}",
+        severity="medium", confidence="certain", moments=tuple(pile.moments), who=(key.client, key.server),
+        action=right if denied else f"look up {why} at {key.server}, and what the client asked for",
+        count=pile.count, kind="misread", about=key.server, brief=f"{key.client} could not {verb} {where}: {why}",
+    )  # fmt: skip

@@ -1,0 +1,80 @@
+"""What findings say of causes: folded, with the connections that they are about.
+
+The rule kept here: a connection on which something hostile was sent has one cause, and that is who sent it. Counts
+and lists have limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from msmq_wire.findings.finding import SEVERITIES, Finding
+from msmq_wire.findings.folding import MOST_GROUPS, Fold, Group
+
+__all__ = ["Connection", "Suspects", "connection_of"]
+
+Connection = tuple[str, str]
+"""The ends of a connection, in one order whoever sends."""
+_FROM = SEVERITIES.index("low")
+_MOST_CONNECTIONS = 4096
+_MOST_OF_A_GROUP = 64
+_SCANNERS = "FPR-"
+_REPLIES = "RPL-"
+
+
+def connection_of(one: str | None, other: str | None) -> Connection:
+    """The connection between two ends."""
+    first, last = sorted((one or "", other or ""))
+    return first, last
+
+
+class Suspects:
+    """Takes findings; keeps those at low and above, folded, and the connections that show something hostile.
+
+    Hostile is what is of high severity, and what looks like a scanner; a server that breaks its own rules is not.
+    """
+
+    def __init__(self) -> None:
+        self._fold = Fold()
+        self._of_group: dict[str, dict[Connection, None]] = {}
+        self._senders: dict[Connection, str] = {}
+
+    def feed(self, findings: Iterable[Finding]) -> None:
+        """Take some findings."""
+        for finding in findings:
+            if finding.rank < _FROM:
+                continue
+            self._fold.add(finding)
+            place = finding.evidence[0]
+            connection = connection_of(place.src, place.dst)
+            if finding.group in self._of_group or len(self._of_group) < MOST_GROUPS:
+                known = self._of_group.setdefault(finding.group, {})
+                if len(known) < _MOST_OF_A_GROUP:
+                    known[connection] = None
+            hostile = finding.severity == "high" and not finding.id.startswith(_REPLIES)
+            if (hostile or finding.id.startswith(_SCANNERS)) and len(self._senders) < _MOST_CONNECTIONS:
+                self._senders.setdefault(connection, finding.sender)
+
+    def hostile(self, one: str | None, other: str | None) -> bool:
+        """Whether something hostile was sent between two ends."""
+        return connection_of(one, other) in self._senders
+
+    def connections(self, group: Group) -> Collection[Connection]:
+        """The connections that a group is about, the first of many."""
+        return self._of_group.get(group.id, {})
+
+    def told(self, one: str | None, other: str | None) -> bool:
+        """Whether a finding is about what two ends sent."""
+        return any(connection_of(one, other) in known for known in self._of_group.values())
+
+    def groups(self) -> tuple[Group, ...]:
+        """What was found, folded, the gravest first."""
+        return self._fold.groups()
+
+    def sender(self, group: Group) -> str | None:
+        """Who sent something hostile on all connections of a group; None where that is not the cause."""
+        of_group = self._of_group.get(group.id, {})
+        senders = {self._senders.get(one) for one in of_group}
+        if len(of_group) < _MOST_OF_A_GROUP:
+            return senders.pop() if len(senders) == 1 else None
+        return group.sender if group.sender in senders else None

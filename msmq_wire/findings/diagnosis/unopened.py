@@ -1,0 +1,140 @@
+"""Connections to port 1801 that never became a session, as causes: one for each server.
+
+The rule kept here: why nobody answered is not known; what a silence or a reset can mean decides what to look at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from msmq_wire.findings.diagnosis.answer import Telling
+from msmq_wire.findings.diagnosis.cause import Cause
+from msmq_wire.findings.diagnosis.suspects import Suspects
+from msmq_wire.findings.diagnosis.words import count, host, listed
+from msmq_wire.findings.finding import Severity
+from msmq_wire.sessions import Moment, Session, Story
+from msmq_wire.units import SECOND
+
+__all__ = ["failure", "unopened"]
+
+_MOST_SERVERS = 4096
+_MOST_CLIENTS = 32
+_MOST_MOMENTS = 16
+_FEW = 3
+"""Connections that fail before one succeeds, and nobody is sorry."""
+_PATIENCE = 60 * SECOND
+"""A session whose opening is not over after so long is given up, [MS-MQQB] 3.1.2.1."""
+_WORDS = {
+    "reset": "a reset answered the SYN",
+    "icmp": "ICMP answered the SYN",
+    "silence": "nothing answered the SYN",
+    "tcp_only": "TCP was accepted and no EstablishConnection was sent",
+    "establishing": "nothing answered EstablishConnection",
+    "refused": "the queue manager refused the session (CS is set)",
+    "parameters": "ConnectionParameters were not exchanged",
+}
+_ACTIONS = {
+    "reset": "look whether Message Queuing runs on {server}, and at firewalls before it",
+    "icmp": "look at the firewall before {server}, and whether Message Queuing runs there",
+    "silence": "look whether {server} is up, and whether a firewall drops TCP 1801",
+    "tcp_only": "find out what {client} is",
+    "establishing": "look at the queue manager of {server}: its port is open, and it says nothing",
+    "refused": "compare the ServerGuid that {client} asked for; look at the limit on sessions of {server}",
+    "parameters": "look at the queue managers of both hosts",
+}
+
+
+def failure(session: Session) -> str | None:
+    """How a session failed to open; None for one that opened, or whose start was not captured."""
+    if session.state in ("refused_tcp", "refused"):
+        return session.state
+    if session.reached == "open" or not session.started:
+        return None
+    if session.reached == "tcp_only":
+        return "silence" if session.syn_ack is None else "tcp_only"
+    return session.reached
+
+
+class _Pile(msgspec.Struct):
+    """Connections to one server that failed; of each client the number of the last."""
+
+    kinds: Counter[str]
+    clients: dict[str, int]
+    moments: list[Moment]
+
+
+def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
+    """Name the servers with which no session, or not every one, could be opened."""
+    failed: dict[str, _Pile] = {}
+    opened: Counter[str] = Counter()
+    last_opened: dict[tuple[str, str], int] = {}
+    for session in story.sessions:
+        kind = failure(session)
+        if kind == "refused_tcp":
+            kind = "icmp" if session.closed_by == "unreachable" else "reset"
+        if kind is None:
+            if session.reached == "open":
+                opened[host(session.server)] += 1
+                last_opened[host(session.client), session.server] = session.number
+            continue
+        if kind == "tcp_only" and suspects.told(session.client, session.server):
+            continue
+        if suspects.hostile(session.client, session.server) or _under_way(session, story):
+            continue
+        if session.server not in failed and len(failed) >= _MOST_SERVERS:
+            continue
+        pile = failed.setdefault(session.server, _Pile(Counter(), {}, []))
+        pile.kinds[kind] += 1
+        if host(session.client) in pile.clients or len(pile.clients) < _MOST_CLIENTS:
+            pile.clients[host(session.client)] = session.number
+        for moment in (session.syn, session.establish_request, session.establish_response, session.close):
+            if moment is not None and len(pile.moments) < _MOST_MOMENTS:
+                pile.moments.append(moment)
+    for server, pile in failed.items():
+        over = all(last_opened.get((client, server), -1) > last for client, last in pile.clients.items())
+        if over and pile.kinds.total() <= _FEW:
+            failed_ = count(pile.kinds.total(), "connection")
+            telling.note(f"{failed_} to {server} failed before one was a session")
+            continue
+        telling.blame(_cause(server, pile, opened[host(server)], over=over))
+
+
+def _under_way(session: Session, story: Story) -> bool:
+    """Whether the capture ended before the opening could fail."""
+    if session.close is not None or session.closed_by == "unreachable" or session.first.time is None:
+        return False
+    if session.syn_retransmissions and session.syn_ack is None:
+        return False
+    return session.refused_by is None and (story.last or 0) - session.first.time < _PATIENCE
+
+
+def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
+    total = pile.kinds.total()
+    clients = listed(list(pile.clients))
+    only = len(pile.kinds) == 1
+    kinds = [
+        _WORDS[kind] if only else f"{_WORDS[kind]}{'' if number == 1 else f' ({number:,} times)'}"
+        for kind, number in pile.kinds.items()
+    ]
+    what = f"{clients} got no session with {server}"
+    if opened:
+        what = f"{count(total, 'connection')} of {clients} to {server} did not become a session"
+    elif total > 1:
+        what += f" in {count(total, 'connection')}"
+    severity: Severity = "low" if over or set(pile.kinds) == {"tcp_only"} else "medium"
+    first = next((kind for kind in pile.kinds if kind != "tcp_only"), "tcp_only")
+    return Cause(
+        text=f"{what}: {listed(kinds)}",
+        severity=severity,
+        confidence="certain",
+        moments=tuple(pile.moments),
+        who=(*pile.clients, host(server)),
+        action=_ACTIONS[first].format(server=host(server), client=next(iter(pile.clients))),
+        count=total,
+        rules=("SES-REFUSED",),
+        kind="unopened",
+        about=host(server),
+        explains=("unanswered",) if severity == "medium" else (),
+    )
