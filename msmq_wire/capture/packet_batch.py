@@ -21,6 +21,30 @@ _WORTH_COLUMNS = 32
 """Packets that are judged sooner together than one by one."""
 
 
+def _record(found: FoundPacket, kind: tuple[str, Any] | None) -> Record:
+    """The record of a packet, which is not judged where it is proven to be of a kind."""
+    if kind is None:
+        return found.record()
+    stem, cls = kind
+    data = found.data
+    packet, consumed = rows.parse(cls, data)
+    return Record(
+        id=found.id,
+        type=stem,
+        capture=found.capture,
+        frames=found.frames,
+        time=found.time or None,
+        src=found.src,
+        dst=found.dst,
+        stream=found.stream,
+        offset=found.offset,
+        length=len(data),
+        packet=packet,
+        consumed=consumed,
+        remainder=data[consumed:] if consumed < len(data) else b"",
+    )
+
+
 class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Packets of the binary protocol in order of completion, and the records between them: a `Run`.
 
@@ -72,7 +96,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Decode the packets; yield everything in order of completion."""
         others = iter(self.others)
         other = next(others, None)
-        capture, pairs, carriers, parse = self.capture, self.pairs, self.carriers.tolist(), rows.parse
+        capture, pairs, carriers = self.capture, self.pairs, self.carriers.tolist()
         numbers = (self.id, self.time, self.stream, self.pair, self.offset, self.first, self.last)
         starts, stops = self.offsets[:-1].tolist(), self.offsets[1:].tolist()
         with self.data.data as view:
@@ -86,25 +110,8 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
                 frames = (carriers[first],) if last - first == 1 else tuple(carriers[first:last])
                 data = bytes(view[start:stop])
                 place = None if stream < 0 else stream
-                if kind is None:
-                    yield FoundPacket(number, capture, data, frames, time, src, dst, place, offset).record()
-                    continue
-                stem, cls = kind
-                packet, consumed = parse(cls, data)
-                yield Record(
-                    id=number,
-                    type=stem,
-                    capture=capture,
-                    frames=frames,
-                    time=time or None,
-                    src=src,
-                    dst=dst,
-                    stream=place,
-                    offset=offset,
-                    length=stop - start,
-                    packet=packet,
-                    consumed=consumed,
-                    remainder=data[consumed:] if consumed < stop - start else b"",
+                yield _record(
+                    FoundPacket(number, capture, data, frames, time, src, dst, place, offset), kind
                 )
         if other is not None:
             yield other
@@ -114,10 +121,10 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Decode and judge one packet, once for the batch."""
         made = self._made.get(index)
         if made is None:
-            made = self._made[index] = self._record(index)
+            made = self._made[index] = _record(self._found(index), self._kinds[index])
         return made
 
-    def _record(self, index: int) -> Record:
+    def _found(self, index: int) -> FoundPacket:
         stream, (src, dst) = int(self.stream[index]), self.endpoints(index)
         return FoundPacket(
             int(self.id[index]),
@@ -129,7 +136,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
             dst,
             None if stream < 0 else stream,
             int(self.offset[index]),
-        ).record()
+        )
 
     def types(self) -> Counter[str]:
         """Count everything by type, in the order of appearance."""

@@ -45,6 +45,11 @@ class Budget:
         self._shares.append(Share(self, give))
         return self._shares[-1]
 
+    @property
+    def room(self) -> int:
+        """How many bytes more there may be."""
+        return self._most - self.taken
+
     def settle(self) -> None:
         """Let go what is too much."""
         if self.taken <= self._most:

@@ -131,6 +131,17 @@ class _Point(msgspec.Struct, gc=False):
         if other.lead > self.lead:
             self.at, self.lead = other.at, other.lead
 
+    def waited(self, lead: int, captured: int) -> bool:
+        """Add a pair that waited as long, or a little longer; tell whether it is one."""
+        if not self.lead - _CLOSE <= lead <= self.lead:
+            return False
+        self.agreeing += 1
+        if captured > self.last:
+            self.last = captured
+        elif captured < self.first:
+            self.first = captured
+        return True
+
 
 class _Pairs:
     """The pairs of one sender, put together in stretches of time that grow with the capture."""
@@ -144,7 +155,11 @@ class _Pairs:
     def take(self, sent: int, captured: int) -> None:
         self.count += 1
         self.judged = None
-        self._put(_Point(captured, sent * SECOND - captured, 1, captured, captured))
+        lead = sent * SECOND - captured
+        known = self.points.get(captured // self._width)
+        if known is not None and known.waited(lead, captured):
+            return
+        self._put(_Point(captured, lead, 1, captured, captured))
         while len(self.points) > _POINTS:
             self._width *= 2
             points, self.points = self.points, {}
@@ -166,7 +181,7 @@ class Clocks:
 
     def take(self, sender: Sender, sent: int | None, captured: int | None) -> None:
         """Compare SentTime (seconds) with the time of the frame that brought it (ns)."""
-        if captured is None or sent is None or not is_time(sent, captured):
+        if captured is None or not sent or (sent == SIGNATURE and not is_time(sent, captured)):
             return
         pairs = self._pairs.get(sender)
         if pairs is None:

@@ -6,6 +6,7 @@ noted, and the session goes on.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -17,6 +18,7 @@ from msmq_wire.sessions.message import FollowedMessage, moment_of
 from msmq_wire.sessions.sequence import EMPTY_DIRECTIONS, SentSequence
 from msmq_wire.sessions.session import (
     ClosedBy,
+    Counts,
     Moment,
     NoteKind,
     Parameters,
@@ -27,7 +29,6 @@ from msmq_wire.sessions.session import (
     SessionState,
 )
 from msmq_wire.units import SECOND
-from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
@@ -55,12 +56,14 @@ def _with(pair: _Pair, direction: int, moment: Moment) -> _Pair:
 class Conversation:
     """A connection of the binary protocol; see `Session` for what its fields mean.
 
-    ``messages`` are those that are followed; ``taken`` is for whoever counts what this takes of a budget.
+    ``messages`` are those that are followed; ``certain`` says that nothing is known to be missing; ``taken``
+    is for whoever counts what this takes of a budget.
     """
 
     __slots__ = (
-        "_messages", "_sequences", "capture", "client", "client_queue_manager", "close", "closed_by",
-        "closer", "establish", "first", "last", "noted", "number", "opened", "operating_system",
+        "_again", "_messages", "_noted", "_sequences", "capture", "certain", "client",
+        "client_queue_manager", "close", "closed_by",
+        "closer", "establish", "first", "last", "number", "opened", "operating_system",
         "parameters", "parameters_at", "ping", "previous", "refused_by", "refused_tcp", "replaced",
         "requested", "server", "server_queue_manager", "started", "stream", "syn", "syn_ack",
         "syn_retransmissions", "taken", "time_stamp",
@@ -103,7 +106,9 @@ class Conversation:
         self.previous: int | None = None
         self.replaced: Moment | None = None
         self.ping: PingExchange | None = None
-        self.noted: dict[tuple[NoteKind, int], SessionNote] = {}
+        self._noted: dict[tuple[NoteKind, int], SessionNote] = {}
+        self._again: Counter[tuple[NoteKind, int]] = Counter()
+        self.certain = started
         self._messages = {} if messages is None else messages
         self._sequences: tuple[SentSequence, SentSequence] | None = None
         self.taken = 0
@@ -120,19 +125,21 @@ class Conversation:
         return self._sequences
 
     @property
-    def certain(self) -> bool:
-        """Whether nothing is known to be missing."""
-        return self.started and not any(one.gaps for one in self._sequences or ())
-
-    @property
     def size(self) -> int:
         """Bytes that it takes."""
-        held = [one.held for one in self._sequences or ()]
-        return _TCP + (_TALK + _WAITING * sum(held) if held else 0) + _NOTE * len(self.noted)
+        size = _TCP + _NOTE * len(self._noted)
+        if self._sequences is not None:
+            first, second = self._sequences
+            size += _TALK + _WAITING * (first.held + second.held)
+        return size
 
     def direction(self, record: Record) -> int:
         """The direction of a record: 0 from the client."""
-        return 0 if record.src == self.client else 1
+        return self.from_(record.src)
+
+    def from_(self, src: str | None) -> int:
+        """The direction of what comes from an address: 0 from the client."""
+        return 0 if src == self.client else 1
 
     def tcp(self, event: str, direction: int, moment: Moment) -> None:
         """Take a step of the TCP connection."""
@@ -233,39 +240,46 @@ class Conversation:
             self.opened = self.opened or moment
 
     def message(
-        self, record: Record, direction: int, moment: Moment, message: FollowedMessage | None
+        self,
+        direction: int,
+        moment: Moment,
+        key: bytes | str | None,
+        message: FollowedMessage | None,
+        flags: int,
+        size: int,
+        counts: Counts | None,
     ) -> SentSequence:
-        """Take a user packet."""
+        """Take a user packet of ``size`` bytes with the message of a key; ``message`` if it has a life.
+
+        ``flags`` are those of its UserHeader.
+        """
         self.last = moment
         if self.opened is None:
             self._unopened("message_before_open", direction, moment)
-        packet, whole = record.packet, record.error is None
         sequence = self.sequences[direction]
-        flags = packet.user_header.flags if whole else reached(reached(packet, "user_header"), "flags") or 0
-        sequence.sent(
-            message,
-            moment,
-            recoverable=flags & 0x60 == 0x20,
-            transactional=bool(flags & 0x100000),
-            size=record.length,
-        )
-        header = packet.session_header if whole else reached(packet, "session_header")
-        if header is not None:
-            self._headed(header, direction, moment)
+        sequence.sent(key, message, moment, flags & 0x60 == 0x20, bool(flags & 0x100000), size)
+        if counts is not None:
+            self._counted(counts, direction, moment)
         return sequence
 
-    def session_ack(self, packet: Any, direction: int, moment: Moment) -> None:
+    def messages(self, direction: int, messages: list[FollowedMessage], size: int) -> None:
+        """Take user packets without a SessionHeader that follow each other, of ``size`` bytes together."""
+        if self.opened is None:
+            first = messages[0].first
+            self._unopened("message_before_open", direction, first)
+            if self.opened is None:
+                self._again["message_before_open", direction] += len(messages) - 1
+        self.sequences[direction].sent_all(messages, size)
+
+    def session_ack(self, counts: Counts | None, direction: int, moment: Moment) -> None:
         """Take a SessionAck packet."""
         self.last = moment
         if self.opened is None:
             self._unopened("ack_before_open", direction, moment)
-        header = reached(packet, "session_header")
-        if header is not None:
-            self._headed(header, direction, moment)
+        if counts is not None:
+            self._counted(counts, direction, moment)
 
-    def _headed(self, header: SessionHeader, direction: int, moment: Moment) -> None:
-        if reached(header, "window_size") is None:
-            return
+    def _counted(self, header: Counts, direction: int, moment: Moment) -> None:
         self.sequences[direction].states(header, moment)
         missed = not self.sequences[direction].certain
         self.sequences[1 - direction].acknowledge(header, moment, missed=missed)
@@ -279,6 +293,7 @@ class Conversation:
     def lost(self, direction: int, moment: Moment) -> None:
         """Take note that bytes are missing."""
         self.last = moment
+        self.certain = False
         self.sequences[direction].lost()
 
     def note(
@@ -290,11 +305,10 @@ class Conversation:
         expected: int | GUID | None = None,
     ) -> None:
         """Note what is out of order."""
-        known = self.noted.get((kind, direction))
-        if known is not None:
-            self.noted[kind, direction] = msgspec.structs.replace(known, count=known.count + 1)
+        if (kind, direction) in self._noted:
+            self._again[kind, direction] += 1
             return
-        self.noted[kind, direction] = SessionNote(
+        self._noted[kind, direction] = SessionNote(
             kind=kind,
             direction=direction,
             first=moment,
@@ -344,7 +358,6 @@ class Conversation:
             if self.syn_retransmissions or waited:
                 closed_by = "silent"
         certain = self.certain
-        notes = self.noted.values()
         flags = self.operating_system
         session = Session(
             number=self.number,
@@ -379,7 +392,10 @@ class Conversation:
             quality_of_service=None if flags is None else bool(flags & 0x400),
             previous=self.previous,
             ping=self.ping,
-            notes=tuple(note if certain else msgspec.structs.replace(note, certain=False) for note in notes),
+            notes=tuple(
+                msgspec.structs.replace(note, count=1 + self._again[kind], certain=note.certain and certain)
+                for kind, note in self._noted.items()
+            ),
             certain=certain,
         )
         reason = close_reason(session)

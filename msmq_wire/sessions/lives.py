@@ -6,6 +6,7 @@ The rule kept here: evidence is kept as it was seen, with its frames; what it co
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -35,13 +36,13 @@ from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["LifeTracker", "Lives", "is_acknowledgment"]
+__all__ = ["LIFE", "UNIT", "LifeTracker", "Lives", "ends_of", "is_acknowledgment"]
 
 _GO_TOGETHER = 64
 """The part of all messages that goes at once."""
-_UNIT = 64
+UNIT = 64
 """Bytes by which messages are counted: small numbers take no memory of their own."""
-_LIFE = 800
+LIFE = 800
 _HISTORY = 640
 _ENTRY = 256
 """Bytes of a message, of what happens to few of them, and of an entry there."""
@@ -157,10 +158,11 @@ class LifeTracker:
         self.weigh(known)
         return known, "hop"
 
-    def unkept(self, record: Record, moment: Moment) -> FollowedMessage | None:
-        """What a session has to know of an OrderAck or FinalAck packet, which has no life of its own."""
-        key = self.reader.key(record)
-        return None if key is None else self.reader.read(key, record, moment, "tcp")
+    def put(self, message: FollowedMessage) -> None:
+        """Keep a message that was not seen before, and that was weighed."""
+        self.messages[message.key] = message
+        self._share.take(message.charged * UNIT)
+        self._bound()
 
     def placed(self, message: FollowedMessage, session: int) -> None:
         """Say which session carried the message that was taken last."""
@@ -171,7 +173,7 @@ class LifeTracker:
             if hops[-1].session is None:
                 hops[-1] = msgspec.structs.replace(hops[-1], session=session)
 
-    def acknowledgment(self, message: FollowedMessage, record: Record, moment: Moment) -> bool:
+    def acknowledgment(self, message: FollowedMessage, ends: tuple[str, str], moment: Moment) -> bool:
         """Take a message that may be an administration ack; tell whether it is one of a message not seen."""
         class_, correlation = message.message_class, message.correlation_id
         if not is_acknowledgment(class_) or correlation is None:
@@ -179,7 +181,7 @@ class LifeTracker:
         original = self.messages.get(correlation)
         if original is None or original is message:
             return True
-        self.told(original, "administration_ack", class_ or 0, record, moment, message_name(message.key))
+        self.told(original, "administration_ack", class_ or 0, ends, moment, message_name(message.key))
         return False
 
     def final_ack(self, record: Record, moment: Moment) -> FollowedMessage | None:
@@ -191,7 +193,7 @@ class LifeTracker:
         message = self.messages.get(message_key(body.source_guid, number))
         if message is not None:
             class_ = reached(reached(record.packet, "message_properties_header"), "message_class")
-            self.told(message, "final_ack", class_ or 0, record, moment)
+            self.told(message, "final_ack", class_ or 0, ends_of(record), moment)
         return message
 
     def told(
@@ -199,7 +201,7 @@ class LifeTracker:
         message: FollowedMessage,
         kind: Literal["final_ack", "administration_ack", "receipt"],
         class_: int,
-        record: Record,
+        ends: tuple[str, str],
         moment: Moment,
         name: str | None = None,
     ) -> None:
@@ -212,8 +214,8 @@ class LifeTracker:
                     kind=kind,
                     message_class=class_,
                     at=moment,
-                    src=record.src or "",
-                    dst=record.dst or "",
+                    src=ends[0],
+                    dst=ends[1],
                     message_id=name,
                 ),
             )
@@ -329,28 +331,44 @@ class LifeTracker:
         message = self.messages.get(key) or self.messages.get(name)
         if message is None:
             return class_, key
-        self.told(message, "receipt", class_, record, moment_of(record))
+        self.told(message, "receipt", class_, ends_of(record), moment_of(record))
         return None
 
     def _keep(self, message: FollowedMessage) -> FollowedMessage:
         self.messages[message.key] = message
         self.weigh(message, new=True)
+        self._bound()
+        return message
+
+    def room(self) -> int:
+        """How many messages more surely are kept, as far as their number goes."""
+        return sys.maxsize if self._most is None else self._most - len(self.messages)
+
+    def put_all(self, messages: list[FollowedMessage]) -> bool:
+        """Keep messages that were weighed, and for which there is room, if none of them was seen before."""
+        new = {message.key: message for message in messages}
+        if len(new) < len(messages) or not self.messages.keys().isdisjoint(new):
+            return False
+        self.messages.update(new)
+        self._share.take(UNIT * sum(message.charged for message in messages))
+        return True
+
+    def _bound(self) -> None:
         if self._most is not None and len(self.messages) > self._most:
             self._go(self._most // _GO_TOGETHER + 1)
-        return message
 
     def weigh(self, message: FollowedMessage, *, new: bool = False) -> None:
         """Count what a message takes now, unless it is gone."""
         if not new and not message.charged:
             return
         texts = (message.queue, message.label, message.admin_queue)
-        size = _LIFE + len(message.key) + sum(len(text) for text in texts if text)
+        size = LIFE + len(message.key) + sum(len(text) for text in texts if text)
         history = message.history
         if history is not None:
             kinds = (history.resent_at, history.hops, history.acknowledgments, history.reads, history.moved)
             size += _HISTORY + _ENTRY * sum(map(len, kinds))
-        units = size // _UNIT + 1
-        self._share.take((units - message.charged) * _UNIT)
+        units = size // UNIT + 1
+        self._share.take((units - message.charged) * UNIT)
         message.charged = units
 
     def _give(self) -> None:
@@ -360,11 +378,16 @@ class LifeTracker:
         """Let the oldest go: some at a time, as deleted keys make the first one slow to find."""
         for key in list(islice(self.messages, count)):
             gone = self.messages.pop(key)
-            self._share.take(-gone.charged * _UNIT)
+            self._share.take(-gone.charged * UNIT)
             gone.charged = 0
             self.left_out += 1
             if self._leave is not None:
                 self._leave(gone)
+
+
+def ends_of(record: Record) -> tuple[str, str]:
+    """Source and destination of a record, empty where they are not known."""
+    return record.src or "", record.dst or ""
 
 
 def is_acknowledgment(class_: int | None) -> bool:

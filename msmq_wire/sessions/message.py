@@ -23,6 +23,7 @@ __all__ = [
     "History",
     "MessageReader",
     "Sight",
+    "content",
     "content_of",
     "manager_of",
     "message_key",
@@ -130,8 +131,13 @@ def content_of(record: Record) -> int | None:
     properties = reached(packet, "message_properties_header")
     if record.error is not None or properties is None:
         return None
-    times = packet.user_header.sent_time
-    return hash((times, properties.label, properties.extension_data, properties.message_body))
+    parts = (properties.label, properties.extension_data, properties.message_body)
+    return content(packet.user_header.sent_time, len(parts[0]), len(parts[1]), b"".join(parts))
+
+
+def content(sent_time: int, label: int, extension: int, data: bytes) -> int:
+    """A number for a message with these bytes, of which so many are the label and the extension."""
+    return hash((sent_time, label, extension, data))
 
 
 def message_key(queue_manager: bytes, number: int) -> bytes:

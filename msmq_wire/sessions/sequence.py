@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
-from itertools import islice, takewhile
+from itertools import count as count_from
+from itertools import islice, repeat, takewhile
 
 import msgspec
 
 from msmq_wire.sessions.message import FollowedMessage, message_name
-from msmq_wire.sessions.session import Moment, NoteKind, SessionDirection
-from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.sessions.session import Counts, Moment, NoteKind, SessionDirection
 
 __all__ = ["EMPTY_DIRECTIONS", "Note", "SentSequence"]
 
@@ -47,7 +47,7 @@ class _Sent(msgspec.Struct, gc=False):
 # Of most directions nothing waits: these stand for it, and nothing is ever put into them.
 _NOTHING_WAITS: deque[_Sent] = deque(maxlen=0)
 _NOTHING_UNSTORED: OrderedDict[int, _Sent] = OrderedDict()
-_NOTHING_EARLY: deque[tuple[SessionHeader, Moment]] = deque(maxlen=0)
+_NOTHING_EARLY: deque[tuple[Counts, Moment]] = deque(maxlen=0)
 _NO_MESSAGES: Mapping[bytes | str, FollowedMessage] = {}
 
 
@@ -106,14 +106,14 @@ class SentSequence:
 
     def sent(
         self,
+        key: bytes | str | None,
         message: FollowedMessage | None,
         moment: Moment,
-        *,
         recoverable: bool,
         transactional: bool,
         size: int,
     ) -> None:
-        """Take a user packet of ``size`` bytes."""
+        """Take a user packet of ``size`` bytes, with the message of a key: ``message`` if that is kept."""
         if self._early and not _before(moment, self._early[-1][1]):
             self._tell_early()
         self.messages += 1
@@ -129,8 +129,8 @@ class SentSequence:
         if self.first_message is None:
             self.first_message = moment
         self.last_message = moment
-        key = None if message is None else message.key
-        one = _Sent(self.number, number, moment, key, message is not None and self._followed(key) is message)
+        kept = message is not None and self._messages.get(message.key) is message
+        one = _Sent(self.number, number, moment, key, kept)
         waiting = self._waiting
         if waiting is _NOTHING_WAITS:
             waiting = self._waiting = deque()
@@ -148,6 +148,52 @@ class SentSequence:
             self.window_closings += 1
         if self._early:
             self._late(one)
+
+    def sent_all(self, messages: list[FollowedMessage], size: int) -> None:
+        """Take user packets of messages that are kept, of ``size`` bytes together."""
+        flags = [message.flags for message in messages]
+        recoverable = [flag & 0x60 == 0x20 for flag in flags]
+        if self._early:
+            # What came before is looked at again.
+            self.bytes += size
+            for message, flag, one in zip(messages, flags, recoverable, strict=True):
+                self.sent(message.key, message, message.first, one, bool(flag & 0x100000), 0)
+            return
+        count, stored = len(messages), sum(recoverable)
+        self.messages += count
+        self.bytes += size
+        self.transactional += sum(map(0x100000.__and__, flags)) >> 20
+        self.first_message = self.first_message or messages[0].first
+        self.last_message = messages[-1].first
+        numbers = count_from(self.recoverable_number + 1)
+        sent = list(
+            map(
+                _Sent,
+                range(self.number + 1, self.number + count + 1),
+                [next(numbers) if one else 0 for one in recoverable],
+                [message.first for message in messages],
+                [message.key for message in messages],
+                repeat(True),
+            )
+        )
+        self.number += count
+        self.recoverable += stored
+        self.recoverable_number += stored
+        if self._waiting is _NOTHING_WAITS:
+            self._waiting = deque()
+        waiting = self._waiting
+        waiting.extend(sent)
+        while len(waiting) > _MAX_WAITING:
+            self._overlook(waiting.popleft())
+        if stored:
+            if self._unstored is _NOTHING_UNSTORED:
+                self._unstored = OrderedDict()
+            self._unstored.update((one.recoverable, one) for one in sent if one.recoverable)
+            while len(self._unstored) > _MAX_WAITING:
+                self._unstored.popitem(last=False)
+        if not self._closed and len(waiting) >= self._limit:
+            self._closed = True
+            self.window_closings += 1
 
     @property
     def held(self) -> int:
@@ -172,7 +218,7 @@ class SentSequence:
         self.gaps += 1
         self.certain = False
 
-    def states(self, header: SessionHeader, moment: Moment) -> None:
+    def states(self, header: Counts, moment: Moment) -> None:
         """Take what the side that sends here says of its own counts."""
         self.window(header.window_size, own=True)
         sent, recoverable = header.user_msg_sequence_number, header.recoverable_msg_seq_number
@@ -205,7 +251,7 @@ class SentSequence:
                 self.smallest_window = size
         self._limit = min(self.window_size or self._own_window, self._own_window)
 
-    def acknowledge(self, header: SessionHeader, moment: Moment, *, missed: bool = False) -> None:
+    def acknowledge(self, header: Counts, moment: Moment, *, missed: bool = False) -> None:
         """Take what the other side says that it received, [MS-MQQB] 3.1.5.5.
 
         ``missed`` says that acknowledgments before this one may be missing from the capture.
@@ -226,7 +272,7 @@ class SentSequence:
             if len(self._early) > _MAX_EARLY:
                 self._tell_ahead(*self._early.popleft())
 
-    def _settle(self, header: SessionHeader) -> None:
+    def _settle(self, header: Counts) -> None:
         """Number packets again by what the other side counted, where some were missed."""
         ahead = (header.ack_sequence_number - self.number) & _MASK
         if 0 < ahead < _HALF or (not self._base_known and header.ack_sequence_number > self.number):
@@ -265,7 +311,7 @@ class SentSequence:
 
     def _late(self, one: _Sent) -> None:
         """Look again at acknowledgments that came before a packet which was captured before them."""
-        still: deque[tuple[SessionHeader, Moment]] = deque()
+        still: deque[tuple[Counts, Moment]] = deque()
         for header, moment in self._early:
             ahead = not _before(one.moment, moment)
             if not ahead:
@@ -275,7 +321,7 @@ class SentSequence:
                 still.append((header, moment))
         self._early = still or _NOTHING_EARLY
 
-    def _received(self, header: SessionHeader, moment: Moment, *, quiet: bool = False) -> bool:
+    def _received(self, header: Counts, moment: Moment, *, quiet: bool = False) -> bool:
         """Mark what AckSequenceNumber covers; tell whether it stands for more than was sent."""
         if self._is_ahead(header.ack_sequence_number, self.number):
             return True
@@ -301,7 +347,7 @@ class SentSequence:
             self._closed = False
         return False
 
-    def _written(self, header: SessionHeader, moment: Moment, *, quiet: bool = False) -> bool:
+    def _written(self, header: Counts, moment: Moment, *, quiet: bool = False) -> bool:
         """Mark what the recoverable bit field covers; tell whether it stands for more than was sent."""
         low, flags = header.recoverable_msg_ack_seq_number, header.recoverable_msg_ack_flags
         if not low and not flags:
@@ -387,7 +433,7 @@ class SentSequence:
             self._tell_ahead(header, moment)
         self._early = _NOTHING_EARLY
 
-    def _tell_ahead(self, header: SessionHeader, moment: Moment) -> None:
+    def _tell_ahead(self, header: Counts, moment: Moment) -> None:
         number = header.ack_sequence_number
         if self._is_ahead(number, self.number):
             self._note("ack_ahead", moment, number, self.number & _MASK)

@@ -6,7 +6,7 @@ wire has 16 bits. What a hole in the capture makes doubtful says so: ``certain``
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,7 @@ from msmq_wire.wire.types.guid import GUID
 __all__ = [
     "CloseReason",
     "ClosedBy",
+    "Counts",
     "Moment",
     "NoteKind",
     "Parameters",
@@ -59,6 +60,23 @@ NoteKind: TypeAlias = Literal[
     "sent_count",
     "recoverable_count",
 ]
+
+
+class Counts(Protocol):
+    """What a SessionHeader says, however it was read: fields as there."""
+
+    @property
+    def ack_sequence_number(self) -> int: ...
+    @property
+    def recoverable_msg_ack_seq_number(self) -> int: ...
+    @property
+    def recoverable_msg_ack_flags(self) -> int: ...
+    @property
+    def user_msg_sequence_number(self) -> int: ...
+    @property
+    def recoverable_msg_seq_number(self) -> int: ...
+    @property
+    def window_size(self) -> int: ...
 
 
 class Moment(msgspec.Struct, frozen=True, gc=False):

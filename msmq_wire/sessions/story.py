@@ -13,21 +13,29 @@ from typing import TypeAlias
 import msgspec
 
 from msmq_wire.records.record import Record, is_read
-from msmq_wire.records.run import Run, in_order
+from msmq_wire.records.run import Run
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.clocks import Clocks, sender_of
+from msmq_wire.sessions.conversation import Conversation
 from msmq_wire.sessions.life import MessageLife
-from msmq_wire.sessions.lives import LifeTracker, Lives
+from msmq_wire.sessions.lives import UNIT, LifeTracker, Lives, ends_of
 from msmq_wire.sessions.message import FollowedMessage, moment_of
 from msmq_wire.sessions.outcomes import life_of
 from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
 from msmq_wire.sessions.session import Moment, PingExchange, Session
+from msmq_wire.sessions.sights import SeenAck, SeenMessage, SeenMessages, SeenOrderAck, Sighted
 from msmq_wire.sessions.tracker import SESSION_RECORDS, SessionTracker
-from msmq_wire.sessions.transactions import StrayAck, TransactionalStream, TransactionTracker
-from msmq_wire.wire.partial import reached
+from msmq_wire.sessions.transactions import StrayAck, TransactionalStream, TransactionTracker, place_of
 
 __all__ = ["Follower", "Leaving", "LeftOut", "Story", "follow"]
 
+_TOGETHER = 16
+_MOST_TOGETHER = 1024
+"""Messages that are taken sooner together than one by one, and as many as they are looked at together."""
+_GROWS_PLAIN = 1000
+_GROWS = 6000
+"""More bytes than a plain message adds to a session and a sequence that are there, and than any packet does,
+beside those of its life."""
 Leaving: TypeAlias = Session | MessageLife | TransactionalStream | RemoteRead | RemoteQueue
 """What is kept no longer, as it stands then."""
 
@@ -117,11 +125,7 @@ class Follower:
 
     def feed(self, record: Record) -> None:
         """Take the next record."""
-        time = record.time
-        if time is not None:
-            if self._first is None:
-                self._first = time
-            self._last = time
+        self._at(record.time)
         type_ = record.type
         if type_ == "user_message":
             if is_read(record):
@@ -131,11 +135,11 @@ class Follower:
         elif type_ == "order_ack":
             moment = moment_of(record)
             self._transactions.order_ack(record, moment)
-            self._sessions.feed(record, self._lives.unkept(record, moment), moment)
+            self._sessions.feed(record, self._lives.reader.key(record), None, moment)
         elif type_ == "final_ack":
             moment = moment_of(record)
             self._transactions.final_ack(record, moment, self._lives.final_ack(record, moment))
-            self._sessions.feed(record, self._lives.unkept(record, moment), moment)
+            self._sessions.feed(record, self._lives.reader.key(record), None, moment)
         elif type_ in SESSION_RECORDS:
             self._sessions.feed(record)
         elif type_ == "rpc_call":
@@ -150,41 +154,185 @@ class Follower:
         elif type_ == "srmp_receipt":
             stray = self._lives.receipt(record)
             if stray is not None:
-                self._transactions.stray("receipt", stray[0], record, moment_of(record), key=stray[1])
+                self._transactions.stray(
+                    "receipt", stray[0], ends_of(record), moment_of(record), key=stray[1]
+                )
+        self._transactions.weigh()
         self._budget.settle()
 
     def take(self, run: Run) -> None:
         """Take everything of a run, in order."""
-        for record in in_order(run):
-            self.feed(record)
+        # Loads numpy, which a run has loaded.
+        from msmq_wire.sessions.columns import sighted
+
+        others = iter(run.others)
+        other = next(others, None)
+        budget, capture, ids = self._budget, run.capture, run.id.tolist()
+        found, messages = sighted(run)
+        place = grown = alone = 0
+        while place < len(found):
+            while other is not None and other.id < ids[place]:
+                self._weigh()
+                self.feed(other)
+                other = next(others, None)
+                grown = 0
+            one = found[place]
+            place += 1
+            if isinstance(one, int):
+                row = one
+                if row >= alone and messages.until[row] - row >= _TOGETHER:
+                    self._weigh()
+                    grown = 0
+                    taken, alone = self._together(capture, messages, row)
+                    if taken:
+                        place += taken - 1
+                        continue
+                one = messages.one(row)
+            if one is None or not self._see(capture, one):
+                self._weigh()
+                self.feed(run.record(place - 1))
+                grown = 0
+                continue
+            grown += _GROWS
+            if budget.room < grown:
+                self._weigh()
+                budget.settle()
+                grown = 0
+        self._weigh()
+        while other is not None:
+            self.feed(other)
+            other = next(others, None)
+
+    def _together(self, capture: str, seen: SeenMessages, row: int) -> tuple[int, int]:
+        """Take plain messages of a run together from one on, as many as surely fit the budget.
+
+        Tells how many these are, and the row up to which it is in vain to try again.
+        """
+        until = min(seen.until[row], row + _MOST_TOGETHER)
+        ways = dict.fromkeys(seen.ways[row:until])
+        # Their sessions, their sequences, and what is noted of them.
+        room = self._budget.room - _GROWS * 2 * len(ways)
+        room -= self._transactions.beginning(key for key in seen.sequences[row:until] if key is not None)
+        heaviest = UNIT * max(message.charged for message in seen.messages[row:until])
+        end = min(until, row + room // (heaviest + _GROWS_PLAIN), row + self._lives.room())
+        if end - row < max(_TOGETHER, 4 * len(ways)):
+            return 0, min(until, row + _TOGETHER)
+        conversations: dict[int, Conversation] = {}
+        for way in ways:
+            at = seen.ways.index(way, row)
+            conversation = self._sessions.open(capture, seen.streams[at])
+            if conversation is None:
+                end = min(end, at)
+                break
+            conversations[way] = conversation
+        messages = seen.messages[row:end]
+        if len(messages) < _TOGETHER or not self._lives.put_all(messages):
+            return 0, max(end, row + 1)
+        by_way: dict[int, list[int]] = {}
+        for at, way in enumerate(seen.ways[row:end], row):
+            by_way.setdefault(way, []).append(at)
+        for way, rows in by_way.items():
+            conversation = conversations[way]
+            direction = conversation.from_(seen.ends[rows[0]][0])
+            sent = [seen.messages[at] for at in rows]
+            conversation.messages(direction, sent, sum(seen.sizes[at] for at in rows))
+            for message in sent:
+                message.session = conversation.number
+        for rows in sorted(by_way.values(), key=_last):
+            conversation, moment = conversations[seen.ways[rows[-1]]], seen.messages[rows[-1]].first
+            conversation.last = moment
+            self._sessions.touched(conversation, moment)
+        take, sent_on = self._clocks.take, self._transactions.sent
+        for at, message in enumerate(messages, row):
+            take(seen.senders[at], message.sent_time, message.first.time)
+            sequence = seen.sequences[at]
+            if sequence is not None:
+                certain, ends = conversations[seen.ways[at]].certain, seen.ends[at]
+                sent_on(message, sequence, seen.places[at], ends, message.first, message.session, certain)
+        self._at(messages[0].first.time)
+        self._at(messages[-1].first.time)
+        self._weigh()
+        return len(messages), 0
+
+    def _weigh(self) -> None:
+        """Count what packets added that were not decoded."""
+        self._sessions.weigh()
+        self._transactions.weigh()
+
+    def _see(self, capture: str, one: Sighted) -> bool:
+        """Take a packet that was not decoded; tell whether no more has to be known of it."""
+        conversation = self._sessions.open(capture, one.stream)
+        if conversation is None:
+            return False
+        direction, moment = conversation.from_(one.ends[0]), one.at
+        self._at(moment.time)
+        if isinstance(one, SeenMessage):
+            message = one.message
+            key = message.key
+            if key in self._lives.messages:
+                return False
+            self._lives.put(message)
+            conversation.message(direction, moment, key, message, message.flags, one.size, one.counts)
+            self._clocks.take(one.sender, message.sent_time, moment.time)
+            message.session = conversation.number
+            if one.sequence is not None:
+                session, certain = conversation.number, conversation.certain
+                self._transactions.sent(message, one.sequence, one.place, one.ends, moment, session, certain)
+            if message.message_class:
+                self._acknowledges(message, one.ends, moment)
+        elif isinstance(one, SeenAck):
+            conversation.session_ack(one.counts, direction, moment)
+        else:
+            if isinstance(one, SeenOrderAck):
+                self._transactions.acknowledge(*one.place, one.class_, one.to, one.source, one.ends, moment)
+            else:
+                about = self._lives.messages.get(one.about)
+                if about is not None:
+                    self._lives.told(about, "final_ack", one.class_, one.ends, moment)
+                known = about is not None
+                self._transactions.settle(one.place, one.about, one.class_, one.ends, moment, known=known)
+            sent = conversation.message(direction, moment, one.key, None, one.flags, one.size, one.counts)
+            sent.acknowledgments += 1
+        self._sessions.touched(conversation, moment)
+        return True
+
+    def _at(self, time: int | None) -> None:
+        """Say when something was captured."""
+        if time is not None:
+            if self._first is None:
+                self._first = time
+            self._last = time
 
     def _message(self, record: Record) -> None:
         moment = moment_of(record)
         message, sight = self._lives.sent(record, moment, self._ordered)
-        conversation = self._sessions.feed(record, message, moment, sight=sight)
+        key = None if message is None else message.key
+        conversation = self._sessions.feed(record, key, message, moment, sight=sight)
         if message is None:
             return
-        key = message.key
         if sight == "first" and isinstance(key, bytes):
             self._clocks.take(sender_of(key[:16], message.src), message.sent_time, moment.time)
         if conversation is not None:
             self._lives.placed(message, conversation.number)
-        if message.delivery == "transactional" and reached(record.packet, "transaction_header") is not None:
+        place = place_of(record.packet) if message.delivery == "transactional" else None
+        ends = ends_of(record)
+        if place is not None:
             session = None if conversation is None else conversation.number
             certain = conversation is None or conversation.certain
-            self._transactions.sent(record, message, moment, session, certain=certain)
+            named = (record.packet.user_header.source_queue_manager, place[0], message.queue)
+            self._transactions.sent(message, named, place[1], ends, moment, session, certain)
         if message.message_class:
-            self._acknowledges(message, record, moment)
+            self._acknowledges(message, ends, moment)
 
     def _ordered(self, message: FollowedMessage) -> bool:
         return self._transactions.ordered(message.stream, message.place) is not None
 
-    def _acknowledges(self, message: FollowedMessage, record: Record, moment: Moment) -> None:
-        if self._lives.acknowledgment(message, record, moment):
+    def _acknowledges(self, message: FollowedMessage, ends: tuple[str, str], moment: Moment) -> None:
+        if self._lives.acknowledgment(message, ends, moment):
             self._transactions.stray(
                 "administration_ack",
                 message.message_class or 0,
-                record,
+                ends,
                 moment,
                 key=message.correlation_id,
             )
@@ -195,7 +343,7 @@ class Follower:
         self._reads.carried(record, message)
         self._lives.found_in(message, self._reads.queue_of(record), moment_of(record))
         if message.message_class and message.via == "rpc":
-            self._lives.acknowledgment(message, record, moment_of(record))
+            self._lives.acknowledgment(message, ends_of(record), moment_of(record))
 
     def _tell(self, message: FollowedMessage) -> MessageLife:
         ordered = self._transactions.ordered(message.stream, message.place)
@@ -229,6 +377,10 @@ class Follower:
                 strays=transactions.strays_left_out,
             ),
         )
+
+
+def _last(rows: list[int]) -> int:
+    return rows[-1]
 
 
 def follow(records: Iterable[Record]) -> Story:

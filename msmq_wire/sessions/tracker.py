@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from msmq_wire.records.endpoint import AT_MSMQ, host_of
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
@@ -16,7 +17,8 @@ from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.conversation import Conversation
 from msmq_wire.sessions.message import FollowedMessage, Sight, moment_of
 from msmq_wire.sessions.pings import PingTracker
-from msmq_wire.sessions.session import Moment, Session
+from msmq_wire.sessions.session import Counts, Moment, Session
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = ["SESSION_PACKETS", "SESSION_RECORDS", "SessionTracker"]
@@ -62,6 +64,8 @@ class SessionTracker:
         self._numbered: dict[int, Conversation] = {}
         self._ended: OrderedDict[int, Session] = OrderedDict()
         self._previous: dict[tuple[GUID, str], int] = {}
+        self._touched: dict[Conversation, None] = {}
+        self._latest_touched: Conversation | None = None
         self._count = 0
         self._now: int | None = None
         self.left_out = 0
@@ -69,6 +73,7 @@ class SessionTracker:
     def feed(
         self,
         record: Record,
+        key: bytes | str | None = None,
         message: FollowedMessage | None = None,
         moment: Moment | None = None,
         *,
@@ -76,26 +81,53 @@ class SessionTracker:
     ) -> Conversation | None:
         """Take a record in order of ids; return the connection that it belongs to, None if to none.
 
-        ``message`` is what is kept of the message in it, and gets its acknowledgments; ``sight`` says
-        whether it was sent on this way before.
+        ``key`` names the message in it, ``message`` is what is kept of that and gets its acknowledgments;
+        ``sight`` says whether it was sent on this way before.
         """
         if record.time is not None:
             self._now = record.time
-        conversation = self._feed(record, message, moment, sight)
+        conversation = self._feed(record, key, message, moment, sight)
         if conversation is not None and conversation.taken:
             assert conversation.stream is not None
             self._open.move_to_end((conversation.capture, conversation.stream))
             self._weigh(conversation)
         return conversation
 
+    def open(self, capture: str, stream: int) -> Conversation | None:
+        """The connection of packets of a stream, where it is followed already."""
+        return self._open.get((capture, stream))
+
+    def touched(self, conversation: Conversation, moment: Moment) -> None:
+        """Say that a packet of an open connection was taken, other than by `feed`; `weigh` counts it."""
+        if moment.time is not None:
+            self._now = moment.time
+        if conversation is not self._latest_touched:
+            self._latest_touched = conversation
+            self._touched.pop(conversation, None)
+            self._touched[conversation] = None
+
+    def weigh(self) -> None:
+        """Count what was `touched`."""
+        for conversation in self._touched:
+            assert conversation.stream is not None
+            self._open.move_to_end((conversation.capture, conversation.stream))
+            self._weigh(conversation)
+        self._touched.clear()
+        self._latest_touched = None
+
     def _feed(
-        self, record: Record, message: FollowedMessage | None, moment: Moment | None, sight: Sight
+        self,
+        record: Record,
+        key: bytes | str | None,
+        message: FollowedMessage | None,
+        moment: Moment | None,
+        sight: Sight,
     ) -> Conversation | None:
         type_ = record.type
         if type_ in _USER:
             conversation = self._of(record)
             if conversation is not None:
-                self._message(conversation, record, message, moment or moment_of(record), sight)
+                self._message(conversation, record, key, message, moment or moment_of(record), sight)
             return conversation
         if type_ == "ping":
             self.pings.feed(record)
@@ -128,6 +160,7 @@ class SessionTracker:
         self,
         conversation: Conversation,
         record: Record,
+        key: bytes | str | None,
         message: FollowedMessage | None,
         moment: Moment,
         sight: Sight,
@@ -137,7 +170,10 @@ class SessionTracker:
             sequence = conversation.sequences[direction]
             sequence.resent += 1
             sequence.duplicates += sight == "duplicate"
-        sequence = conversation.message(record, direction, moment, message)
+        packet = record.packet
+        flags = reached(reached(packet, "user_header"), "flags") or 0
+        counts = counts_of(packet)
+        sequence = conversation.message(direction, moment, key, message, flags, record.length, counts)
         if record.type != "user_message":
             sequence.acknowledgments += 1
         if record.error is not None:
@@ -150,7 +186,7 @@ class SessionTracker:
             return None
         direction = conversation.direction(record)
         if record.type == "session_ack":
-            conversation.session_ack(record.packet, direction, moment)
+            conversation.session_ack(counts_of(record.packet), direction, moment)
         elif record.type == "connection_parameters":
             conversation.agreed(record.packet, direction, moment)
         elif conversation.established(record.packet, direction, moment):
@@ -271,6 +307,12 @@ class SessionTracker:
         session = self._ended[conversation.number] = conversation.finish(self._now)
         self._share.take(_size(session) - conversation.taken)
         conversation.taken = 0
+
+
+def counts_of(packet: Any) -> Counts | None:
+    """The SessionHeader of a packet, if there is a whole one."""
+    header: Counts | None = reached(packet, "session_header")
+    return None if reached(header, "window_size") is None else header
 
 
 def _size(session: Session) -> int:

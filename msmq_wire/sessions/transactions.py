@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -21,7 +21,15 @@ from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["StrayAck", "TransactionBridge", "TransactionGap", "TransactionTracker", "TransactionalStream"]
+__all__ = [
+    "StrayAck",
+    "StreamKey",
+    "TransactionBridge",
+    "TransactionGap",
+    "TransactionTracker",
+    "TransactionalStream",
+    "place_of",
+]
 
 StrayKind: TypeAlias = Literal["order_ack", "final_ack", "administration_ack", "receipt"]
 
@@ -35,6 +43,10 @@ _MAX_AWAITING = 1 << 16
 """Numbers of one sequence that wait for an OrderAck, and OrderAcks of one sequence, that are kept."""
 _MAX_GAPS = 256
 _MAX_STRAY = 1000
+
+
+StreamKey: TypeAlias = tuple[bytes, int, str | None]
+"""What names a sequence: the queue manager that sends it, its identifier, and the queue that it goes to."""
 
 
 class TransactionGap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -136,10 +148,10 @@ class _Stream:
     )  # fmt: skip
 
     def __init__(
-        self, number: int, source: GUID, sequence: int, queue: str | None, record: Record, at: Moment
+        self, number: int, source: bytes, sequence: int, queue: str | None, ends: tuple[str, str], at: Moment
     ) -> None:
-        self.number, self.source, self.sequence, self.queue = number, source, sequence, queue
-        self.src, self.dst = record.src or "", record.dst or ""
+        self.number, self.source, self.sequence, self.queue = number, GUID(source), sequence, queue
+        self.src, self.dst = ends
         self.first = self.last = at
         self.messages = self.first_number = self.last_number = self.repeats = 0
         self.gaps: list[TransactionGap] = []
@@ -178,51 +190,64 @@ class TransactionTracker:
     ) -> None:
         self._share = (budget or Budget()).share(self._give)
         self._leave = leave
-        self._streams: OrderedDict[tuple[bytes, int, str | None], _Stream] = OrderedDict()
+        self._streams: OrderedDict[StreamKey, _Stream] = OrderedDict()
         self._by_sequence: dict[int, list[_Stream]] = {}
         self._numbered: dict[int, _Stream] = {}
+        self._changed: dict[_Stream, None] = {}
         self._count = 0
         self.left_out = 0
         self.strays: list[StrayAck] = []
         self.strays_left_out = 0
 
     def sent(
-        self, record: Record, message: FollowedMessage, at: Moment, session: int | None, *, certain: bool
+        self,
+        message: FollowedMessage,
+        key: StreamKey,
+        place: tuple[int, int],
+        ends: tuple[str, str],
+        at: Moment,
+        session: int | None,
+        certain: bool,
     ) -> None:
-        """Take a message with a TransactionHeader, carried by ``session``."""
-        packet = record.packet
-        header = reached(packet, "transaction_header")
-        previous = reached(header, "previous_tx_sequence_number")
-        if previous is None:
-            return
-        source = packet.user_header.source_queue_manager
-        sequence, number = header.tx_sequence_id.value, header.tx_sequence_number
-        stream = self._stream((source, sequence, message.queue), record, at)
-        if session is not None and len(stream.sessions) < 64:
+        """Take a message with a TransactionHeader, carried by ``session`` between two ``ends``.
+
+        ``key`` names its sequence, ``place`` has its number there and the one before.
+        """
+        number, previous = place
+        stream = self._streams.get(key) or self._begin(key, ends, at)
+        if session is not None and session not in stream.sessions and len(stream.sessions) < 64:
             stream.sessions[session] = None
         stream.certain &= certain
         stream.last = at
         stream.messages += 1
-        self._number(stream, number, previous, at)
-        self._weigh(stream)
+        if previous == stream.last_number == number - 1 and stream.first_number:
+            stream.last_number = number
+            self._await(stream, number)
+        else:
+            self._number(stream, number, previous, at)
+        self._changed[stream] = None
         message.stream, message.place = stream.number, number
         message.transaction = header.flags
 
-    def _stream(self, key: tuple[GUID, int, str | None], record: Record, at: Moment) -> _Stream:
-        stream = self._streams.get(key)
-        if stream is not None:
-            return stream
+    def beginning(self, keys: Iterable[StreamKey]) -> int:
+        """How many bytes sequences take that would begin with these keys."""
+        return sum(_STREAM + len(key[2] or "") for key in set(keys) if key not in self._streams)
+
+    def _begin(self, key: StreamKey, ends: tuple[str, str], at: Moment) -> _Stream:
         source, sequence, queue = key
-        stream = self._streams[key] = _Stream(self._count, source, sequence, queue, record, at)
+        stream = self._streams[key] = _Stream(self._count, source, sequence, queue, ends, at)
         self._numbered[self._count] = stream
         self._count += 1
         self._by_sequence.setdefault(sequence, []).append(stream)
         return stream
 
-    def _weigh(self, stream: _Stream) -> None:
-        size = stream.size
-        self._share.take(size - stream.taken)
-        stream.taken = size
+    def weigh(self) -> None:
+        """Count what sequences take that something came for."""
+        for stream in self._changed:
+            size = stream.size
+            self._share.take(size - stream.taken)
+            stream.taken = size
+        self._changed.clear()
 
     def _give(self) -> None:
         if not self._streams:
@@ -265,21 +290,26 @@ class TransactionTracker:
     @staticmethod
     def _await(stream: _Stream, number: int) -> None:
         if number > stream.acknowledged:
-            insort(stream.awaiting, number)
-            if len(stream.awaiting) > _MAX_AWAITING:
-                del stream.awaiting[0]
+            awaiting = stream.awaiting
+            if not awaiting or awaiting[-1] <= number:
+                awaiting.append(number)
+            else:
+                insort(awaiting, number)
+            if len(awaiting) > _MAX_AWAITING:
+                del awaiting[0]
 
     @staticmethod
     def _fills(stream: _Stream, number: int, at: Moment) -> bool:
         """Whether a number below the last one lies in a gap, and did not come before."""
-        for i, gap in enumerate(stream.gaps):
-            if gap.after < number <= gap.previous:
-                if gap.filled is None:
-                    stream.gaps[i] = msgspec.structs.replace(gap, filled=at)
-                    return True
-                place = bisect_left(stream.awaiting, number)
-                return number > stream.acknowledged and stream.awaiting[place : place + 1] != [number]
-        return False
+        # Each begins behind the number after the one before.
+        i = bisect_left(stream.gaps, number, key=_after) - 1
+        if i < 0 or number > stream.gaps[i].previous or number >= stream.gaps[i].number:
+            return False
+        if stream.gaps[i].filled is None:
+            stream.gaps[i] = msgspec.structs.replace(stream.gaps[i], filled=at)
+            return True
+        place = bisect_left(stream.awaiting, number)
+        return number > stream.acknowledged and stream.awaiting[place : place + 1] != [number]
 
     def order_ack(self, record: Record, at: Moment) -> None:
         """Take an ``order_ack`` record: everything up to its number is saved at the destination."""
@@ -287,14 +317,29 @@ class TransactionTracker:
         number = reached(body, "tx_sequence_number")
         if number is None:
             return
-        stream = self._acknowledged(record, body.tx_sequence_id.value)
+        user, ends = record.packet.user_header, (record.src or "", record.dst or "")
+        to, by = reached(user, "queue_manager_address"), reached(user, "source_queue_manager")
+        self.acknowledge(body.tx_sequence_id.value, number, _class_of(record), to, by, ends, at)
+
+    def acknowledge(
+        self,
+        sequence: int,
+        number: int,
+        class_: int,
+        to: GUID | None,
+        by: GUID | None,
+        ends: tuple[str, str],
+        at: Moment,
+    ) -> None:
+        """Take an OrderAck of a class ``to`` a queue manager ``by`` another, for ``number`` of a sequence."""
+        stream = self._acknowledged(sequence, to, ends)
         if stream is None:
-            self._stray("order_ack", record, at, body.tx_sequence_id.value, number)
+            self.stray("order_ack", class_, ends, at, sequence, number)
             return
         stream.order_acks += 1
         stream.first_ack = stream.first_ack or at
         stream.last_ack = at
-        stream.acked_by = reached(record.packet.user_header, "source_queue_manager")
+        stream.acked_by = by
         if number > stream.last_number:
             stream.ahead = stream.ahead or at
         if number > stream.acknowledged:
@@ -302,7 +347,7 @@ class TransactionTracker:
             del stream.awaiting[: bisect_right(stream.awaiting, number)]
             if len(stream.acks) < _MAX_AWAITING:
                 stream.acks.append((number, at))
-            self._weigh(stream)
+            self._changed[stream] = None
 
     def ordered(self, number: int | None, place: int | None) -> Moment | None:
         """When the message ``place`` of the sequence ``number`` was acknowledged by an OrderAck."""
@@ -317,46 +362,45 @@ class TransactionTracker:
         body = reached(record.packet, "final_ack_body")
         if reached(body, "message_id") is None:
             return
-        class_ = reached(reached(record.packet, "message_properties_header"), "message_class") or 0
-        sequence = body.tx_sequence_id.value
-        stream = self._acknowledged(record, sequence, body.source_guid)
+        place = (body.tx_sequence_id.value, body.tx_sequence_number)
+        key = message_key(body.source_guid, body.message_id)
+        ends = (record.src or "", record.dst or "")
+        self.settle(place, key, _class_of(record), ends, at, known=message is not None)
+
+    def settle(
+        self,
+        place: tuple[int, int],
+        key: bytes,
+        class_: int,
+        ends: tuple[str, str],
+        at: Moment,
+        *,
+        known: bool,
+    ) -> None:
+        """Take a FinalAck of a class for the message of a key, known or not, at a place of its sequence."""
+        stream = self._acknowledged(place[0], key[:16], ends)
         if stream is not None:
             stream.final_acks[class_] = stream.final_acks.get(class_, 0) + 1
-        elif message is None:
-            key = message_key(body.source_guid, body.message_id)
-            self._stray("final_ack", record, at, sequence, body.tx_sequence_number, key)
+        elif not known:
+            self.stray("final_ack", class_, ends, at, *place, key)
 
-    def _acknowledged(self, record: Record, sequence: int, source: GUID | None = None) -> _Stream | None:
+    def _acknowledged(self, sequence: int, target: bytes | None, ends: tuple[str, str]) -> _Stream | None:
         """The sequence that an acknowledgment means: that of the host, then the queue manager, it goes to."""
         streams = self._by_sequence.get(sequence)
         if not streams:
             return None
         if len(streams) == 1:
             return streams[0]
-        user = reached(record.packet, "user_header")
-        target = source or reached(user, "queue_manager_address")
         if target and target != NULL_GUID:
             streams = [stream for stream in streams if stream.source == target] or streams
-        way = (host_of(record.dst), host_of(record.src))
+        way = (host_of(ends[1]), host_of(ends[0]))
         return next((one for one in streams if (host_of(one.src), host_of(one.dst)) == way), streams[0])
-
-    def _stray(
-        self,
-        kind: StrayKind,
-        record: Record,
-        at: Moment,
-        sequence: int,
-        number: int,
-        key: bytes | None = None,
-    ) -> None:
-        class_ = reached(reached(record.packet, "message_properties_header"), "message_class") or 0
-        self.stray(kind, class_, record, at, sequence, number, key)
 
     def stray(
         self,
         kind: StrayKind,
         class_: int,
-        record: Record,
+        ends: tuple[str, str],
         at: Moment,
         sequence: int | None = None,
         number: int | None = None,
@@ -371,8 +415,8 @@ class TransactionTracker:
                 kind=kind,
                 message_class=class_,
                 at=at,
-                src=record.src or "",
-                dst=record.dst or "",
+                src=ends[0],
+                dst=ends[1],
                 tx_sequence_id=sequence,
                 number=number,
                 message_id=None if key is None else message_name(key),
@@ -382,6 +426,21 @@ class TransactionTracker:
     def finish(self) -> tuple[TransactionalStream, ...]:
         """All sequences that are kept, by order of appearance."""
         return tuple(map(_summary, self._streams.values()))
+
+
+def _after(gap: TransactionGap) -> int:
+    return gap.after
+
+
+def place_of(packet: Any) -> tuple[int, tuple[int, int]] | None:
+    """The sequence of a transactional message, its number there and the one before; None where one is cut."""
+    header = reached(packet, "transaction_header")
+    previous = reached(header, "previous_tx_sequence_number")
+    return None if previous is None else (header.tx_sequence_id.value, (header.tx_sequence_number, previous))
+
+
+def _class_of(record: Record) -> int:
+    return reached(reached(record.packet, "message_properties_header"), "message_class") or 0
 
 
 def _summary(stream: _Stream) -> TransactionalStream:

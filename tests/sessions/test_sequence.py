@@ -177,7 +177,7 @@ def test_more_waiting_packets_than_numbers_tell_apart_are_counted_and_uncertain(
     tape = Tape()
     moment = moment_of(tape.message(1))
     for _ in range((1 << 15) + 3):
-        sequence.sent(None, moment, recoverable=False, transactional=False, size=1)
+        sequence.sent(None, None, moment, False, False, 1)
     assert sequence.finish().unacknowledged == (1 << 15) + 3
     sequence.acknowledge(SessionHeader(ack_sequence_number=(1 << 15) + 3), moment)
     assert (sequence.finish().unacknowledged, found) == (0, [])

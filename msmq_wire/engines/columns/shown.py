@@ -20,7 +20,7 @@ from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatNam
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = ["format_names", "has", "is_set", "shown"]
+__all__ = ["format_names", "has", "is_set", "numbers", "octets_at", "shown"]
 
 _FORMAT_NAME = ".format_name"
 _SELECTORS = 0x7FC00
@@ -47,6 +47,24 @@ def is_set(top: Part, path: str, rows: Integers) -> Bools:
     return found
 
 
+def numbers(top: Part, path: str, rows: Integers) -> Integers:
+    """The numbers at a dotted path, or of its bits, for rows of a walk; 0 where a row has none."""
+    column, mask, shift = _at(top, path)
+    if not isinstance(column, Number):
+        return np.zeros(len(rows), np.int64)
+    values: Integers = column.rows.spread(column.values, Rows(column.rows.total))[rows]
+    return values if mask == -1 else (values & mask) >> shift
+
+
+def octets_at(top: Part, path: str, rows: Integers) -> tuple[Integers, Integers]:
+    """Where the bytes at a dotted path begin and end in their source, for rows of a walk that have them."""
+    column, _, _ = _at(top, path)
+    assert isinstance(column, Octets)
+    everywhere = Rows(top.rows.total)
+    starts: Integers = column.rows.spread(column.offsets, everywhere)[rows]
+    return starts, starts + column.rows.spread(column.lengths, everywhere)[rows]
+
+
 def shown(top: Part, path: str, rows: Integers) -> list[Any]:
     """The values at a dotted path, for rows of a walk that have it.
 
@@ -59,23 +77,21 @@ def shown(top: Part, path: str, rows: Integers) -> list[Any]:
         assert isinstance(part, Part)
         codes, names = format_names(part, queue)
         return [names[code] for code in codes[rows].tolist()]
-    column, mask, shift = _at(top, path)
-    everywhere = Rows(top.rows.total)
+    column, _, _ = _at(top, path)
     if isinstance(column, Number):
-        values = column.rows.spread(column.values, everywhere)[rows]
-        numbers: list[Any] = (values if mask == -1 else (values & mask) >> shift).tolist()
-        return numbers
+        found: list[Any] = numbers(top, path, rows).tolist()
+        return found
+    everywhere = Rows(top.rows.total)
     assert isinstance(column, Octets)
     if issubclass(column.kind, GUID | FixedWcharText):
         codes, found = column.codes
         texts = [str(column.kind(value)) for value in found]
         return [texts[code] for code in column.rows.spread(codes, everywhere)[rows].tolist()]
-    starts = column.rows.spread(column.offsets, everywhere)[rows]
-    ends = starts + column.rows.spread(column.lengths, everywhere)[rows]
+    starts, ends = octets_at(top, path, rows)
     with memoryview(column.source.bytes) as data:  # type: ignore[arg-type]  # an array is a buffer
         if not issubclass(column.kind, WcharText):
             return [bytes(data[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        ends -= 2 * _terminated(column, starts, ends)
+        ends = ends - 2 * _terminated(column, starts, ends)
         places = zip(starts.tolist(), ends.tolist(), strict=True)
         return [utf_16_le_decode(data[start:end], "replace", True)[0] for start, end in places]
 

@@ -1,0 +1,341 @@
+"""What sessions ask of the packets of a `Run`, read by column: no packet is decoded for it.
+
+The rule kept here: what is said of a packet is what its record says. Packets that are not proven to be whole,
+that say nothing of a session, or that nobody can place, are left to their records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from msmq_wire.engines.columns import Proven
+from msmq_wire.engines.columns.shown import format_names, has, numbers, octets_at, shown
+from msmq_wire.engines.columns.values import Number, Octets, Part, Rows
+from msmq_wire.records.message import delivery_of
+from msmq_wire.records.run import Run
+from msmq_wire.sessions.clocks import Sender, sender_of
+from msmq_wire.sessions.lives import LIFE, UNIT
+from msmq_wire.sessions.message import FollowedMessage, content
+from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.sights import (
+    SeenAck,
+    SeenCounts,
+    SeenFinalAck,
+    SeenMessages,
+    SeenOrderAck,
+    Sighted,
+)
+from msmq_wire.sessions.transactions import StreamKey
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = ["sighted"]
+
+Integers: TypeAlias = NDArray[np.int64]
+_ADMIN = 0xE000
+"""The bits of UserHeader.Flags that say that there is an administration queue."""
+_COUNTS = (
+    "ack_sequence_number",
+    "recoverable_msg_ack_seq_number",
+    "recoverable_msg_ack_flags",
+    "user_msg_sequence_number",
+    "recoverable_msg_seq_number",
+    "window_size",
+)
+
+
+def sighted(run: Run) -> tuple[list[Sighted | int | None], SeenMessages]:
+    """What is seen of every packet of a run; None where its record has to be asked.
+
+    A number is the place of a message among all messages, which are beside.
+    """
+    found: list[Sighted | int | None] = [None] * len(run)
+    messages = SeenMessages([], [], [], [], [], [], [], [], [], [])
+    for proven in run.proven():
+        stem = proven.cls.stem()
+        if not len(proven.places) or (stem != "user_message" and stem not in _READERS):
+            continue
+        packets = _Packets(run, proven)
+        seen: Iterable[Sighted | int]
+        if stem == "user_message":
+            messages = _messages(packets)
+            seen = range(len(packets.places))
+        else:
+            seen = _READERS[stem](packets)
+        for place, one in zip(packets.places.tolist(), seen, strict=True):
+            found[place] = one
+    return found, messages
+
+
+class _Packets:
+    """The packets of one class that are on a connection, by column."""
+
+    def __init__(self, run: Run, proven: Proven) -> None:
+        on = (run.stream[proven.places] >= 0) & (run.last[proven.places] > run.first[proven.places])
+        stem = proven.cls.stem()
+        if stem != "session_ack":
+            on &= has(proven.top, "message_properties_header", proven.rows)
+        inside = f"{stem}_body"
+        if inside in _BODIES:
+            on &= inside in proven.top.inside and has_inside(proven.top, inside, proven.rows)
+        self.run = run
+        self.top = proven.top
+        self.places, self.rows = proven.places[on], proven.rows[on]
+
+    def numbers(self, path: str) -> list[int]:
+        found: list[int] = numbers(self.top, path, self.rows).tolist()
+        return found
+
+    def moments(self) -> list[Moment]:
+        run, places = self.run, self.places
+        frames = run.carriers[run.last[places] - 1]
+        times = [time or None for time in run.time[places].tolist()]
+        return list(map(Moment, run.id[places].tolist(), frames.tolist(), times))
+
+    def streams(self) -> list[int]:
+        found: list[int] = self.run.stream[self.places].tolist()
+        return found
+
+    def ends(self) -> list[tuple[str, str]]:
+        pairs = self.run.pairs
+        return [pairs[pair] for pair in self.run.pair[self.places].tolist()]
+
+    def sizes(self) -> list[int]:
+        found: list[int] = (self.run.offsets[self.places + 1] - self.run.offsets[self.places]).tolist()
+        return found
+
+    def keys(self, part: Part, queue_manager: str, number: str) -> tuple[list[bytes], Integers, list[bytes]]:
+        """The keys that a GUID and a number of a structure make; a code for the GUIDs, and what they are."""
+        guid, count = part.fields[queue_manager], part.fields[number]
+        assert isinstance(guid, Octets)
+        assert isinstance(count, Number)
+        everywhere = Rows(part.rows.total)
+        whole = np.empty((len(self.rows), 20), np.uint8)
+        codes, values = guid.codes
+        codes = guid.rows.spread(codes, everywhere)[self.rows]
+        table = np.frombuffer(b"".join(values) or bytes(16), np.uint8).reshape(-1, 16)
+        whole[:, :16] = table[codes]
+        ids = count.rows.spread(count.values, everywhere)[self.rows].astype("<u4")
+        whole[:, 16:] = ids.view(np.uint8).reshape(-1, 4)
+        raw = whole.tobytes()
+        return [raw[at : at + 20] for at in range(0, len(raw), 20)], codes, values
+
+    def counts(self) -> list[SeenCounts | None]:
+        """Their SessionHeaders, None for those without."""
+        there = has(self.top, "session_header", self.rows)
+        if not there.any():
+            return [None] * len(self.rows)
+        rows = self.rows[there]
+        columns = [numbers(self.top, f"session_header.{name}", rows).tolist() for name in _COUNTS]
+        made = map(SeenCounts, *columns)
+        return [next(made) if one else None for one in there.tolist()]
+
+    def part(self, name: str) -> Part:
+        found = self.top.fields[name] if name in self.top.fields else self.top.inside[name]
+        assert isinstance(found, Part)
+        return found
+
+
+_BODIES = frozenset(("order_ack_body", "final_ack_body"))
+
+
+def has_inside(top: Part, name: str, rows: Integers) -> NDArray[np.bool_]:
+    """Which rows have the structure that is inside a field."""
+    found: NDArray[np.bool_] = top.inside[name].rows.mask[rows]
+    return found
+
+
+def _session_acks(packets: _Packets) -> list[Any]:
+    return list(map(SeenAck, packets.moments(), packets.streams(), packets.ends(), packets.counts()))
+
+
+def _messages(packets: _Packets) -> SeenMessages:
+    top, rows, run = packets.top, packets.rows, packets.run
+    header = packets.part("user_header")
+    keys, codes, managers = packets.keys(header, "source_queue_manager", "message_id")
+    ends = packets.ends()
+    flags = packets.numbers("user_header.flags")
+    sent = packets.numbers("user_header.sent_time")
+    classes = packets.numbers("message_properties_header.message_class")
+    queues, queue_sizes = _names(header, "destination_queue", rows)
+    admins, admin_sizes = _names(header, "admin_queue", rows)
+    known: dict[str, str] = {}
+    labels = shown(top, "message_properties_header.label", rows)
+    labels = list(map(known.setdefault, labels, labels))
+    sizes = queue_sizes + np.fromiter(map(len, labels), np.int64, len(rows))
+    asked = [bool(one & _ADMIN) for one in flags]
+    sizes += np.where(asked, admin_sizes, 0)
+    contents = _contents(packets, sent)
+    messages = map(
+        FollowedMessage,
+        keys,
+        packets.moments(),
+        repeat("tcp"),
+        [src for src, _ in ends],
+        [dst for _, dst in ends],
+        packets.numbers("message_properties_header.message_size"),
+        repeat(None),
+        queues,
+        labels,
+        classes,
+        packets.numbers("base_header.flags.pr"),
+        map(delivery_of, flags),
+        sent,
+        packets.numbers("base_header.time_to_reach_queue"),
+        packets.numbers("user_header.time_to_be_received"),
+        flags,
+        packets.numbers("message_properties_header.flags"),
+        [admin if one else None for admin, one in zip(admins, asked, strict=True)],
+        _correlations(packets, classes),
+        repeat(None),
+        repeat(None),
+        repeat(None),
+        repeat(None),
+        repeat(0),
+        repeat(0),
+        repeat(True),
+        repeat(None),
+        ((LIFE + 20 + sizes) // UNIT + 1).tolist(),
+        contents,
+    )
+    pairs = run.pair[packets.places]
+    senders: dict[tuple[int, int], Sender] = {}
+    of = []
+    for code, pair in zip(codes.tolist(), pairs.tolist(), strict=True):
+        sender = senders.get((code, pair))
+        if sender is None:
+            sender = senders[code, pair] = sender_of(managers[code], run.pairs[pair][0])
+        of.append(sender)
+    counts = packets.counts()
+    return SeenMessages(
+        list(messages),
+        packets.streams(),
+        ends,
+        of,
+        packets.sizes(),
+        counts,
+        _sequences_of(packets, of, queues),
+        _places(packets),
+        (run.stream[packets.places] * len(run.pairs) + pairs).tolist(),
+        _until(packets, np.array(classes, np.int64) == 0),
+    )
+
+
+def _until(packets: _Packets, plain: NDArray[np.bool_]) -> list[int]:
+    """How far each can be taken together with those behind it."""
+    ids, times = packets.run.id[packets.places], packets.run.time[packets.places]
+    plain &= (times > 0) & ~has(packets.top, "session_header", packets.rows)
+    ends = np.ones(len(ids), np.bool_)
+    ends[:-1] = (np.diff(ids) != 1) | ~plain[1:] | ~plain[:-1]
+    places = np.flatnonzero(ends)
+    until = places[np.searchsorted(places, np.arange(len(ids)))] + 1
+    found: list[int] = np.where(plain, until, np.arange(len(ids))).tolist()
+    return found
+
+
+def _names(header: Part, queue: str, rows: Integers) -> tuple[list[str | None], Integers]:
+    """The names of queues, and how long they are."""
+    codes, names = format_names(header, queue)
+    codes = codes[rows]
+    lengths = np.fromiter((len(name or "") for name in names), np.int64, len(names))
+    return [names[code] for code in codes.tolist()], lengths[codes]
+
+
+def _correlations(packets: _Packets, classes: list[int]) -> Any:
+    if not any(classes):
+        return repeat(None)
+    found = shown(packets.top, "message_properties_header.correlation_id", packets.rows)
+    return [one if class_ else None for one, class_ in zip(found, classes, strict=True)]
+
+
+def _contents(packets: _Packets, sent: list[int]) -> list[int]:
+    """What `content_of` says of them: label, extension and body lie one behind the other."""
+    paths = (f"message_properties_header.{name}" for name in ("label", "extension_data", "message_body"))
+    (start, first), (_, second), (_, end) = (octets_at(packets.top, path, packets.rows) for path in paths)
+    data = packets.run.data
+    with memoryview(data) as view:
+        return [
+            content(time, label, extension, bytes(view[at:to]))
+            for time, label, extension, at, to in zip(
+                sent,
+                (first - start).tolist(),
+                (second - first).tolist(),
+                start.tolist(),
+                end.tolist(),
+                strict=True,
+            )
+        ]
+
+
+def _sequences_of(packets: _Packets, of: list[Sender], queues: list[str | None]) -> list[StreamKey | None]:
+    """The sequences that messages belong to, None for those that are not transactional."""
+    there = has(packets.top, "transaction_header", packets.rows)
+    if not there.any():
+        return [None] * len(packets.rows)
+    ids = _sequences(packets.top, "transaction_header.tx_sequence_id", packets.rows)
+    named = zip(of, ids, queues, there.tolist(), strict=True)
+    return [(sender.queue_manager, id_, queue) if one else None for sender, id_, queue, one in named]
+
+
+def _places(packets: _Packets) -> list[tuple[int, int]]:
+    """The numbers of messages in their sequences, and those before; without a sequence they mean nothing."""
+    names = ("tx_sequence_number", "previous_tx_sequence_number")
+    return list(zip(*(packets.numbers(f"transaction_header.{name}") for name in names), strict=True))
+
+
+def _sequences(top: Part, path: str, rows: Integers) -> list[int]:
+    halves = zip(
+        numbers(top, f"{path}.ordinal", rows).tolist(),
+        numbers(top, f"{path}.time_stamp", rows).tolist(),
+        strict=True,
+    )
+    return [stamp << 32 | ordinal for ordinal, stamp in halves]
+
+
+def _acks(packets: _Packets) -> tuple[list[Any], ...]:
+    """What OrderAcks and FinalAcks say, up to their class."""
+    return (
+        packets.moments(),
+        packets.streams(),
+        packets.ends(),
+        packets.sizes(),
+        packets.numbers("user_header.flags"),
+        packets.counts(),
+        packets.numbers("message_properties_header.message_class"),
+    )
+
+
+def _acknowledged(packets: _Packets, body: Part) -> list[tuple[int, int]]:
+    sequence = _sequences(body, "tx_sequence_id", packets.rows)
+    return list(zip(sequence, numbers(body, "tx_sequence_number", packets.rows).tolist(), strict=True))
+
+
+def _order_acks(packets: _Packets) -> list[Any]:
+    header = packets.part("user_header")
+    keys, codes, managers = packets.keys(header, "source_queue_manager", "message_id")
+    sources = [GUID(one) for one in managers]
+    by = [sources[code] for code in codes.tolist()]
+    address = header.fields["queue_manager_address"]
+    assert isinstance(address, Octets)
+    codes = address.rows.spread(address.codes[0], Rows(header.rows.total))[packets.rows]
+    to = [address.codes[1][code] for code in codes.tolist()]
+    places = _acknowledged(packets, packets.part("order_ack_body"))
+    return list(map(SeenOrderAck, *_acks(packets), keys, by, to, places))
+
+
+def _final_acks(packets: _Packets) -> list[Any]:
+    keys, _, _ = packets.keys(packets.part("user_header"), "source_queue_manager", "message_id")
+    body = packets.part("final_ack_body")
+    about, _, _ = packets.keys(body, "source_guid", "message_id")
+    return list(map(SeenFinalAck, *_acks(packets), keys, about, _acknowledged(packets, body)))
+
+
+_READERS = {
+    "session_ack": _session_acks,
+    "order_ack": _order_acks,
+    "final_ack": _final_acks,
+}

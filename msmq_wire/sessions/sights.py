@@ -1,0 +1,126 @@
+"""What is seen of a packet that was not decoded, as sessions need it: plain values.
+
+The rule kept here: these are whole packets on a connection; what is said of one is what its record says.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from msmq_wire.sessions.clocks import Sender
+from msmq_wire.sessions.message import FollowedMessage
+from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.transactions import StreamKey
+from msmq_wire.wire.types.guid import GUID
+
+__all__ = ["SeenAck", "SeenCounts", "SeenFinalAck", "SeenMessage", "SeenMessages", "SeenOrderAck", "Sighted"]
+
+
+class SeenCounts(msgspec.Struct, frozen=True, gc=False):
+    """What a SessionHeader says."""
+
+    ack_sequence_number: int
+    recoverable_msg_ack_seq_number: int
+    recoverable_msg_ack_flags: int
+    user_msg_sequence_number: int
+    recoverable_msg_seq_number: int
+    window_size: int
+
+
+class SeenAck(msgspec.Struct, frozen=True, gc=False):
+    """A SessionAck of a stream from an end of a pair of addresses to the other."""
+
+    at: Moment
+    stream: int
+    ends: tuple[str, str]
+    counts: SeenCounts
+
+
+class SeenMessage(msgspec.Struct, frozen=True, gc=False):
+    """A UserMessage: what is kept of it if it is new, and what its session and its sequence ask of it.
+
+    ``sequence`` names its sequence, ``place`` has its number there and the one before.
+    """
+
+    message: FollowedMessage
+    stream: int
+    ends: tuple[str, str]
+    sender: Sender
+    size: int
+    counts: SeenCounts | None
+    sequence: StreamKey | None
+    place: tuple[int, int]
+
+    @property
+    def at(self) -> Moment:
+        """When it was seen."""
+        return self.message.first
+
+
+class SeenMessages(msgspec.Struct, gc=False):
+    """UserMessages in order, by column; fields as in `SeenMessage`, one value for each.
+
+    ``ways`` numbers their streams and ends. Those from one on and before ``until`` of that one follow each
+    other without anything between them, and are plain: nothing is acknowledged in them and they acknowledge
+    nothing; where that is not so it is their own place.
+    """
+
+    messages: list[FollowedMessage]
+    streams: list[int]
+    ends: list[tuple[str, str]]
+    senders: list[Sender]
+    sizes: list[int]
+    counts: list[SeenCounts | None]
+    sequences: list[StreamKey | None]
+    places: list[tuple[int, int]]
+    ways: list[int]
+    until: list[int]
+
+    def one(self, row: int) -> SeenMessage:
+        """One of them."""
+        return SeenMessage(
+            self.messages[row],
+            self.streams[row],
+            self.ends[row],
+            self.senders[row],
+            self.sizes[row],
+            self.counts[row],
+            self.sequences[row],
+            self.places[row],
+        )
+
+
+class SeenOrderAck(msgspec.Struct, frozen=True, gc=False):
+    """An OrderAck: the sequence and the number that it acknowledges, who sends it and to whom."""
+
+    at: Moment
+    stream: int
+    ends: tuple[str, str]
+    size: int
+    flags: int
+    counts: SeenCounts | None
+    class_: int
+    key: bytes
+    source: GUID
+    to: GUID
+    place: tuple[int, int]
+
+
+class SeenFinalAck(msgspec.Struct, frozen=True, gc=False):
+    """A FinalAck of a class: key and place of the message that it is about."""
+
+    at: Moment
+    stream: int
+    ends: tuple[str, str]
+    size: int
+    flags: int
+    counts: SeenCounts | None
+    class_: int
+    key: bytes
+    about: bytes
+    place: tuple[int, int]
+
+
+Sighted: TypeAlias = SeenMessage | SeenAck | SeenOrderAck | SeenFinalAck
