@@ -11,7 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         problem = _what_java_lacks()
         if problem:
             pytest.skip(f"needs Java 17: {problem}")
+
+
+@pytest.fixture(scope="module")
+def few_are_worth_columns() -> Iterator[None]:
+    """Let packets of a batch be read by column however few they are."""
+    from msmq_wire.capture import packet_batch
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packet_batch, "_WORTH_COLUMNS", 1)
+        yield
 
 
 # Before xdist looks at the groups.

@@ -20,7 +20,7 @@ from msmq_wire.sessions.session import (
     SessionNote,
 )
 from msmq_wire.sessions.story import Follower, Leaving, LeftOut, Story, follow
-from msmq_wire.sessions.transactions import StrayAck, TransactionalStream, TransactionBridge, TransactionGap
+from msmq_wire.sessions.streams import StrayAck, TransactionalStream, TransactionBridge, TransactionGap
 
 __all__ = [
     "BUDGET",

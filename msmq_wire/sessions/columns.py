@@ -30,7 +30,7 @@ from msmq_wire.sessions.sights import (
     SeenOrderAck,
     Sighted,
 )
-from msmq_wire.sessions.transactions import StreamKey
+from msmq_wire.sessions.transactions import Place, StreamKey
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["sighted"]
@@ -150,7 +150,8 @@ def has_inside(top: Part, name: str, rows: Integers) -> NDArray[np.bool_]:
 
 
 def _session_acks(packets: _Packets) -> list[Any]:
-    return list(map(SeenAck, packets.moments(), packets.streams(), packets.ends(), packets.counts()))
+    columns: tuple[list[Any], ...] = (packets.moments(), packets.streams(), packets.ends(), packets.counts())
+    return list(map(SeenAck, *columns))
 
 
 def _messages(packets: _Packets) -> SeenMessages:
@@ -256,8 +257,7 @@ def _contents(packets: _Packets, sent: list[int]) -> list[int]:
     """What `content_of` says of them: label, extension and body lie one behind the other."""
     paths = (f"message_properties_header.{name}" for name in ("label", "extension_data", "message_body"))
     (start, first), (_, second), (_, end) = (octets_at(packets.top, path, packets.rows) for path in paths)
-    data = packets.run.data
-    with memoryview(data) as view:
+    with memoryview(packets.run.data) as view:  # type: ignore[arg-type]  # an array is a buffer
         return [
             content(time, label, extension, bytes(view[at:to]))
             for time, label, extension, at, to in zip(
@@ -281,9 +281,9 @@ def _sequences_of(packets: _Packets, of: list[Sender], queues: list[str | None])
     return [(sender.queue_manager, id_, queue) if one else None for sender, id_, queue, one in named]
 
 
-def _places(packets: _Packets) -> list[tuple[int, int]]:
-    """The numbers of messages in their sequences, and those before; without a sequence they mean nothing."""
-    names = ("tx_sequence_number", "previous_tx_sequence_number")
+def _places(packets: _Packets) -> list[Place]:
+    """The places of messages in their sequences; of those without one they mean nothing."""
+    names = ("tx_sequence_number", "previous_tx_sequence_number", "flags")
     return list(zip(*(packets.numbers(f"transaction_header.{name}") for name in names), strict=True))
 
 

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import count as count_from
 from itertools import islice, repeat, takewhile
 
-import msgspec
-
 from msmq_wire.sessions.message import FollowedMessage, message_name
+from msmq_wire.sessions.sent import NOTHING_EARLY, NOTHING_UNSTORED, NOTHING_WAITS, SentPacket, before
 from msmq_wire.sessions.session import Counts, Moment, NoteKind, SessionDirection
 
 __all__ = ["EMPTY_DIRECTIONS", "Note", "SentSequence"]
@@ -31,23 +30,6 @@ Note = Callable[[NoteKind, Moment, int, int], None]
 """Takes a kind, the moment of the packet, the number stated and the number expected."""
 
 
-class _Sent(msgspec.Struct, gc=False):
-    """A packet that waits; ``recoverable`` is 0 for one that is not.
-
-    ``key`` names its message, None where nothing names it; ``kept`` says that the message is followed.
-    """
-
-    number: int
-    recoverable: int
-    moment: Moment
-    key: bytes | str | None
-    kept: bool
-
-
-# Of most directions nothing waits: these stand for it, and nothing is ever put into them.
-_NOTHING_WAITS: deque[_Sent] = deque(maxlen=0)
-_NOTHING_UNSTORED: OrderedDict[int, _Sent] = OrderedDict()
-_NOTHING_EARLY: deque[tuple[Counts, Moment]] = deque(maxlen=0)
 _NO_MESSAGES: Mapping[bytes | str, FollowedMessage] = {}
 
 
@@ -86,10 +68,10 @@ class SentSequence:
         self.last_message: Moment | None = None
         self.number = self.recoverable_number = 0
         self.acknowledged = self.stored = 0
-        self._waiting = _NOTHING_WAITS
-        self._unstored = _NOTHING_UNSTORED
+        self._waiting = NOTHING_WAITS
+        self._unstored = NOTHING_UNSTORED
         self._overlooked = 0
-        self._early = _NOTHING_EARLY
+        self._early = NOTHING_EARLY
         self._shifted: Moment | None = None
         self._missed = False
         self.session_acks = 0
@@ -114,7 +96,7 @@ class SentSequence:
         size: int,
     ) -> None:
         """Take a user packet of ``size`` bytes, with the message of a key: ``message`` if that is kept."""
-        if self._early and not _before(moment, self._early[-1][1]):
+        if self._early and not before(moment, self._early[-1][1]):
             self._tell_early()
         self.messages += 1
         self.bytes += size
@@ -130,15 +112,15 @@ class SentSequence:
             self.first_message = moment
         self.last_message = moment
         kept = message is not None and self._messages.get(message.key) is message
-        one = _Sent(self.number, number, moment, key, kept)
+        one = SentPacket(self.number, number, moment, key, kept)
         waiting = self._waiting
-        if waiting is _NOTHING_WAITS:
+        if waiting is NOTHING_WAITS:
             waiting = self._waiting = deque()
         waiting.append(one)
         if len(waiting) > _MAX_WAITING:
             self._overlook(waiting.popleft())
         if number:
-            if self._unstored is _NOTHING_UNSTORED:
+            if self._unstored is NOTHING_UNSTORED:
                 self._unstored = OrderedDict()
             self._unstored[number] = one
             if len(self._unstored) > _MAX_WAITING:
@@ -168,7 +150,7 @@ class SentSequence:
         numbers = count_from(self.recoverable_number + 1)
         sent = list(
             map(
-                _Sent,
+                SentPacket,
                 range(self.number + 1, self.number + count + 1),
                 [next(numbers) if one else 0 for one in recoverable],
                 [message.first for message in messages],
@@ -179,14 +161,14 @@ class SentSequence:
         self.number += count
         self.recoverable += stored
         self.recoverable_number += stored
-        if self._waiting is _NOTHING_WAITS:
+        if self._waiting is NOTHING_WAITS:
             self._waiting = deque()
         waiting = self._waiting
         waiting.extend(sent)
         while len(waiting) > _MAX_WAITING:
             self._overlook(waiting.popleft())
         if stored:
-            if self._unstored is _NOTHING_UNSTORED:
+            if self._unstored is NOTHING_UNSTORED:
                 self._unstored = OrderedDict()
             self._unstored.update((one.recoverable, one) for one in sent if one.recoverable)
             while len(self._unstored) > _MAX_WAITING:
@@ -203,11 +185,11 @@ class SentSequence:
     def _followed(self, key: bytes | str | None) -> FollowedMessage | None:
         return None if key is None else self._messages.get(key)
 
-    def _message(self, one: _Sent) -> FollowedMessage | None:
+    def _message(self, one: SentPacket) -> FollowedMessage | None:
         """The message in a packet, if it is still followed."""
         return self._followed(one.key) if one.kept else None
 
-    def _overlook(self, one: _Sent) -> None:
+    def _overlook(self, one: SentPacket) -> None:
         self._overlooked += 1
         message = self._message(one)
         if message is not None:
@@ -266,7 +248,7 @@ class SentSequence:
             self._settle(header)
         ahead = self._received(header, moment) | self._written(header, moment)
         if ahead:
-            if self._early is _NOTHING_EARLY:
+            if self._early is NOTHING_EARLY:
                 self._early = deque()
             self._early.append((header, moment))
             if len(self._early) > _MAX_EARLY:
@@ -302,24 +284,24 @@ class SentSequence:
             self._unstored[one.recoverable] = one
         self.recoverable_number += missed
 
-    def _after_shift(self) -> list[_Sent]:
+    def _after_shift(self) -> list[SentPacket]:
         """The packets whose numbers nobody confirmed."""
         since = -1 if self._shifted is None else self._shifted.record
         # They are the last ones: of many that wait few are looked at.
         found = list(takewhile(lambda one: one.moment.record > since, reversed(self._waiting)))
         return found[::-1]
 
-    def _late(self, one: _Sent) -> None:
+    def _late(self, one: SentPacket) -> None:
         """Look again at acknowledgments that came before a packet which was captured before them."""
         still: deque[tuple[Counts, Moment]] = deque()
         for header, moment in self._early:
-            ahead = not _before(one.moment, moment)
+            ahead = not before(one.moment, moment)
             if not ahead:
                 ahead = self._received(header, moment, quiet=True)
                 ahead |= self._written(header, moment, quiet=True)
             if ahead:
                 still.append((header, moment))
-        self._early = still or _NOTHING_EARLY
+        self._early = still or NOTHING_EARLY
 
     def _received(self, header: Counts, moment: Moment, *, quiet: bool = False) -> bool:
         """Mark what AckSequenceNumber covers; tell whether it stands for more than was sent."""
@@ -374,7 +356,7 @@ class SentSequence:
             ahead |= number > self.recoverable_number
         return ahead
 
-    def _store(self, one: _Sent, moment: Moment, *, certain: bool = True) -> None:
+    def _store(self, one: SentPacket, moment: Moment, *, certain: bool = True) -> None:
         self.stored += 1
         message = self._message(one)
         if message is not None:
@@ -382,7 +364,7 @@ class SentSequence:
                 message.stored = moment
             message.certain &= self.certain and certain
 
-    def _wait(self, one: _Sent, until: int | None) -> None:
+    def _wait(self, one: SentPacket, until: int | None) -> None:
         since = one.moment.time
         if since is None or until is None:
             return
@@ -431,7 +413,7 @@ class SentSequence:
     def _tell_early(self) -> None:
         for header, moment in self._early:
             self._tell_ahead(header, moment)
-        self._early = _NOTHING_EARLY
+        self._early = NOTHING_EARLY
 
     def _tell_ahead(self, header: Counts, moment: Moment) -> None:
         number = header.ack_sequence_number
@@ -459,11 +441,5 @@ def _unheard(kind: NoteKind, moment: Moment, stated: int, expected: int) -> None
     """Nobody listens any more."""
 
 
-def _names(packets: Iterable[_Sent]) -> tuple[str, ...]:
+def _names(packets: Iterable[SentPacket]) -> tuple[str, ...]:
     return tuple(message_name(one.key) for one in islice(packets, _MAX_NAMED) if one.key is not None)
-
-
-def _before(one: Moment, other: Moment) -> bool:
-    if one.frame is not None and other.frame is not None:
-        return one.frame < other.frame
-    return one.time is not None and other.time is not None and one.time < other.time

@@ -12,7 +12,7 @@ import msgspec
 from msmq_wire.sessions.clocks import Sender
 from msmq_wire.sessions.message import FollowedMessage
 from msmq_wire.sessions.session import Moment
-from msmq_wire.sessions.transactions import StreamKey
+from msmq_wire.sessions.transactions import Place, StreamKey
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["SeenAck", "SeenCounts", "SeenFinalAck", "SeenMessage", "SeenMessages", "SeenOrderAck", "Sighted"]
@@ -41,7 +41,7 @@ class SeenAck(msgspec.Struct, frozen=True, gc=False):
 class SeenMessage(msgspec.Struct, frozen=True, gc=False):
     """A UserMessage: what is kept of it if it is new, and what its session and its sequence ask of it.
 
-    ``sequence`` names its sequence, ``place`` has its number there and the one before.
+    ``sequence`` names its sequence.
     """
 
     message: FollowedMessage
@@ -51,7 +51,7 @@ class SeenMessage(msgspec.Struct, frozen=True, gc=False):
     size: int
     counts: SeenCounts | None
     sequence: StreamKey | None
-    place: tuple[int, int]
+    place: Place
 
     @property
     def at(self) -> Moment:
@@ -74,7 +74,7 @@ class SeenMessages(msgspec.Struct, gc=False):
     sizes: list[int]
     counts: list[SeenCounts | None]
     sequences: list[StreamKey | None]
-    places: list[tuple[int, int]]
+    places: list[Place]
     ways: list[int]
     until: list[int]
 

@@ -24,8 +24,9 @@ from msmq_wire.sessions.outcomes import life_of
 from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
 from msmq_wire.sessions.session import Moment, PingExchange, Session
 from msmq_wire.sessions.sights import SeenAck, SeenMessage, SeenMessages, SeenOrderAck, Sighted
+from msmq_wire.sessions.streams import StrayAck, TransactionalStream
 from msmq_wire.sessions.tracker import SESSION_RECORDS, SessionTracker
-from msmq_wire.sessions.transactions import StrayAck, TransactionalStream, TransactionTracker, place_of
+from msmq_wire.sessions.transactions import TransactionTracker, place_of
 
 __all__ = ["Follower", "Leaving", "LeftOut", "Story", "follow"]
 

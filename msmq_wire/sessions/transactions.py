@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -18,20 +18,22 @@ from msmq_wire.records.record import Record
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.message import FollowedMessage, message_key, message_name
 from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.streams import (
+    StrayAck,
+    StrayKind,
+    TransactionalStream,
+    TransactionBridge,
+    TransactionGap,
+)
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = [
-    "StrayAck",
+    "Place",
     "StreamKey",
-    "TransactionBridge",
-    "TransactionGap",
     "TransactionTracker",
-    "TransactionalStream",
     "place_of",
 ]
-
-StrayKind: TypeAlias = Literal["order_ack", "final_ack", "administration_ack", "receipt"]
 
 _STREAM = 1300
 """Bytes of a sequence, beside the name of its queue."""
@@ -48,94 +50,8 @@ _MAX_STRAY = 1000
 StreamKey: TypeAlias = tuple[bytes, int, str | None]
 """What names a sequence: the queue manager that sends it, its identifier, and the queue that it goes to."""
 
-
-class TransactionGap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message of a sequence that came before the one that it says it follows.
-
-    ``after`` is the highest number seen before, ``previous`` the number that the message ``number`` names as
-    its predecessor. ``filled`` is when a message with a number between came later, as a resend does.
-    """
-
-    after: int
-    previous: int
-    number: int
-    at: Moment
-    filled: Moment | None = None
-    certain: bool = True
-
-
-class TransactionBridge(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message that leaves out numbers before it, and rightly so: ``previous`` was seen, or is 0.
-
-    What had these numbers expired or was removed at the sender. [MS-MQQB] 3.1.7.1.3
-    """
-
-    number: int
-    previous: int
-    at: Moment
-
-
-class StrayAck(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An acknowledgment of something that was not seen: order, final or administration, or a receipt.
-
-    ``tx_sequence_id`` and ``number`` are those of the sequence (None for the others),
-    ``message_id`` is the identifier that it names (None for an order ack).
-    """
-
-    kind: StrayKind
-    message_class: int
-    at: Moment
-    src: str
-    dst: str
-    tx_sequence_id: int | None = None
-    number: int | None = None
-    message_id: str | None = None
-
-
-class TransactionalStream(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A sequence of transactional messages from one queue manager to one queue.
-
-    ``tx_sequence_id`` is the 64-bit number, ``messages`` counts the packets seen, ``repeats`` those of a
-    number seen before. ``first_number`` is above 1 where the sequence began before the capture. ``gaps``
-    are described at `TransactionGap`, ``bridges`` at `TransactionBridge`; ``gaps_left_out`` and
-    ``bridges_left_out`` count those that are not kept.
-
-    ``acknowledged`` is the highest number that an OrderAck brought, ``acknowledged_by`` the queue manager
-    that sent it, ``progress`` the numbers with their OrderAcks, each higher than the one before;
-    ``awaiting`` counts the numbers seen above it, ``awaiting_numbers`` are the first of them.
-    ``acknowledged_ahead`` is an OrderAck for a higher number than was seen. ``final_acks`` has the
-    classes of the FinalAcks with their counts. ``sessions`` are the numbers of the sessions that carried
-    it, at most 64. ``certain`` is False where bytes are missing from one of them.
-    """
-
-    number: int
-    source_queue_manager: GUID
-    tx_sequence_id: int
-    queue: str | None
-    src: str
-    dst: str
-    first: Moment
-    last: Moment
-    messages: int = 0
-    first_number: int = 0
-    last_number: int = 0
-    repeats: int = 0
-    gaps: tuple[TransactionGap, ...] = ()
-    gaps_left_out: int = 0
-    bridges: tuple[TransactionBridge, ...] = ()
-    bridges_left_out: int = 0
-    order_acks: int = 0
-    progress: tuple[tuple[int, Moment], ...] = ()
-    acknowledged: int = 0
-    acknowledged_by: GUID | None = None
-    first_order_ack: Moment | None = None
-    last_order_ack: Moment | None = None
-    acknowledged_ahead: Moment | None = None
-    awaiting: int = 0
-    awaiting_numbers: tuple[int, ...] = ()
-    final_acks: tuple[tuple[int, int], ...] = ()
-    sessions: tuple[int, ...] = ()
-    certain: bool = True
+Place: TypeAlias = tuple[int, int, int]
+"""The number of a message in its sequence, the one before it, and the flags of its TransactionHeader."""
 
 
 class _Stream:
@@ -203,7 +119,7 @@ class TransactionTracker:
         self,
         message: FollowedMessage,
         key: StreamKey,
-        place: tuple[int, int],
+        place: Place,
         ends: tuple[str, str],
         at: Moment,
         session: int | None,
@@ -211,9 +127,9 @@ class TransactionTracker:
     ) -> None:
         """Take a message with a TransactionHeader, carried by ``session`` between two ``ends``.
 
-        ``key`` names its sequence, ``place`` has its number there and the one before.
+        ``key`` names its sequence.
         """
-        number, previous = place
+        number, previous, flags = place
         stream = self._streams.get(key) or self._begin(key, ends, at)
         if session is not None and session not in stream.sessions and len(stream.sessions) < 64:
             stream.sessions[session] = None
@@ -227,7 +143,7 @@ class TransactionTracker:
             self._number(stream, number, previous, at)
         self._changed[stream] = None
         message.stream, message.place = stream.number, number
-        message.transaction = header.flags
+        message.transaction = flags
 
     def beginning(self, keys: Iterable[StreamKey]) -> int:
         """How many bytes sequences take that would begin with these keys."""
@@ -432,11 +348,13 @@ def _after(gap: TransactionGap) -> int:
     return gap.after
 
 
-def place_of(packet: Any) -> tuple[int, tuple[int, int]] | None:
-    """The sequence of a transactional message, its number there and the one before; None where one is cut."""
+def place_of(packet: Any) -> tuple[int, Place] | None:
+    """The identifier of the sequence of a transactional message, and its place; None where they are cut."""
     header = reached(packet, "transaction_header")
     previous = reached(header, "previous_tx_sequence_number")
-    return None if previous is None else (header.tx_sequence_id.value, (header.tx_sequence_number, previous))
+    if previous is None:
+        return None
+    return header.tx_sequence_id.value, (header.tx_sequence_number, previous, header.flags)
 
 
 def _class_of(record: Record) -> int:

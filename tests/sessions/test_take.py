@@ -1,0 +1,99 @@
+"""Packets taken by column tell the story of their records, fed one by one, and so does what leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from msmq_wire.capture.batches import PacketBatch
+from msmq_wire.records.record import Record
+from msmq_wire.records.run import in_order
+from msmq_wire.sessions import Follower, Leaving, story
+from tests.effort import examples, in_batches
+from tests.runs import CAPTURES, FIXTURES, SESSION_SCENES, SHUFFLES, Shuffle, read
+
+pytestmark = pytest.mark.usefixtures("few_are_worth_columns")
+
+
+class _Follower(Follower):
+    """One that remembers what left it."""
+
+    def __init__(self, budget: int | None, messages: int | None) -> None:
+        self.left: list[Leaving] = []
+        super().__init__(budget=budget, messages=messages, leave=self.left.append)
+
+    def told(self) -> dict[str, Any]:
+        story = self.finish()
+        parts = {name: getattr(story, name) for name in story.__struct_fields__}
+        return {**parts, "lives": list(story.lives), "clocks": list(story.clocks)}
+
+
+def _assert_alike(
+    batches: Sequence[PacketBatch], budget: int | None = None, messages: int | None = None
+) -> None:
+    taken, fed = _Follower(budget, messages), _Follower(budget, messages)
+    for batch in batches:
+        taken.take(batch)
+        for record in in_order(batch):
+            fed.feed(record)
+        assert taken.taken == fed.taken
+        assert taken.left == fed.left
+    assert taken.told() == fed.told()
+    assert taken.left == fed.left
+
+
+@in_batches(CAPTURES)
+def test_a_capture_that_is_taken_tells_the_story_of_one_that_is_fed(path: Path) -> None:
+    _assert_alike(read(path))
+
+
+@in_batches(CAPTURES, every=27)
+def test_a_tiny_budget_and_tiny_batches_change_nothing(path: Path) -> None:
+    _assert_alike(read(path, 300), budget=6000)
+    _assert_alike(read(path, 4000), budget=20_000, messages=3)
+
+
+@in_batches(CAPTURES)
+def test_messages_that_are_taken_together_tell_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(story, "_TOGETHER", 2)
+    _assert_alike(read(path))
+    _assert_alike(read(path), budget=40_000)
+
+
+@settings(max_examples=examples(800), deadline=None)
+@given(
+    path=st.sampled_from(SESSION_SCENES),
+    shuffle=SHUFFLES,
+    size=st.integers(1, 40),
+    budget=st.sampled_from([None, 6000, 20_000, 60_000]),
+    messages=st.sampled_from([None, 0, 3, 20]),
+    together=st.sampled_from([2, 16]),
+)
+def test_packets_in_any_order_some_of_them_twice_tell_the_same(
+    path: Path, shuffle: Shuffle, size: int, budget: int | None, messages: int | None, together: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(story, "_TOGETHER", together)
+        _assert_alike(shuffle.batches(path, size), budget, messages)
+
+
+def test_whole_packets_of_open_connections_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    (batch,) = read(FIXTURES / "sessions" / "transactional_acks.pcap")
+    user = {found.cls.stem(): len(found.places) for found in batch.proven()}
+    assert user.keys() >= {"user_message", "session_ack", "order_ack"}
+    decoded: list[str] = []
+    record = PacketBatch.record
+
+    def note(self: PacketBatch, place: int) -> Record:
+        found = record(self, place)
+        decoded.append(found.type)
+        return found
+
+    monkeypatch.setattr(PacketBatch, "record", note)
+    Follower().take(batch)
+    assert set(decoded) == {"establish_connection", "connection_parameters"}
