@@ -107,6 +107,13 @@ class CaptureReader:
             self.summary.packets.update((item.type,) if isinstance(item, Record) else item.types())
             yield item
 
+    def count(self) -> int:
+        """Read to the end; give the number of records, of which no packet is decoded."""
+        last = 0
+        for item in self._walk(lambda batch: iter((batch.last_id,))):
+            last = item.id if isinstance(item, Record) else item
+        return last
+
     def _worth_columns(self) -> bool:
         total = self.source.total
         if total is None or total < _WORTH_COLUMNS or default_engine() == "reference":

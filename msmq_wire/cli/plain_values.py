@@ -70,6 +70,9 @@ def _plain(kind: Any, limits: Any, value: Any) -> Any:
             # A name that is no text in the encoding of the system.
             return _NOT_PLAIN
         return value
+    if kind is int and value.__class__ is int:
+        # What it is where nothing was given.
+        return value
     if kind is int and isinstance(value, str):
         if not (value.isascii() and value.isdecimal() and len(value) <= _LONGEST_NUMBER):
             return _NOT_PLAIN

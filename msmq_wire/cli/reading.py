@@ -10,19 +10,17 @@ import os
 import re
 import stat
 import sys
-import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from types import TracebackType
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import Source
 from msmq_wire.cli.interrupts import Interrupts
-from msmq_wire.cli.render.safe_text import escaped
+from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.secrets import KEY_OPTIONS, without_secrets
@@ -44,12 +42,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Reading", "Selection", "holds_captures"]
 
-_PATIENCE = 1.0
-_REFRESH = 0.2
+_T = TypeVar("_T")
 _REASONS = 6
 _NAMED = "a file that is named itself is read, whatever its name"
 _WAITING = 1 << 24
 """Bytes of captures that are read while rows of a table wait for others: well below a second of reading."""
+_COUNTS = ("status", "sealed", "frames", "understood", "skipped", "packets", "notices", "bytes")
+"""What is counted while files are read."""
 _CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
 
 
@@ -104,6 +103,7 @@ class Reading:
         self.anonymous = anonymous
         self.rows = rows
         self.recursive = recursive
+        self.several = len(self.files) > 1
         self.show_waiting: Callable[[], None] | None = None
         self.interrupted = False
         self.sealed = 0
@@ -115,8 +115,10 @@ class Reading:
         self.notices: Counter[str] = Counter()
         self.interrupts = Interrupts()
         self._last_id = 0
-        self._bytes = 0
+        self.bytes = 0
         self._shown_at = 0
+        self._part = False
+        self._mark: Callable[[int], None] | None = None
 
     def __iter__(self) -> Iterator[Record]:
         # Without a briefing there are no briefs.
@@ -141,8 +143,16 @@ class Reading:
                         yield item
                         self.interrupts.raise_if_any()
             except KeyboardInterrupt:
-                self.interrupted = True
-                self.status = 1
+                self.interrupt()
+        self.end_if_interrupted()
+
+    def interrupt(self) -> None:
+        """Take note that Ctrl+C ends the reading."""
+        self.interrupted = True
+        self.status = 1
+
+    def end_if_interrupted(self) -> None:
+        """Raise KeyboardInterrupt where half a capture is no answer."""
         if self.interrupted and not (self.rows or self.as_it_comes):
             self.tell_summary()
 
@@ -158,15 +168,19 @@ class Reading:
         """Whether all was read that was captured: not where Ctrl+C left the rest of a file."""
         return not self.interrupted or self.as_it_comes
 
-    @property
-    def several(self) -> bool:
-        """Whether a row does not say by itself which file it is from."""
-        return len(self.files) > 1
-
     @cached_property
     def as_it_comes(self) -> bool:
         """Whether something is read that may go on for as long as somebody writes to it."""
         return any(map(_is_pipe, self.files))
+
+    def _opened(self, file: str, first_id: int) -> CaptureReader:
+        return CaptureReader(
+            file,
+            ports=self.ports,
+            streams=self.streams,
+            first_id=first_id,
+            negotiator=self.negotiator,
+        )
 
     def _file(self, file: str, items_of: ItemsOf) -> Iterator[Read]:
         found = False
@@ -174,16 +188,10 @@ class Reading:
         first_id = self._last_id + 1
         if os.path.isdir(file):
             raise CaptureError(_nothing_in_folder(file, self.recursive))
-        with CaptureReader(
-            file,
-            ports=self.ports,
-            streams=self.streams,
-            first_id=first_id,
-            negotiator=self.negotiator,
-        ) as reader:
+        with self._opened(file, first_id) as reader:
             reader.source.before_read = partial(self._show, reader.source)
             try:
-                with _Progress(reader, show=not self.quiet):
+                with Progress(reader.source, show=not (self.quiet or self._part)):
                     for item in items_of(reader):
                         records: tuple[Record, ...] = ()
                         if isinstance(item, Record):
@@ -203,17 +211,51 @@ class Reading:
                                 self.sealed += 1
                         yield item
             finally:
-                self._bytes += reader.source.bytes_read
+                self.bytes += reader.source.bytes_read
                 self._count(reader)
             if not found and not damaged:
                 self._fail(_named(file, self._nothing_in(reader)))
 
-    def _show(self, source: Source) -> None:
-        """Show what there is before more is read."""
-        done = self._bytes + source.bytes_read
+    def records_in(self, file: str) -> int:
+        """How many records a file has; what is wrong with it is said when it is read."""
+        with contextlib.suppress(CaptureError), self._opened(file, 1) as reader:
+            return reader.count()
+        return 0
+
+    def only(
+        self, number: int, last_id: int, work: Callable[[], _T], mark: Callable[[int], None] | None
+    ) -> tuple[_T, dict[str, Any]]:
+        """Do some work as if there were but one of the files, and ids up to another one were given already.
+
+        ``mark`` is told how many of its bytes are read. Counts are those of `add`.
+        """
+        files, self.files, self._last_id, self._mark = self.files, [self.files[number]], last_id, mark
+        self._part = True
+        for name in _COUNTS:
+            setattr(self, name, type(getattr(self, name))())
+        found = work()
+        self.files = files
+        return found, {name: getattr(self, name) for name in _COUNTS}
+
+    def add(self, counts: Mapping[str, Any]) -> None:
+        """Add what was counted elsewhere."""
+        for name, count in counts.items():
+            own = getattr(self, name)
+            if isinstance(own, Counter):
+                own.update(count)
+            else:
+                setattr(self, name, max(own, count) if name == "status" else own + count)
+
+    def reached(self, read: int) -> None:
+        """Show the rows that wait, if much was read for them; ``read`` are bytes of a file."""
+        done = self.bytes + read
         if self.show_waiting is not None and done - self._shown_at >= _WAITING:
             self._shown_at = done
             self.show_waiting()
+
+    def _show(self, source: Source) -> None:
+        """Show what there is before more is read."""
+        (self._mark or self.reached)(source.bytes_read)
         sys.stdout.flush()
         self.interrupts.raise_if_any()
         self.interrupts.waiting = self.as_it_comes
@@ -390,50 +432,3 @@ def _most(counts: Counter[str]) -> str:
     shown = dict(counts.most_common(_REASONS))
     rest = sum(counts.values()) - sum(shown.values())
     return _counts(shown) + (f", {rest} other" if rest else "")
-
-
-class _Progress:
-    """A bar on standard error, once reading takes a moment and if nothing else is printed there."""
-
-    def __init__(self, reader: CaptureReader, *, show: bool) -> None:
-        self._source = reader.source
-        self._done = threading.Event()
-        self._thread: threading.Thread | None = None
-        if show and sys.stderr.isatty() and not sys.stdout.isatty() and self._source.total:
-            self._thread = threading.Thread(target=self._show, daemon=True)
-
-    def __enter__(self) -> None:
-        if self._thread is not None:
-            self._thread.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._done.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _show(self) -> None:
-        if self._done.wait(_PATIENCE):
-            return
-        # Most reading is done before this.
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            DownloadColumn(),
-            TimeRemainingColumn(),
-        )
-        # Standard output is the caller's, and may be a file: the bar must not take it over.
-        with Progress(
-            *columns,
-            console=Console(stderr=True),
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        ) as progress:
-            task = progress.add_task(escaped(os.path.basename(self._source.name)), total=self._source.total)
-            while not self._done.wait(_REFRESH):
-                progress.update(task, completed=self._source.bytes_read)

@@ -45,7 +45,7 @@ _USUAL = (*(one.name for one in RECORD_COLUMNS), "queue", "label", "message_id",
 
 
 class RecordRows:
-    """Writes a row for each record; call `finish` after the last one. Raises as `RowOutput`."""
+    """Writes a row for each record to ``output``; call `finish` after the last one. Raises as `RowOutput`."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class RecordRows:
         zone: tzinfo | None,
         redactor: Redactor,
     ) -> None:
-        self._output = RowOutput(
+        self.output = RowOutput(
             format_, _declared(), wanted, reading, screen, zone, usual=_USUAL, shown=_SHOWN
         )
         self._hidden = hidden_columns(redactor.what)
@@ -65,8 +65,8 @@ class RecordRows:
         """Write what there is of a record, and of the message or the call that it is."""
         told = message_of(record, acknowledgments=True, inside=True) or call_of(record)
         found = (RecordRow(record),) if told is None else (RecordRow(record), told)
-        self._output.write(Values(record, *found, hidden=self._hidden))
+        self.output.write(Values(record, *found, hidden=self._hidden))
 
     def finish(self, *, quiet: bool) -> None:
         """Write what still waits, and say what a terminal has no room for."""
-        self._output.finish(quiet=quiet)
+        self.output.finish(quiet=quiet)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import marshal
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
-from typing import Any
+from io import BufferedReader
+from typing import IO, Any
 
 import msgspec
 
@@ -72,6 +75,34 @@ class RowOutput:
     def lines(self, lines: Sequence[Any]) -> None:
         """Write rows that were made already: lines of their format, or what `Table.cells` makes."""
         (self._write if self.table is None else self.table).lines(lines)
+
+    def keep(self, kept: IO[bytes]) -> Callable[[int], None] | None:
+        """Keep rows for the process that prints them, which knows how wide they are.
+
+        What it gives takes how many bytes were read, which says when a table does not wait any more.
+        """
+        if self.table is None:
+            self._write.headed = True
+            return None
+        self.table.keep = lambda rows: marshal.dump(rows, kept)
+        return lambda done: marshal.dump(done, kept)
+
+    def take_kept(
+        self, kept: BufferedReader, reached: Callable[[int], None], copy: Callable[[IO[bytes]], None]
+    ) -> None:
+        """Write what was kept elsewhere; text is for ``copy``."""
+        if self.table is None:
+            if kept.peek(1):
+                self._write.head()
+            copy(kept)
+            return
+        with contextlib.suppress(EOFError):
+            while True:
+                found = marshal.load(kept)  # a process of this one has written it
+                if isinstance(found, int):
+                    reached(found)
+                else:
+                    self.table.lines(found)
 
     def finish(self, *, quiet: bool) -> None:
         """Write what still waits, and say what a terminal has no room for."""

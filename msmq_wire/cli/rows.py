@@ -13,10 +13,15 @@ __all__ = ["CsvWriter", "JsonWriter"]
 
 
 class JsonWriter:
-    """Writes each row as a line of JSON."""
+    """Writes each row as a line of JSON; ``headed`` says that what comes above all rows is written."""
+
+    headed = True
 
     def __call__(self, row: Mapping[str, Any]) -> None:
         print(json_line(dict(row)))
+
+    def head(self) -> None:
+        """Write what comes above all rows, unless it is written."""
 
     def lines(self, lines: Sequence[str]) -> None:
         """Write lines that were made of rows already."""
@@ -28,13 +33,17 @@ class CsvWriter(JsonWriter):
 
     def __init__(self, keys: Sequence[str]) -> None:
         self._keys = keys
-        self._started = False
+        self.headed = False
 
     def __call__(self, row: Mapping[str, Any]) -> None:
         self.lines((csv_line(map(row.get, self._keys)),))
 
-    def lines(self, lines: Sequence[str]) -> None:
-        if lines and not self._started:
+    def head(self) -> None:
+        if not self.headed:
             print(csv_line(self._keys))
-            self._started = True
+            self.headed = True
+
+    def lines(self, lines: Sequence[str]) -> None:
+        if lines:
+            self.head()
         super().lines(lines)

@@ -255,9 +255,9 @@ def test_a_closed_standard_stream_is_no_traceback(capture: Path, closed: str) ->
 
 _WITH_A_BAR_AT_ONCE = """
 import sys
-from msmq_wire.cli import reading
+from msmq_wire.cli import progress
 from msmq_wire.cli.app import main
-reading._PATIENCE = reading._REFRESH = 0.001
+progress._PATIENCE = progress._REFRESH = 0.001
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -8,6 +8,7 @@ import typer
 
 from msmq_wire.cli.columns import Columns, Values
 from msmq_wire.cli.formats import RowFormat
+from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.options import CaptureFiles, Filters, Ids, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -25,6 +26,7 @@ def calls(
     filters: Filters = None,
     ids: Ids = None,
     columns: Columns = None,
+    jobs: Jobs = 1,
     *,
     options: ReadingOptions,
 ) -> None:
@@ -57,17 +59,24 @@ def calls(
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     reading = options.reading(files, redactor, rows=True)
     output = RowOutput(format_, CALL_COLUMNS, columns, reading, options.screen(), zone)
-    found = Calls()
-    items = matching = 0
-    for record in reading:
-        is_call = isinstance(record.packet, RpcCall)
-        wanted = is_call and record in selection
-        items += is_call
-        matching += wanted
-        for call in found.take(redactor.record(record), wanted=wanted):
+
+    def show() -> tuple[int, int]:
+        found = Calls()
+        items = matching = 0
+        for record in reading:
+            is_call = isinstance(record.packet, RpcCall)
+            wanted = is_call and record in selection
+            items += is_call
+            matching += wanted
+            for call in found.take(redactor.record(record), wanted=wanted):
+                output.write(Values(call.record, call))
+        for call in found.finish() if reading.at_end else ():
             output.write(Values(call.record, call))
-    for call in found.finish() if reading.at_end else ():
-        output.write(Values(call.record, call))
+        return matching, items
+
+    # What stands for a host is the same in all files.
+    shown = [*in_parts(reading, 1 if redactor.what else jobs, show, output=output)]
+    matching, items = map(sum, zip((0, 0), *shown, strict=True))
     output.finish(quiet=options.quiet)
     reading.tell_summary(*selection.told(matching, items, "call"))
     raise typer.Exit(reading.status)

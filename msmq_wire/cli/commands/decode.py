@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from msmq_wire.cli.columns import Columns
+from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.live import LiveReading
 from msmq_wire.cli.options import (
     CAPTURES,
@@ -74,6 +75,7 @@ def decode(
     ] = None,
     streams: Annotated[bool, typer.Option("--streams", help="Show how TCP streams begin and end.")] = False,
     body_limit: BodyLimit = None,
+    jobs: Jobs = 1,
     options: ReadingOptions,
 ) -> None:
     """Show every MSMQ packet and every remote read call of captures, in order of completion.
@@ -132,29 +134,37 @@ def decode(
         from msmq_wire.cli.record_rows import RecordRows
 
         rows = RecordRows(format_, columns, reading, screen, zone, redactor)
-    capture = None
-    items = matching = 0
-    # Closed at once if the output is closed: a live capture must not go on.
-    records: Any = iter(reading)
-    with contextlib.closing(records):
-        for record in records:
-            items += 1
-            if record not in selection:
-                continue
-            matching += 1
-            shown = redactor.record(record)
-            if rows is not None:
-                rows.write(shown)
-            elif format_ is DecodeFormat.JSONL:
-                # Writers know values as they were decoded.
-                line = record_line(record) if shown is record else json_line(record_view(shown))
-                sys.stdout.write(line + "\n")
-            else:
-                if reading.several and shown.capture != capture:
-                    capture = shown.capture
-                    screen.line([(screen.safe(capture), "title")])
-                message = message_of(shown, acknowledgments=True)
-                writer.record(shown, "" if message is None else message["via"])
+
+    def show() -> tuple[int, int]:
+        capture = None
+        items = matching = 0
+        # Closed at once if the output is closed: a live capture must not go on.
+        records: Any = iter(reading)
+        with contextlib.closing(records):
+            for record in records:
+                items += 1
+                if record not in selection:
+                    continue
+                matching += 1
+                shown = redactor.record(record)
+                if rows is not None:
+                    rows.write(shown)
+                elif format_ is DecodeFormat.JSONL:
+                    # Writers know values as they were decoded.
+                    line = record_line(record) if shown is record else json_line(record_view(shown))
+                    sys.stdout.write(line + "\n")
+                else:
+                    if reading.several and shown.capture != capture:
+                        capture = shown.capture
+                        screen.line([(screen.safe(capture), "title")])
+                    message = message_of(shown, acknowledgments=True)
+                    writer.record(shown, "" if message is None else message["via"])
+        return matching, items
+
+    # What stands for a host is the same in all files.
+    jobs = 1 if redactor.what else jobs
+    shown = [*in_parts(reading, jobs, show, screen, None if rows is None else rows.output)]
+    matching, items = map(sum, zip((0, 0), *shown, strict=True))
     if rows is not None:
         rows.finish(quiet=options.quiet)
     reading.tell_summary(*selection.told(matching, items, "item"))

@@ -15,6 +15,7 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.cli.frame_set import FrameSet
+from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.options import CapturesReadTwice, Filters, Force, Ids, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -40,6 +41,7 @@ def export(
     force: Force = False,
     filters: Filters = None,
     ids: Ids = None,
+    jobs: Jobs = 1,
     *,
     options: ReadingOptions,
 ) -> None:
@@ -62,12 +64,20 @@ def export(
     selection = Selection(filter_for(filters, UTC), frozenset(ids or ()))
     reading = options.reading(files, options.redactor())
     _check_paths(reading.files, to, force=force)
-    wanted: dict[str, FrameSet] = {}
+
+    def find() -> tuple[int, dict[str, FrameSet]]:
+        items, found = 0, dict[str, FrameSet]()
+        for record in reading:
+            if record.frames and record in selection:
+                items += 1
+                found.setdefault(record.capture, FrameSet()).add(record.frames)
+        return items, found
+
     items = 0
-    for record in reading:
-        if record.frames and record in selection:
-            items += 1
-            wanted.setdefault(record.capture, FrameSet()).add(record.frames)
+    wanted: dict[str, FrameSet] = {}
+    for number, found in in_parts(reading, jobs, find):
+        items += number
+        wanted |= found
     if not wanted:
         if not reading.status:
             complain("nothing matches")

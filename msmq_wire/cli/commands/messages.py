@@ -12,6 +12,7 @@ import typer
 from msmq_wire.cli.body_files import INDEX, BodyFiles
 from msmq_wire.cli.columns import Columns, Values, hidden_columns
 from msmq_wire.cli.formats import RowFormat
+from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -50,6 +51,7 @@ def messages(
     all_: Annotated[bool, typer.Option("--all", help="List order and final acknowledgments too.")] = False,
     filters: Filters = None,
     columns: Columns = None,
+    jobs: Jobs = 1,
     *,
     options: ReadingOptions,
 ) -> None:
@@ -85,6 +87,8 @@ def messages(
         raise typer.BadParameter("--bodies writes bodies as they are: it cannot be used with --redact")
     if bodies is None and force:
         raise typer.BadParameter("--force changes nothing without --bodies")
+    if bodies is not None and jobs > 1:
+        raise typer.BadParameter("--bodies writes to one folder: it cannot be used with --jobs")
     if bodies is not None:
         check_folder(bodies, "--bodies")
         check_output(os.path.join(bodies, INDEX), "--bodies", force=force, in_place=True)
@@ -102,9 +106,11 @@ def messages(
         wanted = tuple(_KNOWN[name] for name in output.keys)
         make = _LINES[format_](wanted) if output.table is None else output.table.cells
         briefing = Briefing(wanted, make, acknowledgments=all_)
-    status = 0
-    items = matching = without_body = 0
-    with body_files or contextlib.nullcontext():
+    status = without_body = 0
+
+    def show() -> tuple[int, int]:
+        nonlocal status, without_body
+        items = matching = 0
         for record in reading.briefed(briefing):
             if isinstance(record, Brief):
                 items += len(record.lines)
@@ -126,6 +132,12 @@ def messages(
                     without_body += 1
                 else:
                     status = _write_body(body_files, message.row(), body, record.capture)
+        return matching, items
+
+    with body_files or contextlib.nullcontext():
+        # What stands for a host is the same in all files.
+        shown = [*in_parts(reading, 1 if redactor.what else jobs, show, output=output)]
+    matching, items = map(sum, zip((0, 0), *shown, strict=True))
     output.finish(quiet=options.quiet)
     more = list(selection.told(matching, items, "message"))
     if body_files is not None:

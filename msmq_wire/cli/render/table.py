@@ -74,7 +74,7 @@ class Table:
     """Prints rows, with ``at_once`` each when it is added; call `finish` after the last one.
 
     ``taken`` is how much narrower it is for columns that are not always there. It is ``cramped`` where
-    columns are narrower than they are good for.
+    columns are narrower than they are good for. With ``keep`` rows of cells are for that.
     """
 
     def __init__(
@@ -93,6 +93,7 @@ class Table:
         self._size = 0
         self._widths: list[int] | None = None
         self.cramped = False
+        self.keep: Callable[[list[tuple[str, ...]]], None] | None = None
 
     @property
     def printed(self) -> bool:
@@ -123,6 +124,9 @@ class Table:
 
     def lines(self, rows: Iterable[Sequence[str]]) -> None:
         """Take rows of cells."""
+        if self.keep is not None:
+            self.keep(list(map(tuple, rows)))
+            return
         found: list[str] = []
         for cells in rows:
             if self._widths is None:

@@ -1,0 +1,58 @@
+"""``--jobs``: several files by several processes, told as one process tells them, byte for byte."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from msmq_wire.cli.reading import Reading
+    from msmq_wire.cli.render.screen import Screen
+    from msmq_wire.cli.row_output import RowOutput
+
+__all__ = ["Jobs", "in_parts"]
+
+_MOST = 256
+
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        min=1,
+        max=_MOST,
+        help="Read so many of several FILEs at once, each in a process of its own.",
+    ),
+]
+
+_T = TypeVar("_T")
+
+
+def in_parts(
+    reading: Reading,
+    jobs: int,
+    work: Callable[[], _T],
+    screen: Screen | None = None,
+    output: RowOutput | None = None,
+) -> Iterator[_T]:
+    """Do ``work``, which goes through ``reading`` and prints; give what it returns, once or for each file.
+
+    It is done in one process where there is but one file, where one comes as it is written, or is named
+    twice, and where the system has no way to divide a process. ``screen`` and ``output`` are what it prints
+    on beside standard output.
+    """
+    files = reading.files
+    jobs = min(jobs, len(files))
+    if jobs < 2 or reading.as_it_comes or len(set(files)) < len(files) or not hasattr(os, "fork"):
+        yield work()
+        return
+    # Few need them.
+    import tempfile
+
+    from msmq_wire.cli.crew import Crew, Part
+
+    with tempfile.TemporaryDirectory(prefix="msmq-wire-") as folder:
+        yield from Crew(reading, jobs, Part(reading, work, screen, output, folder)).run()
