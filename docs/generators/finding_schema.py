@@ -46,6 +46,10 @@ def finding_object(place: Json) -> Json:
             | list_of(TEXT | {"pattern": "^CVE-[0-9]{4}-[0-9]{4,}$"}),
             "spec": {"description": "The sections that the rule rests on."}
             | list_of({"$ref": "#/$defs/section"}),
+            "event": {
+                "description": "The Windows event that goes with it: provider and id.",
+                "type": ["string", "null"],
+            },
             "group": {"description": "The cause: what has the same text here is one finding for people."}
             | TEXT,
             "explained_by": {

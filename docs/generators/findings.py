@@ -47,6 +47,12 @@ def _page(rule: Rule) -> str:
         names = ", ".join(rule.cves)
         claim = "Tests and scanners send the same bytes: it is no proof of an attack."
         parts.append(f"## Published condition\n\nIt belongs to the published condition of {names}. {claim}")
+    if rule.event:
+        provider, number = rule.event.split()
+        parts.append(
+            "## Windows event\n\nThe receiver may have logged the packet as corrupted: "
+            f"event {number} of the provider {provider}. Look for it at the time of the finding."
+        )
     parts.append("## What it rests on\n\n" + "\n".join(f"* {line}" for line in _grounds(rule)))
     return "\n\n".join(parts)
 

@@ -51,6 +51,7 @@ FINDING_COLUMNS: tuple[Column, ...] = (
     ),
     Column("cves", "texts", "Those whose published condition it matches."),
     Column("spec", "text", "The sections that the rule rests on."),
+    Column("event", "text", "The Windows event that goes with it, as MSMQ 2027.", optional=True),
     Column(
         "group", "text", "The cause: what has the same text here is one finding for people.",
         reveals=_said("src"),

@@ -47,8 +47,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One observation of one rule.
 
     ``message`` says what was observed, ``caveats`` what is missing or might explain it harmlessly here;
-    ``evidence`` has at least one place. Where another rule tells the cause, ``explained_by`` is its id and
-    ``cause`` the first place of what it found.
+    ``evidence`` has at least one place. ``event`` is the Windows event that goes with it. Where another rule
+    tells the cause, ``explained_by`` is its id and ``cause`` the first place of what it found.
     """
 
     id: str
@@ -60,6 +60,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     caveats: tuple[str, ...] = ()
     cves: tuple[str, ...] = ()
     spec: str = ""
+    event: str | None = None
     explained_by: str | None = None
     cause: Evidence | None = None
 

@@ -28,8 +28,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
     ``id`` is the `Finding.group` of all of them. ``lead`` is the first of the gravest and surest. ``first``
     and ``last`` are in nanoseconds. ``hosts`` begin with the sender, ``frames`` are those of the capture of
-    ``lead``; of these and of ``captures`` the first `MOST_KEPT` are there. ``severity`` is the gravest of
-    all, the explained ones among them, which are told by rule, each with its own count.
+    ``lead``; of these and of ``captures`` the first `MOST_KEPT` are there. ``explained`` are told by rule,
+    each with its own count. ``severity`` is the gravest of all, and ``confidence`` the surest of the gravest.
     """
 
     id: str
@@ -120,11 +120,13 @@ class _Tally:
 
     def group(self, id_: str, explained: Iterable[_Tally] = ()) -> Group:
         told = tuple(sorted((one.group(id_) for one in explained), key=_place))
+        weights = [_weight(self.lead), *((one.rank, CONFIDENCES.index(one.confidence)) for one in told)]
+        rank, sure = max(weights)
         return Group(
             id=id_,
             lead=self.lead,
-            severity=SEVERITIES[max(self.lead.rank, *(one.rank for one in told), 0)],
-            confidence=self.lead.confidence,
+            severity=SEVERITIES[rank],
+            confidence=CONFIDENCES[sure],
             count=self.count,
             first=self.first,
             last=self.last,

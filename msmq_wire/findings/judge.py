@@ -253,6 +253,7 @@ class Judge:
                 caveats=one.caveats,
                 cves=rule.cves if one.cves is None else one.cves,
                 spec=", ".join(map(str, one.spec or rule.spec)),
+                event=rule.event,
                 explained_by=one.explained_by,
                 cause=one.cause,
             )

@@ -85,8 +85,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     ``meaning`` says what the observation means, ``action`` what to do, ``harmless`` what else it may be.
 
     ``id`` never changes. ``spec`` are the sections that it rests on. ``cves`` are named only where the public
-    description gives the field. A check over records is asked about those whose type is one of ``types``
-    (empty: any) and, where there are ``codes``, that have an anomaly or an error with one of these.
+    description gives the field. ``event`` is the Windows event that the receiver may log beside it, by
+    provider and id, as ``MSMQ 2027``. A check over records is asked about those whose type is one of
+    ``types`` (empty: any) and, where there are ``codes``, that have an anomaly or an error with one of these.
 
     ``behind`` are the ids of rules that say more of the same bytes: where one of them does, what this rule
     sees is a note. ``explains`` are ids, or families as ``FLG-``, of rules that see nothing else than what
@@ -108,6 +109,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     action: str
     harmless: str = ""
     cves: tuple[str, ...] = ()
+    event: str | None = None
     over: Over = "record"
     behind: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()

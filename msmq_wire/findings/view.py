@@ -25,6 +25,7 @@ def finding_view(finding: Finding) -> Json:
         "caveats": list(finding.caveats),
         "cves": list(finding.cves),
         "spec": finding.spec.split(", ") if finding.spec else [],
+        "event": finding.event,
         "group": finding.group,
         "explained_by": finding.explained_by,
     }

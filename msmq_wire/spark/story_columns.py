@@ -89,7 +89,8 @@ def finding_rows(findings: Iterable[Finding], capture: str) -> Iterator[Any]:
             "caveats": [list(one.caveats) for one in some],
             "cves": [list(one.cves) for one in some],
         }
-        for name in ("severity", "confidence", "title", "message", "spec", "group", "explained_by"):
+        same = ("severity", "confidence", "title", "message", "spec", "event", "group", "explained_by")
+        for name in same:
             columns[name] = [getattr(one, name) for one in some]
         yield _batch(columns, schema)
 

@@ -97,6 +97,7 @@ def _findings() -> Any:
             field("caveats", pa.list_(text), "What might explain it harmlessly."),
             field("cves", pa.list_(text), "Published vulnerabilities that it fits."),
             field("spec", text, "Sections that the rule rests on."),
+            field("event", text, "The Windows event that goes with it, as MSMQ 2027."),
             field("group", text, "The cause: what has the same text here is one finding for people."),
             field("explained_by", text, "Id of the rule that tells the cause, where another rule does."),
         ]

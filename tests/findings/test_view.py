@@ -65,6 +65,7 @@ def test_a_finding_shows_all_it_has() -> None:
         "caveats": ["a gap before it"],
         "cves": ["CVE-2023-21554"],
         "spec": ["[MS-MQMQ] 2.2.19.1", "[MS-MQQB] 3.1.5.1.2"],
+        "event": None,
         "group": "FRM-SIG 192.0.2.1",
         "explained_by": None,
     }

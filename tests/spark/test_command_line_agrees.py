@@ -59,8 +59,8 @@ def _tables(path: Path, output: Path, *names: str) -> list[Path]:
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     """A printed row by the names of the table, its times left out: they are texts there."""
-    same = ("severity", "confidence", "title", "message", "caveats", "cves", "group", "explained_by")
-    names = {name: row[name] for name in same}
+    same = ("severity", "confidence", "title", "message", "caveats", "cves", "event", "group")
+    names = {name: row[name] for name in (*same, "explained_by")}
     places = [{name: one[name] for name in one if name != "time"} for one in row["evidence"]]
     return names | {"rule": row["id"], "spec": ", ".join(row["spec"]), "evidence": places}
 

@@ -133,6 +133,8 @@ def _explained(rule: Rule, width: int) -> Lines:
     yield from _paragraph("Sections: ", ", ".join(map(str, rule.spec)), width, blank=False)
     if rule.cves:
         yield from _paragraph("Published condition of: ", ", ".join(rule.cves), width, blank=False)
+    if rule.event:
+        yield from _paragraph("Windows event: ", rule.event, width, blank=False)
     yield from _paragraph("More: ", f"docs/findings/{rule.stem}.md", width, blank=False)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from datetime import tzinfo
 from enum import StrEnum
 from typing import Annotated
 
@@ -16,7 +15,7 @@ from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.completion import rule_ids
 from msmq_wire.cli.options import CaptureFiles, Filters, finding_filter_for
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.render.finding_table import FindingTable
+from msmq_wire.cli.render.finding_table import By, FindingTable
 from msmq_wire.cli.render.sarif import sarif_log
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.row_output import RowOutput
@@ -26,6 +25,7 @@ from msmq_wire.cli.topology_input import read_topology
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, SEVERITIES, Finding
 from msmq_wire.findings.columns import FINDING_ALIASES, FINDING_COLUMNS, FindingRow
+from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
@@ -62,8 +62,18 @@ def findings(
         FindingsFormat, typer.Option("--format", help="How to print them.")
     ] = FindingsFormat.TABLE,
     level: Annotated[
-        Level, typer.Option("--level", metavar="LEVEL", help="Show findings from this severity on.")
-    ] = Level.INFO,
+        Level | None,
+        typer.Option(
+            "--level",
+            metavar="LEVEL",
+            help="Show findings from this severity on: low in the table, else info.",
+            show_default=False,
+        ),
+    ] = None,
+    by: Annotated[
+        By | None,
+        typer.Option("--by", help="Order the table by sender, rule or file first.", show_default=False),
+    ] = None,
     fail_on: Annotated[
         Level | None,
         typer.Option(
@@ -98,8 +108,10 @@ def findings(
     and a message that may quote what is redacted gives way to the title of its rule. The rules RTE-... need
     a topology.
 
-    The table has blocks of text; with --columns it has a row for each finding, with the columns that CSV
-    has, as in severity,rule,time,src,frames,message. A row has the place of the first evidence.
+    The table tells each cause once, the gravest first: what a rule saw again and again of one sender is
+    counted, and what is only another sight of the same cause stands behind "also:". All findings, each by
+    itself, are in JSON lines, CSV and SARIF, and in the rows of --columns, as in
+    severity,rule,time,src,frames,message. A row has the place of the first evidence.
 
     Exit status: 0 done; 1 a FILE or the topology could not be read, a FILE was damaged or held no MSMQ
     traffic; 2 bad usage; 3 a finding that matches is at or above --fail-on, whether it is shown or not and
@@ -110,6 +122,8 @@ def findings(
         msmq-wire findings capture.pcapng
 
         msmq-wire findings capture.pcapng --level medium --filter 'src ~ 192.0.2.7'
+
+        msmq-wire findings *.pcap --by host
 
         msmq-wire findings *.pcap --format sarif --fail-on high > findings.sarif
 
@@ -127,6 +141,11 @@ def findings(
         raise typer.BadParameter("standard input cannot be both a capture and the topology")
     if columns is not None and format_ is FindingsFormat.SARIF:
         raise typer.BadParameter("a SARIF log has no columns", param_hint="--columns")
+    rows = columns is not None or format_ is FindingsFormat.CSV
+    as_table = format_ is FindingsFormat.TABLE and not rows
+    if by is not None and not as_table:
+        raise typer.BadParameter("only the table is ordered by something", param_hint="--by")
+    least = level or (Level.LOW if as_table else Level.INFO)
     wanted = finding_filter_for(filters, zone)
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True, rows=True)
@@ -134,12 +153,8 @@ def findings(
     output = RowOutput(
         format_, FINDING_COLUMNS, columns, reading, options.screen(), zone, also=FINDING_ALIASES, paths=False
     )
-    rows = columns is not None or format_ is FindingsFormat.CSV
-    write = (
-        (lambda finding: output.write(FindingRow(finding)))
-        if rows
-        else _writer(format_, asked, options, zone, kept, several=reading.several)
-    )
+    fold = Fold(by_capture=by is By.FILE)
+    write = _row_of(output) if rows else _writer(format_, fold, kept)
     judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=options.quiet))
     counts: Counter[str] = Counter()
     judged = 0
@@ -151,7 +166,8 @@ def findings(
             if wanted is not None and finding not in wanted:
                 continue
             counts[finding.severity] += 1
-            if finding.rank >= level.rank:
+            # A note is shown with what explains it.
+            if as_table or finding.rank >= least.rank:
                 write(finding)
 
     for record in reading:
@@ -160,6 +176,9 @@ def findings(
         take(judge.feed(record))
     if reading.at_end:
         take(judge.finish())
+    groups = [group for group in fold.groups() if group.rank >= least.rank]
+    table = FindingTable(options.screen(), max(map(len, asked)), zone, several=reading.several)
+    table.print(groups, by)
     output.finish(quiet=options.quiet)
     more = [f"{count} more of {id_}" for id_, count in judge.more.items()]
     if format_ is FindingsFormat.SARIF:
@@ -173,7 +192,12 @@ def findings(
         )
         print(json_line(log, indent=2))
     reading.tell_left_out(judge.left_out)
-    reading.tell_summary(_told(counts, judged, level), *more)
+    shown = (
+        sum(group.occurrences for group in groups)
+        if as_table
+        else sum(counts[name] for name in SEVERITIES[least.rank :])
+    )
+    reading.tell_summary(_told(counts, judged, shown, None if not as_table else least), *more)
     found_bad = fail_on is not None and any(counts[name] for name in SEVERITIES[fail_on.rank :])
     raise typer.Exit(_FOUND if found_bad else reading.status)
 
@@ -188,28 +212,32 @@ def _auditor(topology: str | None, *, quiet: bool) -> HopAuditor | None:
     return Auditor(known)
 
 
-def _writer(
-    format_: FindingsFormat,
-    rules: Mapping[str, Rule],
-    options: ReadingOptions,
-    zone: tzinfo | None,
-    kept: list[Finding],
-    *,
-    several: bool,
-) -> Callable[[Finding], None]:
+def _row_of(output: RowOutput) -> Callable[[Finding], None]:
+    return lambda finding: output.write(FindingRow(finding))
+
+
+def _writer(format_: FindingsFormat, fold: Fold, kept: list[Finding]) -> Callable[[Finding], None]:
     match format_:
         case FindingsFormat.JSONL:
             return lambda finding: print(json_line(finding_view(finding)))
         case FindingsFormat.SARIF:
             return kept.append
-    return FindingTable(options.screen(), max(map(len, rules)), zone, several=several).add
+    return fold.add
 
 
-def _told(counts: Counter[str], judged: int, level: Level) -> str:
-    """How many findings there are, by severity, and how many of them are not shown."""
+def _told(counts: Counter[str], judged: int, shown: int, folded: Level | None) -> str:
+    """How many findings there are, by severity, and how many of them are not shown.
+
+    In a table that is ``folded`` from this level on, what is hidden can be shown.
+    """
     matching = counts.total()
     parts = [f"{counts[name]} {name}" for name in reversed(SEVERITIES) if counts[name]]
     text = count_text(matching, "finding") if matching else "no findings"
     text += f": {', '.join(parts)}" if parts else ""
-    shown = sum(counts[name] for name in SEVERITIES[level.rank :])
-    return text if shown == judged else f"{text}; {shown} of {count_text(judged, 'finding')} shown"
+    if folded is None:
+        return text if shown == judged else f"{text}; {shown} of {count_text(judged, 'finding')} shown"
+    if matching != judged:
+        text += f"; {judged - matching} others do not match"
+    if shown != matching:
+        text += f"; {matching - shown} below {folded} hidden (--level info shows them)"
+    return text

@@ -1,19 +1,24 @@
-"""Findings as text: one line each in a pipe, a short block each on a terminal.
+"""Groups of findings as text: one line each in a pipe, a short block each on a terminal.
 
-The rule kept here: on a terminal messages are folded, in a pipe every finding is one line.
+The rule kept here: on a terminal messages are folded, in a pipe every group is one line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, tzinfo
+from enum import StrEnum
+
+from rich.cells import cell_len
 
 from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, ends_text, folded, head
 from msmq_wire.cli.render.screen import Screen, Segment
-from msmq_wire.cli.render.values import timestamp_text
-from msmq_wire.findings import SEVERITIES, Evidence, Finding, Severity
+from msmq_wire.cli.render.values import count_text, timestamp_text
+from msmq_wire.findings import SEVERITIES, Evidence, Severity
+from msmq_wire.findings.folding import MOST_KEPT, Group
 
-__all__ = ["SEVERITY_STYLES", "FindingTable", "frames_text"]
+__all__ = ["SEVERITY_STYLES", "By", "FindingTable", "frames_text"]
 
 SEVERITY_STYLES: dict[Severity, str] = {"info": "dim", "low": "name", "medium": "warning", "high": "error"}
 """The style of each severity."""
@@ -21,75 +26,156 @@ SEVERITY_STYLES: dict[Severity, str] = {"info": "dim", "low": "name", "medium": 
 _SEVERITY_WIDTH = max(map(len, SEVERITIES))
 _ENDS_WIDTH = len("192.0.2.100:65535") * 2 + 3
 _FRAMES = 5
+_HOSTS = 2
+
+
+class By(StrEnum):
+    """What the table is ordered by before severity."""
+
+    HOST = "host"
+    RULE = "rule"
+    FILE = "file"
 
 
 class FindingTable:
-    """Prints findings; ``id_width`` is that of the longest id, zone None is local time.
+    """Prints groups of findings; ``id_width`` is that of the longest id, zone None is local time.
 
-    With ``several`` captures the name of each stands above its findings, in a pipe before the frames.
+    With ``several`` captures those of a group are named before its frames.
     """
 
     def __init__(
         self, screen: Screen, id_width: int, zone: tzinfo | None = UTC, *, several: bool = False
     ) -> None:
         self.screen = screen
-        self._several = several
-        self._capture: str | None = None
+        self._several, self._titled = several, True
         self._id_width = id_width
         self._zone = zone
 
-    def add(self, finding: Finding) -> None:
-        """Print one finding."""
-        place = finding.evidence[0] if finding.evidence else Evidence()
-        if self.screen.width is None:
-            self.screen.line(self._line(finding, place))
+    def print(self, groups: Iterable[Group], by: By | None = None) -> None:
+        """Print them in their order; ``by`` something each under a head that names it, the gravest first."""
+        if self.screen.width is not None:
+            self._several = self._several and by is not By.FILE
+            self._titled = by is not By.RULE
+        if by is None:
+            for group in groups:
+                self._group(group)
             return
-        if self._several and place.capture != self._capture:
-            self._capture = place.capture
-            self.screen.line([(self.screen.safe(place.capture), "title")])
-        for segments in self._block(finding, place, self.screen.width):
+        parts: dict[str, list[Group]] = {}
+        for group in groups:
+            parts.setdefault(_part(group, by), []).append(group)
+        for number, (name, some) in enumerate(parts.items()):
+            if self.screen.width is not None:
+                if number:
+                    self.screen.line([])
+                title = f"{GAP}{some[0].lead.title}" if by is By.RULE else ""
+                counts = Counter(group.severity for group in some)
+                told = ", ".join(f"{counts[one]} {one}" for one in reversed(SEVERITIES) if counts[one])
+                self.screen.line([(self.screen.safe(name or "?"), "title"), (f"{title}{GAP}{told}", "dim")])
+            for group in some:
+                self._group(group)
+
+    def _group(self, group: Group) -> None:
+        if self.screen.width is None:
+            self.screen.line(self._line(group))
+            return
+        for segments in self._block(group, self.screen.width):
             self.screen.line(segments)
 
-    def _line(self, finding: Finding, place: Evidence) -> Iterator[Segment]:
-        yield from self._head(finding)
-        yield f"{self._time(place)}{GAP}", ""
-        yield f"{self._ends(place):<{_ENDS_WIDTH}}{GAP}", ""
-        capture = f"{self.screen.safe(place.capture)} " if self._several else ""
-        yield f"{capture}{_where(place)}{GAP}", "dim"
-        yield self.screen.safe(finding.message), ""
-        for caveat in finding.caveats:
-            yield f" (but: {self.screen.safe(caveat)})", "dim"
+    def _line(self, group: Group) -> Iterator[Segment]:
+        yield from self._head(group)
+        yield f"{self._time(group.first)}{GAP}", ""
+        yield f"{self._ends(group):<{_ENDS_WIDTH}}{GAP}", ""
+        yield f"{self._where(group)}{GAP}", "dim"
+        yield self.screen.safe(group.lead.message), ""
+        for text in (self._count(group, self._time), *self._more(group)):
+            if text:
+                yield f" ({text})", "dim"
 
-    def _block(self, finding: Finding, place: Evidence, width: int) -> Iterator[list[Segment]]:
-        texts = (self._time(place)[:WHOLE_SECONDS], ""), (self._ends(place), "strong")
-        yield from head(self.screen, width, self._head(finding), texts)
-        yield from folded(self.screen, width, finding.message)
-        for caveat in finding.caveats:
-            yield from folded(self.screen, width, f"but: {caveat}", "dim")
-        yield from folded(self.screen, width, _where(place), "spec")
+    def _block(self, group: Group, width: int) -> Iterator[list[Segment]]:
+        begun = [*self._head(group)]
+        texts = [(self._second(group.first), ""), (self._ends(group), "strong")]
+        # What the rule is about only where there is room: the message says what was seen.
+        taken = sum(cell_len(text) + len(GAP) for text, _ in (*begun, *texts))
+        if self._titled and taken + cell_len(group.lead.title) <= width:
+            texts.append((group.lead.title, "dim"))
+        yield from head(self.screen, width, begun, texts)
+        yield from folded(self.screen, width, group.lead.message)
+        for text in self._more(group):
+            yield from folded(self.screen, width, text, "dim")
+        where = (self._count(group, self._second), self._where(group))
+        yield from folded(self.screen, width, ": ".join(part for part in where if part), "spec")
 
-    def _head(self, finding: Finding) -> Iterator[Segment]:
-        yield f"{finding.severity:<{_SEVERITY_WIDTH}}{GAP}", SEVERITY_STYLES[finding.severity]
-        yield f"{finding.id:<{self._id_width}}{GAP}", "title"
-
-    def _time(self, place: Evidence) -> str:
-        return "" if place.time is None else timestamp_text(place.time, self._zone)
-
-    def _ends(self, place: Evidence) -> str:
-        if place.src is None and place.dst is None:
+    def _count(self, group: Group, shown: Callable[[int | None], str]) -> str:
+        """How often, if more than once, and until when."""
+        if group.count == 1:
             return ""
-        return ends_text(self.screen, place.src, place.dst)
+        last = shown(group.last)
+        return f"{group.count} times" + (f", the last {last}" if last != shown(group.first) else "")
+
+    def _more(self, group: Group) -> Iterator[str]:
+        for caveat in group.lead.caveats:
+            yield f"but: {self.screen.safe(caveat)}"
+        if group.explained:
+            yield f"also: {', '.join(map(_also, group.explained))}"
+        events = {one.lead.event for one in (group, *group.explained) if one.lead.event}
+        if events:
+            yield f"Windows event: {', '.join(sorted(events))}"
+
+    def _second(self, time: int | None) -> str:
+        return self._time(time)[:WHOLE_SECONDS]
+
+    def _head(self, group: Group) -> Iterator[Segment]:
+        yield f"{group.severity:<{_SEVERITY_WIDTH}}{GAP}", SEVERITY_STYLES[group.severity]
+        yield f"{group.lead.id:<{self._id_width}}{GAP}", "title"
+
+    def _time(self, time: int | None) -> str:
+        return "" if time is None else timestamp_text(time, self._zone)
+
+    def _ends(self, group: Group) -> str:
+        """Who sent it to whom: with ports where it was seen once."""
+        place = group.lead.evidence[0] if group.lead.evidence else Evidence()
+        if group.count == 1:
+            return ends_text(self.screen, place.src, place.dst) if place.src or place.dst else ""
+        others = [host for host in group.hosts if host != group.sender]
+        more = len(others) - _HOSTS
+        some = "and more" if len(group.hosts) >= MOST_KEPT else f"and {more} more"
+        names = ", ".join(others[:_HOSTS]) + (f" {some}" if more > 0 else "")
+        return ends_text(self.screen, group.sender or None, names or None)
+
+    def _where(self, group: Group) -> str:
+        """The capture, if there are several, the frames and the field."""
+        place = group.lead.evidence[0] if group.lead.evidence else Evidence()
+        capture = self.screen.safe(place.capture) if self._several else ""
+        frames = frames_text(group.frames, more=len(group.frames) >= MOST_KEPT)
+        others = len(group.captures) - 1
+        more = f"and in {count_text(others, 'other file')}" if others > 0 else ""
+        return " ".join(part for part in (capture, frames, place.path, more) if part)
 
 
-def _where(place: Evidence) -> str:
-    """The frames and the field."""
-    return " ".join(part for part in (frames_text(place.frames), place.path) if part)
+def _also(group: Group) -> str:
+    """``LEN-ENV (high, CVE-2023-21554, 2 times)``: a note has no severity there."""
+    said = [*([group.severity] if group.rank else []), *group.lead.cves]
+    said += [f"{group.count} times"] if group.count > 1 else []
+    return f"{group.lead.id} ({', '.join(said)})" if said else group.lead.id
 
 
-def frames_text(frames: tuple[int, ...]) -> str:
-    """``frame 11``, ``frames 11, 12``, and how many others there are; empty without any."""
+def _part(group: Group, by: By) -> str:
+    match by:
+        case By.HOST:
+            return group.sender
+        case By.RULE:
+            return group.lead.id
+    return group.captures[0] if group.captures else ""
+
+
+def frames_text(frames: tuple[int, ...], *, more: bool = False) -> str:
+    """``frame 11``, ``frames 11, 12``, and how many others there are; empty without any.
+
+    With ``more`` there are others that are not known.
+    """
     if not frames:
         return ""
     numbers = ", ".join(map(str, frames[:_FRAMES]))
-    others = f" and {len(frames) - _FRAMES} more" if len(frames) > _FRAMES else ""
-    return f"{'frame' if len(frames) == 1 else 'frames'} {numbers}{others}"
+    others = len(frames) - _FRAMES
+    some = " and more" if more else f" and {others} more" if others > 0 else ""
+    return f"{'frame' if len(frames) == 1 else 'frames'} {numbers}{some}"

@@ -112,6 +112,7 @@ def _result(finding: Finding, index: int, folder: str, explained: Sequence[Findi
             "confidence": finding.confidence,
             "caveats": list(finding.caveats),
             "tags": ["msmq", *finding.cves],
+            "event": finding.event,
             "group": finding.group,
             "explained_by": finding.explained_by,
         },

@@ -35,6 +35,8 @@ RULE = Rule(
     harmless="Scanners send such a packet to see whether a host has the fix. Their variants set the top bit "
     "only, so that the low bits are a right length.",
     cves=("CVE-2023-21554",),
+    event="MSMQ 2027",
+    explains=("SES-NAKED",),
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),
     check=lying_lengths(
