@@ -90,7 +90,8 @@ class Follower:
 
     ``budget`` is how many bytes sessions, messages, transactional sequences and remote reads take together
     (`BUDGET` by default): beyond it the oldest go of what takes most. ``messages`` bounds the messages beside
-    that. ``leave`` is given each that is kept no longer, as it stands then; it is not in the `Story`.
+    that. ``leave`` is given each that is kept no longer, as it stands then; it is not in the `Story`. Of a
+    run ``at`` is meanwhile the id of the record at which it goes.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class Follower:
         self._clocks = Clocks()
         self._first: int | None = None
         self._last: int | None = None
+        self.at = 0
 
     @property
     def taken(self) -> int:
@@ -156,6 +158,7 @@ class Follower:
     def take(self, run: Run) -> None:
         """Take everything of a run, in order."""
         for record in in_order(run):
+            self.at = record.id
             self.feed(record)
 
     def _message(self, record: Record) -> None:
