@@ -154,7 +154,8 @@ class Judge:
         # Loads numpy, as whoever has a run did.
         from msmq_wire.findings.masks import asked
 
-        self._going = going = {}
+        going: dict[int, list[Leaving]] = {}
+        self._going = going
         self._follower.take(run)
         self._going = None
         if self._held is not None:
