@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from msmq_wire.findings.asking import asking
 from msmq_wire.findings.explained import Causes, explained
 from msmq_wire.findings.finding import Finding
-from msmq_wire.findings.guards import asking
 from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen

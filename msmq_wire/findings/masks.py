@@ -1,6 +1,6 @@
 """When rules look, asked of packets by column: for each rule which of many packets it has to be asked of.
 
-The rule kept here: a mask is true where the generated function of `guards.asking` names the rule.
+The rule kept here: a mask is true where the generated function of `asking` names the rule.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ RULE = Rule(
         (this.user_header.flags & _TYPES == _AQ << 13 | _RQ << 16)
         | (this.user_header.flags & _BIT_26 != 0)
         | (this.base_header.packet_size == _PACKET_SIZE)
-        | (this.user_header.sent_time % _REPEATED == 0)
-        | (this.user_header.message_id % _REPEATED == 0),
+        | ((this.user_header.sent_time != 0) & (this.user_header.sent_time % _REPEATED == 0))
+        | ((this.user_header.message_id != 0) & (this.user_header.message_id % _REPEATED == 0)),
         Told.of(_is_repeated, "user_header.source_queue_manager"),
     ),
     check=_check,
