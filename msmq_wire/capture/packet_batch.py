@@ -14,6 +14,7 @@ from msmq_wire.engines import columns
 from msmq_wire.engines.codec import default_engine
 from msmq_wire.engines.rows import engine as rows
 from msmq_wire.records.record import FoundPacket, Record
+from msmq_wire.records.run import bounds
 
 __all__ = ["PacketBatch"]
 
@@ -78,7 +79,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def last_id(self) -> int:
         """The id of the last packet or record."""
-        return max(int(number) for number in (*self.id[-1:], *(one.id for one in self.others[-1:])))
+        return bounds(self)[1]
 
     def frames(self, index: int) -> tuple[int, ...]:
         """Return the numbers of the frames that carry a packet."""

@@ -73,13 +73,7 @@ def _located(packet: WireStruct, broken: list[tuple[str, Anomaly]]) -> tuple[Ano
 @cache
 def _judged(cls: _Structure) -> bool:
     """Whether there is anything to judge in a structure."""
-    return bool(cls.MUSTS) or any(_judged(part) for field in fields(cls) for part in _parts(field.value_type))
-
-
-def _parts(value_type: Any) -> list[_Structure]:
-    """The structures that a field can hold."""
-    kinds = get_args(value_type) or (value_type,)
-    return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, WireStruct)]
+    return bool(cls.MUSTS) or any(_judged(part) for field in fields(cls) for part in field.structures)
 
 
 class _Place(msgspec.Struct):
@@ -161,7 +155,7 @@ class _Judging:
         self.code.line(f"if not {text}: _broken.append(({shown}, {self.code.constant('anomaly', draft)}))")
 
     def _field(self, field: Field, place: _Place) -> None:
-        kinds = [kind for kind in _parts(field.value_type) if _judged(kind)]
+        kinds = [kind for kind in field.structures if _judged(kind)]
         if not kinds:
             return
         value = f"{place.text}__{field.name}"
@@ -199,7 +193,7 @@ class _Judging:
             text = f"{text}.{name}"
             if own.optional:
                 guards.append(text)
-            cls = next(iter(_parts(own.value_type)), cls)
+            cls = next(iter(own.structures), cls)
         return Term(text, guards=tuple(guards))
 
     def _measure(self, path: tuple[str, ...], place: _Place) -> Term:

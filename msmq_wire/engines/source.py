@@ -29,6 +29,7 @@ _SYMBOLS: dict[Any, str] = {
     operator.add: "+",
     operator.sub: "-",
     operator.mul: "*",
+    operator.mod: "%",
     operator.and_: "&",
     operator.or_: "|",
     operator.rshift: ">>",
@@ -42,7 +43,9 @@ _SYMBOLS: dict[Any, str] = {
     operator.neg: "-",
 }
 _COMPARISONS = frozenset({operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge})
-_GROWING = frozenset({operator.add, operator.mul, operator.or_, operator.rshift, operator.lshift})
+_GROWING = frozenset(
+    {operator.add, operator.mul, operator.mod, operator.or_, operator.rshift, operator.lshift}
+)
 # Of two conditions, these need not look at both.
 _LOGICAL = {operator.and_: "and", operator.or_: "or"}
 

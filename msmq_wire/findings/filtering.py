@@ -23,6 +23,7 @@ from msmq_wire.findings.columns import FINDING_COLUMNS
 from msmq_wire.findings.finding import Evidence, Finding
 from msmq_wire.findings.numbers import Numbers
 from msmq_wire.records.record import Record
+from msmq_wire.records.run import Run, in_order
 
 __all__ = ["FINDING_NAMES", "FindingFilter", "all_names", "findings_vocabulary"]
 
@@ -96,7 +97,7 @@ def _key(name: str) -> FindingName | None:
 
 
 class FindingFilter:
-    """Which findings match all expressions: it has to see each record before the findings about it."""
+    """Which findings match all expressions: it has to see records, or runs, before what is found in them."""
 
     def __init__(self, expressions: Sequence[str], zone: tzinfo | None = UTC) -> None:
         """Raises MsmqWireError, as `msmq_wire.filter.compile_filter` does."""
@@ -124,6 +125,11 @@ class FindingFilter:
         for asked, matching in self._parts:
             if asked(subject):
                 matching.add(record.id)
+
+    def take(self, run: Run) -> None:
+        """Take note of what is true of each record of a run."""
+        for record in in_order(run) if self._parts else ():
+            self.see(record)
 
     def __contains__(self, finding: object) -> bool:
         if not isinstance(finding, Finding):

@@ -11,12 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
+from msmq_wire.findings.asking import asking
 from msmq_wire.findings.explained import Causes, explained
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
 from msmq_wire.records.record import Record, is_read
+from msmq_wire.records.run import Run, bounds, in_order, time_until
 from msmq_wire.sessions import (
     Clocks,
     Follower,
@@ -26,6 +30,7 @@ from msmq_wire.sessions import (
     Story,
     TransactionalStream,
 )
+from msmq_wire.wire.fields import WireStruct
 
 if TYPE_CHECKING:
     from msmq_wire.replay import Replayer
@@ -56,8 +61,20 @@ class HopAuditor(Protocol):
         """Take a record; a hop where it is a message that was sent."""
 
 
+class _Held(msgspec.Struct):
+    """What the next record may tell more of.
+
+    ``rules`` are those that have to be asked of it, None before that is known; ``deviations`` what its replay
+    told, None before there was one.
+    """
+
+    record: Record | None
+    rules: list[Rule] | None = None
+    deviations: list[ReplayDeviation] | None = None
+
+
 class Judge:
-    """Feed records in the order of their ids, then call `finish`.
+    """Feed records in the order of their ids, or take runs of them, then call `finish`.
 
     ``rules`` are those to run, all by default. ``more`` counts findings that were not given, by rule; a rule
     of severity info is not asked again. ``story`` are the sessions and messages, once finished.
@@ -104,7 +121,10 @@ class Judge:
         self._causes = Causes()
         self._started = Numbers()
         self._lossy = Numbers()
-        self._held: Record | None = None
+        self._held: _Held | None = None
+        self._going: dict[int, list[Leaving]] | None = None
+        self._retired: set[str] = set()
+        self._asking: dict[tuple[str, type[WireStruct]], Callable[[Record], list[Rule]]] = {}
         self._last: int | None = None
         self.story: Story | None = None
 
@@ -123,32 +143,50 @@ class Judge:
         """Take a record; return what is found in the one before it, of which a gap may tell."""
         self._last = record.time or self._last
         self._follower.feed(record)
-        if record.stream is not None:
-            if record.type == "tcp_stream" and record.event == "syn":
-                self._started.add(record.stream)
-            elif record.type == "gap" and record.missing != 0:
-                self._lossy.add(record.stream)
-        before, self._held = self._held, record
-        found = [] if before is None else self._judge(before)
-        if before is not None and self._auditor is not None:
-            self._hop(self._auditor, before, found)
-        if before is not None and self._replayer is not None:
-            self._replies(self._replayer.feed(before), found)
-        if self._of_the_gone:
-            found += self._of_the_gone
-            self._of_the_gone = []
+        self._note(record)
+        before, self._held = self._held, _Held(record)
+        return self._told(before)
+
+    def take(self, run: Run) -> list[Finding]:
+        """Take everything of a run; return what feeding its records returns."""
+        if self._auditor is not None:
+            return [one for record in in_order(run) for one in self.feed(record)]
+        # Loads numpy, as whoever has a run did.
+        from msmq_wire.findings.masks import asked
+
+        going: dict[int, list[Leaving]] = {}
+        self._going = going
+        self._follower.take(run)
+        self._going = None
+        if self._held is not None:
+            self._replay(self._held)
+        others = {record.id: record for record in run.others}
+        held = {number: _Held(record, None, []) for number, record in others.items()}
+        for number, place, rules in asked(run, self._rules_of):
+            held[number] = _Held(run.record(place), rules, [])
+        for number, deviation in () if self._replayer is None else self._replayer.take(run):
+            told = held.setdefault(number, _Held(None, None, []))
+            told.deviations = [*(told.deviations or ()), deviation]
+        # What happens at a record is told in the order in which feeding tells it.
+        first, last = bounds(run)
+        found: list[Finding] = []
+        for number in sorted({first, *held, *(before + 1 for before in held), *going} - {last + 1}):
+            for gone in going.get(number, ()):
+                self._last = time_until(run, number) or self._last
+                self._judge_leaving(gone)
+            if number in others:
+                self._note(others[number])
+            found += self._told(self._held if number == first else held.pop(number - 1, None))
+        self._held = held.get(last)
+        self._last = time_until(run, last) or self._last
         return found
 
     def finish(self) -> list[Finding]:
         """Judge the last record, then sessions, messages and the whole story."""
-        found = [] if self._held is None else self._judge(self._held)
-        if self._held is not None and self._auditor is not None:
-            self._hop(self._auditor, self._held, found)
-        if self._replayer is not None:
-            if self._held is not None:
-                self._replies(self._replayer.feed(self._held), found)
-            self._replies(self._replayer.finish(), found)
+        found = self._told(self._held)
         self._held = None
+        if self._replayer is not None:
+            self._replies(self._replayer.finish(), found)
         self.story = self._follower.finish()
         self._settle(self.story.clocks, found)
         for rule in self._rules:
@@ -181,29 +219,80 @@ class Judge:
                 self.more[id_] += number - MOST_OF_A_RULE
 
     def _left(self, gone: Leaving) -> None:
+        if self._going is None:
+            self._judge_leaving(gone)
+        else:
+            self._going.setdefault(self._follower.at, []).append(gone)
+        if self._leave is not None:
+            self._leave(gone)
+
+    def _judge_leaving(self, gone: Leaving) -> None:
         # A sequence is judged as all that there is: what it has to do with others nobody knows any more.
         judged = Story.of_stream(gone, self._last) if isinstance(gone, TransactionalStream) else gone
         for rule in self._of_leaving.get(type(gone), ()):
             for one in rule.check(judged, self):
                 self._give(rule, one, self._of_the_gone)
-        if self._leave is not None:
-            self._leave(gone)
 
-    def _judge(self, record: Record) -> list[Finding]:
+    def _note(self, record: Record) -> None:
+        """Take note of what checks over records may ask."""
+        if record.stream is None:
+            return
+        if record.type == "tcp_stream" and record.event == "syn":
+            self._started.add(record.stream)
+        elif record.type == "gap" and record.missing != 0:
+            self._lossy.add(record.stream)
+
+    def _replay(self, held: _Held) -> None:
+        if held.deviations is None:
+            held.deviations = []
+            if held.record is not None and self._replayer is not None:
+                held.deviations += self._replayer.feed(held.record)
+
+    def _told(self, held: _Held | None) -> list[Finding]:
+        """What is found in a record, now that the next one is known, and in what left with that."""
+        found: list[Finding] = []
+        if held is not None:
+            if held.record is not None:
+                self._judge(held.record, held.rules, found)
+                if self._auditor is not None:
+                    self._hop(self._auditor, held.record, found)
+            self._replay(held)
+            self._replies(held.deviations or (), found)
+        found += self._of_the_gone
+        self._of_the_gone = []
+        return found
+
+    def _rules_of(self, type_: str) -> list[Rule]:
+        """The rules over records that are asked about a whole packet of a type."""
+        return [*self._of_any, *self._by_type.get(type_, ())]
+
+    def _judge(self, record: Record, rules: list[Rule] | None, found: list[Finding]) -> None:
+        if rules is None:
+            rules = self._concerned(record)
+        sightings = [
+            (rule, one) for rule in rules if rule.id not in self._retired for one in rule.check(record, self)
+        ]
+        for rule, one in explained(sightings):
+            self._give(rule, one, found)
+
+    def _concerned(self, record: Record) -> list[Rule]:
+        """The rules over records that have to be asked about a record."""
         # Rules about what is sent do not ask of what was stored, in whatever packet that comes.
         type_ = "message_packet" if is_read(record) else record.type
-        rules = [*self._of_any, *self._by_type.get(type_, ())]
         codes = [anomaly.code for anomaly in record.anomalies]
         if record.error is not None:
             codes.append(record.error.code)
+        if not codes and isinstance(record.packet, WireStruct):
+            key = type_, type(record.packet)
+            if key not in self._asking:
+                self._asking[key] = asking(key[1], self._rules_of(type_))
+            found: list[Rule] = self._asking[key](record)
+            return found
+        rules = self._rules_of(type_)
         if codes:
-            asked = {rule.id: rule for code in codes for rule in self._by_code.get(code, ())}
-            rules += (rule for rule in asked.values() if not rule.types or type_ in rule.types)
-        sightings = [(rule, one) for rule in rules for one in rule.check(record, self)]
-        found: list[Finding] = []
-        for rule, one in explained(sightings):
-            self._give(rule, one, found)
-        return found
+            of_codes = {rule.id: rule for code in codes for rule in self._by_code.get(code, ())}
+            rules += (rule for rule in of_codes.values() if not rule.types or type_ in rule.types)
+        return rules
 
     def _hop(self, auditor: HopAuditor, record: Record, found: list[Finding]) -> None:
         hop = auditor.feed(record)
@@ -219,6 +308,7 @@ class Judge:
                     self._give(rule, one, found)
 
     def _retire(self, rule: Rule) -> None:
+        self._retired.add(rule.id)
         for rules in (self._of_any, *self._by_type.values(), *self._by_code.values()):
             if rule in rules:
                 rules.remove(rule)

@@ -9,17 +9,21 @@ import msgspec
 
 from msmq_wire.engines.places import span
 from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.guards import Told
 from msmq_wire.findings.rule import evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.wire.partial import reached_number
 
-__all__ = ["BODY_TYPES", "HeldBody", "body_of", "place_of"]
+__all__ = ["BEGINS_WITH_NUL", "BODY_TYPES", "IN_PACKET", "HeldBody", "body_of", "place_of"]
 
 BODY_TYPES = ("user_message", "message_packet", "srmp_message", "transfer_buffer")
 """Types of records that may have a body."""
-_IN_PACKET = "message_properties_header.message_body"
+IN_PACKET = "message_properties_header.message_body"
+"""The path of a body in a packet of the binary protocol."""
+BEGINS_WITH_NUL = Told.of(b"\0".__eq__, IN_PACKET, head=1)
+"""Two rules look for more behind that."""
 _EB = 1 << 5
 
 
@@ -77,13 +81,13 @@ def _body_of(record: Record) -> HeldBody | None:
     security = getattr(packet, "security_header", None)
     encrypted = bool(level) or bool((reached_number(security, "flags") or 0) & _EB)
     cut = claimed is not None and len(data) < claimed
-    return HeldBody(data, reached_number(properties, "body_type"), _IN_PACKET, cut, encrypted)
+    return HeldBody(data, reached_number(properties, "body_type"), IN_PACKET, cut, encrypted)
 
 
 def place_of(record: Record, body: HeldBody, length: int) -> Evidence:
     """The first ``length`` bytes of a body; of one that came by HTTP they count from the HTTP body."""
     offset = 0
-    if body.path == _IN_PACKET:
+    if body.path == IN_PACKET:
         offset, _ = span(record.packet, body.path)
     elif isinstance(record.packet, SrmpMessage):
         offset = next((part.offset for part in record.packet.parts if part.role == "body"), 0)

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from msmq_wire.findings.finding import Confidence, Evidence, Severity
+from msmq_wire.findings.guards import When
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import HostClock, Sender
 from msmq_wire.spec import SpecRef
@@ -88,6 +89,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     description gives the field. ``event`` is the Windows event that the receiver may log beside it, by
     provider and id, as ``MSMQ 2027``. A check over records is asked about those whose type is one of
     ``types`` (empty: any) and, where there are ``codes``, that have an anomaly or an error with one of these.
+    ``when`` says of a packet that is whole and breaks no MUST whether the check can see anything in it: where
+    it does not hold, the check yields nothing. Without it every one is asked.
 
     ``behind`` are the ids of rules that say more of the same bytes: where one of them does, what this rule
     sees is a note. ``explains`` are ids, or families as ``FLG-``, of rules that see nothing else than what
@@ -117,6 +120,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     conduct: str = ""
     types: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
+    when: When | None = None
     check: Check
     by_clock: ByClock | None = None
 

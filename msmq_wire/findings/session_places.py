@@ -17,8 +17,8 @@ from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment, Session, SessionNote, Story
 
 __all__ = [
-    "HALF", "SessionIndex", "doubts_of", "half_captured", "is_from_server", "note_seen", "noted", "place_at",
-    "place_in",
+    "HALF", "SessionIndex", "doubts_of", "half_captured", "is_answer", "is_from_server", "note_seen", "noted",
+    "place_at", "place_in",
 ]  # fmt: skip
 
 HALF = "one direction of this connection was captured: the other side's packets are not known"
@@ -110,7 +110,12 @@ def note_seen(
 
 def is_from_server(record: Record) -> bool:
     """Whether a packet goes from port 1801 to another: EstablishConnection does not say whose it is."""
-    return (record.src or "").endswith(AT_MSMQ) and not (record.dst or "").endswith(AT_MSMQ)
+    return is_answer(record.src or "", record.dst or "")
+
+
+def is_answer(src: str, dst: str) -> bool:
+    """Whether what goes from one end to the other goes from port 1801 to another."""
+    return src.endswith(AT_MSMQ) and not dst.endswith(AT_MSMQ)
 
 
 class SessionIndex:

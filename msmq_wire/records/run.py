@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Integers: TypeAlias = NDArray[Any]
 
-__all__ = ["Run", "in_order"]
+__all__ = ["Run", "bounds", "in_order", "time_until"]
 
 
 class Run(Protocol):
@@ -85,3 +85,20 @@ def in_order(run: Run) -> Iterator[Record]:
     if other is not None:
         yield other
     yield from others
+
+
+def bounds(run: Run) -> tuple[int, int]:
+    """The ids of the first and the last of everything in a run, which is not empty."""
+    ends = [*map(int, (*run.id[:1], *run.id[-1:])), *(one.id for one in (*run.others[:1], *run.others[-1:]))]
+    return min(ends), max(ends)
+
+
+def time_until(run: Run, number: int) -> int | None:
+    """The last time that anything in a run has up to the one with an id."""
+    place = int(run.id.searchsorted(number, "right"))
+    timed = run.time[:place].nonzero()[0]
+    found = (0, None) if not len(timed) else (int(run.id[timed[-1]]), int(run.time[timed[-1]]))
+    for other in reversed(run.others):
+        if other.id <= number and other.time:
+            return other.time if other.id > found[0] else found[1]
+    return found[1]

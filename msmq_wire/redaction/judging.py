@@ -17,6 +17,7 @@ from msmq_wire.findings import Finding, Judge
 from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
+from msmq_wire.records.run import Run, in_order
 from msmq_wire.redaction.redactor import Redactor
 from msmq_wire.sessions import LeftOut, Story
 
@@ -49,6 +50,12 @@ class RedactingJudge:
         if self._teller is None:
             return found
         return self._told(found, self._teller.feed(self._redactor.record(record)))
+
+    def take(self, run: Run) -> list[Finding]:
+        """Judge everything of a run, as feeding its records does."""
+        if self._teller is None:
+            return self._judge.take(run)
+        return [one for record in in_order(run) for one in self.feed(record)]
 
     def finish(self) -> list[Finding]:
         """Judge sessions, messages and the whole story."""

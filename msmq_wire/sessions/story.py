@@ -99,7 +99,8 @@ class Follower:
 
     ``budget`` is how many bytes sessions, messages, transactional sequences and remote reads take together
     (`BUDGET` by default): beyond it the oldest go of what takes most. ``messages`` bounds the messages beside
-    that. ``leave`` is given each that is kept no longer, as it stands then; it is not in the `Story`.
+    that. ``leave`` is given each that is kept no longer, as it stands then; it is not in the `Story`. Of a
+    run ``at`` is meanwhile the id of the record at which it goes.
     """
 
     def __init__(
@@ -118,6 +119,7 @@ class Follower:
         self._clocks = Clocks()
         self._first: int | None = None
         self._last: int | None = None
+        self.at = 0
 
     @property
     def taken(self) -> int:
@@ -126,6 +128,7 @@ class Follower:
 
     def feed(self, record: Record) -> None:
         """Take the next record."""
+        self.at = record.id
         self._at(record.time)
         type_ = record.type
         if type_ == "user_message":
@@ -178,6 +181,7 @@ class Follower:
                 other = next(others, None)
                 grown = 0
             one = found[place]
+            self.at = ids[place]
             place += 1
             if isinstance(one, int):
                 row = one

@@ -93,6 +93,12 @@ class Field(msgspec.Struct, frozen=True):
         """Whether the field can be absent."""
         return type(None) in get_args(self.value_type)
 
+    @property
+    def structures(self) -> list[type[WireStruct]]:
+        """The structures that it can hold."""
+        kinds = get_args(self.value_type) or (self.value_type,)
+        return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, WireStruct)]
+
 
 def known(value: Any) -> Any:
     """A field's value as expressions see it."""

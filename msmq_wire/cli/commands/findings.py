@@ -29,6 +29,7 @@ from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
+from msmq_wire.records.record import Record
 from msmq_wire.redaction.judging import RedactingJudge
 
 __all__ = ["FindingsFormat", "findings"]
@@ -170,10 +171,15 @@ def findings(
             if as_table or finding.rank >= least.rank:
                 write(finding)
 
-    for record in reading:
-        if wanted is not None:
-            wanted.see(record)
-        take(judge.feed(record))
+    for item in reading.batched():
+        if isinstance(item, Record):
+            if wanted is not None:
+                wanted.see(item)
+            take(judge.feed(item))
+        else:
+            if wanted is not None:
+                wanted.take(item)
+            take(judge.take(item))
     if reading.at_end:
         take(judge.finish())
     groups = [group for group in fold.groups() if group.rank >= least.rank]

@@ -25,7 +25,7 @@ from msmq_wire.engines.columns.values import (
 )
 from msmq_wire.wire.expressions import Expression, Undetermined
 
-__all__ = ["column_at", "combinations", "evaluate", "leaves", "verdicts"]
+__all__ = ["column_at", "columns_at", "combinations", "evaluate", "leaves", "verdicts"]
 
 
 class _Nothing(Undetermined):
@@ -143,6 +143,19 @@ def column_at(part: Part, path: str) -> Column:
     return column
 
 
+def columns_at(part: Part, path: str) -> list[Number | Octets]:
+    """The columns of a field at a dotted path, where what is on the way may have several layouts."""
+    found: list[Column] = [part]
+    for name in path.split("."):
+        inner = [_inner(one, name) for one in found if isinstance(one, Part)]
+        found = [arm for one in inner for arm in (one.arms if isinstance(one, Arms) else (one,))]
+    return [one for one in found if isinstance(one, Number | Octets)]
+
+
+def _inner(part: Part, name: str) -> Column:
+    return part.parent if name == "_" else part.fields.get(name)
+
+
 def combinations(columns: Sequence[Column], rows: Rows) -> tuple[Integers, list[tuple[Any, ...]]]:
     """A code for every row of a set, and the values of every code, None for what a row has not.
 
@@ -183,21 +196,27 @@ _KEPT = 1024
 """Bytes of values up to which a verdict on them is remembered."""
 
 
-def _verdict(check: Callable[..., bool], values: tuple[Any, ...]) -> bool:
+def _verdict(check: Callable[..., object], values: tuple[Any, ...]) -> bool:
     """What a named check says of some values; traffic repeats itself, so short ones are remembered."""
     size = sum(len(value) for value in values if isinstance(value, bytes))
     return _remembered(check, values) if size <= _KEPT else bool(check(*values))
 
 
 @lru_cache(maxsize=8192)
-def _remembered(check: Callable[..., bool], values: tuple[Any, ...]) -> bool:
+def _remembered(check: Callable[..., object], values: tuple[Any, ...]) -> bool:
     return bool(check(*values))
 
 
-def verdicts(check: Callable[..., bool], columns: Sequence[Number | Octets], rows: Rows) -> Bools:
-    """What a named check says of every row of a set, asked once per distinct value; rows without it pass."""
+def verdicts(
+    check: Callable[..., object],
+    columns: Sequence[Number | Octets],
+    rows: Rows,
+    *,
+    absent: bool = True,
+) -> Bools:
+    """What a named check says of every row of a set, asked once per distinct value; ``absent`` without it."""
     codes, found = combinations(columns, rows)
-    passed = np.array([None in values or _verdict(check, values) for values in found], np.bool_)
+    passed = np.array([absent if None in values else _verdict(check, values) for values in found], np.bool_)
     result: Bools = passed[codes]
     return result
 

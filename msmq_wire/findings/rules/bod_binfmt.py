@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
+from msmq_wire.findings.guards import Told
+from msmq_wire.findings.message_bodies import BEGINS_WITH_NUL, BODY_TYPES, IN_PACKET, body_of, place_of
 from msmq_wire.findings.networks import is_outside
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.endpoint import host_of
@@ -19,9 +20,13 @@ _HEADER = 17
 _CVES = ("CVE-2024-8068", "CVE-2024-8069")
 
 
+def _is_header(start: bytes) -> bool:
+    return start[9:_HEADER] == _VERSION and start[0] == 0
+
+
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     body = body_of(record)
-    if body is None or body.data[9:_HEADER] != _VERSION or body.data[0] != 0:
+    if body is None or not _is_header(body.data):
         return
     place = place_of(record, body, _HEADER)
     outside = is_outside(record.src, record.dst)
@@ -55,5 +60,6 @@ RULE = Rule(
     harmless="BinaryMessageFormatter of old .NET applications writes these streams by default.",
     cves=_CVES,
     types=BODY_TYPES,
+    when=((BEGINS_WITH_NUL, Told.of(_is_header, IN_PACKET, head=_HEADER)),),
     check=_check,
 )

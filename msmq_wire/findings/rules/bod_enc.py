@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 from math import log2
 
-from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
+from msmq_wire.findings.guards import Told
+from msmq_wire.findings.message_bodies import BODY_TYPES, IN_PACKET, body_of, place_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.bodies.compressed import inflate
 from msmq_wire.records.bodies.magic import marked_body
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import size_, this
 
 __all__ = ["RULE"]
 
@@ -25,11 +27,15 @@ _SPARE = 0.75
 """Bits below what even bytes of this number reach; text and records are two and more below."""
 
 
+def _is_mixed(start: bytes) -> bool:
+    return len(set(start)) >= _DISTINCT
+
+
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     body = body_of(record)
     if body is None or body.encrypted or len(body.data) < _SHORTEST:
         return
-    if len(set(body.data[:_FIRST])) < _DISTINCT:
+    if not _is_mixed(body.data[:_FIRST]):
         return
     head = body.data[:_LOOKED_AT]
     entropy = _entropy(head)
@@ -66,5 +72,12 @@ RULE = Rule(
     action="Ask what the application does with its messages.",
     harmless="Compressed data without a mark of its own, media, and encryption by the application.",
     types=BODY_TYPES,
+    when=(
+        (
+            (size_(this.message_properties_header.message_body) >= _SHORTEST)
+            & (this.message_properties_header.privacy_level == 0),
+            Told.of(_is_mixed, IN_PACKET, head=_FIRST),
+        ),
+    ),
     check=_check,
 )

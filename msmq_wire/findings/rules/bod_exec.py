@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
+from msmq_wire.findings.guards import Told
+from msmq_wire.findings.message_bodies import BODY_TYPES, IN_PACKET, body_of, place_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.bodies.magic import marked_body
 from msmq_wire.records.record import Record
@@ -25,6 +26,7 @@ _SCRIPTS = (
 )
 _SCRIPT_STARTS = frozenset(b"#@<")
 _LOOKED_AT = 16
+_STARTS = frozenset(bytes((one,)) for one in _FIRST | _SCRIPT_STARTS)
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -37,6 +39,11 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             message=f"the body of {len(body.data)} bytes begins like: {what}",
             evidence=(place_of(record, body, _LOOKED_AT),),
         )
+
+
+def _may_be_one(start: bytes) -> bool:
+    # What a program begins with leads further than that.
+    return start.startswith(b"MZ") or bool(_kind(start))
 
 
 def _kind(data: bytes) -> str:
@@ -62,5 +69,11 @@ RULE = Rule(
     action="Save the body and look at it as at any other file that came over the network.",
     harmless="Applications that move files or compressed data through queues.",
     types=BODY_TYPES,
+    when=(
+        (
+            Told.of(_STARTS.__contains__, IN_PACKET, head=1),
+            Told.of(_may_be_one, IN_PACKET, head=_LOOKED_AT),
+        ),
+    ),
     check=_check,
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
+from msmq_wire.findings.guards import Told
+from msmq_wire.findings.message_bodies import BODY_TYPES, IN_PACKET, body_of, place_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import one_of, this
 from msmq_wire.wire.types.enumerations import BodyType
 
 __all__ = ["RULE"]
@@ -18,6 +20,14 @@ _WIDE = (int(BodyType.VT_LPWSTR), int(BodyType.VT_BSTR))
 _LOOKED_AT = 4096
 _SAMPLE = 256
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f]")
+
+
+_PLAIN = re.compile(rb"(?:[\t\n\f\r -\x7f]*\0*|(?:[\t\n\f\r -\x7f]\0)*(?:\0\0)*)")
+"""ASCII in 8 or 16 bits."""
+
+
+def _is_more(head: bytes) -> bool:
+    return _PLAIN.fullmatch(head) is None
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -63,5 +73,11 @@ RULE = Rule(
     action="Look at the bytes and at what the application expects.",
     harmless="Formatters of an application's own that leave the type as it was.",
     types=BODY_TYPES,
+    when=(
+        (
+            one_of(this.message_properties_header.body_type, _NARROW, *_WIDE),
+            Told.of(_is_more, IN_PACKET, head=_LOOKED_AT),
+        ),
+    ),
     check=_check,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
+from msmq_wire.findings.guards import Told
+from msmq_wire.findings.message_bodies import BEGINS_WITH_NUL, BODY_TYPES, IN_PACKET, body_of, place_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -13,6 +14,10 @@ __all__ = ["RULE"]
 
 _PREAMBLES = tuple(bytes((0, 1, 0, 1, mode)) for mode in range(1, 5))
 """Version record 1.0 and a mode record."""
+
+
+def _is_preamble(start: bytes) -> bool:
+    return start.startswith(_PREAMBLES)
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -32,5 +37,6 @@ RULE = Rule(
     action="Nothing; it tells which kind of application to look for.",
     harmless="This is what net.msmq looks like.",
     types=BODY_TYPES,
+    when=((BEGINS_WITH_NUL, Told.of(_is_preamble, IN_PACKET, head=5)),),
     check=_check,
 )

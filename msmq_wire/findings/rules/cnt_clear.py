@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msmq_wire.findings.guards import Told
 from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import one_of, size_, this
 from msmq_wire.wire.types.enumerations import BodyType, MessageClass
 
 __all__ = ["RULE"]
@@ -18,6 +20,11 @@ _LEAST = 16
 _TEXT_TYPES = (BodyType.VT_BSTR, BodyType.VT_LPWSTR)
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _OPENINGS = frozenset(b"<{[")
+_STARTS = frozenset(bytes((one,)) for one in {*_OPENINGS, *b"\0 \t\r\n", *(mark[0] for mark in _MARKS)})
+_HEADER = this.message_properties_header
+_IS_LONG = (_HEADER.message_class == MessageClass.MQMSG_CLASS_NORMAL) & (
+    size_(_HEADER.message_body) >= _LEAST
+)
 
 
 def _check(record: Record, context: Context) -> Iterable[Seen]:
@@ -34,6 +41,10 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     place = place_of(record, "message_properties_header.message_body")
     place = evidence_of(record, place.path, place.offset, place.length)
     return (Seen(message=f"{len(body)} bytes of {kind} are sent in clear", evidence=(place,)),)
+
+
+def _may_be_text(start: bytes) -> bool:
+    return bool(_kind(BodyType.VT_EMPTY, start))
 
 
 def _kind(body_type: int, body: bytes) -> str:
@@ -58,5 +69,13 @@ RULE = Rule(
     "message) or a protected network.",
     harmless="It is the default of MSMQ.",
     types=("user_message",),
+    when=(
+        (_IS_LONG, one_of(_HEADER.body_type, *_TEXT_TYPES)),
+        (
+            Told.of(_STARTS.__contains__, "message_properties_header.message_body", head=1),
+            _IS_LONG,
+            Told.of(_may_be_text, "message_properties_header.message_body", head=_LEAST),
+        ),
+    ),
     check=_check,
 )

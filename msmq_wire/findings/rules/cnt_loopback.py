@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.call_queues import path_names, split_path
+from msmq_wire.findings.guards import Told
 from msmq_wire.findings.networks import is_loopback
 from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["RULE"]
@@ -21,19 +23,27 @@ _SHOWN = 80
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
-    if is_loopback(host_of(record.src)) or is_loopback(host_of(record.dst)):
+    if not _is_elsewhere(record.src, record.dst):
         return
     if record.type != "rpc_call" and not context.on_wire(record):
         return
     names = path_names(record) if record.type == "rpc_call" else _direct_names(record)
     for path, text in names:
-        computer, _ = split_path(text.text)
-        if computer and is_loopback(computer):
+        if _is_named(text):
             shown = text.text[:_SHOWN]
             yield Seen(
                 message=f"{path} is {shown!r}: the loopback address, in what goes to another host",
                 evidence=(evidence_of(record, path, 0, len(text), text),),
             )
+
+
+def _is_named(text: WcharText) -> bool:
+    computer, _ = split_path(text.text)
+    return bool(computer) and is_loopback(computer)
+
+
+def _is_elsewhere(src: str | None, dst: str | None) -> bool:
+    return not (is_loopback(host_of(src)) or is_loopback(host_of(dst)))
 
 
 def _direct_names(record: Record) -> Iterator[tuple[str, WcharText]]:
@@ -64,5 +74,15 @@ RULE = Rule(
     harmless="A configuration that was copied from a test on one computer; a tunnel or a proxy between the "
     "hosts.",
     types=("rpc_call", "user_message"),
+    when=(
+        *(
+            (
+                Told.of(_is_elsewhere, "_.src", "_.dst"),
+                Told.of(_is_named, f"user_header.{queue}.direct_format_name"),
+            )
+            for queue in _QUEUES
+        ),
+        this.multi_queue_format_header.destination.header_size >= 0,
+    ),
     check=_check,
 )

@@ -9,6 +9,7 @@ from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this, within
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 
@@ -81,5 +82,6 @@ RULE = Rule(
     "the reason names.",
     harmless="Short limits of time and purged queues give such acknowledgments by intent.",
     types=("user_message", "final_ack", "message_packet", "srmp_message"),
+    when=(within(this.message_properties_header.message_class, _NEGATIVE, 0xFFFF),),
     check=_check,
 )

@@ -9,6 +9,7 @@ from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 
 __all__ = ["RULE"]
 
@@ -55,5 +56,12 @@ RULE = Rule(
     harmless="An application that attaches its certificate to every message. The signature of a message for "
     "many queues stands in MultiQueueFormatHeader, which is looked at.",
     types=("user_message", "message_packet"),
+    when=(
+        (this.security_header.sender_cert_size != 0) & (this.security_header.signature_size == 0),
+        (this.security_header.sender_cert_size == 0)
+        & (this.security_header.signature_size != 0)
+        & (this.security_header.encryption_key_size == 0),
+        (this.security_header.sender_cert_size == 0) & (this.multi_queue_format_header.signature.size != 0),
+    ),
     check=_check,
 )

@@ -9,6 +9,7 @@ from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import one_of, this
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, HashAlgorithm, PrivacyLevel
 
 __all__ = ["RULE"]
@@ -17,6 +18,11 @@ _EB = 0x20
 _HASHES = {int(one): one.name for one in (HashAlgorithm.MD2, HashAlgorithm.MD4, HashAlgorithm.MD5)}
 _CIPHERS = {int(one): one.name for one in (EncryptionAlgorithm.RC2, EncryptionAlgorithm.RC4)}
 _PROPERTIES = "message_properties_header"
+_HEADER = this.message_properties_header
+_IS_WEAK_HASH = one_of(_HEADER.hash_algorithm, *_HASHES)
+_IS_WEAK_CIPHER = one_of(_HEADER.encryption_algorithm, *_CIPHERS) | (
+    _HEADER.privacy_level == int(PrivacyLevel.BITS_40)
+)
 
 
 def _check(record: Record, context: Context) -> Iterable[Seen]:
@@ -56,5 +62,10 @@ RULE = Rule(
     harmless="Old applications that were never changed. The same numbers in a message that is neither "
     "signed nor encrypted are defaults and not judged.",
     types=("user_message", "message_packet"),
+    when=(
+        (this.security_header.signature_size != 0, _IS_WEAK_HASH),
+        (this.multi_queue_format_header.signature.size != 0, _IS_WEAK_HASH),
+        (this.security_header.flags & _EB != 0, _IS_WEAK_CIPHER),
+    ),
     check=_check,
 )

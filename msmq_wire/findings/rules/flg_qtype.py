@@ -41,5 +41,6 @@ RULE = Rule(
     action="Look at what the sender is: no queue manager writes these values.",
     harmless="A program that writes the protocol itself, with a mistake.",
     types=MESSAGES,
+    when=(),
     check=_check,
 )

@@ -8,6 +8,7 @@ from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place, queue
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.enumerations import QueueType
 
 __all__ = ["RULE"]
@@ -44,5 +45,6 @@ RULE = Rule(
     action="Look at whether the sender is a routing server.",
     harmless="Routing servers raise the count on every message that they pass on.",
     types=MESSAGES,
+    when=(this.user_header.flags & 0x1F != 0,),
     check=_check,
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.engines.reference import layout
+from msmq_wire.findings.guards import Told
 from msmq_wire.findings.packet_fields import USER_PACKETS, field
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import size_, this
 from msmq_wire.wire.types.enumerations import SenderIdType
 
 __all__ = ["RULE"]
@@ -28,6 +30,11 @@ def _is_security_header(data: bytes) -> bool:
         and data[0] & 0xF == SenderIdType.SID
         and size == 8 + 4 * data[_SID + 1]
     )
+
+
+def _may_be_one(correlation: bytes) -> bool:
+    """Whether a CorrelationID could be the SID of one."""
+    return correlation[_SID - 4] == _REVISION and correlation[_SID - 2 :] == _NT_AUTHORITY
 
 
 def _misread(record: Record) -> bytes:
@@ -69,5 +76,9 @@ RULE = Rule(
     action="Look at the packet: was it changed, or put together by hand?",
     harmless="Application data that look like it by chance.",
     types=USER_PACKETS,
+    when=(
+        (this.user_header.flags & _SH == 0, size_(this.undeclared) > 0),
+        (this.user_header.flags & _SH == 0, Told.of(_may_be_one, "message_properties_header.correlation_id")),
+    ),
     check=_check,
 )

@@ -8,6 +8,7 @@ from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 
 __all__ = ["RULE"]
 
@@ -32,5 +33,6 @@ RULE = Rule(
     action="Look at what the sender is.",
     harmless="They have no effect. A program that writes the protocol itself may set them.",
     types=MESSAGES,
+    when=(this.user_header.flags & _RESERVED != 0,),
     check=_check,
 )

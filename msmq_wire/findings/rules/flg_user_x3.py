@@ -8,6 +8,7 @@ from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 
 __all__ = ["RULE"]
 
@@ -36,5 +37,6 @@ RULE = Rule(
     harmless="No harmless packet with these bits is known.",
     behind=("FRM-LEFTOVER", "FPR-SENSOR"),
     types=MESSAGES,
+    when=(this.user_header.flags & _X3 != 0,),
     check=_check,
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.findings.guards import Told
 from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER, Mark, marked
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import is_from_server
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.packets.user_message import UserMessage
 
@@ -85,5 +87,16 @@ RULE = Rule(
     explains=("FLG-ACK-NOAQ", "FRM-PAD-DIRTY", "TIM-MAGIC", "CNT-CLEAR", "RPL-CONTENT"),
     explains_later=("SES-NAKED", "SES-GUID", "FPR-NUCLEI"),
     types=("establish_connection", "user_message"),
+    when=(
+        # Any two of its marks in a message have one of these.
+        this.user_header.source_queue_manager == SAMPLE_CLIENT,
+        this.user_header.sent_time == SIGNATURE,
+        this.user_header.message_id == _MESSAGE_ID,
+        Told.of(_LABEL.__eq__, "message_properties_header.label"),
+        Told.of(_QUEUE.__eq__, "user_header.destination_queue.direct_format_name"),
+        this.establish_connection_header.client_guid == SAMPLE_CLIENT,
+        this.establish_connection_header.server_guid == SAMPLE_SERVER,
+        this.establish_connection_header.time_stamp == _TIME_STAMP,
+    ),
     check=_check,
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.findings.guards import Told
 from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import Mark, marked
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
@@ -85,5 +87,13 @@ RULE = Rule(
     ),
     explains_later=("FRM-SIZE-STREAM", "SES-NAKED"),
     types=("user_message",),
+    when=(
+        (this.user_header.flags & _TYPES == _AQ << 13 | _RQ << 16)
+        | (this.user_header.flags & _BIT_26 != 0)
+        | (this.base_header.packet_size == _PACKET_SIZE)
+        | ((this.user_header.sent_time != 0) & (this.user_header.sent_time % _REPEATED == 0))
+        | ((this.user_header.message_id != 0) & (this.user_header.message_id % _REPEATED == 0)),
+        Told.of(_is_repeated, "user_header.source_queue_manager"),
+    ),
     check=_check,
 )

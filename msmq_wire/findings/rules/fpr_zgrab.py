@@ -10,6 +10,7 @@ from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import is_from_server
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["RULE"]
@@ -17,6 +18,11 @@ __all__ = ["RULE"]
 _HEADER = "establish_connection_header"
 _SWAPPED = 0x1080
 """OperatingSystem of the bytes 80 10."""
+
+
+_CLIENT = this.establish_connection_header.client_guid == NULL_GUID
+_TIME = this.establish_connection_header.time_stamp == 0
+_SYSTEM = this.establish_connection_header.operating_system == _SWAPPED
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -48,5 +54,6 @@ RULE = Rule(
     harmless="A scan of one's own, or another program that leaves these fields zero.",
     explains=("SES-OS", "SES-PAD"),
     types=("establish_connection",),
+    when=((_CLIENT & _TIME) | (_CLIENT & _SYSTEM) | (_TIME & _SYSTEM),),
     check=_check,
 )

@@ -50,5 +50,6 @@ RULE = Rule(
         "LEN-EXT",
     ),
     types=PACKETS,
+    when=(),
     check=_check,
 )

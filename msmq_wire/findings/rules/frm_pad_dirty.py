@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.engines.places import span
+from msmq_wire.findings.guards import Told
 from msmq_wire.findings.packet_fields import USER_PACKETS, field
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
@@ -48,5 +49,6 @@ RULE = Rule(
     action="Nothing to do. It can help to tell senders apart, or show that memory leaks out.",
     harmless="Normal on Windows.",
     types=USER_PACKETS,
+    when=tuple(Told.of(any, path) for path in (*_PADDINGS, *_OF_SECURITY)),
     check=_check,
 )

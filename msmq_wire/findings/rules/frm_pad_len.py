@@ -8,6 +8,7 @@ from msmq_wire.findings.packet_fields import USER_PACKETS, field, size_place
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 
 __all__ = ["RULE"]
 
@@ -43,5 +44,6 @@ RULE = Rule(
     "233.",
     behind=("FPR-SENSOR", "FPR-SCRIPT"),
     types=USER_PACKETS,
+    when=(this.base_header.packet_size & 3 != 0,),
     check=_check,
 )

@@ -8,6 +8,7 @@ from msmq_wire.findings.packet_fields import PACKETS
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import size_, this
 
 __all__ = ["RULE"]
 
@@ -34,5 +35,6 @@ RULE = Rule(
     action="Look at the sender, and at other connections from it.",
     harmless="A slow or broken link, or a test.",
     types=PACKETS,
+    when=((size_(this._.frames) >= _MANY) & (this._.length <= size_(this._.frames) * _TINY),),
     check=_check,
 )

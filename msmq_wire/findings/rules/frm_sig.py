@@ -57,5 +57,6 @@ RULE = Rule(
     harmless="Another service uses the port. What follows bytes that were not captured is not judged.",
     explains=("CNT-", "FLG-", "FRM-", "TIM-"),
     types=("gap", *PACKETS),
+    when=(),
     check=_check,
 )

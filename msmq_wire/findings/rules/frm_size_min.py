@@ -38,5 +38,6 @@ RULE = Rule(
     explains=("FRM-OVERLAP", "LEN-DIRECT"),
     explains_later=("FRM-SIZE-STREAM",),
     types=PACKETS,
+    when=(),
     check=_check,
 )

@@ -42,5 +42,6 @@ RULE = Rule(
     harmless="The capture stopped first, or the connection was closed or lost while the packet was on its "
     "way.",
     types=PACKETS,
+    when=(),
     check=_check,
 )

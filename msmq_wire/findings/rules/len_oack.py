@@ -8,6 +8,7 @@ from msmq_wire.findings.lengths import doubts, place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.acknowledgment import is_order_queue
 from msmq_wire.wire.types.enumerations import MessageClass
 
@@ -50,5 +51,9 @@ RULE = Rule(
     "acknowledgment.",
     explains=("FRM-MUST",),
     types=("user_message", "final_ack"),
+    when=(
+        (this.message_properties_header.message_class == MessageClass.MQMSG_CLASS_ORDER_ACK)
+        & (this.message_properties_header.message_size != _SIZE),
+    ),
     check=_check,
 )

@@ -8,9 +8,13 @@ from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.endpoint import AT_PING
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
 
 __all__ = ["RULE"]
+
+
+_RF = 1 << 1
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -35,5 +39,6 @@ RULE = Rule(
     action="Look at the number of sessions and licences on the server.",
     harmless="A limit that was reached for a while.",
     types=("ping",),
+    when=(this.flags & _RF != 0,),
     check=_check,
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 
 __all__ = ["RULE"]
 
@@ -35,5 +36,6 @@ RULE = Rule(
     action="Look at what else uses the port; scanners send the bytes of the signature the other way round.",
     harmless="Another service on this port.",
     types=("ping",),
+    when=(this._.length != _SIZE,),
     check=_check,
 )

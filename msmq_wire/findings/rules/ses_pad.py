@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.findings.guards import Told
 from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
-from msmq_wire.findings.session_places import is_from_server
+from msmq_wire.findings.session_places import is_answer, is_from_server
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -14,6 +15,10 @@ __all__ = ["RULE"]
 
 _PATH = "establish_connection_header.padding"
 _OFFSET = 60
+
+
+def _is_other(padding: bytes) -> bool:
+    return bool(padding.lstrip(b"\x5a"))
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -40,5 +45,6 @@ RULE = Rule(
     harmless="Another implementation of the protocol.",
     conduct="EstablishConnection",
     types=("establish_connection",),
+    when=((Told.of(is_answer, "_.src", "_.dst"), Told.of(_is_other, _PATH)),),
     check=_check,
 )

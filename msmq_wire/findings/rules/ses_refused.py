@@ -8,6 +8,7 @@ from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 
 __all__ = ["RULE"]
 
@@ -34,5 +35,6 @@ RULE = Rule(
     action="Compare the ServerGuid of request and response; look at the limits of the server.",
     harmless="A server that was installed anew has another GUID; clients find it again by its name.",
     types=tuple(_NAMES),
+    when=(this.internal_header.flags & _CS != 0,),
     check=_check,
 )

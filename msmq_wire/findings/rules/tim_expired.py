@@ -12,10 +12,12 @@ from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import HostClock, is_time, sender_of
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.headers.base_header import INFINITE
 
 __all__ = ["RULE"]
 
+_SENT = this.user_header.sent_time
 _LIMITS = {
     "base_header.time_to_reach_queue": "TimeToReachQueue",
     "user_header.time_to_be_received": "TimeToBeReceived",
@@ -67,6 +69,12 @@ RULE = Rule(
     harmless="Clocks that differ by more than the limit: then nothing has expired. Where other messages show "
     "the clock of the sender, it is the one that counts.",
     types=("user_message",),
+    when=(
+        *(
+            (limit != INFINITE) & (_SENT != 0) & (this._.time >= (_SENT + limit + 1) * SECOND)
+            for limit in (this.base_header.time_to_reach_queue, this.user_header.time_to_be_received)
+        ),
+    ),
     check=_check,
     by_clock=_by_clock,
 )

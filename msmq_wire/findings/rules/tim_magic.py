@@ -9,6 +9,7 @@ from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import is_time
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.headers.base_header import SIGNATURE
 
 __all__ = ["RULE"]
@@ -36,5 +37,6 @@ RULE = Rule(
     "2013-10-04 23:03:40 UTC; captures of those days are not judged.",
     behind=("FPR-SAMPLE",),
     types=("user_message", "message_packet", "order_ack", "final_ack"),
+    when=(this.user_header.sent_time == SIGNATURE,),
     check=_check,
 )

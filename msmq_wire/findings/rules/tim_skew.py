@@ -12,6 +12,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import AHEAD, HostClock, is_time, length_of_time, sender_of
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.headers.base_header import INFINITE
 
 __all__ = ["RULE"]
@@ -20,6 +21,7 @@ _WAIT = 4 * 86400
 """Seconds: the time to reach a queue that is the default."""
 _ENDLESS_WAIT = 30 * 86400
 """Seconds after which a message without a limit of time is told as well."""
+_SENT = this.user_header.sent_time
 _CAPTURE = ("it may be the clock of the capturing host that is wrong",)
 
 
@@ -68,6 +70,10 @@ RULE = Rule(
     harmless="A message that waited for weeks in an outgoing queue; a capture with wrong or shifted times; "
     "a packet with a made-up time.",
     types=("user_message",),
+    when=(
+        # The seconds of the capture are cut, not rounded.
+        (this._.time < (_SENT - AHEAD) * SECOND) | (this._.time >= (_SENT + _WAIT + 1) * SECOND),
+    ),
     check=_check,
     by_clock=_by_clock,
 )

@@ -1,0 +1,137 @@
+"""When rules look, asked of packets by column: for each rule which of many packets it has to be asked of.
+
+The rule kept here: a mask is true where the generated function of `asking` names the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from msmq_wire.engines.columns import Proven
+from msmq_wire.engines.columns.scopes import columns_at, evaluate, verdicts
+from msmq_wire.engines.columns.values import Bools, Integers, Number, Octets, Part, Rows, Source
+from msmq_wire.findings.guards import Condition, Told, conditions
+from msmq_wire.findings.rule import Rule
+from msmq_wire.records.run import Run
+from msmq_wire.wire.expressions import Undetermined
+from msmq_wire.wire.fields import WireStruct
+
+__all__ = ["asked", "masks"]
+
+
+class _Named(Number):
+    """A column of texts that a number each stands for."""
+
+    def __init__(self, rows: Rows, codes: Integers, texts: Sequence[str]) -> None:
+        super().__init__(rows, codes)
+        self._texts = texts
+
+    def distinct(self) -> tuple[Integers, list[str]]:  # type: ignore[override]  # texts in place of numbers
+        return self.values, list(self._texts)
+
+
+def asked(
+    run: Run, rules_of: Callable[[str], Sequence[Rule]]
+) -> Iterator[tuple[int, int, list[Rule] | None]]:
+    """The packets of which some of the rules have to be asked: id, place, and those rules.
+
+    ``rules_of`` are those about whole packets of a type; None are all that concern a packet.
+    """
+    asked_of: dict[int, list[Rule]] = {}
+    unproven = np.ones(len(run), np.bool_)
+    for found in run.proven():
+        unproven[found.places] = False
+        for rule, mask in masks(run, found, rules_of(found.cls.stem())):
+            for place in found.places[mask].tolist():
+                asked_of.setdefault(place, []).append(rule)
+    for place in np.flatnonzero(unproven).tolist():
+        yield int(run.id[place]), place, None
+    for place, rules in asked_of.items():
+        yield int(run.id[place]), place, rules
+
+
+def masks(run: Run, found: Proven, rules: Sequence[Rule]) -> Iterator[tuple[Rule, Bools]]:
+    """Which of the packets of a class each rule has to be asked of, without the rules that look at none."""
+    if not len(found.rows):
+        return
+    rows = found.top.rows
+    if len(found.rows) < rows.count:
+        rows = rows.narrowed(found.rows)
+    around = _around(run, found, rows)
+    # Its parent is kept alive here.
+    part = Part(found.top.rows, found.cls, found.top.context, around)
+    part.fields = found.top.fields
+    for rule in rules:
+        if rule.when is None:
+            yield rule, np.ones(rows.count, np.bool_)
+            continue
+        mask = np.zeros(rows.count, np.bool_)
+        for every in conditions(rule.when, found.cls):
+            mask[_holding(every, part, rows)] = True
+        if mask.any():
+            yield rule, mask
+
+
+def _around(run: Run, found: Proven, rows: Rows) -> Part:
+    """The records around the packets, as a structure."""
+    places = found.places
+    part = Part(rows, WireStruct, {}, None)
+    counts = run.last[places] - run.first[places]
+    ends = run.pair[places]
+    part.fields = {
+        "time": Number(rows, run.time[places]),
+        "length": Number(rows, run.offsets[places + 1] - run.offsets[places]),
+        # Only how many there are.
+        "frames": Octets(Source(b""), rows, bytes, np.zeros_like(counts), counts),
+        "src": _Named(rows, ends, [src for src, _ in run.pairs]),
+        "dst": _Named(rows, ends, [dst for _, dst in run.pairs]),
+    }
+    return part
+
+
+def _holding(every: tuple[Condition, ...], part: Part, rows: Rows) -> Integers:
+    """The places of the rows where all conditions hold; each is asked of those that are left."""
+    places = np.arange(rows.count)
+    for condition in every:
+        holds = _told(condition, part, rows) if isinstance(condition, Told) else _said(condition, part, rows)
+        if not holds.all():
+            local = np.flatnonzero(holds)
+            places, rows = places[local], rows.narrowed(local)
+        if not rows.count:
+            break
+    return places
+
+
+def _said(condition: Condition, part: Part, rows: Rows) -> Bools:
+    value, known = evaluate(condition, part, rows)
+    if isinstance(value, Undetermined):
+        return np.zeros(rows.count, np.bool_)
+    holds = np.broadcast_to(np.asarray(value, np.bool_), rows.count)
+    return holds if known is None else holds & known
+
+
+def _told(told: Told, part: Part, rows: Rows) -> Bools:
+    columns: list[Number | Octets] = []
+    for path in told.paths:
+        found = columns_at(part, path)
+        if not found:
+            return np.zeros(rows.count, np.bool_)
+        if len(found) > 1:
+            raise TypeError(f"{path} is there in several layouts")
+        columns += (_head(column, told.head, rows) for column in found)
+    return verdicts(told.check, columns, rows, absent=False)
+
+
+def _head(column: Number | Octets, head: int | None, rows: Rows) -> Number | Octets:
+    """What is asked of a column: its first bytes, in the rows that are asked about."""
+    if not isinstance(column, Octets) or (head is None and (column.is_repetitive or rows is column.rows)):
+        return column
+    local = np.flatnonzero(column.rows.mask if rows.index is None else column.rows.mask[rows.index])
+    inner = rows.narrowed(local)
+    lengths = column.rows.spread(column.lengths, inner)
+    kind = column.kind
+    if head is not None:
+        lengths, kind = np.minimum(lengths, head), bytes
+    return Octets(column.source, inner, kind, column.rows.spread(column.offsets, inner), lengths)

@@ -1,0 +1,137 @@
+"""A judge that takes runs by column finds what one finds that is fed records, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from msmq_wire.capture import packet_batch
+from msmq_wire.capture.batches import PacketBatch, read_batches
+from msmq_wire.findings import RULES, Finding, Judge
+from msmq_wire.findings.asking import asking
+from msmq_wire.findings.masks import masks
+from msmq_wire.findings.rule import Rule
+from msmq_wire.records.record import Record, is_read
+from msmq_wire.records.run import in_order
+from msmq_wire.wire.fields import WireStruct
+from tests.effort import in_batches
+
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_CAPTURES = sorted(
+    path for path in _FIXTURES.rglob("*") if path.name.endswith((".pcap", ".pcapng", ".pcap.gz"))
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_are_worth_columns() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packet_batch, "_WORTH_COLUMNS", 1)
+        yield
+
+
+def read(path: Path, size: int | None = None) -> list[PacketBatch]:
+    return list(read_batches(path, streams=True, chunk_size=size))
+
+
+def told(judge: Judge, found: list[Finding]) -> tuple[Any, ...]:
+    """What a judge says in all."""
+    found += judge.finish()
+    story = judge.story
+    assert story is not None
+    return found, judge.more, (*story.sessions, *story.lives, *story.streams, *story.pings), story.left_out
+
+
+def taken(batches: Sequence[PacketBatch], **limits: Any) -> tuple[Any, ...]:
+    judge = Judge(**limits)
+    return told(judge, [one for batch in batches for one in judge.take(batch)])
+
+
+def fed(batches: Sequence[PacketBatch], **limits: Any) -> tuple[Any, ...]:
+    judge = Judge(**limits)
+    records = (record for batch in batches for record in in_order(batch))
+    return told(judge, [one for record in records for one in judge.feed(record)])
+
+
+def rules_of(type_: str) -> list[Rule]:
+    """The rules over records that a judge asks about whole packets of a type."""
+    rules = (rule for rule in RULES.values() if rule.over == "record" and not rule.codes)
+    return [rule for rule in rules if not rule.types or type_ in rule.types]
+
+
+@in_batches(_CAPTURES)
+def test_a_capture_that_is_taken_is_judged_as_one_that_is_fed(path: Path) -> None:
+    batches = read(path)
+    assert taken(batches) == fed(batches)
+
+
+@in_batches(_CAPTURES, every=45)
+def test_tiny_runs_under_tight_limits_are_judged_as_records_are(path: Path) -> None:
+    batches = read(path, 300)
+    assert taken(batches) == fed(batches)
+    assert taken(batches, budget=4000, messages=3) == fed(batches, budget=4000, messages=3)
+
+
+@in_batches(_CAPTURES, every=45)
+def test_runs_and_records_one_after_the_other_are_judged_as_records_are(path: Path) -> None:
+    batches = read(path, 300)
+    judge, found = Judge(), []
+    for number, batch in enumerate(batches):
+        found += (
+            judge.take(batch) if number & 1 else [one for it in in_order(batch) for one in judge.feed(it)]
+        )
+    assert told(judge, found) == fed(batches)
+
+
+def check_guards(batch: PacketBatch) -> None:
+    """A rule sees nothing where its condition does not hold, which a column says as a packet does."""
+    judge = Judge()
+    asked: dict[tuple[str, int], set[str]] = {}
+    for record in in_order(batch):
+        if record.error is not None or record.anomalies or not isinstance(record.packet, WireStruct):
+            continue
+        type_ = "message_packet" if is_read(record) else record.type
+        rules = rules_of(type_)
+        holds = {rule.id for rule in asking(type(record.packet), rules)(record)}
+        asked[type_, record.id] = holds
+        for rule in rules:
+            assert rule.id in holds or not list(rule.check(record, judge))
+    for found in batch.proven():
+        told: dict[int, set[str]] = {place: set() for place in found.places.tolist()}
+        for rule, mask in masks(batch, found, rules_of(found.cls.stem())):
+            for place in found.places[mask].tolist():
+                told[place].add(rule.id)
+        for place, holds in told.items():
+            assert holds == asked[found.cls.stem(), int(batch.id[place])]
+
+
+@in_batches(_CAPTURES, every=18)
+def test_a_rule_sees_nothing_where_it_does_not_look(path: Path) -> None:
+    for batch in read(path):
+        check_guards(batch)
+
+
+def test_every_rule_that_may_be_asked_of_a_whole_packet_says_when() -> None:
+    packets = {"user_message", "order_ack", "final_ack", "ping"}
+    packets |= {"establish_connection", "connection_parameters", "session_ack"}
+    assert [rule.id for type_ in packets for rule in rules_of(type_) if rule.when is None] == []
+
+
+def test_only_what_a_rule_may_speak_of_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    (batch,) = read(_FIXTURES / "sessions" / "transactional_acks.pcap")
+    decoded: set[int | None] = set()
+    record = PacketBatch.record
+
+    def note(self: PacketBatch, place: int) -> Record:
+        found = record(self, place)
+        decoded.add(found.id)
+        return found
+
+    monkeypatch.setattr(PacketBatch, "record", note)
+    judge = Judge({id_: rule for id_, rule in RULES.items() if rule.over == "record"})
+    monkeypatch.setattr(judge._follower, "take", lambda run: None)
+    found = [*judge.take(batch), *judge.finish()]
+    assert decoded == {place.record for one in found for place in one.evidence}
+    assert 0 < len(decoded) < len(batch) / 2
