@@ -12,6 +12,7 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short
+from msmq_wire.findings.finding import Severity
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.interfaces import Role
@@ -146,11 +147,11 @@ class _Found(msgspec.Struct):
 
     @property
     def again(self) -> int:
-        """How often it came back or was moved, at most."""
+        """How often it came back, at most; moves there and back count once."""
         calls = 0 if self.read is None else max(self.read.received - 1, self.read.put_back)
         moves = 0 if self.moved is None else self.moved.count
-        told = (0, 0) if self.counted is None else (self.counted.aborts, self.counted.moves)
-        return max(calls, moves, *told)
+        aborts, told = (0, 0) if self.counted is None else (self.counted.aborts, self.counted.moves)
+        return max(calls, aborts, max(moves, told) // 2)
 
 
 def returns(sums: Returns, words: Words, telling: Telling) -> None:
@@ -167,9 +168,10 @@ def returns(sums: Returns, words: Words, telling: Telling) -> None:
     found += [_Found(name, None, None, one) for name, one in sums.counted.items() if name not in named]
     again = sorted((one for one in found if one.again >= _AGAIN), key=lambda one: -one.again)
     for one in again[:MOST]:
-        telling.say(_text(one, words), *_moments(one), attention="medium")
+        severity: Severity = "medium" if one.again > _AGAIN else "low"
+        telling.say(_text(one, words), *_moments(one), attention=severity)
     if len(again) > MOST:
-        telling.say(f"And {count(len(again) - MOST, 'more message')}.", attention="medium")
+        telling.say(f"And {count(len(again) - MOST, 'more message')}.")
     if again:
         telling.say(_REREAD)
     telling.facts = {

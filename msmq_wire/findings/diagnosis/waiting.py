@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.words import Words, count, host, span
+from msmq_wire.findings.finding import Severity
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
 from msmq_wire.units import MILLISECOND, SECOND
 
@@ -18,8 +19,8 @@ __all__ = ["waits"]
 
 _ACK_TIMEOUT = 20_000
 """Milliseconds, where no ConnectionParameters were captured: [MS-MQQB] note 51."""
-_SLACK = SECOND
-"""What a network and a disk may add to a time that was agreed."""
+_SLACK = 5 * SECOND
+"""What a network and a disk may add to a time that was agreed, before anybody would look."""
 _SMALLEST = "A window of 1 is that of a receiver that is short of memory, or whose queue was paused."
 
 
@@ -48,8 +49,8 @@ def waits(story: Story, words: Words, telling: Telling) -> None:
     found.sort(key=lambda one: -max(one.there.longest_wait or 0, one.still))
     for wait in found[:MOST]:
         moments = wait.session.first, wait.there.longest_wait_at, wait.there.waiting_since
-        sure = wait.late and wait.there.certain
-        telling.say(_text(wait, words), *moments, attention="medium" if sure else "low")
+        severity: Severity = "info" if not wait.late else "medium" if wait.there.certain else "low"
+        telling.say(_text(wait, words), *moments, attention=severity)
     if len(found) > MOST:
         telling.say(f"And in {count(len(found) - MOST, 'more session')}: timeline draws them.")
     if any(wait.there.smallest_window == 1 for wait in found):
@@ -79,7 +80,8 @@ def waits(story: Story, words: Words, telling: Telling) -> None:
 
 def _wait(session: Session, side: int, last: int | None) -> _Wait | None:
     there, back = session.directions[side], session.directions[1 - side]
-    if not there.messages:
+    # What nobody acknowledges at all is of question 4, and OrderAcks and FinalAcks keep nobody waiting.
+    if there.messages == there.acknowledgments or not there.session_acks:
         return None
     agreed = session.parameters[0] or session.parameters[1]
     recoverable = agreed is not None and there.recoverable == there.messages
@@ -103,7 +105,8 @@ def _since(moment: Moment | None, end: int | None) -> int:
 
 def _text(wait: _Wait, words: Words) -> str:
     there = wait.there
-    text = f"{wait.receiver} slows {wait.sender} down in the session that begins in "
+    does = f"slows {wait.sender} down" if wait.late else f"narrows the window of {wait.sender}"
+    text = f"{wait.receiver} {does} in the session that begins in "
     parts = []
     if there.longest_wait is not None:
         agreed = f", where {span(wait.due)} is agreed{' for recoverable ones' if wait.recoverable else ''}"
