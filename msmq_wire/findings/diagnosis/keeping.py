@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.claims import Fact
 from msmq_wire.findings.diagnosis.messages import is_taken
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short, span
-from msmq_wire.findings.finding import Severity
 from msmq_wire.sessions import Acknowledgment, MessageLife, class_words
 from msmq_wire.units import SECOND
 
@@ -123,8 +123,20 @@ def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> Non
         by = None if group.by is None else group.by.at
         # What was not acknowledged, or was refused, questions 4 and 5 tell at medium.
         waited = key[0] == "refused" or (key[0] in _KEPT and _waited(group, now) >= _LONG)
-        attention: Severity | None = "low" if waited else None
-        telling.say(_text(key, group, words, now), group.first.first, by, attention=attention)
+        text = _text(key, group, words, now)
+        telling.say(text, group.first.first, by, attention="low" if waited else None)
+        if waited and key[0] == "final":
+            telling.blame(
+                Cause(
+                    text=text.removesuffix("."),
+                    severity="low",
+                    confidence="likely",
+                    moments=(group.first.first,),
+                    who=key[2:4],
+                    action="see whether the application that reads this queue runs, and keeps pace",
+                    count=group.count,
+                )
+            )
     rest = telling.facts["messages"] - sum(group.count for _, group in ranked[:MOST])
     if rest:
         telling.say(f"And {count(rest, 'message')} for other queues.")
