@@ -256,7 +256,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "q18_inventory": (
         "18. What would a migration have to carry?",
-        "8 messages of 5 kinds for 2 queues, 220 bytes of bodies; first in frame 4, last in frame 18.",
+        "8 messages of 5 kinds for 2 queues, 220 bytes of bodies; first in frame 12, last in frame 26.",
         "3 name a response queue, 2 ask for acknowledgments, 0 for journaling or dead-lettering; 0 are "
         "transactional, 2 signed, 1 encrypted.",
         "messages  queue                                    body         sizes     delivery     priority  "

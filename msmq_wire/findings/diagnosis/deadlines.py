@@ -11,6 +11,7 @@ from collections import OrderedDict
 import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.messages import seconds_text
 from msmq_wire.findings.diagnosis.words import Words, count, host, short
 from msmq_wire.sessions import MessageLife, Moment
@@ -110,7 +111,21 @@ def shared_times(sums: SharedTimes, words: Words, telling: Telling) -> None:
         "not_in_time": sums.late,
     }
     for one in sums.found:
-        telling.say(_text(one, words), one.first, one.last, attention="medium" if one.late else None)
+        text = _text(one, words)
+        telling.say(f"{text}.", one.first, one.last, attention="medium" if one.late else None)
+        if one.late:
+            telling.blame(
+                Cause(
+                    text=text,
+                    severity="medium",
+                    confidence="likely",
+                    moments=(one.first, one.last),
+                    who=(one.src,),
+                    action="set the time on the first message of a transaction, or send the rest in another",
+                    count=one.late,
+                    rules=("TIM-EXPIRED",),
+                )
+            )
     if sums.transactions > len(sums.found):
         more = count(sums.transactions - len(sums.found), "more transaction")
         telling.say(f"The same of {more}, {count(sums.messages, 'message')} in all.")
@@ -130,4 +145,4 @@ def _text(one: _Transaction, words: Words) -> str:
         text += f"; {one.late:,} of them {were} not received in time"
     if not (one.begun and one.ended):
         text += "; not all of it was captured"
-    return f"{text}; first {words.frame(one.first)}, last {words.frame(one.last)}."
+    return f"{text}; first {words.frame(one.first)}, last {words.frame(one.last)}"

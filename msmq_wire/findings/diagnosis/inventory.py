@@ -15,8 +15,8 @@ from msmq_wire.findings.diagnosis.bodies import BodyKind
 from msmq_wire.findings.diagnosis.words import Words, count
 from msmq_wire.records.column import Column
 from msmq_wire.records.look import Look
-from msmq_wire.records.message import Message, message_of
-from msmq_wire.records.record import Record
+from msmq_wire.records.message import Message, delivery_of, message_of
+from msmq_wire.records.record import Record, is_read
 from msmq_wire.sessions import Moment
 from msmq_wire.sessions.lives import is_acknowledgment
 from msmq_wire.sessions.message import MessageReader
@@ -25,9 +25,16 @@ from msmq_wire.wire.partial import reached
 __all__ = ["INVENTORY_COLUMNS", "Content", "Inventory", "inventory"]
 
 _MOST_ROWS = 1024
-_ACKNOWLEDGMENTS = ((1, "PA"), (2, "PR"), (4, "NA"), (8, "NR"))
-_JOURNALING = ((1 << 8, "JN"), (1 << 9, "JP"))
-_RQ, _EB = 7 << 16, 1 << 5
+
+
+def _words(*words: str) -> tuple[str, ...]:
+    """What each number says whose bits, the lowest first, are these words."""
+    bits = [(1 << at, word) for at, word in enumerate(words)]
+    return tuple(" ".join(word for bit, word in bits if number & bit) for number in range(1 << len(words)))
+
+
+_ASKED, _JOURNALED = _words("PA", "PR", "NA", "NR"), _words("JN", "JP")
+_RQ, _AH, _EB = 7 << 16, 1 << 25, 1 << 5
 """Of UserHeader and of SecurityHeader."""
 
 
@@ -80,12 +87,40 @@ class Inventory:
 
     def feed(self, record: Record, moment: Moment, kind: BodyKind | None) -> None:
         """Take a message whose body is of a ``kind``, None for one without a body."""
+        packet = record.packet
+        if record.type == "user_message" and record.error is None and not packet.user_header.flags & _AH:
+            self._whole(record, moment, kind)
+            return
         message = message_of(record)
         if message is None or is_acknowledgment(message["message_class"]):
             return
         size = message["body_size"]
         content = self._of_packet if message.carrier == "packet" else _of_other
         self.add(content(record, message, kind), moment, moment, 1, size or 0, size, size)
+
+    def _whole(self, record: Record, moment: Moment, kind: BodyKind | None) -> None:
+        """Take a packet as most are; what `_of_packet` says of it, said faster."""
+        packet = record.packet
+        user, properties = packet.user_header, packet.message_properties_header
+        if properties is None or (properties.message_class and is_acknowledgment(properties.message_class)):
+            return
+        flags: int = user.flags
+        security = packet.security_header
+        data = None if security is None else security.security_data
+        content = Content(
+            self._reader.queue(user, "destination_queue"),
+            _body(kind),
+            "rpc" if is_read(record) else "tcp",
+            delivery_of(flags),
+            packet.base_header.flags & 7,
+            _ASKED[properties.flags & 0xF],
+            _JOURNALED[flags >> 8 & 3],
+            self._reader.queue(user, "response_queue") if flags & _RQ else None,
+            data is not None and bool(data.signature),
+            bool(properties.privacy_level or (security is not None and security.flags & _EB)),
+        )
+        size: int = properties.message_size
+        self.add(content, moment, moment, 1, size, size, size)
 
     def _of_packet(self, record: Record, message: Message, kind: BodyKind | None) -> Content:
         packet = record.packet
@@ -101,8 +136,8 @@ class Inventory:
             message["via"],
             message["delivery"],
             message["priority"],
-            _words(wanted, _ACKNOWLEDGMENTS),
-            _words(flags, _JOURNALING),
+            _ASKED[wanted & 0xF],
+            _JOURNALED[flags >> 8 & 3],
             self._reader.queue(user, "response_queue") if flags & _RQ else None,
             bool(signature),
             bool(level or (reached(security, "flags") or 0) & _EB),
@@ -154,8 +189,8 @@ def _of_other(record: Record, message: Message, kind: BodyKind | None) -> Conten
         message["via"],
         message["delivery"],
         message["priority"],
-        _words(getattr(properties, "acknowledgements_requested", None) or 0, _ACKNOWLEDGMENTS),
-        " ".join(word for word, asked in zip(("JN", "JP"), journaling, strict=True) if asked),
+        _ASKED[(getattr(properties, "acknowledgements_requested", None) or 0) & 0xF],
+        _JOURNALED[bool(journaling[0]) | bool(journaling[1]) << 1],
         getattr(properties, "response_queue_format_name", None),
         bool(getattr(properties, "signature", None)),
         kind is not None and kind.kind == "encrypted",
@@ -166,10 +201,6 @@ def _body(kind: BodyKind | None) -> str:
     if kind is None:
         return "none"
     return f"{kind.opened}, as {kind.convention} writes it" if kind.convention else kind.opened
-
-
-def _words(bits: int, words: tuple[tuple[int, str], ...]) -> str:
-    return " ".join(word for bit, word in words if bits & bit)
 
 
 def _sizes(row: Any) -> str:

@@ -13,11 +13,12 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.claims import Fact
 from msmq_wire.findings.diagnosis.messages import is_taken
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short, span
-from msmq_wire.findings.finding import Severity
 from msmq_wire.sessions import Acknowledgment, MessageLife, class_words
+from msmq_wire.units import SECOND
 
 __all__ = ["KeptSums", "kept"]
 
@@ -39,7 +40,8 @@ received, or is known not to be; that it is gone and word of its receipt was ask
 _STATES: tuple[State, ...] = ("session", "disk", "order", "final", "received", "refused", "asked", "gone")
 _KEPT = _STATES[:4]
 _OVER: tuple[State, ...] = ("received", "refused")
-_CALM: tuple[State, ...] = ("received", "asked", "gone")
+_LONG = 10 * SECOND
+"""Half of AckTimeout: until then a receiver may be silent. [MS-MQQB] 3.1.5.8.2"""
 
 
 class _Group(msgspec.Struct):
@@ -120,8 +122,21 @@ def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> Non
     for key, group in ranked[:MOST]:
         by = None if group.by is None else group.by.at
         # What was not acknowledged, or was refused, questions 4 and 5 tell at medium.
-        attention: Severity | None = None if key[0] in _CALM else "low"
-        telling.say(_text(key, group, words, now), group.first.first, by, attention=attention)
+        waited = key[0] == "refused" or (key[0] in _KEPT and _waited(group, now) >= _LONG)
+        text = _text(key, group, words, now)
+        telling.say(text, group.first.first, by, attention="low" if waited else None)
+        if waited and key[0] == "final":
+            telling.blame(
+                Cause(
+                    text=text.removesuffix("."),
+                    severity="low",
+                    confidence="likely",
+                    moments=(group.first.first,),
+                    who=key[2:4],
+                    action="see whether the application that reads this queue runs, and keeps pace",
+                    count=group.count,
+                )
+            )
     rest = telling.facts["messages"] - sum(group.count for _, group in ranked[:MOST])
     if rest:
         telling.say(f"And {count(rest, 'message')} for other queues.")
@@ -139,9 +154,14 @@ def _text(key: GroupKey, group: _Group, words: Words, now: int | None) -> str:
     text += f" {stays} with {src}: {said}" if state in _KEPT else f" {said}"
     first = group.first.first
     text += f"; first {short(group.first.message_id)} in {words.frame(first)}"
-    if state in _KEPT and now is not None and first.time is not None:
-        text += f", {span(now - first.time)} before the capture ends"
+    if state in _KEPT:
+        text += f", {span(_waited(group, now))} before the capture ends"
     return f"{text}."
+
+
+def _waited(group: _Group, now: int | None) -> int:
+    since = group.first.first.time
+    return 0 if now is None or since is None else now - since
 
 
 def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Iterator[str]:

@@ -11,7 +11,9 @@ from typing import TypeAlias
 import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short
+from msmq_wire.findings.finding import Severity
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.interfaces import Role
@@ -146,11 +148,11 @@ class _Found(msgspec.Struct):
 
     @property
     def again(self) -> int:
-        """How often it came back or was moved, at most."""
+        """How often it came back, at most; moves there and back count once."""
         calls = 0 if self.read is None else max(self.read.received - 1, self.read.put_back)
         moves = 0 if self.moved is None else self.moved.count
-        told = (0, 0) if self.counted is None else (self.counted.aborts, self.counted.moves)
-        return max(calls, moves, *told)
+        aborts, told = (0, 0) if self.counted is None else (self.counted.aborts, self.counted.moves)
+        return max(calls, aborts, max(moves, told) // 2)
 
 
 def returns(sums: Returns, words: Words, telling: Telling) -> None:
@@ -167,9 +169,25 @@ def returns(sums: Returns, words: Words, telling: Telling) -> None:
     found += [_Found(name, None, None, one) for name, one in sums.counted.items() if name not in named]
     again = sorted((one for one in found if one.again >= _AGAIN), key=lambda one: -one.again)
     for one in again[:MOST]:
-        telling.say(_text(one, words), *_moments(one), attention="medium")
+        severity: Severity = "medium" if one.again > _AGAIN else "low"
+        subject, text = _subject(one), _told(one, words)
+        moments = [at for at in _moments(one) if at is not None]
+        telling.say(f"{subject[:1].upper()}{subject[1:]} {text}.", *moments, attention=severity)
+        readers = () if one.read is None else (*one.read.clients, host(one.read.first.server))
+        telling.blame(
+            Cause(
+                text=f"{subject} comes back again and again: it {text}",
+                severity=severity,
+                confidence="likely",
+                moments=tuple(moments),
+                who=readers,
+                action=f"look at its body, and at the application of {(*readers, 'its reader')[0]}",
+                count=one.again,
+                rules=("RPC-PENDING",),
+            )
+        )
     if len(again) > MOST:
-        telling.say(f"And {count(len(again) - MOST, 'more message')}.", attention="medium")
+        telling.say(f"And {count(len(again) - MOST, 'more message')}.")
     if again:
         telling.say(_REREAD)
     telling.facts = {
@@ -197,28 +215,33 @@ def _moments(one: _Found) -> list[Moment | None]:
     return [*read, one.moved and one.moved.last, one.counted and one.counted.at]
 
 
-def _text(one: _Found, words: Words) -> str:
+def _subject(one: _Found) -> str:
+    text = f"message {short(one.name)}" if one.name else "a message"
+    if one.read is None:
+        return text
+    first = one.read.first
+    text += f' "{first.label}"' if first.label else ""
+    text += f" (lookup id {first.found_lookup_id}) in {first.queue or 'a queue that is not named'} at "
+    return text + host(first.server)
+
+
+def _told(one: _Found, words: Words) -> str:
     read, moved, counted = one.read, one.moved, one.counted
-    text = f"Message {short(one.name)}" if one.name else "A message"
     done: list[str] = []
     if read is not None:
-        first = read.first
-        text += f' "{first.label}"' if first.label else ""
-        text += f" (lookup id {first.found_lookup_id}) in {first.queue or 'a queue that is not named'} at "
-        text += host(first.server)
         done.append(f"was {_read(read, words)}")
     if moved is not None:
-        to = f", to {moved.to}" if moved.to else ""
-        last = " in" if moved.count == 1 else ", last in"
-        told = f"moved {count(moved.count, 'time')}{to}{last} {words.frame(moved.last)}"
+        to = f" to {moved.to}" if moved.to else ""
+        last = "," if moved.count == 1 else ", last"
+        told = f"moved {count(moved.count, 'time')}{last}{to} in {words.frame(moved.last)}"
         done.append(f"{'it was' if done else 'was'} {told}")
     if counted is not None and not done:
         done.append(f"was seen in {words.frame(counted.at)}")
-    text += f" {'; '.join(done)}."
+    text = "; ".join(done)
     if counted is not None:
         attempts = count(counted.aborts, "failed attempt")
-        text += f" Its SubqueueHeader counts {attempts} in a row (AbortCounter) and "
-        text += f"{count(counted.moves, 'move')} (MoveCounter)."
+        text += f". Its SubqueueHeader counts {attempts} in a row (AbortCounter) and "
+        text += f"{count(counted.moves, 'move')} (MoveCounter)"
     return text
 
 

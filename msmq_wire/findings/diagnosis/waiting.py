@@ -1,8 +1,8 @@
 """Question 17: receivers that slow their senders down, with the numbers.
 
 The rule kept here: a SessionAck for recoverable messages is due after RecoverableAckTimeout, any after half
-of AckTimeout; a sender stops where as many packets are unacknowledged as the window allows. [MS-MQQB]
-2.2.2.1, 3.1.5.8.2, 3.1.5.8.7, 3.1.7.1; [MS-MQMQ] 2.2.20.4
+of AckTimeout; a sender stops where as many packets are unacknowledged as the window allows. What was never
+acknowledged is of question 4. [MS-MQQB] 2.2.2.1, 3.1.5.8.2, 3.1.5.8.7, 3.1.7.1; [MS-MQMQ] 2.2.20.4
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import Words, count, host, span
+from msmq_wire.findings.finding import Severity
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
 from msmq_wire.units import MILLISECOND, SECOND
 
@@ -18,8 +20,8 @@ __all__ = ["waits"]
 
 _ACK_TIMEOUT = 20_000
 """Milliseconds, where no ConnectionParameters were captured: [MS-MQQB] note 51."""
-_SLACK = SECOND
-"""What a network and a disk may add to a time that was agreed."""
+_SLACK = 5 * SECOND
+"""What a network and a disk may add to a time that was agreed, before anybody would look."""
 _SMALLEST = "A window of 1 is that of a receiver that is short of memory, or whose queue was paused."
 
 
@@ -45,11 +47,24 @@ def waits(story: Story, words: Words, telling: Telling) -> None:
         for side in (0, 1)
         if (wait := _wait(session, side, story.last)) is not None
     ]
-    found.sort(key=lambda one: -max(one.there.longest_wait or 0, one.still))
+    found.sort(key=lambda one: -(one.there.longest_wait or 0))
     for wait in found[:MOST]:
         moments = wait.session.first, wait.there.longest_wait_at, wait.there.waiting_since
-        sure = wait.late and wait.there.certain
-        telling.say(_text(wait, words), *moments, attention="medium" if sure else "low")
+        severity: Severity = "info" if not wait.late else "medium" if wait.there.certain else "low"
+        text = _text(wait, words)
+        telling.say(f"{text}.", *moments, attention=severity)
+        if wait.late:
+            telling.blame(
+                Cause(
+                    text=text,
+                    severity=severity,
+                    confidence="likely",
+                    moments=tuple(one for one in moments if one is not None),
+                    who=(wait.receiver, wait.sender),
+                    action=f"look at the memory, the disk and the load of {wait.receiver}",
+                    rules=("SES-ACKLATE", "SES-PARM"),
+                )
+            )
     if len(found) > MOST:
         telling.say(f"And in {count(len(found) - MOST, 'more session')}: timeline draws them.")
     if any(wait.there.smallest_window == 1 for wait in found):
@@ -79,7 +94,8 @@ def waits(story: Story, words: Words, telling: Telling) -> None:
 
 def _wait(session: Session, side: int, last: int | None) -> _Wait | None:
     there, back = session.directions[side], session.directions[1 - side]
-    if not there.messages:
+    # OrderAcks and FinalAcks keep nobody waiting.
+    if there.messages == there.acknowledgments:
         return None
     agreed = session.parameters[0] or session.parameters[1]
     recoverable = agreed is not None and there.recoverable == there.messages
@@ -88,7 +104,7 @@ def _wait(session: Session, side: int, last: int | None) -> _Wait | None:
         due = agreed.recoverable_ack_timeout
     due *= MILLISECOND
     still = _since(there.waiting_since, last if session.close is None else session.close.time)
-    late = max(there.longest_wait or 0, still) > due + _SLACK
+    late = (there.longest_wait or 0) > due + _SLACK
     announced = next(iter(back.announced), None)
     smallest = there.smallest_window
     if not late and (smallest is None or announced is None or smallest >= announced):
@@ -103,7 +119,8 @@ def _since(moment: Moment | None, end: int | None) -> int:
 
 def _text(wait: _Wait, words: Words) -> str:
     there = wait.there
-    text = f"{wait.receiver} slows {wait.sender} down in the session that begins in "
+    does = f"slows {wait.sender} down" if wait.late else f"narrows the window of {wait.sender}"
+    text = f"{wait.receiver} {does} in the session that begins in "
     parts = []
     if there.longest_wait is not None:
         agreed = f", where {span(wait.due)} is agreed{' for recoverable ones' if wait.recoverable else ''}"
@@ -123,6 +140,4 @@ def _text(wait: _Wait, words: Words) -> str:
         verb = "waits" if there.unacknowledged == 1 else "wait"
         many = f"{there.unacknowledged:,} of {count(there.messages, 'message')} still {verb}"
         parts.append(f"{many}, {span(wait.still)} {ends}")
-    if wait.session.reason == "ack_timeout":
-        parts.append("the sender gave it up")
-    return f"{text}{words.frame(wait.session.first)}: {'; '.join(parts)}."
+    return f"{text}{words.frame(wait.session.first)}: {'; '.join(parts)}"

@@ -1,0 +1,117 @@
+"""Questions 14 to 18: what is said of messages that the fixtures of their questions do not have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures.build_frames import pcap
+from fixtures.build_sessions import Script, Step
+from msmq_wire.findings.diagnosis import Answer
+from msmq_wire.findings.diagnosis.answer import Telling
+from msmq_wire.findings.diagnosis.inventory import Content, Inventory, inventory
+from msmq_wire.findings.diagnosis.words import Words
+from msmq_wire.sessions import Moment
+from tests.findings.diagnosis.test_questions import answers
+
+OPEN: Step = {"at": 0.0, "do": "open"}
+FIRST: Step = {"at": 0.1, "do": "message", "id": 41, "delivery": "transactional"}
+ALONE: Step = {"number": 1, "previous": 0}
+STORED = {"ack_sequence_number": 1, "recoverable_msg_ack_seq_number": 1, "recoverable_msg_ack_flags": 1}
+
+
+def told(tmp_path: Path, *steps: Step) -> dict[int, Answer]:
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap(Script([OPEN, *steps]).scene.frames))
+    return answers(path)
+
+
+def acks(at: float, **header: int) -> Step:
+    return {"at": at, "do": "session_ack", "from": "server", "header": header}
+
+
+def test_a_transactional_message_without_an_order_ack_waits_for_its_destination(tmp_path: Path) -> None:
+    late: Step = {"at": 20.0, "do": "ping", "cookie": 1}
+    answer = told(tmp_path, FIRST | {"transaction": ALONE}, acks(0.3, **STORED), late)[14]
+    assert answer.sentences == (
+        "1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a stays with 192.0.2.21: no "
+        "OrderAck covers it. The destination has to put it into its queue in order, and the sender sends "
+        "again until it says so; first a1d30c5b…\\41 in frame 12, 19.90 s before the capture ends.",
+    )
+    assert answer.attention == "low"
+    assert [claim.fact for claim in answer.claims] == ["kept"]
+
+
+def test_what_waits_for_less_than_an_acknowledgment_may_take_calls_for_nobody(tmp_path: Path) -> None:
+    answer = told(tmp_path, {"at": 0.1, "do": "message", "id": 1}, {"at": 5.0, "do": "ping", "cookie": 1})[14]
+    assert answer.posed
+    assert answer.attention is None
+
+
+def test_word_of_a_receipt_that_was_asked_for_and_did_not_come_is_told(tmp_path: Path) -> None:
+    """FA alone makes the destination send a FinalAck, and keeps nothing with the sender."""
+    asks = FIRST | {"transaction": ALONE | {"final": True}}
+    order: Step = {"at": 0.5, "do": "order_ack", "from": "server", "id": 2001, "transaction": ALONE}
+    answer = told(tmp_path, asks, acks(0.3, **STORED), order)[14]
+    assert answer.sentences[0].endswith(
+        "left the outgoing queue of 192.0.2.21, and word of its receipt, which was asked for, was not "
+        "captured; first a1d30c5b…\\41 in frame 12."
+    )
+    assert answer.facts["asked"] == 1
+
+
+def test_a_receiver_that_only_narrows_its_window_calls_for_nobody(tmp_path: Path) -> None:
+    sent: Step = {"at": 0.1, "do": "message", "id": 1}
+    answer = told(tmp_path, sent, acks(0.3, ack_sequence_number=1, window_size=8))[17]
+    assert answer.sentences == (
+        "192.0.2.10 narrows the window of 192.0.2.21 in the session that begins in frame 1: the message in "
+        "frame 12 waited 0.20 s for its acknowledgment; the window fell from 64 to 8.",
+    )
+    assert answer.attention == "info"
+
+
+def test_what_was_never_acknowledged_is_not_called_slow(tmp_path: Path) -> None:
+    sent: Step = {"at": 0.1, "do": "message", "id": 1}
+    found = told(tmp_path, sent, {"at": 60.0, "do": "ping", "cookie": 1})
+    assert not found[17].posed
+    assert found[4].attention == "medium"
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_a_transaction_that_the_capture_holds_a_part_of_says_so(tmp_path: Path, last: bool) -> None:
+    steps = [
+        {"at": at / 10, "do": "message", "id": 40 + at, "delivery": "transactional", "ttbr": 60}
+        | {
+            "transaction": {
+                "number": at,
+                "previous": at - 1,
+                "id": 9,
+                "first": at == 1,
+                "last": at == 2 and last,
+            }
+        }
+        for at in (1, 2)
+    ]
+    (said, _) = told(tmp_path, *steps)[16].sentences
+    assert said.startswith("2 messages of transaction 9 of a1d30c5b… (192.0.2.21) share 1 min to be received")
+    assert ("; not all of it was captured" in said) is not last
+
+
+def test_an_inventory_keeps_so_many_rows_and_counts_the_rest() -> None:
+    sums, telling = Inventory(), Telling()
+    same: tuple[Any, ...] = ("UTF-8 XML", "tcp", "express", 3, "", "", None, False, False)
+    for number in range(1, 1031):
+        sums.add(
+            Content(f"DIRECT=OS:h\\q{number}", *same), Moment(1, 1, 0), Moment(2, 2, 0), number, 10, 4, 6
+        )
+    inventory(sums, 2, Words(), telling)
+    rows = telling.facts["rows"]
+    assert (len(rows), rows[0]["messages"], rows[-1]["messages"]) == (1024, 1024, 1)
+    assert telling.facts["left_out"] == sum(range(1025, 1031))
+    assert telling.facts["messages"] == sum(range(1, 1031))
+    assert telling.caveats == [
+        "6,165 messages of further kinds are not in the table",
+        "messages were sent again 2 times, and count each time",
+    ]
