@@ -94,6 +94,13 @@ def half_captured(session: Session, note: SessionNote) -> bool:
     return all(moment is not None and moment.record < note.first.record for moment in own)
 
 
+def one_sided(session: Session) -> bool:
+    """Whether one direction of a session was captured from its start: whoever speaks on was answered."""
+    if session.syn is not None and session.syn_ack is None:
+        return session.establish_request is not None and session.establish_response is None
+    return session.syn_ack is not None and session.syn is None and session.establish_request is None
+
+
 def note_seen(
     session: Session, note: SessionNote, context: Context, message: str, doubtful: Severity
 ) -> Seen:

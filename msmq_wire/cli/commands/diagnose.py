@@ -1,4 +1,4 @@
-"""``msmq-wire diagnose``: questions about captures, answered in plain words."""
+"""``msmq-wire diagnose``: what is wrong in captures, and questions about them answered in plain words."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.rows import CsvWriter
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, Judge
-from msmq_wire.findings.diagnosis import QUESTIONS, Diagnosis
+from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Diagnosis
 from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
-from msmq_wire.findings.diagnosis.view import answer_view
+from msmq_wire.findings.diagnosis.view import answer_view, digest_view
 from msmq_wire.redaction.judging import RedactingJudge
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, Story
@@ -53,10 +53,16 @@ def diagnose(
             show_default=False,
         ),
     ] = None,
+    flagged: Annotated[
+        bool, typer.Option("--flagged", help="Of the answers show only those that call for a look.")
+    ] = False,
     *,
     options: ReadingOptions,
 ) -> None:
-    """Answer eighteen questions about captures in plain words, with the frames that show it.
+    """Say what is wrong in captures, and answer eighteen questions in plain words, with the frames that show it.
+
+    First come at most five lines: what is wrong, the cause first, how sure that is, in which frames it is seen,
+    and what to do. Then the answers, those that call for a look first; with --question only these, in order.
 
     1 pings; 2 connections without an answer; 3 what was sent; 4 what was acknowledged and stored; 5 what
     vanished; 6 queue managers that share an identifier; 7 addresses; 8 ports; 9 remote reads; 10 encryption
@@ -72,6 +78,8 @@ def diagnose(
     Examples:
 
         msmq-wire diagnose capture.pcapng
+
+        msmq-wire diagnose capture.pcapng --flagged
 
         msmq-wire diagnose capture.pcapng --question 4 --question 5
 
@@ -89,20 +97,29 @@ def diagnose(
     numbers = sorted(set(questions or QUESTIONS))
     diagnosis = Diagnosis()
     story = _follow(reading, diagnosis, redactor, judged=bool({8, 13} & set(numbers)))
-    looked = 0
+    answers: tuple[Answer, ...] = ()
     if reading.frames or not reading.status:
-        text = AnswerText(options.screen())
-        for answer in diagnosis.answers(story, numbers=numbers, zone=zone):
-            looked += answer.attention in ("medium", "high")
-            if format_ is AnswerFormat.JSONL:
+        answers = diagnosis.answers(story, numbers=numbers, zone=zone)
+        digest = None if questions else diagnosis.digest(answers, story, frames=reading.frames)
+        shown = [answer for answer in answers if answer.flagged or not flagged]
+        if format_ is AnswerFormat.JSONL:
+            if digest is not None:
+                print(json_line(digest_view(digest)))
+            for answer in shown:
                 print(json_line(answer_view(answer)))
-            elif format_ is AnswerFormat.CSV:
-                write = CsvWriter([column.name for column in INVENTORY_COLUMNS])
-                for row in answer.facts["rows"]:
-                    write(row)
-            else:
+        elif format_ is AnswerFormat.CSV:
+            write = CsvWriter([column.name for column in INVENTORY_COLUMNS])
+            for row in answers[0].facts["rows"]:
+                write(row)
+        else:
+            text = AnswerText(options.screen())
+            if digest is not None:
+                text.digest(digest)
+                shown.sort(key=lambda answer: -answer.rank)
+            for answer in shown:
                 text.add(answer)
     reading.tell_left_out(story.left_out)
+    looked = sum(answer.attention in ("medium", "high") for answer in answers)
     reading.tell_summary(f"{count_text(looked, 'answer')} to look at" if looked else "nothing stands out")
     raise typer.Exit(reading.status)
 

@@ -14,7 +14,9 @@ from rich.cells import cell_len
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.table import table_of
-from msmq_wire.findings.diagnosis import Answer
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.findings import Confidence
+from msmq_wire.findings.diagnosis import Answer, Digest, DigestLine
 from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.findings.diagnosis.words import listed
 
@@ -22,6 +24,12 @@ __all__ = ["AnswerText", "plain_dots"]
 
 _INDENT = "    "
 _MOST_ROWS = 20
+_SURE: dict[Confidence, str] = {
+    "published": "as published",
+    "certain": "certain",
+    "likely": "likely",
+    "guess": "a guess",
+}
 _LOOK = {"low": "look", "medium": "look here", "high": "look here first"}
 
 
@@ -48,6 +56,33 @@ class AnswerText:
         self.screen = screen
         self._first = True
 
+    def digest(self, digest: Digest) -> None:
+        """Print what is wrong, before the answers."""
+        self._first = False
+        if not digest.lines:
+            self._folded(digest.nothing, "strong", ("", ""))
+            return
+        self.screen.line([("What is wrong", "title"), (", the cause first", "dim")])
+        for number, line in enumerate(digest.lines, 1):
+            self._line(f"{number:>2}. ", line)
+        if digest.more:
+            more = f"{count_text(digest.more, 'more cause')}: the answers and msmq-wire findings have them"
+            self._folded(f"And {more}.", "")
+        self._folded(f"Looked at {digest.looked_at}.", "dim")
+
+    def _line(self, number: str, line: DigestLine) -> None:
+        begun: Segment = (number, "dim")
+        mark = f"[{line.severity}, {_SURE[line.confidence]}] ", SEVERITY_STYLES[line.severity]
+        question = f"question {line.question}" if line.question else ""
+        told = "; ".join(part for part in (line.where, line.rule, question) if part)
+        if self.screen.width is None:
+            self._folded(f"{line.text} ({told}) {line.action}".rstrip(), "", begun, mark)
+            return
+        self._folded(line.text, "", begun, mark)
+        self._folded(told, "spec")
+        if line.action:
+            self._folded(line.action, "", (_INDENT, ""), (self.screen.choose("→ ", "-> "), "name"))
+
     def add(self, answer: Answer) -> None:
         """Print one answer."""
         if self.screen.width is not None and not self._first:
@@ -56,10 +91,10 @@ class AnswerText:
         self._head(answer)
         style = "" if answer.posed else "dim"
         for statement in answer.statements:
-            self._sentence(statement.text, style)
+            self._folded(statement.text, style)
         self._table(answer.facts.get("rows", ()))
         for caveat in answer.caveats:
-            self._sentence(f"But: {caveat[:1].upper()}{caveat[1:].removesuffix('.')}.", "dim")
+            self._folded(f"But: {caveat[:1].upper()}{caveat[1:].removesuffix('.')}.", "dim")
 
     def _table(self, rows: list[dict[str, Any]]) -> None:
         """The first rows of what is in a migration."""
@@ -68,11 +103,11 @@ class AnswerText:
             table.add(row)
         table.finish()
         if rows and table.left_out:
-            self._sentence(f"A wider screen shows {listed(table.left_out)}, too.", "dim")
+            self._folded(f"A wider screen shows {listed(table.left_out)}, too.", "dim")
         if len(rows) > _MOST_ROWS:
             rest = sum(row["messages"] for row in rows[_MOST_ROWS:])
             text = f"{len(rows) - _MOST_ROWS:,} more rows with {rest:,} messages: --format csv has all."
-            self._sentence(text, "dim")
+            self._folded(text, "dim")
 
     def _head(self, answer: Answer) -> None:
         number: Segment = (f"{answer.number:>2}. ", "dim")
@@ -89,15 +124,18 @@ class AnswerText:
         if mark[0]:
             self.screen.line([(_INDENT, ""), mark])
 
-    def _sentence(self, text: str, style: str) -> None:
-        safe = plain_dots(self.screen, text)
-        width = self.screen.width
-        if width is None or cell_len(safe) + len(_INDENT) <= width:
-            self.screen.line([(_INDENT, ""), (safe, style)])
+    def _folded(
+        self, text: str, style: str, begun: Segment = (_INDENT, ""), mark: Segment = ("", "")
+    ) -> None:
+        """A text behind its mark; what goes on below stands further in, so that each is seen to begin."""
+        if not text:
             return
-        # What goes on below a sentence stands further in, so that each sentence is seen to begin.
-        head, *_ = fold(safe, width - len(_INDENT))
-        self.screen.line([(_INDENT, ""), (head, style)])
-        rest = safe[len(head) :].lstrip()
-        for line in fold(rest, width - len(_INDENT) - 2):
-            self.screen.line([(f"{_INDENT}  ", ""), (line, style)])
+        width = self.screen.width
+        safe = mark[0] + plain_dots(self.screen, text)
+        if width is None or cell_len(safe) + len(begun[0]) <= width:
+            self.screen.line([begun, mark, (safe[len(mark[0]) :], style)])
+            return
+        head, *_ = fold(safe, width - len(begun[0]))
+        self.screen.line([begun, mark, (head[len(mark[0]) :], style)])
+        for line in fold(safe[len(head) :].lstrip(), width - len(begun[0]) - 2):
+            self.screen.line([(f"{' ' * len(begun[0])}  ", ""), (line, style)])

@@ -54,6 +54,16 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     @property
+    def flagged(self) -> bool:
+        """Whether it calls for a look."""
+        return self.rank >= SEVERITIES.index("low")
+
+    @property
+    def rank(self) -> int:
+        """The place of its attention in `SEVERITIES`; what calls for none stands with ``info``."""
+        return 0 if self.attention is None else SEVERITIES.index(self.attention)
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """The texts of the statements."""
         return tuple(statement.text for statement in self.statements)
@@ -97,7 +107,8 @@ class Telling:
                 self.claims[Claim(subject, fact)] = None
 
     def blame(self, cause: Cause) -> None:
-        """Say what is wrong."""
+        """Say what is wrong, which calls for a look."""
+        self.heed(cause.severity)
         if len(self.causes) < _MOST_CAUSES:
             self.causes.append(cause)
 

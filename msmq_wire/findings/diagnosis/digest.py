@@ -19,6 +19,7 @@ from msmq_wire.findings.diagnosis.words import Words, count, listed
 from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from msmq_wire.findings.folding import Group
 from msmq_wire.findings.registry import RULES
+from msmq_wire.findings.session_places import one_sided
 from msmq_wire.sessions import Moment, Story
 
 __all__ = ["MOST_LINES", "Digest", "DigestLine", "digest_of"]
@@ -60,6 +61,12 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
     question: int | None = None
     count: int = 1
 
+    @property
+    def said(self) -> str:
+        """What is wrong, where, and what to do, in sentences."""
+        where = f"{self.where[:1].upper()}{self.where[1:]}." if self.where else ""
+        return " ".join(part for part in (self.text, where, self.action) if part)
+
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
     """``lines`` tell what is wrong, the cause first; none: nothing wrong was seen.
@@ -70,6 +77,11 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[DigestLine, ...] = ()
     more: int = 0
     looked_at: str = ""
+
+    @property
+    def nothing(self) -> str:
+        """What is said where there is no line."""
+        return f"Nothing wrong seen in {self.looked_at}."
 
 
 class _Draft(msgspec.Struct):
@@ -111,7 +123,11 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
     text = listed([count(number, noun) for noun, number in shown.items()]) or "nothing of MSMQ"
     if frames is not None:
         text += f" in {count(frames, 'frame')}"
+    late = sum(not one.started for one in story.sessions)
+    half = sum(map(one_sided, story.sessions))
     unseen = [
+        f"the beginning of {count(late, 'connection')}" if late else "",
+        f"the other direction of {count(half, 'connection')}" if half else "",
         f"what {count(facts.sealed, 'sealed call')} did" if facts.sealed else "",
         f"the bytes missing from the capture in {count(facts.gaps, 'place')}" if facts.gaps else "",
         f"the end of {count(facts.cut, 'packet')} cut short" if facts.cut else "",
@@ -121,7 +137,7 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
     return "; ".join((text, *notes))
 
 
-def digest_of(answers: Iterable[Answer], suspects: Suspects, words: Words, looked_at: str) -> Digest:
+def digest_of(answers: Sequence[Answer], suspects: Suspects, words: Words, looked_at: str) -> Digest:
     """What answers and findings say is wrong, the cause first."""
     groups = [group for group in suspects.groups() if group.rank >= _FROM]
     hostile: dict[str, list[Group]] = {}
@@ -138,9 +154,21 @@ def digest_of(answers: Iterable[Answer], suspects: Suspects, words: Words, looke
         drafts.append(draft)
         causes = list(_behind(draft, (lead, *explained), suspects, causes))
     drafts += [draft for draft, _ in causes]
+    drafts = drafts or list(_flagged(answers))
     ranked = sorted(drafts, key=lambda draft: draft.place)
     lines = tuple(_line(draft, words) for draft in ranked[:MOST_LINES])
     return Digest(lines=lines, more=len(ranked) - len(lines), looked_at=looked_at)
+
+
+def _flagged(answers: Iterable[Answer]) -> Iterator[_Draft]:
+    """What calls for a look and nobody named a cause of."""
+    for answer in answers:
+        if answer.flagged and answer.attention is not None:
+            first = answer.statements[0]
+            yield _Draft(
+                severity=answer.attention, confidence="guess", text=first.text.removesuffix("."), who=(), action="",
+                moments=[], count=1, at=answer.number, question=answer.number, frames=dict.fromkeys(first.frames),
+            )  # fmt: skip
 
 
 def _causes(answers: Iterable[Answer], told_of: set[tuple[str, str]]) -> Iterator[tuple[_Draft, Cause]]:

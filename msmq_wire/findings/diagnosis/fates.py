@@ -13,7 +13,8 @@ from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
 from msmq_wire.findings.diagnosis.words import count, host, short, span
 from msmq_wire.findings.finding import Confidence
-from msmq_wire.sessions import MessageLife, Moment, Session, StrayAck, Story, class_words
+from msmq_wire.findings.session_places import one_sided
+from msmq_wire.sessions import MessageLife, Moment, Session, Story, StrayAck, class_words
 from msmq_wire.units import SECOND
 
 __all__ = ["REMEDIES", "Fates"]
@@ -79,7 +80,8 @@ class Fates:
         # What was sent on was taken; who has it now is the host that it was sent to last.
         last = life.route[-1] if life.route else life
         if life.outcome in ("refused", "expired"):
-            fate, why = life.outcome, "" if life.nack_class else life.reason
+            fate: str = life.outcome
+            why = "" if life.nack_class else life.reason
         elif taken or life.via == "rpc" or life.outcome != "unknown":
             return
         elif life.http_status is not None and life.http_status < _NO_SUCCESS:
@@ -137,6 +139,8 @@ class Fates:
 
 def _silence(pile: _Pile, session: Session | None, story: Story) -> str | None:
     """Why nothing acknowledged a message; None where that may come yet."""
+    if session is not None and one_sided(session):
+        return None
     since = pile.first.first.time
     waited = None if since is None or story.last is None else story.last - since
     if session is None:
@@ -161,7 +165,7 @@ def _patience(session: Session) -> int:
 
 def _cause(key: _Key, pile: _Pile, session: Session | None) -> Cause:
     name = short(pile.first.message_id)
-    what = f"message {name}" if pile.count == 1 else f"{count(pile.count, 'message')}, first {name},"
+    what = f"Message {name}" if pile.count == 1 else f"{count(pile.count, 'message')}, first {name},"
     to = f"{what} from {key.src} to {key.queue or 'a queue that is not known'}"
     was = "was" if pile.count == 1 else "were"
     confidence: Confidence = "certain"

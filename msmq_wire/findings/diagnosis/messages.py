@@ -283,7 +283,7 @@ def _clocks(clocks: list[HostClock], sums: MessageSums, telling: Telling) -> Non
     # A message that waited has an old SentTime; none has a time to come.
     astray = [clock for clock in clocks if clock.astray and (clock.sure or clock.offset > 0)]
     for clock in astray[:MOST]:
-        telling.say(_clock_text(clock), attention="low")
+        telling.say(_clock_text(clock))
         _blame(clock, sums, telling)
     if len(astray) > MOST:
         telling.say(
@@ -298,7 +298,6 @@ def _blame(clock: HostClock, sums: MessageSums, telling: Telling) -> None:
     """A clock that is wrong, and the messages that look expired by it."""
     stale = sums.stale.get((clock.host, "in_time" if clock.sure else None))
     text = _clock_text(clock).removesuffix(".")
-    text = text[:1].lower() + text[1:]
     if stale is not None:
         text += f"; {count(stale.count, 'message')} of it looked expired when sent, first {short(stale.first.message_id)}"
     telling.blame(
@@ -423,7 +422,7 @@ def acknowledged(sums: MessageSums, words: Words, telling: Telling) -> None:
         rest = "sessions and the acknowledgments in them: decode"
         text = f"{part(sums.never_count, total, 'message')} {was} never acknowledged: "
         text += f"{listed(ids, sums.never_count, rest=rest)}."
-        telling.say(text, *(life.first for life in sums.never), attention="medium")
+        telling.say(text, *(life.first for life in sums.never))
     elif total > MOST:
         telling.say("No message was left without an acknowledgment.")
     if sums.resends:
@@ -493,7 +492,7 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
         if life.nack_class:
             why = f"{class_words(life.nack_class)} (class 0x{life.nack_class:04x}{where})"
         text = f"{told} {verb}: {why}; sent in {words.frame(life.first)}."
-        telling.say(text + _asked(life), life.first, *acks, attention="medium")
+        telling.say(text + _asked(life), life.first, *acks)
     if bad > len(sums.bad):
         kinds = listed([f"{number:,} {why}" for why, number in sums.bad_classes.most_common()])
         telling.say(f"{bad:,} messages in all were refused or expired: {kinds}.")
@@ -511,7 +510,7 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
     for life in unknown[:3]:
         text = f"Nothing tells what became of message {short(life.message_id)} to {life.queue or '?'}"
         text += f", sent in {words.frame(life.first)}{_session_end(life, story, words)}."
-        telling.say(text + _asked(life), life.first, attention="medium")
+        telling.say(text + _asked(life), life.first)
     if number > min(len(unknown), 3) > 0:
         telling.say(f"The same of {count(number - min(len(unknown), 3), 'more message')}; see question 4.")
     if telling.statements:

@@ -12,9 +12,10 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts, PortUse
-from msmq_wire.findings.diagnosis.peers import FindingSums
-from msmq_wire.findings.diagnosis.unopened import failure, unopened
+from msmq_wire.findings.diagnosis.peers import FindingSums, is_naked
+from msmq_wire.findings.diagnosis.unopened import failure, refused, unopened
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part, port, short, span
+from msmq_wire.findings.session_places import one_sided
 from msmq_wire.records.endpoint import MSMQ_PORT
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.wire.types.guid import NULL_GUID
@@ -41,7 +42,7 @@ def pings(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
             ping.response,
             ping.unreachable,
             None if follower is None else follower.syn,
-            attention="low" if ping.refused else "info",
+            attention="info",
         )
     if len(story.pings) > MOST:
         telling.say(f"And {len(story.pings) - MOST:,} more pings: decode --filter 'type == ping' lists them.")
@@ -50,6 +51,7 @@ def pings(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
             "A ping without an answer is usual: Windows from Vista and Server 2008 on does not answer pings "
             "unless EnablePingService is set, and messages do not need them."
         )
+    refused(story, telling)
     telling.facts = {"pings": len(story.pings), "answered": answered, "requests": asked}
 
 
@@ -125,13 +127,17 @@ def connections(story: Story, sums: FindingSums, words: Words, telling: Telling)
         return
     if opened:
         telling.say(f"{part(opened, total, 'connection')} to port 1801 could carry messages.")
+    half = [session for session in story.sessions if one_sided(session)]
+    if half:
+        text = f"Of {count(len(half), 'connection')} one direction was captured: what answered is not known;"
+        telling.say(f"{text} first {words.frame(half[0].first)}.", half[0].first)
     for (kind, client, server), number in list(counts.items())[:MOST]:
         kept = failures[kind, client, server]
         text = f"{client} to {server}: {_told(kept[0], words)}"
         if number > 1:
             others = words.frames((one.first for one in kept[1:]), number - 1)
             text += f" The same of {count(number - 1, 'more connection')}, begun in {others}."
-        telling.say(text, *_moments(kept), attention="medium")
+        telling.say(text, *_moments(kept))
     if len(counts) > MOST:
         telling.say(f"And {len(counts) - MOST:,} more pairs of hosts whose connections failed.")
     for meaning in dict.fromkeys(_meaning(kept[0]) for kept in failures.values()):
@@ -189,12 +195,12 @@ def _ends(story: Story, words: Words, telling: Telling) -> None:
     if reset:
         frames = words.frames((one.close for one in reset[:MOST]), len(reset))
         text = f"{count(len(reset), 'connection')} that could carry messages ended with a reset: {frames}."
-        telling.say(text, *(one.close for one in reset), attention="low")
+        telling.say(text, *(one.close for one in reset), attention="info")
     late = [one for one in story.sessions if one.reason == "ack_timeout"]
     if late:
         frames = words.frames((one.close for one in late[:MOST]), len(late))
         text = f"{count(len(late), 'connection')} ended after acknowledgments had not come in time: {frames}."
-        telling.say(text, *(one.close for one in late), attention="medium")
+        telling.say(text, *(one.close for one in late), attention="info")
 
 
 def _moments(sessions: Iterable[Session]) -> list[Moment | None]:
@@ -222,7 +228,9 @@ def identities(story: Story, facts: Facts, words: Words, telling: Telling) -> No
     for guid, hosts in list(shared.items())[:MOST]:
         places = [f"{name} ({words.frame(moment)})" for name, moment in hosts.items()]
         text = f"Queue manager {guid} speaks from {listed(places)}."
-        telling.say(text, *hosts.values(), attention="medium")
+        # A host that has one address of each kind has one queue manager all the same.
+        one_host = len({":" in name for name in hosts}) == len(hosts)
+        telling.say(text, *hosts.values(), attention="info" if one_host else "medium")
     if len(shared) > MOST:
         telling.say(f"And {len(shared) - MOST:,} more queue managers speak from several addresses.")
     if shared:
@@ -363,7 +371,7 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
 def _no_peer(session: Session) -> str:
     """What the client of a session did that no peer does; empty where it did nothing of the kind."""
     there = session.directions[0]
-    if any(note.kind == "message_before_open" and note.certain for note in session.notes):
+    if is_naked(session):
         return "sent a message before a session was open"
     if session.reached == "tcp_only" and session.started and (there.messages or there.gaps):
         return "sent bytes and never began a session"

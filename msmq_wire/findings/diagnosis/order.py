@@ -6,21 +6,28 @@ The rule kept here: a receiver asks for nothing; what it did not acknowledge, th
 from __future__ import annotations
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.messages import MessageSums
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short
 from msmq_wire.findings.finding import Severity
 from msmq_wire.sessions import Story, TransactionalStream
+from msmq_wire.units import SECOND
 
 __all__ = ["streams"]
+
+_PATIENCE = 120 * SECOND
 
 
 def streams(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
     """Question 12, [MS-MQQB] 3.1.1.6.2, 3.1.5.8.6 and 2.2.4."""
     odd = sorted(story.streams, key=lambda one: not _is_odd(one))
     for stream in odd[:MOST]:
-        attention: Severity | None = "low" if _is_odd(stream) else None
+        attention: Severity | None = "info" if _is_odd(stream) else None
         if any(gap.filled is None for gap in stream.gaps):
             attention = "medium"
+        elif _is_stuck(stream, story):
+            attention = "low"
+            telling.blame(_stuck(stream))
         moments = [moment for gap in stream.gaps[:MOST] for moment in (gap.at, gap.filled)]
         shown = stream.first, stream.last, *moments, stream.last_order_ack
         telling.say(_stream_text(stream, words), *shown, attention=attention)
@@ -61,6 +68,29 @@ def streams(sums: MessageSums, story: Story, words: Words, telling: Telling) -> 
 def _is_odd(stream: TransactionalStream) -> bool:
     open_gap = any(gap.filled is None for gap in stream.gaps)
     return bool(open_gap or stream.repeats or stream.gaps or stream.awaiting or stream.acknowledged_ahead)
+
+
+def _is_stuck(stream: TransactionalStream, story: Story) -> bool:
+    """Whether messages wait for an OrderAck longer than until they are sent again, [MS-MQQB] 3.1.2.6."""
+    since, last = stream.last.time, story.last
+    return bool(stream.awaiting) and since is not None and last is not None and last - since > _PATIENCE
+
+
+def _stuck(stream: TransactionalStream) -> Cause:
+    sender, receiver = host(stream.src), host(stream.dst)
+    queue = stream.queue or "a queue that is not known"
+    return Cause(
+        text=f"{count(stream.awaiting, 'transactional message')} from {sender} to {queue} are not covered by an OrderAck",
+        severity="low",
+        confidence="likely" if stream.certain else "guess",
+        moments=(stream.first, stream.last),
+        who=(sender, receiver),
+        action=f"look at what stopped {receiver}, and into the outgoing queue of {sender}",
+        count=stream.awaiting,
+        kind="unanswered",
+        about=receiver,
+        brief=f"{count(stream.awaiting, 'message')} from {sender} not covered by an OrderAck",
+    )
 
 
 def _stream_text(stream: TransactionalStream, words: Words) -> str:

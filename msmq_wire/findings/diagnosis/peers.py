@@ -14,9 +14,10 @@ from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding, Severity
-from msmq_wire.sessions import Moment, SessionDirection, Story
+from msmq_wire.findings.session_places import half_captured
+from msmq_wire.sessions import Moment, Session, SessionDirection, Story
 
-__all__ = ["FindingSums", "peers"]
+__all__ = ["FindingSums", "is_naked", "peers"]
 
 _MOST_HOSTS = 4096
 _MOST_IDS = 64
@@ -78,6 +79,12 @@ class _Conduct(msgspec.Struct):
     naked: int = 0
 
 
+def is_naked(session: Session) -> bool:
+    """Whether a message came before a session was open, as far as that can be seen."""
+    before = (note for note in session.notes if note.kind == "message_before_open")
+    return any(note.certain and not half_captured(session, note) for note in before)
+
+
 def _unacknowledged(there: SessionDirection, story: Story) -> Iterator[str]:
     """The messages of a session that no SessionHeader acknowledged, where identifiers tell them apart."""
     for message_id in there.unacknowledged_ids:
@@ -106,7 +113,7 @@ def peers(story: Story, sums: FindingSums, words: Words, telling: Telling) -> No
         conduct.messages += there.messages
         conduct.taken += there.messages - there.unacknowledged
         conduct.empty += not there.messages
-        conduct.naked += any(note.kind == "message_before_open" and note.certain for note in session.notes)
+        conduct.naked += is_naked(session)
     ranked = sorted(sums.hosts.items(), key=lambda one: -SEVERITIES.index(one[1].severity))
     for name, marks in ranked[:MOST]:
         told = [f"{id_} ({marks.titles[id_]}{_times(number)})" for id_, number in sorted(marks.ids.items())]

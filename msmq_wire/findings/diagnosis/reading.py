@@ -28,8 +28,7 @@ def reads(story: Story, facts: Facts, suspects: Suspects, words: Words, telling:
     told = [queue for queue in story.queues if not queue.sealed]
     for queue in told[:MOST]:
         moments = queue.opened, queue.closed, queue.purged
-        bad = bool(queue.status) or queue.fault
-        telling.say(_queue_text(queue, words), *moments, attention="low" if bad else None)
+        telling.say(_queue_text(queue, words), *moments)
     if len(told) > MOST:
         telling.say(f"And {len(told) - MOST:,} more times a queue was opened: calls lists them.")
     found = [read for read in story.reads if not _is_hidden(read)]
@@ -39,8 +38,7 @@ def reads(story: Story, facts: Facts, suspects: Suspects, words: Words, telling:
             telling.claim("received" if read.removes and taken else "in_queue", read.message_id)
     shown = _of_interest(found)
     for read in shown:
-        bad = read.pending or (bool(read.status) and read.status != _IO_TIMEOUT) or read.fault
-        telling.say(_read_text(read, words), read.at, read.ended, attention="low" if bad else None)
+        telling.say(_read_text(read, words), read.at, read.ended)
     if len(found) > len(shown):
         telling.say(f"And {count(len(found) - len(shown), 'more read')}: calls lists them.")
     _hidden(story, words, telling)

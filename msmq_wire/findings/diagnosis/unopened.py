@@ -1,4 +1,4 @@
-"""Connections to port 1801 that never became a session, as causes: one for each server.
+"""Connections to port 1801 that never became a session, and pings that were refused, as causes.
 
 The rule kept here: why nobody answered is not known; what a silence or a reset can mean decides what to look at.
 """
@@ -14,10 +14,11 @@ from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import count, host, listed
 from msmq_wire.findings.finding import Severity
-from msmq_wire.sessions import Moment, Session, Story
+from msmq_wire.findings.session_places import one_sided
+from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.units import SECOND
 
-__all__ = ["failure", "unopened"]
+__all__ = ["failure", "refused", "unopened"]
 
 _MOST_SERVERS = 4096
 _MOST_CLIENTS = 32
@@ -47,10 +48,10 @@ _ACTIONS = {
 
 
 def failure(session: Session) -> str | None:
-    """How a session failed to open; None for one that opened, or whose start was not captured."""
+    """How a session failed to open; None for one that opened, or of which too little was captured."""
     if session.state in ("refused_tcp", "refused"):
         return session.state
-    if session.reached == "open" or not session.started:
+    if session.reached == "open" or not session.started or one_sided(session):
         return None
     if session.reached == "tcp_only":
         return "silence" if session.syn_ack is None else "tcp_only"
@@ -99,6 +100,30 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
             telling.note(f"{failed_} to {server} failed before one was a session")
             continue
         telling.blame(_cause(server, pile, opened[host(server)], over=over))
+
+
+def refused(story: Story, telling: Telling) -> None:
+    """Name the servers that answer pings with a refusal, [MS-MQQB] 2.2.7."""
+    by_server: dict[str, list[PingExchange]] = {}
+    for ping in story.pings:
+        if ping.refused and (ping.server in by_server or len(by_server) < _MOST_SERVERS):
+            by_server.setdefault(ping.server, []).append(ping)
+    for server, pings in by_server.items():
+        clients = list(dict.fromkeys(host(one.client) for one in pings))[:_MOST_CLIENTS]
+        answers = [one.response for one in pings[:_MOST_MOMENTS] if one.response is not None]
+        telling.blame(
+            Cause(
+                text=f"{host(server)} answered {count(len(pings), 'ping')} of {listed(clients)} with a refusal (RF is "
+                "set): it accepts no connection from there now",
+                severity="low",
+                confidence="certain",
+                moments=tuple(answers),
+                who=(host(server), *clients),
+                action=f"look at the number of sessions and licences on {host(server)}",
+                count=len(pings),
+                rules=("PNG-RF",),
+            )
+        )
 
 
 def _under_way(session: Session, story: Story) -> bool:

@@ -1,12 +1,38 @@
-"""The JSON view of an answer: what ``diagnose --format jsonl`` prints."""
+"""The JSON view of a digest and of an answer: what ``diagnose --format jsonl`` prints."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from msmq_wire.findings.diagnosis.answer import Answer
+import msgspec
 
-__all__ = ["answer_view"]
+from msmq_wire.findings.diagnosis.answer import Answer, Statement
+from msmq_wire.findings.diagnosis.digest import Digest
+from msmq_wire.findings.finding import SEVERITIES
+
+__all__ = ["answer_view", "digest_view"]
+
+_QUESTION = "What is wrong?"
+
+
+def digest_view(digest: Digest) -> dict[str, Any]:
+    """A digest as a row of the form of an answer, number 0, with the lines whole beside it."""
+    lines = digest.lines
+    told = [Statement(text=one.said, frames=one.frames, records=one.records) for one in lines]
+    answer = Answer(
+        number=0,
+        question=_QUESTION,
+        posed=bool(lines),
+        attention=max((one.severity for one in lines), key=SEVERITIES.index, default=None),
+        statements=tuple(told) or (Statement(text=digest.nothing),),
+    )
+    return answer_view(answer) | {
+        "digest": {
+            "lines": [msgspec.to_builtins(one) for one in lines],
+            "more": digest.more,
+            "looked_at": digest.looked_at,
+        }
+    }
 
 
 def answer_view(answer: Answer) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 
 from msmq_wire.findings.diagnosis.answer import MOST
+from msmq_wire.records.capture_names import short_names
 from msmq_wire.sessions import Moment
 from msmq_wire.units import MILLISECOND, SECOND
 
@@ -90,8 +91,8 @@ class Words:
     def __init__(self, captures: Sequence[tuple[int, str]] = (), zone: tzinfo | None = UTC) -> None:
         self._starts = [start for start, _ in captures]
         names = [name for _, name in captures]
-        last = [name.replace("\\", "/").rpartition("/")[2] for name in names]
-        self._names = last if len(set(last)) == len(set(names)) else names
+        short = short_names(names)
+        self._names = [short[name] for name in names]
         self._zone = zone
 
     def frame(self, moment: Moment | None) -> str:
@@ -106,10 +107,18 @@ class Words:
         distinct = {(self._file(one), one.frame): one for one in known}
         if not distinct:
             return "frames that are not known"
-        numbers = [f"{frame}{file}" for file, frame in distinct]
+        numbers = [f"{frame}" for _, frame in distinct]
         total = None if total is None else total - len(known) + len(numbers)
-        text = listed(numbers, max(total or 0, len(numbers)))
-        return f"{'frame' if text == numbers[0] else 'frames'} {text}"
+        of_files: dict[str, list[str]] = {}
+        for file, frame in list(distinct)[:MOST]:
+            of_files.setdefault(file, []).append(f"{frame}")
+        if len(of_files) == 1:
+            text = listed(numbers, max(total or 0, len(numbers))) + next(iter(of_files))
+        else:
+            parts = [f"{listed(frames)}{file}" for file, frames in of_files.items()]
+            more = max(total or 0, len(numbers)) - MOST
+            text = "; ".join(parts) + (f" and {more:,} more" if more > 0 else "")
+        return f"{'frame' if len(numbers) == 1 and not (total or 0) > 1 else 'frames'} {text}"
 
     def clock(self, seconds: int) -> str:
         """Seconds since 1970 as a date and time."""
