@@ -18,6 +18,7 @@ from msmq_wire.findings import RULES, Judge
 from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Diagnosis
 from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.findings.diagnosis.view import answer_view, digest_view
+from msmq_wire.records.record import Record
 from msmq_wire.redaction.judging import RedactingJudge
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, Story
@@ -133,8 +134,11 @@ def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judge
     rules = {id_: rule for id_, rule in RULES.items() if rule.severity != "info"} if judged else {}
     if not redactor.what:
         judge = Judge(rules, leave=diagnosis.leave)
-        for record in reading:
-            diagnosis.feed(record, judge.feed(record))
+        for item in reading.batched():
+            if isinstance(item, Record):
+                diagnosis.feed(item, judge.feed(item))
+            else:
+                diagnosis.take(item, judge.take(item))
         diagnosis.found(judge.finish())
         return judge.story or Follower().finish()
     # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.

@@ -6,6 +6,7 @@ with the one that they look like. Time and memory are bounded, whatever the bodi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -18,14 +19,16 @@ from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.sessions import Moment
 from msmq_wire.sessions.message import MessageReader
 
-__all__ = ["Bodies", "BodyKind"]
+__all__ = ["FIRST", "Bodies", "BodyKind"]
 
 _MOST_KINDS = 256
 _MOST_LOOKS = 4096
 _MOST_BYTES = 16 << 20
-_FIRST = 8
+FIRST = 8
+"""Bytes by which bodies are told apart."""
 
-Looks = tuple[str | None, int | None, bytes]
+Looks = tuple[str | None, int | None, bytes, bool]
+"""Queue, type, first bytes where it is not encrypted, and whether it is."""
 
 
 class BodyKind(msgspec.Struct):
@@ -69,28 +72,34 @@ class Bodies:
         if body is None:
             self.empty += 1
             return None
-        self.total += 1
-        queue = self._queue(record.packet)
-        looks = (queue, body.body_type, b"" if body.encrypted else body.data[:_FIRST])
-        kind = self._looks.get(looks)
-        if kind is None:
-            kind = self._open(record, looks, body.data, body.encrypted)
-        if kind is None:
-            self.unlooked += 1
-            return _UNLOOKED
-        kind.count += 1
-        kind.bytes += len(body.data)
-        kind.cut += body.cut
+        looks = self._queue(record.packet), body.body_type, b"" if body.encrypted else body.data[:FIRST]
+        return self.add((*looks, body.encrypted), lambda: record, 1, len(body.data), int(body.cut))
+
+    def add(self, looks: Looks, example: Callable[[], Record], number: int, total: int, cut: int) -> BodyKind:
+        """Take a ``number`` of messages whose bodies look alike, as that of the first of them."""
+        self.total += number
+        kind = self._looks.get(looks) or self._open(example, looks)
+        if kind is _UNLOOKED:
+            self.unlooked += number
+        else:
+            kind.count += number
+            kind.bytes += total
+            kind.cut += cut
         return kind
 
-    def _open(self, record: Record, looks: Looks, data: bytes, encrypted: bool) -> BodyKind | None:
-        queue, body_type, _ = looks
+    def _open(self, example: Callable[[], Record], looks: Looks) -> BodyKind:
+        queue, body_type, _, encrypted = looks
+        if not encrypted and (len(self._looks) >= _MOST_LOOKS or self._bytes > _MOST_BYTES):
+            return _UNLOOKED
+        record = example()
         if encrypted:
             kind, opened, convention, sure = "encrypted", "encrypted", "", "declared"
         else:
+            held = body_of(record)
+            data = b"" if held is None else held.data
             self._bytes += len(data)
-            if len(self._looks) >= _MOST_LOOKS or self._bytes > _MOST_BYTES:
-                return None
+            if self._bytes > _MOST_BYTES:
+                return _UNLOOKED
             body = open_body(data, body_type or 0)
             kind, convention, sure = body.kind, body.convention, body.confidence
             opened = f"a {body.kind}" if body.scalar else caption(body) or "bytes of no known form"
@@ -98,7 +107,9 @@ class Bodies:
         known = self.kinds.get(key)
         if known is None:
             if len(self.kinds) >= _MOST_KINDS:
-                return None
+                if not encrypted:
+                    self._looks[looks] = _UNLOOKED
+                return _UNLOOKED
             moment = Moment(record.id, record.frames[-1] if record.frames else None, record.time)
             known = self.kinds[key] = BodyKind(queue, kind, opened, convention, sure, body_type, moment)
         self._looks[looks] = known

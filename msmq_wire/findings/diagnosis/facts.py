@@ -6,16 +6,18 @@ The rule kept here: counters and lists with a limit, never records; what was not
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from msmq_wire.findings.diagnosis.bodies import Bodies
+from msmq_wire.findings.diagnosis.bodies import FIRST, Bodies, BodyKind
 from msmq_wire.findings.diagnosis.inventory import Inventory
 from msmq_wire.findings.diagnosis.returns import Returns
 from msmq_wire.findings.diagnosis.security import Security
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
+from msmq_wire.records.run import Run, bounds
 from msmq_wire.rpc.interfaces import Role
 from msmq_wire.sessions import Moment
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
@@ -71,14 +73,63 @@ class Facts:
 
     def feed(self, record: Record) -> None:
         """Take the next record."""
-        if not self.captures or self.captures[-1][1] != record.capture:
-            self.captures.append((record.id, record.capture))
+        self._begin(record.id, record.capture)
+        self._feed(record, self.bodies.feed(record) if record.type in _MESSAGES else None)
+
+    def take(self, run: Run) -> None:
+        """Take everything of a run, as feeding its records does."""
+        # Loads numpy, as whoever has a run did.
+        from msmq_wire.findings.diagnosis.alike import Alike
+
+        alike, ids = Alike(run, FIRST), run.id
+        singles = {record.id: record for record in (*map(run.record, alike.rest), *run.others)}
+        first, last = bounds(run)
+        self._begin(first, run.capture)
+        self.records += last + 1 - first - len(singles)
+        # Who is first of something is kept: so what is alike comes where its first one does.
+        kinds: dict[int, BodyKind | None] = {}
+        found: list[BodyKind | None] = [None] * len(alike.looks)
+        looked = {int(ids[group.first]): (look, group) for look, group in alike.looked()}
+        messages = {number for number, record in singles.items() if record.type in _MESSAGES}
+        for number in sorted(messages | looked.keys()):
+            if number in messages:
+                kinds[number] = self.bodies.feed(singles[number])
+                continue
+            look, group = looked[number]
+            looks = alike.looks[look]
+            if looks is None:
+                self.bodies.empty += group.count
+            else:
+                example = partial(run.record, group.first)
+                found[look] = self.bodies.add(looks, example, group.count, group.total, group.cut)
+        known = {id(kind): kind for kind in found}
+        of_numbers, numbers = [*known.values()], {kind: number for number, kind in enumerate(known)}
+        shaped = alike.shaped([numbers[id(kind)] for kind in found])
+        groups = {int(ids[group.first]): (kind, group) for kind, group in shaped}
+        for number in sorted(singles.keys() | groups.keys()):
+            if number in singles:
+                self._feed(singles[number], kinds.get(number))
+                continue
+            kind, group = groups[number]
+            record, end = run.record(group.first), group.last
+            self.security.feed(record, group.count)
+            time = int(run.time[end]) or None
+            moment = Moment(int(ids[end]), int(run.carriers[run.last[end] - 1]), time)
+            more = moment, group.count, group.total, group.smallest, group.largest
+            self.inventory.feed(record, _moment(record), of_numbers[kind], more)
+
+    def _begin(self, number: int, capture: str) -> None:
+        if not self.captures or self.captures[-1][1] != capture:
+            self.captures.append((number, capture))
+
+    def _feed(self, record: Record, kind: BodyKind | None) -> None:
+        """Take a record; ``kind`` is that of the body of a message."""
         type_ = record.type
         self.records += type_ not in _NO_MSMQ
         if record.error is not None and record.error.code == _CUT:
             self.cut += 1
         if type_ in _MESSAGES:
-            self._message(record)
+            self._message(record, kind)
         elif type_ == "srmp_receipt":
             if record.parent is None:
                 self._use(self.ports, (_port(record.dst), "receipts over HTTP (SRMP)"), record)
@@ -95,9 +146,8 @@ class Facts:
         elif type_ == "rpc_bind":
             self._bind(record)
 
-    def _message(self, record: Record) -> None:
+    def _message(self, record: Record, kind: BodyKind | None) -> None:
         moment = _moment(record)
-        kind = self.bodies.feed(record)
         self.security.feed(record)
         self.inventory.feed(record, moment, kind)
         if record.type == "srmp_message":

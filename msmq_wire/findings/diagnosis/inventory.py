@@ -15,8 +15,8 @@ from msmq_wire.findings.diagnosis.bodies import BodyKind
 from msmq_wire.findings.diagnosis.words import Words, count
 from msmq_wire.records.column import Column
 from msmq_wire.records.look import Look
-from msmq_wire.records.message import Message, delivery_of, message_of
-from msmq_wire.records.record import Record, is_read
+from msmq_wire.records.message import Message, message_of
+from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment
 from msmq_wire.sessions.lives import is_acknowledgment
 from msmq_wire.sessions.message import MessageReader
@@ -34,7 +34,7 @@ def _words(*words: str) -> tuple[str, ...]:
 
 
 _ASKED, _JOURNALED = _words("PA", "PR", "NA", "NR"), _words("JN", "JP")
-_RQ, _AH, _EB = 7 << 16, 1 << 25, 1 << 5
+_RQ, _EB = 7 << 16, 1 << 5
 """Of UserHeader and of SecurityHeader."""
 
 
@@ -85,42 +85,24 @@ class Inventory:
         self.left_out = 0
         self._reader = MessageReader()
 
-    def feed(self, record: Record, moment: Moment, kind: BodyKind | None) -> None:
-        """Take a message whose body is of a ``kind``, None for one without a body."""
-        packet = record.packet
-        if record.type == "user_message" and record.error is None and not packet.user_header.flags & _AH:
-            self._whole(record, moment, kind)
-            return
+    def feed(
+        self,
+        record: Record,
+        moment: Moment,
+        kind: BodyKind | None,
+        more: tuple[Moment, int, int, int, int] | None = None,
+    ) -> None:
+        """Take a message whose body is of a ``kind``, None for one without a body.
+
+        It may stand for ``more`` of one content: the last of them, how many, and sizes as `add` takes them.
+        """
         message = message_of(record)
         if message is None or is_acknowledgment(message["message_class"]):
             return
         size = message["body_size"]
         content = self._of_packet if message.carrier == "packet" else _of_other
-        self.add(content(record, message, kind), moment, moment, 1, size or 0, size, size)
-
-    def _whole(self, record: Record, moment: Moment, kind: BodyKind | None) -> None:
-        """Take a packet as most are; what `_of_packet` says of it, said faster."""
-        packet = record.packet
-        user, properties = packet.user_header, packet.message_properties_header
-        if properties is None or (properties.message_class and is_acknowledgment(properties.message_class)):
-            return
-        flags: int = user.flags
-        security = packet.security_header
-        data = None if security is None else security.security_data
-        content = Content(
-            self._reader.queue(user, "destination_queue"),
-            _body(kind),
-            "rpc" if is_read(record) else "tcp",
-            delivery_of(flags),
-            packet.base_header.flags & 7,
-            _ASKED[properties.flags & 0xF],
-            _JOURNALED[flags >> 8 & 3],
-            self._reader.queue(user, "response_queue") if flags & _RQ else None,
-            data is not None and bool(data.signature),
-            bool(properties.privacy_level or (security is not None and security.flags & _EB)),
-        )
-        size: int = properties.message_size
-        self.add(content, moment, moment, 1, size, size, size)
+        last, *sizes = more or (moment, 1, size or 0, size, size)
+        self.add(content(record, message, kind), moment, last, *sizes)
 
     def _of_packet(self, record: Record, message: Message, kind: BodyKind | None) -> Content:
         packet = record.packet
@@ -160,7 +142,8 @@ class Inventory:
                 self.left_out += number
                 return
             one = self.sums[content] = _Sum(first, last)
-        one.last = last
+        if last.record > one.last.record:
+            one.last = last
         one.count += number
         one.bytes += total
         if smallest is not None and largest is not None:

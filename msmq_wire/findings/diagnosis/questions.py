@@ -28,6 +28,7 @@ from msmq_wire.findings.diagnosis.waiting import waits
 from msmq_wire.findings.diagnosis.words import Words, count
 from msmq_wire.findings.finding import Finding
 from msmq_wire.records.record import Record
+from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, RemoteRead, Story
 
 __all__ = ["QUESTIONS", "Answer", "Diagnosis", "Question", "Statement"]
@@ -112,6 +113,11 @@ class Diagnosis:
     def feed(self, record: Record, findings: Iterable[Finding] = ()) -> None:
         """Take a record, and what rules said of it."""
         self.facts.feed(record)
+        self._findings.feed(findings)
+
+    def take(self, run: Run, findings: Iterable[Finding] = ()) -> None:
+        """Take everything of a run, and what rules said of it."""
+        self.facts.take(run)
         self._findings.feed(findings)
 
     def found(self, findings: Iterable[Finding]) -> None:

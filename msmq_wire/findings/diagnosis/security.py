@@ -31,9 +31,9 @@ class Tally(msgspec.Struct):
     count: int = 0
     first: Moment | None = None
 
-    def add(self, moment: Moment) -> None:
-        """Count one more."""
-        self.count += 1
+    def add(self, moment: Moment, number: int) -> None:
+        """Count so many more."""
+        self.count += number
         self.first = self.first or moment
 
 
@@ -55,18 +55,18 @@ class Security:
         self.signature_sizes: Counter[int] = Counter()
         self.verified: Counter[int] = Counter()
 
-    def feed(self, record: Record) -> None:
-        """Take a message in whatever carries it."""
+    def feed(self, record: Record, number: int = 1) -> None:
+        """Take a message in whatever carries it, or so many that are protected alike."""
         moment = Moment(record.id, record.frames[-1] if record.frames else None, record.time)
         packet = record.packet
         if isinstance(packet, SrmpMessage):
             if record.parent is None:
-                self._body(moment, b"", packet.body or b"", 0, None)
+                self._body(moment, b"", packet.body or b"", 0, None, number)
             return
         if isinstance(packet, TransferBuffer):
             properties = packet.properties
             level = properties.privacy_level or int(bool(properties.body_encrypted))
-            self._body(moment, b"", properties.body or b"", level, properties.encryption_algorithm)
+            self._body(moment, b"", properties.body or b"", level, properties.encryption_algorithm, number)
             return
         header = reached(packet, "message_properties_header")
         if reached(header, "message_size") is None:
@@ -75,42 +75,46 @@ class Security:
         level = reached(header, "privacy_level") or 0
         algorithm = reached(header, "encryption_algorithm")
         if not isinstance(security, SecurityHeader):
-            self._body(moment, b"", b"x" * bool(header.message_size), level, algorithm)
+            self._body(moment, b"", b"x" * bool(header.message_size), level, algorithm, number)
             return
         data = reached(security, "security_data")
         level = level or int(bool((reached(security, "flags") or 0) & _EB))
         signature = reached(data, "signature") or b""
-        self._body(moment, signature, b"x" * bool(header.message_size), level, algorithm)
+        self._body(moment, signature, b"x" * bool(header.message_size), level, algorithm, number)
         if signature:
-            self._keep(self.hashes, _name(HashAlgorithm, reached(header, "hash_algorithm")), moment)
+            self._keep(self.hashes, _name(HashAlgorithm, reached(header, "hash_algorithm")), moment, number)
         sender = security_id_text(security) if data is not None else None
         if sender:
-            self._keep(self.senders, sender, moment)
+            self._keep(self.senders, sender, moment, number)
         certificate = reached(data, "sender_cert") or b""
         if certificate:
-            self._keep(self.subjects, subject_text(certificate) or "a certificate without a subject", moment)
-        self.verified[(reached(security, "flags") or 0) >> 8 & 0xF] += 1
+            subject = subject_text(certificate) or "a certificate without a subject"
+            self._keep(self.subjects, subject, moment, number)
+        self.verified[(reached(security, "flags") or 0) >> 8 & 0xF] += number
 
-    def _body(self, moment: Moment, signature: bytes, body: bytes, level: int, algorithm: Any) -> None:
-        self.messages += 1
+    def _body(
+        self, moment: Moment, signature: bytes, body: bytes, level: int, algorithm: Any, number: int
+    ) -> None:
+        self.messages += number
         if body and level:
-            self.encrypted.add(moment)
-            self._keep(self.encryption, _name(EncryptionAlgorithm, algorithm), moment)
+            self.encrypted.add(moment, number)
+            self._keep(self.encryption, _name(EncryptionAlgorithm, algorithm), moment, number)
         elif body:
-            self.clear.add(moment)
+            self.clear.add(moment, number)
         if signature:
-            self.signed.add(moment)
-            if len(self.signature_sizes) < _MOST:
-                self.signature_sizes[len(signature)] += 1
+            self.signed.add(moment, number)
+            size = len(signature)
+            if size in self.signature_sizes or len(self.signature_sizes) < _MOST:
+                self.signature_sizes[size] += number
 
     @staticmethod
-    def _keep(tallies: dict[str, Tally], name: str, moment: Moment) -> None:
+    def _keep(tallies: dict[str, Tally], name: str, moment: Moment, number: int) -> None:
         tally = tallies.get(name)
         if tally is None:
             if len(tallies) >= _MOST:
                 return
             tally = tallies[name] = Tally()
-        tally.add(moment)
+        tally.add(moment, number)
 
 
 def _name(kind: type[HashAlgorithm] | type[EncryptionAlgorithm], value: Any) -> str:
