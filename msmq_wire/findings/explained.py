@@ -46,7 +46,7 @@ class Causes:
     """What was told of packets, and of connections, that explains what is seen of them later."""
 
     def __init__(self) -> None:
-        self._of: dict[_Place, dict[str, tuple[tuple[str, ...], Evidence]]] = {}
+        self._of: dict[_Place, dict[str, tuple[tuple[str, ...], Rule, Evidence]]] = {}
 
     def told(self, rule: Rule, seen: Seen) -> None:
         """Remember what was told, if it is the cause of other things."""
@@ -55,18 +55,22 @@ class Causes:
         for place in seen.evidence:
             for key, ids in ((_packet(place), rule.explains), (_direction(place), rule.explains_later)):
                 if ids:
-                    self._of.setdefault(key, {}).setdefault(rule.id, (ids, seen.evidence[0]))
+                    self._of.setdefault(key, {}).setdefault(rule.id, (ids, rule, seen.evidence[0]))
 
     def explain(self, rule: Rule, seen: Seen) -> Seen:
-        """What was seen, with what was told before that explains it, or what explains it."""
+        """What was seen, with what was told before that explains it, or what explains it.
+
+        A rule that says more of the same bytes, and only later, stands for both.
+        """
         if not self._of:
             return seen
         id_ = seen.explained_by or rule.id
         for place in seen.evidence:
             for key in (_packet(place), _direction(place)):
-                for by, (ids, cause) in self._of.get(key, {}).items():
-                    if by != id_ and _is_one_of(id_, ids):
-                        return msgspec.structs.replace(seen, explained_by=by, cause=cause)
+                for ids, by, cause in self._of.get(key, {}).values():
+                    if by.id != id_ and _is_one_of(id_, ids):
+                        first = rule.id in by.behind
+                        return msgspec.structs.replace(seen, explained_by=by.id, cause=cause, first=first)
         return seen
 
 
