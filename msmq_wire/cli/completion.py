@@ -1,4 +1,4 @@
-"""What a shell is offered for values: ids of rules, columns, what is redacted.
+"""What a shell is offered for values: ids of rules, vulnerabilities, columns, what is redacted.
 
 The rule kept here: nothing is imported before a shell asks.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from typer import Context
 
-__all__ = ["column_names", "redactions", "rule_ids"]
+__all__ = ["column_names", "explainable", "redactions", "rule_ids"]
 
 
 def rule_ids(incomplete: str) -> list[str]:
@@ -17,6 +17,13 @@ def rule_ids(incomplete: str) -> list[str]:
     from msmq_wire.findings import RULES
 
     return [id_ for id_ in RULES if id_.startswith(incomplete)]
+
+
+def explainable(incomplete: str) -> list[str]:
+    """The ids of rules, and the vulnerabilities, that begin so."""
+    from msmq_wire.findings.references import REFERENCES
+
+    return rule_ids(incomplete) + [name for name in REFERENCES if name.startswith(incomplete)]
 
 
 def column_names(context: Context, incomplete: str) -> list[str]:

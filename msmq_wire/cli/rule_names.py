@@ -13,17 +13,17 @@ from msmq_wire.findings.rule import Rule
 __all__ = ["rules_named", "rules_that_name"]
 
 
-def rules_named(ids: Iterable[str], hint: str) -> dict[str, Rule]:
+def rules_named(ids: Iterable[str], hint: str, *, also: Iterable[str] = ()) -> dict[str, Rule]:
     """The rules with these ids, in any case and with ``-`` or ``_``, in the order given.
 
-    Raises typer.BadParameter, which names ``hint`` and the ids that come close.
+    Raises typer.BadParameter, which names ``hint`` and the ids that come close, ``also`` of these.
     """
     found = {}
     for text in ids:
         id_ = _plain(text)
         if id_ not in RULES:
             naming = [rule.id for rule in rules_that_name(text)]
-            close = naming or get_close_matches(id_[:40], RULES, n=3, cutoff=0.5)
+            close = naming or get_close_matches(id_[:40], [*RULES, *also], n=3, cutoff=0.5)
             near = f"; did you mean {' or '.join(close)}?" if close else "; explain --list names all"
             raise typer.BadParameter(f"no rule is called {text!r}{near}", param_hint=hint)
         found[id_] = RULES[id_]

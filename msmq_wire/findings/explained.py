@@ -7,7 +7,6 @@ rule says of the same bytes, and takes at least as seriously, becomes a note.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import TypeAlias
 
 import msgspec
@@ -17,7 +16,10 @@ from msmq_wire.findings.rule import Rule, Seen
 
 __all__ = ["Causes", "explained"]
 
+_MOST = 100
+"""Sightings of one rule in one record that are asked whether they explain others."""
 _Sighting: TypeAlias = tuple[Rule, Seen]
+_SeenBy: TypeAlias = dict[str, list[_Sighting]]
 _Place: TypeAlias = tuple[str, int | None] | tuple[str, str | None, str | None]
 
 
@@ -26,19 +28,27 @@ def explained(sightings: Sequence[_Sighting]) -> Iterator[_Sighting]:
 
     Where that is explained itself, its cause is the cause of both.
     """
-    if len(sightings) < 2:
-        yield from sightings
-        return
+    seen_by: _SeenBy = {}
+    for one in sightings:
+        some = seen_by.setdefault(one[0].id, [])
+        # A packet may be made so that one rule sees very much in it.
+        if len(some) < _MOST:
+            some.append(one)
+    able = {id_: _able(some[0][0], seen_by) for id_, some in seen_by.items()}
     for one in sightings:
         rule, seen = one
+        if not able[rule.id]:
+            yield one
+            continue
         changes: dict[str, object] = {}
-        graver = (other for other in sightings if _tells_of(one, other) and _rank(other) >= _rank(one))
-        for by, _ in islice(graver, 1):
+        special = (other for id_ in able[rule.id] for other in seen_by[id_] if _tells_of(one, other))
+        by = next((other[0] for other in special if _rank(other) >= _rank(one)), None)
+        if by is not None:
             caveat = f"{by.id} tells of the same bytes"
             changes = {"severity": "info", "caveats": (*seen.caveats, caveat)}
-        by, told = _cause(one, sightings)
-        if by is not rule:
-            changes |= {"explained_by": by.id, "cause": told.evidence[0]}
+        cause, told = _cause(one, seen_by, {rule.id})
+        if cause is not rule:
+            changes |= {"explained_by": cause.id, "cause": told.evidence[0]}
         yield rule, msgspec.structs.replace(seen, **changes) if changes else seen
 
 
@@ -46,7 +56,7 @@ class Causes:
     """What was told of packets, and of connections, that explains what is seen of them later."""
 
     def __init__(self) -> None:
-        self._of: dict[_Place, dict[str, tuple[tuple[str, ...], Evidence]]] = {}
+        self._of: dict[_Place, dict[str, tuple[tuple[str, ...], Rule, Evidence]]] = {}
 
     def told(self, rule: Rule, seen: Seen) -> None:
         """Remember what was told, if it is the cause of other things."""
@@ -55,27 +65,42 @@ class Causes:
         for place in seen.evidence:
             for key, ids in ((_packet(place), rule.explains), (_direction(place), rule.explains_later)):
                 if ids:
-                    self._of.setdefault(key, {}).setdefault(rule.id, (ids, seen.evidence[0]))
+                    self._of.setdefault(key, {}).setdefault(rule.id, (ids, rule, seen.evidence[0]))
 
     def explain(self, rule: Rule, seen: Seen) -> Seen:
-        """What was seen, with what was told before that explains it, or what explains it."""
+        """What was seen, with what was told before that explains it, or what explains it.
+
+        A rule that says more of the same bytes, and only later, stands for both.
+        """
         if not self._of:
             return seen
         id_ = seen.explained_by or rule.id
         for place in seen.evidence:
             for key in (_packet(place), _direction(place)):
-                for by, (ids, cause) in self._of.get(key, {}).items():
-                    if by != id_ and _is_one_of(id_, ids):
-                        return msgspec.structs.replace(seen, explained_by=by, cause=cause)
+                for ids, by, cause in self._of.get(key, {}).values():
+                    if by.id != id_ and _is_one_of(id_, ids):
+                        first = rule.id in by.behind
+                        return msgspec.structs.replace(seen, explained_by=by.id, cause=cause, first=first)
         return seen
 
 
-def _cause(one: _Sighting, sightings: Sequence[_Sighting]) -> _Sighting:
+def _cause(one: _Sighting, seen_by: _SeenBy, passed: set[str]) -> _Sighting:
     """The cause of a sighting: what explains it, or what explains that; else it itself."""
-    for other in sightings:
-        if other[0] is not one[0] and (_tells_of(one, other) or _covers(other[0], one[0])):
-            return _cause(other, [left for left in sightings if left is not one])
+    rule, _ = one
+    for id_ in _able(rule, seen_by):
+        for other in seen_by[id_] if id_ not in passed else ():
+            if _tells_of(one, other) or _covers(other[0], rule):
+                return _cause(other, seen_by, passed | {id_})
     return one
+
+
+def _able(rule: Rule, seen_by: _SeenBy) -> list[str]:
+    """The rules that saw something and may explain what another one sees, in the order of the sightings."""
+    return [
+        id_
+        for id_, some in seen_by.items()
+        if id_ != rule.id and (id_ in rule.behind or _covers(some[0][0], rule))
+    ]
 
 
 def _covers(by: Rule, rule: Rule) -> bool:

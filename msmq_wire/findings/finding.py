@@ -48,7 +48,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     ``message`` says what was observed, ``caveats`` what is missing or might explain it harmlessly here;
     ``evidence`` has at least one place. ``event`` is the Windows event that goes with it. Where another rule
-    tells the cause, ``explained_by`` is its id and ``cause`` the first place of what it found.
+    tells the cause, ``explained_by`` is its id and ``cause`` the first place of what it found; with ``first``
+    this says more, and stands for both.
     """
 
     id: str
@@ -63,6 +64,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     event: str | None = None
     explained_by: str | None = None
     cause: Evidence | None = None
+    first: bool = False
 
     @property
     def sender(self) -> str:

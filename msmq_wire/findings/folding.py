@@ -138,12 +138,17 @@ class _Tally:
 
 
 def _groups(id_: str, pile: dict[str, _Tally]) -> Iterator[Group]:
-    """The group of a cause with what it explains; without the cause, that by itself."""
+    """The group of a cause with what it explains; without the cause, that by itself.
+
+    What says more than the cause, and is as grave, stands in its place.
+    """
     cause = pile.get(id_.partition(" ")[0])
     if cause is None:
         yield from (one.group(id_) for one in pile.values())
-    else:
-        yield cause.group(id_, (one for one in pile.values() if one is not cause))
+        return
+    more = (one for one in pile.values() if one.lead.first and one.lead.rank >= cause.lead.rank)
+    lead = next(more, cause)
+    yield lead.group(id_, (one for one in pile.values() if one is not lead))
 
 
 def _keep(kept: dict[_T, None], more: Iterable[_T]) -> None:

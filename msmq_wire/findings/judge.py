@@ -346,6 +346,7 @@ class Judge:
                 event=rule.event,
                 explained_by=one.explained_by,
                 cause=one.cause,
+                first=one.first,
             )
         )
 

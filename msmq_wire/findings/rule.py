@@ -59,7 +59,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
     What is ``timed`` waits until the clocks of the capture are known.
     ``tells`` are the paths that it is about beside those of its evidence. ``explained_by`` is the id of the
-    rule that tells the cause, ``cause`` where that one saw it.
+    rule that tells the cause, ``cause`` where that one saw it, and ``first`` is what says more than it.
     """
 
     message: str
@@ -73,6 +73,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     tells: tuple[str, ...] = ()
     explained_by: str | None = None
     cause: Evidence | None = None
+    first: bool = False
 
 
 ByClock = Callable[[Seen, Timed, HostClock], Seen | None]

@@ -85,7 +85,10 @@ class RedactingJudge:
 
     def _explained(self, shown: Finding, finding: Finding) -> Finding:
         return msgspec.structs.replace(
-            shown, explained_by=finding.explained_by, cause=self._redactor.told(finding.cause)
+            shown,
+            explained_by=finding.explained_by,
+            cause=self._redactor.told(finding.cause),
+            first=finding.first,
         )
 
     def _silenced(self, finding: Finding) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from msmq_wire import findings
 from msmq_wire.cli.app import main
 from msmq_wire.findings import RULES
+from msmq_wire.findings.references import REFERENCES
 from msmq_wire.replay.rows import REASONS, all_rows
 from tests.cli.conftest import Outcome
 from tests.effort import share
@@ -101,12 +103,56 @@ def test_all_rules_that_name_a_cve_are_explained_once(run: Run) -> None:
     assert [line.split()[0] for line in heads[1:]] == ["LEN-ENV", "FLG-AH-WIRE", "RPC-OLD"]
 
 
-def test_the_list_has_every_rule_with_its_severity(run: Run) -> None:
+def test_what_is_public_of_a_vulnerability_comes_before_the_rules(run: Run) -> None:
+    shown = _words(run("explain", "cve-2023-21554").out)
+    known = REFERENCES["CVE-2023-21554"]
+    assert shown.startswith(
+        f"CVE-2023-21554: FLG-AH-WIRE, LEN-ENV {known.title}. What is public: {known.public} "
+        f"What to do: {known.action} FLG-AH-WIRE high, certain "
+    )
+    assert "Windows event: MSMQ 2027" in shown
+
+
+@pytest.mark.parametrize("name", ["MS08-065", "KB303270", "CVE-2024-30080"])
+def test_where_no_field_is_public_nothing_is_claimed(run: Run, name: str) -> None:
+    outcome = run("explain", name)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.startswith(f"{name}: no rule names it\n")
+    assert "names no field of a packet" in _words(outcome.out)
+
+
+def test_what_rules_name_is_described_and_what_is_described_has_a_field_or_no_rule() -> None:
+    named = {reference for rule in RULES.values() for reference in rule.references}
+    assert named <= set(REFERENCES)
+    assert [name for name in named if "no field" in REFERENCES[name].public] == []
+    assert all(one.id in REFERENCES and one.title and one.action for one in REFERENCES.values())
+
+
+def test_a_section_has_its_rules_and_a_document_its_sections(run: Run) -> None:
+    section = [row for id_, row in all_rows().items() if id_.rpartition("-")[0] == "MQRR-3.1.4.2"]
+    shown = _words(run("explain", "mqrr-3.1.4.2").out)
+    assert shown.startswith(f"MQRR-3.1.4.2 {section[0].heading} MQRR-3.1.4.2-1: ")
+    assert [row.id for row in section if f"{row.id}: {_words(row.when)}" not in shown] == []
+    out = run("explain", "MQBR").out
+    sections = {id_.rpartition("-")[0] for id_ in all_rows() if id_.startswith("MQBR-")}
+    heads = [line.split()[0] for line in out.splitlines() if line.startswith("MQBR-")]
+    assert (len(heads), set(heads)) == (len(sections), sections)
+
+
+def test_all_that_can_be_explained_is_listed_by_kind(run: Run) -> None:
     outcome = run("explain", "--list")
-    assert outcome.status == 0
-    _, *lines = outcome.out.splitlines()
-    assert [line.split()[:2] for line in lines] == [[rule.id, rule.severity] for rule in RULES.values()]
-    assert [rule.id for rule, line in zip(RULES.values(), lines, strict=True) if rule.title not in line] == []
+    assert (outcome.status, outcome.out) == (0, run("explain").out)
+    rules, vulnerabilities, documents = (part.splitlines() for part in outcome.out.split("\n\n"))
+    assert [line.split()[:2] for line in rules[1:]] == [[one.id, one.severity] for one in RULES.values()]
+    assert [
+        one.id for one, line in zip(RULES.values(), rules[1:], strict=True) if one.title not in line
+    ] == []
+    assert [line.split()[0] for line in vulnerabilities[1:]] == list(REFERENCES)
+    assert "FLG-AH-WIRE, LEN-ENV" in vulnerabilities[1]
+    told = Counter[str]()
+    for line in documents[1:]:
+        told[line.split()[0]] += int(line.split()[1])
+    assert told == Counter(id_.partition("-")[0] for id_ in all_rows())
 
 
 def test_the_list_fits_a_narrow_terminal(
@@ -124,7 +170,8 @@ def test_the_list_fits_a_narrow_terminal(
         (["zzz"], "explain --list names all"),
         (["CVE-2020-0001"], "no rule is called 'CVE-2020-0001'"),
         (["FRM-SIZE-MAX", "x" * 100_000], "no rule is called"),
-        ([], "either ids of rules or --list"),
+        (["CVE-2023-2155"], "did you mean CVE-2023-21554"),
+        (["MQRZ-3.1"], "no rule is called"),
         (["--list", "FRM-SIZE-MAX"], "either ids of rules or --list"),
     ],
 )

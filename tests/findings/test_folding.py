@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable
 from itertools import permutations
 
+import msgspec
 import pytest
 
 from msmq_wire.findings import Evidence, Finding
@@ -99,6 +100,18 @@ def test_what_is_explained_stands_below_what_explains_it_and_is_counted_there() 
         ("FRM-OVERLAP", 1, group.id),
         ("FRM-WRAP32", 2, group.id),
     ]
+
+
+def test_what_says_more_than_the_cause_stands_for_both_if_it_is_as_grave() -> None:
+    cause, told = finding("FPR-X"), msgspec.structs.replace(finding("FPR-Y", by="FPR-X"), first=True)
+    (group,) = folded([cause, told])
+    assert (group.id, group.lead.id, [one.lead.id for one in group.explained]) == (
+        "FPR-X 192.0.2.1",
+        "FPR-Y",
+        ["FPR-X"],
+    )
+    (group,) = folded([cause, msgspec.structs.replace(told, severity="low")])
+    assert (group.lead.id, [one.lead.id for one in group.explained]) == ("FPR-X", ["FPR-Y"])
 
 
 def test_a_group_is_as_grave_as_the_gravest_in_it() -> None:

@@ -230,7 +230,7 @@ _MORE: dict[str, Sequence[tuple[str, ...]]] = {
     "decode": ((), ("--hex", "--streams", "--body-limit", "0"), ("--columns", "all")),
     "messages": (("--all",), ("--all", "--columns", "all")),
     "calls": ((), ("--columns", "all")),
-    "findings": ((), ("--columns", "all")),
+    "findings": (("--level", "info"), ("--columns", "all")),
     "timeline": ((), ("--session", "0"), ("--session", "1"), ("--message", "0")),
     "report": (("-o", "{folder}/report.html", "--force"),),
     "route-audit": (("--topology", _TOPOLOGY, "--all"),),
@@ -287,6 +287,9 @@ class PlantedReader:
         return iter(self.records)
 
     def briefed(self, _: object) -> Iterator[Record]:
+        return iter(self.records)
+
+    def batched(self) -> Iterator[Record]:
         return iter(self.records)
 
 

@@ -1,21 +1,26 @@
-"""``msmq-wire explain``: what a rule looks for, what it means and what to do; what a document asks for."""
+"""``msmq-wire explain``: what a rule looks for, what it means and what to do; what is public of a CVE; what a
+document asks for.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from msmq_wire.cli.completion import rule_ids
+from msmq_wire.cli.completion import explainable
 from msmq_wire.cli.options import Color, ColorOption, screen_for
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.table import Column, Table
+from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.rule_names import rules_named, rules_that_name
 from msmq_wire.findings import RULES
+from msmq_wire.findings.references import REFERENCES
 from msmq_wire.findings.rule import Rule
 
 if TYPE_CHECKING:
@@ -29,6 +34,8 @@ _WIDEST = 100
 _PIPE = 80
 _NUMBER = re.compile(r"[cC]?[mM][sSqQ][a-zA-Z]*-[0-9.]+-[0-9]+")
 """How rows of the documents are numbered: hardly anybody asks for one, and they are read only then."""
+_SECTION = re.compile(r"[cC]?[mM][sSqQ][a-zA-Z]*(?:-[0-9.]+)?")
+"""A document, or a section of one."""
 
 Lines = Iterator[list[Segment]]
 
@@ -38,20 +45,21 @@ def explain(
         list[str] | None,
         typer.Argument(
             metavar="ID...",
-            help="Ids of rules, as FRM-SIG or MQRR-3.1.4.2-8, or what rules name: a CVE, MS05-017.",
-            autocompletion=rule_ids,
+            help="Ids of rules, as FRM-SIG or MQRR-3.1.4.2-8; a CVE, MS05-017; a section, as MQRR-3.1.4.2.",
+            autocompletion=explainable,
             show_default=False,
         ),
     ] = None,
     list_: Annotated[
-        bool, typer.Option("--list", help="List every rule with its severity and title.")
+        bool, typer.Option("--list", help="List all that can be explained, as without any ID.")
     ] = False,
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Explain rules of msmq-wire findings: what they look for, what it means, what to do.
 
-    For a CVE, or a bulletin of Microsoft, come all rules that name it. For the number of a
-    rule that a replay names comes what the document asks for.
+    For a CVE, or a bulletin of Microsoft, comes what is public about it, and all rules that name it. For the
+    number of a rule that a replay names comes what the document asks for, for a section the rules in it.
+    Without any ID everything is listed.
 
     Exit status: 0 done; 2 no rule has that id or names that, or bad usage.
 
@@ -65,32 +73,75 @@ def explain(
 
         msmq-wire explain MQRR-3.1.4.2-8
     """
-    if list_ == bool(ids):
+    if list_ and ids:
         raise typer.BadParameter("either ids of rules or --list")
     screen = screen_for(color)
-    if list_:
+    if not ids:
         _list(screen)
         return
     width = min(screen.width or _PIPE, _WIDEST)
     rules: dict[str, Rule | Row] = {}
-    references = []
-    for text in ids or ():
-        if _NUMBER.fullmatch(text.strip()):
-            row = _row_numbered(text.strip().upper())
-            rules[row.id] = row
-            continue
+    blocks: list[Lines] = []
+    for text in ids:
+        name = text.strip().upper()
         naming = rules_that_name(text)
-        if naming:
-            references.append(f"{text.strip().upper()}: {', '.join(rule.id for rule in naming)}")
-        rules |= {rule.id: rule for rule in naming} or rules_named([text], "ID")
-    for reference in references:
-        for line in fold(reference, width):
-            screen.line([(line, "")])
-    for number, rule in enumerate(rules.values()):
-        if number or references:
+        if _NUMBER.fullmatch(name):
+            row = _row_numbered(name)
+            rules[row.id] = row
+        elif naming or name in REFERENCES:
+            blocks.append(_reference(name, naming, width))
+            rules |= {rule.id: rule for rule in naming}
+        elif _SECTION.fullmatch(name) and (found := _rows_of(name)):
+            blocks.append(_section(found, width))
+        else:
+            rules |= rules_named([text], "ID", also=REFERENCES)
+    blocks += [
+        _explained(rule, width) if isinstance(rule, Rule) else _row(rule, width) for rule in rules.values()
+    ]
+    for number, block in enumerate(blocks):
+        if number:
             screen.line([])
-        for segments in _explained(rule, width) if isinstance(rule, Rule) else _row(rule, width):
+        for segments in block:
             screen.line(segments)
+
+
+def _reference(name: str, naming: list[Rule], width: int) -> Lines:
+    said = _naming(naming) or "no rule names it"
+    for line in fold(f"{name}: {said}", width):
+        yield [(line, "")]
+    known = REFERENCES.get(name)
+    if known is not None:
+        yield from _paragraph("", f"{known.title}.", width, "strong")
+        yield from _paragraph("What is public: ", known.public, width)
+        yield from _paragraph("What to do: ", known.action, width)
+
+
+def _rows_of(section: str) -> list[Row]:
+    """The rows of a section, or of a document."""
+    from msmq_wire.replay.rows import all_rows
+
+    return [
+        row for id_, row in all_rows().items() if section in (id_.partition("-")[0], id_.rpartition("-")[0])
+    ]
+
+
+def _section(rows: list[Row], width: int) -> Lines:
+    """Rows by their headings, with who is bound and when."""
+    sections: dict[str, list[Row]] = {}
+    for row in rows:
+        sections.setdefault(row.id.rpartition("-")[0], []).append(row)
+    for number, (section, some) in enumerate(sections.items()):
+        if len(sections) > 1:
+            # Of a whole document what it has.
+            text = f"{section}  {count_text(len(some), 'rule')}  {some[0].heading}"
+            yield from ([(line, "")] for line in fold(text, width))
+            continue
+        if not number:
+            yield [(section, "title"), (f"  {some[0].heading}", "")]
+        for row in some:
+            yield from _paragraph(
+                f"{row.id}: ", f"{row.when}: the {row.binds} {row.does}", width, blank=False
+            )
 
 
 def _row_numbered(number: str) -> Row:
@@ -106,15 +157,34 @@ def _row_numbered(number: str) -> Row:
 
 
 def _list(screen: Screen) -> None:
+    """All that can be explained, a table for each kind."""
+    from msmq_wire.replay.rows import PARTS, all_rows
+
+    _table(screen, ("id", "severity", "title"), ((one.id, one.severity, one.title) for one in RULES.values()))
+    screen.line([])
+    named = [(name, _naming(rules_that_name(name)), known.title) for name, known in REFERENCES.items()]
+    _table(screen, ("vulnerability", "rules", "title"), named)
+    screen.line([])
+    counts = Counter((id_.partition("-")[0], row.part) for id_, row in all_rows().items())
+    parts = [(document, number, PARTS[part]) for (document, part), number in counts.items()]
+    _table(screen, ("document", "rules", "about"), parts)
+
+
+def _table(screen: Screen, heads: tuple[str, str, str], rows: Iterable[tuple[object, ...]]) -> None:
+    first, second, third = heads
     columns = (
-        Column("id", lambda row: row["id"], style="strong"),
-        Column("severity", lambda row: row["severity"]),
-        Column("title", lambda row: row["title"], smallest=20),
+        Column(first, lambda row: row[first], style="strong"),
+        Column(second, lambda row: row[second]),
+        Column(third, lambda row: row[third], smallest=20),
     )
     table = Table(screen, columns)
-    for rule in RULES.values():
-        table.add({"id": rule.id, "severity": rule.severity, "title": rule.title})
+    for row in rows:
+        table.add(dict(zip(heads, row, strict=True)))
     table.finish()
+
+
+def _naming(rules: list[Rule]) -> str:
+    return ", ".join(rule.id for rule in rules)
 
 
 def _explained(rule: Rule, width: int) -> Lines:

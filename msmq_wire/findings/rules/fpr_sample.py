@@ -84,6 +84,7 @@ RULE = Rule(
     "Templates of scanners, proofs of concept and fuzzers were made by copying those frames.",
     action="Find out what the sender is. Look what else it sent, and whether the receiver answered.",
     harmless="A test or a lesson with the published frames.",
+    behind=("FPR-NUCLEI",),
     explains=("FLG-ACK-NOAQ", "FRM-PAD-DIRTY", "TIM-MAGIC", "CNT-CLEAR", "RPL-CONTENT"),
     explains_later=("SES-NAKED", "SES-GUID", "FPR-NUCLEI"),
     types=("establish_connection", "user_message"),
