@@ -149,8 +149,12 @@ class Judge:
 
     def take(self, run: Run) -> list[Finding]:
         """Take everything of a run; return what feeding its records returns."""
+        return [one for _, one in self.taken(run)]
+
+    def taken(self, run: Run) -> list[tuple[int, Finding]]:
+        """The same, each with the id of the record with which feeding returns it."""
         if self._auditor is not None:
-            return [one for record in in_order(run) for one in self.feed(record)]
+            return [(record.id, one) for record in in_order(run) for one in self.feed(record)]
         # Loads numpy, as whoever has a run did.
         from msmq_wire.findings.masks import asked
 
@@ -169,14 +173,15 @@ class Judge:
             told.deviations = [*(told.deviations or ()), deviation]
         # What happens at a record is told in the order in which feeding tells it.
         first, last = bounds(run)
-        found: list[Finding] = []
+        found: list[tuple[int, Finding]] = []
         for number in sorted({first, *held, *(before + 1 for before in held), *going} - {last + 1}):
             for gone in going.get(number, ()):
                 self._last = time_until(run, number) or self._last
                 self._judge_leaving(gone)
             if number in others:
                 self._note(others[number])
-            found += self._told(self._held if number == first else held.pop(number - 1, None))
+            told = self._told(self._held if number == first else held.pop(number - 1, None))
+            found += [(number, one) for one in told]
         self._held = held.get(last)
         self._last = time_until(run, last) or self._last
         return found

@@ -53,9 +53,13 @@ class RedactingJudge:
 
     def take(self, run: Run) -> list[Finding]:
         """Judge everything of a run, as feeding its records does."""
+        return [one for _, one in self.taken(run)]
+
+    def taken(self, run: Run) -> list[tuple[int, Finding]]:
+        """The same, each with the id of the record with which feeding returns it."""
         if self._teller is None:
-            return self._judge.take(run)
-        return [one for record in in_order(run) for one in self.feed(record)]
+            return self._judge.taken(run)
+        return [(record.id, one) for record in in_order(run) for one in self.feed(record)]
 
     def finish(self) -> list[Finding]:
         """Judge sessions, messages and the whole story."""

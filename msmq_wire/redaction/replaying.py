@@ -13,6 +13,7 @@ from msmq_wire.findings import RULES
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
+from msmq_wire.records.run import Run, in_order
 from msmq_wire.redaction.redactor import Redactor
 from msmq_wire.replay import Replayer
 from msmq_wire.replay.deviation import ReplayDeviation
@@ -40,6 +41,12 @@ class RedactingReplayer:
         if self._teller is None:
             return found
         return self._told(found, self._teller.feed(self._redactor.record(record)))
+
+    def take(self, run: Run) -> list[tuple[int, ReplayDeviation]]:
+        """Judge everything of a run, as feeding its records does; each with the id of its record."""
+        if self._teller is None:
+            return self._replayer.take(run)
+        return [(record.id, one) for record in in_order(run) for one in self.feed(record)]
 
     def finish(self) -> list[ReplayDeviation]:
         """Judge the last replies."""

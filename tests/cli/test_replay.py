@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from msmq_wire.capture import packet_batch, reader
 from tests.cli.conftest import Outcome
+from tests.effort import in_batches
+from tests.runs import CAPTURES
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _TWICE = _FIXTURES / "findings" / "RPL-TWICE" / "hit_locked.pcap"
@@ -175,3 +178,14 @@ def test_findings_ask_the_same_rules(run: Run) -> None:
     assert row["evidence"][0]["frames"] == [10, 11]
     (row,) = _rows(run("findings", _ORDER, "--format", "jsonl", "--rule", "RPL-ORDER"))
     assert (row["confidence"], len(row["caveats"])) == ("likely", 1)
+
+
+@in_batches(CAPTURES, every=27)
+def test_rows_are_the_same_in_the_same_order_when_packets_are_read_by_column(
+    run: Run, monkeypatch: pytest.MonkeyPatch, path: Path
+) -> None:
+    filtered = ("--filter", "type == session_ack or method ~ Receive")
+    alone = [run("replay", path, _STRANGER, *more) for more in ((), filtered)]
+    monkeypatch.setattr(reader, "_WORTH_COLUMNS", 0)
+    monkeypatch.setattr(packet_batch, "_WORTH_COLUMNS", 1)
+    assert [run("replay", path, _STRANGER, *more) for more in ((), filtered)] == alone

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import tzinfo
+from operator import itemgetter
 from typing import Annotated, TypeAlias
 
 import typer
@@ -20,6 +21,7 @@ from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import SEVERITIES, Finding, Severity
 from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.findings.rule import Rule
+from msmq_wire.records.record import Record
 from msmq_wire.redaction.judging import RedactingJudge
 from msmq_wire.redaction.replaying import RedactingReplayer, rule_of
 from msmq_wire.replay.deviation import ReplayDeviation
@@ -29,7 +31,8 @@ from msmq_wire.sessions.tracker import SESSION_PACKETS
 __all__ = ["replay"]
 
 _FOUND = 3
-_JUDGED = SESSION_PACKETS | {"rpc_call", "com_call"}
+_CALLS = frozenset(("rpc_call", "com_call"))
+_JUDGED = SESSION_PACKETS | _CALLS
 
 
 _Judged: TypeAlias = tuple[Rule, Severity, ReplayDeviation]
@@ -96,13 +99,20 @@ def replay(
                 counts[severity] += 1
                 write(rule, severity, one)
 
-    for record in reading:
-        if record.type in _JUDGED:
-            calls += record.type in ("rpc_call", "com_call")
-            if selection.filter is not None and record in selection:
-                matching.add(record.id)
-        take(_of_replies(replayer.feed(record)))
-        take(_of_sessions(sessions.feed(record)))
+    for item in reading.batched():
+        records = (item,) if isinstance(item, Record) else item.others
+        calls += sum(record.type in _CALLS for record in records)
+        if selection.filter is not None:
+            shown = records if isinstance(item, Record) else item.records()
+            matching.update(one.id for one in shown if one.type in _JUDGED and one in selection)
+        if isinstance(item, Record):
+            take(_of_replies(replayer.feed(item)))
+            take(_of_sessions(sessions.feed(item)))
+        else:
+            replies = [(number, one) for number, told in replayer.take(item) for one in _of_replies((told,))]
+            others = [(number, one) for number, told in sessions.taken(item) for one in _of_sessions((told,))]
+            # Of one record replies come first.
+            take(one for _, one in sorted((*replies, *others), key=itemgetter(0)))
     if reading.at_end:
         take(_of_replies(replayer.finish()))
         take(_of_sessions(sessions.finish()))
