@@ -6,16 +6,16 @@ that say nothing of a session, or that nobody can place, are left to their recor
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from msmq_wire.engines.columns import Proven
 from msmq_wire.engines.columns.shown import format_names, has, numbers, octets_at, shown
-from msmq_wire.engines.columns.values import Number, Octets, Part, Rows
+from msmq_wire.engines.columns.values import Number, Octets, Part, Rows, coded_numbers
 from msmq_wire.records.message import delivery_of
 from msmq_wire.records.run import Run
 from msmq_wire.sessions.clocks import Sender, sender_of
@@ -36,8 +36,13 @@ from msmq_wire.wire.types.guid import GUID
 __all__ = ["sighted"]
 
 Integers: TypeAlias = NDArray[np.int64]
+T = TypeVar("T")
 _ADMIN = 0xE000
 """The bits of UserHeader.Flags that say that there is an administration queue."""
+_GROWS = 1000
+"""More bytes than a plain message adds to a session and a sequence that are there."""
+_HALVES = ("ordinal", "time_stamp")
+_64_BITS = (1 << 64) - 1
 _COUNTS = (
     "ack_sequence_number",
     "recoverable_msg_ack_seq_number",
@@ -54,7 +59,7 @@ def sighted(run: Run) -> tuple[list[Sighted | int | None], SeenMessages]:
     A number is the place of a message among all messages, which are beside.
     """
     found: list[Sighted | int | None] = [None] * len(run)
-    messages = SeenMessages([], [], [], [], [], [], [], [], [], [])
+    messages = SeenMessages([], [], [], [], [], [], [], [], np.zeros(1, np.int64))
     for proven in run.proven():
         stem = proven.cls.stem()
         if not len(proven.places) or (stem != "user_message" and stem not in _READERS):
@@ -101,8 +106,7 @@ class _Packets:
         return found
 
     def ends(self) -> list[tuple[str, str]]:
-        pairs = self.run.pairs
-        return [pairs[pair] for pair in self.run.pair[self.places].tolist()]
+        return _looked_up(self.run.pair[self.places], self.run.pairs.__getitem__)
 
     def sizes(self) -> list[int]:
         found: list[int] = (self.run.offsets[self.places + 1] - self.run.offsets[self.places]).tolist()
@@ -154,75 +158,71 @@ def _session_acks(packets: _Packets) -> list[Any]:
     return list(map(SeenAck, *columns))
 
 
+def _looked_up(codes: Integers, find: Callable[[int], T]) -> list[T]:
+    """What each code stands for; what is equal is one object."""
+    numbers: list[int] = codes.tolist()
+    known: dict[T, T] = {}
+    table = {number: known.setdefault(found := find(number), found) for number in set(numbers)}
+    return [table[number] for number in numbers]
+
+
 def _messages(packets: _Packets) -> SeenMessages:
     top, rows, run = packets.top, packets.rows, packets.run
     header = packets.part("user_header")
-    keys, codes, managers = packets.keys(header, "source_queue_manager", "message_id")
-    ends = packets.ends()
-    flags = packets.numbers("user_header.flags")
+    keys, managers, names = packets.keys(header, "source_queue_manager", "message_id")
+    pairs, pair_of = run.pair[packets.places], run.pairs
+    flags = numbers(top, "user_header.flags", rows)
     sent = packets.numbers("user_header.sent_time")
     classes = packets.numbers("message_properties_header.message_class")
-    queues, queue_sizes = _names(header, "destination_queue", rows)
-    admins, admin_sizes = _names(header, "admin_queue", rows)
-    known: dict[str, str] = {}
+    queues, queue_names = _names(header, "destination_queue", rows)
+    admins, admin_names = _names(header, "admin_queue", rows)
+    admins = np.where(flags & _ADMIN, admins, 0)
     labels = shown(top, "message_properties_header.label", rows)
-    labels = list(map(known.setdefault, labels, labels))
-    sizes = queue_sizes + np.fromiter(map(len, labels), np.int64, len(rows))
-    asked = [bool(one & _ADMIN) for one in flags]
-    sizes += np.where(asked, admin_sizes, 0)
-    contents = _contents(packets, sent)
+    known: dict[str, str] = {}
+    sizes = np.fromiter(map(len, labels), np.int64, len(rows))
+    sizes += _lengths(queue_names)[queues] + _lengths(admin_names)[admins]
+    charged = (LIFE + 20 + sizes) // UNIT + 1
     messages = map(
         FollowedMessage,
         keys,
         packets.moments(),
         repeat("tcp"),
-        [src for src, _ in ends],
-        [dst for _, dst in ends],
+        _looked_up(pairs, lambda pair: pair_of[pair][0]),
+        _looked_up(pairs, lambda pair: pair_of[pair][1]),
         packets.numbers("message_properties_header.message_size"),
         repeat(None),
-        queues,
-        labels,
+        _looked_up(queues, queue_names.__getitem__),
+        map(known.setdefault, labels, labels),
         classes,
         packets.numbers("base_header.flags.pr"),
-        map(delivery_of, flags),
+        _looked_up(flags, delivery_of),
         sent,
         packets.numbers("base_header.time_to_reach_queue"),
         packets.numbers("user_header.time_to_be_received"),
-        flags,
+        flags.tolist(),
         packets.numbers("message_properties_header.flags"),
-        [admin if one else None for admin, one in zip(admins, asked, strict=True)],
+        _looked_up(admins, admin_names.__getitem__),
         _correlations(packets, classes),
-        repeat(None),
-        repeat(None),
-        repeat(None),
-        repeat(None),
-        repeat(0),
-        repeat(0),
-        repeat(True),
-        repeat(None),
-        ((LIFE + 20 + sizes) // UNIT + 1).tolist(),
-        contents,
+        _contents(packets, sent),
+        charged.tolist(),
     )
-    pairs = run.pair[packets.places]
-    senders: dict[tuple[int, int], Sender] = {}
-    of = []
-    for code, pair in zip(codes.tolist(), pairs.tolist(), strict=True):
-        sender = senders.get((code, pair))
-        if sender is None:
-            sender = senders[code, pair] = sender_of(managers[code], run.pairs[pair][0])
-        of.append(sender)
-    counts = packets.counts()
+    count = len(pair_of)
+
+    def sender(code: int) -> Sender:
+        return sender_of(names[code // count], pair_of[code % count][0])
+
     return SeenMessages(
         list(messages),
-        packets.streams(),
-        ends,
-        of,
+        _looked_up(
+            run.stream[packets.places] * count + pairs, lambda way: (way // count, pair_of[way % count])
+        ),
+        _looked_up(managers * count + pairs, sender),
         packets.sizes(),
-        counts,
-        _sequences_of(packets, of, queues),
+        packets.counts(),
+        _sequences_of(packets, (managers, names), (queues, queue_names)),
         _places(packets),
-        (run.stream[packets.places] * len(run.pairs) + pairs).tolist(),
         _until(packets, np.array(classes, np.int64) == 0),
+        np.concatenate(([0], np.cumsum(charged * UNIT + _GROWS))),
     )
 
 
@@ -238,12 +238,14 @@ def _until(packets: _Packets, plain: NDArray[np.bool_]) -> list[int]:
     return found
 
 
-def _names(header: Part, queue: str, rows: Integers) -> tuple[list[str | None], Integers]:
-    """The names of queues, and how long they are."""
+def _names(header: Part, queue: str, rows: Integers) -> tuple[Integers, Sequence[str | None]]:
+    """Codes of the names of queues, 0 for none, and the name of every code."""
     codes, names = format_names(header, queue)
-    codes = codes[rows]
-    lengths = np.fromiter((len(name or "") for name in names), np.int64, len(names))
-    return [names[code] for code in codes.tolist()], lengths[codes]
+    return codes[rows], names
+
+
+def _lengths(names: Sequence[str | None]) -> Integers:
+    return np.fromiter((len(name or "") for name in names), np.int64, len(names))
 
 
 def _correlations(packets: _Packets, classes: list[int]) -> Any:
@@ -271,29 +273,32 @@ def _contents(packets: _Packets, sent: list[int]) -> list[int]:
         ]
 
 
-def _sequences_of(packets: _Packets, of: list[Sender], queues: list[str | None]) -> list[StreamKey | None]:
+def _sequences_of(
+    packets: _Packets, managers: tuple[Integers, list[bytes]], queues: tuple[Integers, Sequence[str | None]]
+) -> list[StreamKey | None]:
     """The sequences that messages belong to, None for those that are not transactional."""
     there = has(packets.top, "transaction_header", packets.rows)
     if not there.any():
         return [None] * len(packets.rows)
-    ids = _sequences(packets.top, "transaction_header.tx_sequence_id", packets.rows)
-    named = zip(of, ids, queues, there.tolist(), strict=True)
-    return [(sender.queue_manager, id_, queue) if one else None for sender, id_, queue, one in named]
+    (manager, names), (queue, queue_names) = managers, queues
+    path = "transaction_header.tx_sequence_id"
+    ordinal, stamp = (numbers(packets.top, f"{path}.{name}", packets.rows) for name in _HALVES)
+    id_, ids = coded_numbers(stamp << 32 | ordinal)
+    queue_count, id_count = len(queue_names), len(ids)
+
+    def key(code: int) -> StreamKey | None:
+        if code < 0:
+            return None
+        rest, id_ = divmod(code, id_count)
+        return names[rest // queue_count], ids[id_] & _64_BITS, queue_names[rest % queue_count]
+
+    return _looked_up(np.where(there, (manager * queue_count + queue) * id_count + id_, -1), key)
 
 
 def _places(packets: _Packets) -> list[Place]:
     """The places of messages in their sequences; of those without one they mean nothing."""
     names = ("tx_sequence_number", "previous_tx_sequence_number", "flags")
     return list(zip(*(packets.numbers(f"transaction_header.{name}") for name in names), strict=True))
-
-
-def _sequences(top: Part, path: str, rows: Integers) -> list[int]:
-    halves = zip(
-        numbers(top, f"{path}.ordinal", rows).tolist(),
-        numbers(top, f"{path}.time_stamp", rows).tolist(),
-        strict=True,
-    )
-    return [stamp << 32 | ordinal for ordinal, stamp in halves]
 
 
 def _acks(packets: _Packets) -> tuple[list[Any], ...]:
@@ -310,19 +315,19 @@ def _acks(packets: _Packets) -> tuple[list[Any], ...]:
 
 
 def _acknowledged(packets: _Packets, body: Part) -> list[tuple[int, int]]:
-    sequence = _sequences(body, "tx_sequence_id", packets.rows)
-    return list(zip(sequence, numbers(body, "tx_sequence_number", packets.rows).tolist(), strict=True))
+    ordinal, stamp = (numbers(body, f"tx_sequence_id.{name}", packets.rows).tolist() for name in _HALVES)
+    number = numbers(body, "tx_sequence_number", packets.rows).tolist()
+    return [(high << 32 | low, place) for low, high, place in zip(ordinal, stamp, number, strict=True)]
 
 
 def _order_acks(packets: _Packets) -> list[Any]:
     header = packets.part("user_header")
     keys, codes, managers = packets.keys(header, "source_queue_manager", "message_id")
-    sources = [GUID(one) for one in managers]
-    by = [sources[code] for code in codes.tolist()]
+    by = _looked_up(codes, lambda code: GUID(managers[code]))
     address = header.fields["queue_manager_address"]
     assert isinstance(address, Octets)
     codes = address.rows.spread(address.codes[0], Rows(header.rows.total))[packets.rows]
-    to = [address.codes[1][code] for code in codes.tolist()]
+    to = _looked_up(codes, address.codes[1].__getitem__)
     places = _acknowledged(packets, packets.part("order_ack_body"))
     return list(map(SeenOrderAck, *_acks(packets), keys, by, to, places))
 

@@ -376,13 +376,15 @@ class LifeTracker:
 
     def _go(self, count: int) -> None:
         """Let the oldest go: some at a time, as deleted keys make the first one slow to find."""
+        units = 0
         for key in list(islice(self.messages, count)):
             gone = self.messages.pop(key)
-            self._share.take(-gone.charged * UNIT)
+            units += gone.charged
             gone.charged = 0
             self.left_out += 1
             if self._leave is not None:
                 self._leave(gone)
+        self._share.take(-units * UNIT)
 
 
 def ends_of(record: Record) -> tuple[str, str]:

@@ -94,6 +94,8 @@ class FollowedMessage(msgspec.Struct, gc=False):
     wanted: int = 0
     admin_queue: str | None = None
     correlation_id: bytes | None = None
+    content: int | None = None
+    charged: int = 0
     stream: int | None = None
     place: int | None = None
     acknowledged: Moment | None = None
@@ -102,8 +104,6 @@ class FollowedMessage(msgspec.Struct, gc=False):
     duplicates: int = 0
     certain: bool = True
     history: History | None = None
-    charged: int = 0
-    content: int | None = None
     transaction: int = 0
 
     def tell(self) -> History:

@@ -5,7 +5,7 @@ The rule kept here: these are whole packets on a connection; what is said of one
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,9 @@ from msmq_wire.sessions.message import FollowedMessage
 from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.transactions import Place, StreamKey
 from msmq_wire.wire.types.guid import GUID
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["SeenAck", "SeenCounts", "SeenFinalAck", "SeenMessage", "SeenMessages", "SeenOrderAck", "Sighted"]
 
@@ -62,28 +65,27 @@ class SeenMessage(msgspec.Struct, frozen=True, gc=False):
 class SeenMessages(msgspec.Struct, gc=False):
     """UserMessages in order, by column; fields as in `SeenMessage`, one value for each.
 
-    ``ways`` numbers their streams and ends. Those from one on and before ``until`` of that one follow each
-    other without anything between them, and are plain: nothing is acknowledged in them and they acknowledge
-    nothing; where that is not so it is their own place.
+    ``ways`` are their streams and ends. Those from one on and before ``until`` of that one follow each other
+    without anything between them, and are plain: they neither are acknowledgments nor carry any; where that
+    is not so it is their own place. ``charged`` is what all before each take of a budget at most, in sessions
+    and sequences, too. What is equal among ways, senders and sequences is one object.
     """
 
     messages: list[FollowedMessage]
-    streams: list[int]
-    ends: list[tuple[str, str]]
+    ways: list[tuple[int, tuple[str, str]]]
     senders: list[Sender]
     sizes: list[int]
     counts: list[SeenCounts | None]
     sequences: list[StreamKey | None]
     places: list[Place]
-    ways: list[int]
     until: list[int]
+    charged: NDArray[Any]
 
     def one(self, row: int) -> SeenMessage:
         """One of them."""
         return SeenMessage(
             self.messages[row],
-            self.streams[row],
-            self.ends[row],
+            *self.ways[row],
             self.senders[row],
             self.sizes[row],
             self.counts[row],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,7 +18,7 @@ from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.clocks import Clocks, sender_of
 from msmq_wire.sessions.conversation import Conversation
 from msmq_wire.sessions.life import MessageLife
-from msmq_wire.sessions.lives import UNIT, LifeTracker, Lives, ends_of
+from msmq_wire.sessions.lives import LifeTracker, Lives, ends_of
 from msmq_wire.sessions.message import FollowedMessage, moment_of
 from msmq_wire.sessions.outcomes import life_of
 from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
@@ -30,13 +30,14 @@ from msmq_wire.sessions.transactions import TransactionTracker, place_of
 
 __all__ = ["Follower", "Leaving", "LeftOut", "Story", "follow"]
 
+T = TypeVar("T")
 _TOGETHER = 16
 _MOST_TOGETHER = 1024
 """Messages that are taken sooner together than one by one, and as many as they are looked at together."""
-_GROWS_PLAIN = 1000
+_BEGINS = 3500
 _GROWS = 6000
-"""More bytes than a plain message adds to a session and a sequence that are there, and than any packet does,
-beside those of its life."""
+"""More bytes than a direction of a session takes that begins with plain messages, beside these, and than any
+packet adds to a session and a sequence that are there."""
 Leaving: TypeAlias = Session | MessageLife | TransactionalStream | RemoteRead | RemoteQueue
 """What is kept no longer, as it stands then."""
 
@@ -213,47 +214,46 @@ class Follower:
 
         Tells how many these are, and the row up to which it is in vain to try again.
         """
-        until = min(seen.until[row], row + _MOST_TOGETHER)
-        ways = dict.fromkeys(seen.ways[row:until])
-        # Their sessions, their sequences, and what is noted of them.
-        room = self._budget.room - _GROWS * 2 * len(ways)
-        room -= self._transactions.beginning(key for key in seen.sequences[row:until] if key is not None)
-        heaviest = UNIT * max(message.charged for message in seen.messages[row:until])
-        end = min(until, row + room // (heaviest + _GROWS_PLAIN), row + self._lives.room())
+        until = min(seen.until[row], row + _MOST_TOGETHER, row + self._lives.room())
+        room, charged = self._budget.room, seen.charged[row : until + 1] - seen.charged[row]
+        until = row + int(charged.searchsorted(room, "right")) - 1
+        ways, sequences = _grouped(seen.ways, row, until), _grouped(seen.sequences, row, until)
+        room -= _BEGINS * len(ways)
+        room -= self._transactions.beginning(key for key, _ in sequences if key is not None)
+        end = min(until, row + int(charged.searchsorted(room, "right")) - 1)
         if end - row < max(_TOGETHER, 4 * len(ways)):
-            return 0, min(until, row + _TOGETHER)
+            return 0, row + _TOGETHER
         conversations: dict[int, Conversation] = {}
-        for way in ways:
-            at = seen.ways.index(way, row)
-            conversation = self._sessions.open(capture, seen.streams[at])
+        for (stream, _), rows in ways:
+            conversation = self._sessions.open(capture, stream)
             if conversation is None:
-                end = min(end, at)
+                end = min(end, rows[0])
                 break
-            conversations[way] = conversation
+            conversations[stream] = conversation
         messages = seen.messages[row:end]
         if len(messages) < _TOGETHER or not self._lives.put_all(messages):
             return 0, max(end, row + 1)
-        by_way: dict[int, list[int]] = {}
-        for at, way in enumerate(seen.ways[row:end], row):
-            by_way.setdefault(way, []).append(at)
-        for way, rows in by_way.items():
-            conversation = conversations[way]
-            direction = conversation.from_(seen.ends[rows[0]][0])
+        if end < until:
+            ways, sequences = _before(ways, end), _before(sequences, end)
+        for (stream, (src, _)), rows in ways:
+            conversation = conversations[stream]
             sent = [seen.messages[at] for at in rows]
-            conversation.messages(direction, sent, sum(seen.sizes[at] for at in rows))
+            conversation.messages(conversation.from_(src), sent, sum([seen.sizes[at] for at in rows]))
             for message in sent:
                 message.session = conversation.number
-        for rows in sorted(by_way.values(), key=_last):
-            conversation, moment = conversations[seen.ways[rows[-1]]], seen.messages[rows[-1]].first
+        for (stream, _), rows in sorted(ways, key=_last):
+            conversation, moment = conversations[stream], seen.messages[rows[-1]].first
             conversation.last = moment
             self._sessions.touched(conversation, moment)
-        take, sent_on = self._clocks.take, self._transactions.sent
-        for at, message in enumerate(messages, row):
-            take(seen.senders[at], message.sent_time, message.first.time)
-            sequence = seen.sequences[at]
-            if sequence is not None:
-                certain, ends = conversations[seen.ways[at]].certain, seen.ends[at]
-                sent_on(message, sequence, seen.places[at], ends, message.first, message.session, certain)
+        for sender, rows in _grouped(seen.senders, row, end):
+            self._clocks.take_all(sender, [seen.messages[at] for at in rows])
+        for key, rows in sequences:
+            if key is None:
+                continue
+            used = dict.fromkeys([seen.ways[at] for at in rows])
+            certain = all(conversations[stream].certain for stream, _ in used)
+            sent, places = [seen.messages[at] for at in rows], [seen.places[at] for at in rows]
+            self._transactions.sent_all(sent, key, places, seen.ways[rows[0]][1], certain)
         self._at(messages[0].first.time)
         self._at(messages[-1].first.time)
         self._weigh()
@@ -384,8 +384,26 @@ class Follower:
         )
 
 
-def _last(rows: list[int]) -> int:
-    return rows[-1]
+def _grouped(values: list[T], start: int, end: int) -> list[tuple[T, list[int]]]:
+    """The places of each value from a place on, and before another; what is equal is one object."""
+    found: dict[int, list[int]] = {}
+    for at, value in enumerate(map(id, values[start:end]), start):
+        rows = found.get(value)
+        if rows is None:
+            found[value] = [at]
+        else:
+            rows.append(at)
+    return [(values[rows[0]], rows) for rows in found.values()]
+
+
+def _before(groups: list[tuple[T, list[int]]], end: int) -> list[tuple[T, list[int]]]:
+    """What is left of groups before a place."""
+    cut = ((value, rows[: bisect_left(rows, end)]) for value, rows in groups)
+    return [(value, rows) for value, rows in cut if rows]
+
+
+def _last(group: tuple[Any, list[int]]) -> int:
+    return group[1][-1]
 
 
 def follow(records: Iterable[Record]) -> Story:

@@ -145,9 +145,35 @@ class TransactionTracker:
         message.stream, message.place = stream.number, number
         message.transaction = flags
 
+    def sent_all(
+        self,
+        messages: list[FollowedMessage],
+        key: StreamKey,
+        places: list[Place],
+        ends: tuple[str, str],
+        certain: bool,
+    ) -> None:
+        """Take messages of one sequence, the first between two ``ends``, all carried by sessions."""
+        stream = self._streams.get(key) or self._begin(key, ends, messages[0].first)
+        last, number, sessions = stream.last_number, stream.number, stream.sessions
+        for message, (place, previous, flags) in zip(messages, places, strict=True):
+            if previous == last == place - 1 and stream.first_number:
+                stream.last_number = last = place
+                self._await(stream, place)
+            else:
+                self._number(stream, place, previous, message.first)
+                last = stream.last_number
+            message.stream, message.place, message.transaction = number, place, flags
+            if message.session not in sessions and message.session is not None and len(sessions) < 64:
+                sessions[message.session] = None
+        stream.certain &= certain
+        stream.last = messages[-1].first
+        stream.messages += len(messages)
+        self._changed[stream] = None
+
     def beginning(self, keys: Iterable[StreamKey]) -> int:
         """How many bytes sequences take that would begin with these keys."""
-        return sum(_STREAM + len(key[2] or "") for key in set(keys) if key not in self._streams)
+        return sum(_STREAM + len(key[2] or "") for key in keys if key not in self._streams)
 
     def _begin(self, key: StreamKey, ends: tuple[str, str], at: Moment) -> _Stream:
         source, sequence, queue = key
