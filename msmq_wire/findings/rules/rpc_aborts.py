@@ -38,6 +38,6 @@ RULE = Rule(
     "fails each time.",
     action="Look at the body and at the application that reads the queue; move the message aside.",
     harmless="A reader that was stopped several times while it had the message.",
-    types=("message_packet", "user_message"),
+    types=("message_packet",),
     check=_check,
 )
