@@ -33,7 +33,6 @@ class _Counted(msgspec.Struct):
     at: Moment
     aborts: int
     moves: int
-    subqueue: str
 
 
 class _Moved(msgspec.Struct):
@@ -74,7 +73,7 @@ class Returns:
         elif len(self.counted) >= _MOST:
             self.left_out += 1
         else:
-            self.counted[key] = _Counted(moment, header.abort_counter, header.move_counter, name.text)
+            self.counted[key] = _Counted(moment, header.abort_counter, header.move_counter)
 
     def call(self, record: Record, call: RpcCall, moment: Moment) -> None:
         """Take a call that opens a queue to move messages there, or moves one."""
