@@ -6,14 +6,12 @@ counters of a SubqueueHeader count where it has a name. [MS-MQRR] 2.2.5.3, 3.1.4
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short
-from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.rereads import AGAIN, Place, Reread, take_read
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.interfaces import Role
@@ -25,13 +23,8 @@ from msmq_wire.wire.partial import reached
 __all__ = ["Returns", "returns"]
 
 _MOST = 4096
-_AGAIN = 2
-"""How often is again and again: what comes back once may be chance."""
 _LOW_56 = (1 << 56) - 1
 _REREAD = "What is put back is read again, until its reader takes it off the queue or moves it away."
-
-Place: TypeAlias = tuple[str, int]
-"""A server, and the lookup id of a message there; of a queue, its number for moves."""
 
 
 class _Counted(msgspec.Struct):
@@ -40,7 +33,6 @@ class _Counted(msgspec.Struct):
     at: Moment
     aborts: int
     moves: int
-    subqueue: str
 
 
 class _Moved(msgspec.Struct):
@@ -49,16 +41,6 @@ class _Moved(msgspec.Struct):
     last: Moment
     count: int = 0
     to: str | None = None
-
-
-class _Read(msgspec.Struct):
-    """What calls did with a message."""
-
-    first: RemoteRead
-    last: RemoteRead
-    received: int = 0
-    put_back: int = 0
-    clients: dict[str, None] = {}
 
 
 class Returns:
@@ -70,7 +52,7 @@ class Returns:
     def __init__(self) -> None:
         self.counted: dict[str, _Counted] = {}
         self.moved: dict[Place, _Moved] = {}
-        self.reads: dict[Place, _Read] = {}
+        self.reads: dict[Place, Reread] = {}
         self.left_out = 0
         self._targets: dict[Place, str | None] = {}
 
@@ -91,7 +73,7 @@ class Returns:
         elif len(self.counted) >= _MOST:
             self.left_out += 1
         else:
-            self.counted[key] = _Counted(moment, header.abort_counter, header.move_counter, name.text)
+            self.counted[key] = _Counted(moment, header.abort_counter, header.move_counter)
 
     def call(self, record: Record, call: RpcCall, moment: Moment) -> None:
         """Take a call that opens a queue to move messages there, or moves one."""
@@ -118,38 +100,21 @@ class Returns:
 
     def read(self, read: RemoteRead) -> None:
         """Take a remote read."""
-        if read.found_lookup_id is None:
-            return
-        place = host(read.server), read.found_lookup_id
-        known = self.reads.get(place)
-        if known is None:
-            if len(self.reads) >= _MOST:
-                self.left_out += 1
-                return
-            known = self.reads[place] = _Read(read, read)
-        elif known.first.message_id is None:
-            known.first = msgspec.structs.replace(
-                known.first, message_id=read.message_id, label=read.label, message=read.message
-            )
-        known.last = read
-        known.received += read.removes is True
-        known.put_back += read.end == "nack" and not read.end_status
-        if len(known.clients) < MOST:
-            known.clients[host(read.client)] = None
+        self.left_out += take_read(self.reads, read, _MOST)
 
 
 class _Found(msgspec.Struct):
     """All that is known of one message."""
 
     name: str | None
-    read: _Read | None
+    read: Reread | None
     moved: _Moved | None
     counted: _Counted | None
 
     @property
     def again(self) -> int:
         """How often it came back, at most; moves there and back count once."""
-        calls = 0 if self.read is None else max(self.read.received - 1, self.read.put_back)
+        calls = 0 if self.read is None else self.read.back
         moves = 0 if self.moved is None else self.moved.count
         aborts, told = (0, 0) if self.counted is None else (self.counted.aborts, self.counted.moves)
         return max(calls, aborts, max(moves, told) // 2)
@@ -167,23 +132,22 @@ def returns(sums: Returns, words: Words, telling: Telling) -> None:
         found.append(_Found(name, read, sums.moved.get(place), counted))
     found += [_Found(None, None, one, None) for place, one in sums.moved.items() if place not in sums.reads]
     found += [_Found(name, None, None, one) for name, one in sums.counted.items() if name not in named]
-    again = sorted((one for one in found if one.again >= _AGAIN), key=lambda one: -one.again)
+    again = sorted((one for one in found if one.again >= AGAIN), key=lambda one: -one.again)
     for one in again[:MOST]:
-        severity: Severity = "medium" if one.again > _AGAIN else "low"
         subject, text = _subject(one), _told(one, words)
         moments = [at for at in _moments(one) if at is not None]
-        telling.say(f"{subject[:1].upper()}{subject[1:]} {text}.", *moments, attention=severity)
+        telling.say(f"{subject[:1].upper()}{subject[1:]} {text}.", *moments, attention="medium")
         readers = () if one.read is None else (*one.read.clients, host(one.read.first.server))
         telling.blame(
             Cause(
                 text=f"{subject} comes back again and again: it {text}",
-                severity=severity,
+                severity="medium",
                 confidence="likely",
                 moments=tuple(moments),
                 who=readers,
                 action=f"look at its body, and at the application of {(*readers, 'its reader')[0]}",
                 count=one.again,
-                rules=("RPC-PENDING",),
+                rules=("RPC-AGAIN", "RPC-ABORTS", "RPC-PENDING"),
             )
         )
     if len(again) > MOST:
@@ -245,8 +209,8 @@ def _told(one: _Found, words: Words) -> str:
     return text
 
 
-def _read(read: _Read, words: Words) -> str:
-    if read.received < _AGAIN and not read.put_back:
+def _read(read: Reread, words: Words) -> str:
+    if read.received < 2 and not read.put_back:
         return f"seen in {words.frame(read.first.at)}"
     back = f" and put back {count(read.put_back, 'time')}" if read.put_back else ""
     text = f"received {count(read.received, 'time')}{back} by {listed(list(read.clients))}"

@@ -1,8 +1,7 @@
 """Question 17: receivers that slow their senders down, with the numbers.
 
-The rule kept here: a SessionAck for recoverable messages is due after RecoverableAckTimeout, any after half
-of AckTimeout; a sender stops where as many packets are unacknowledged as the window allows. What was never
-acknowledged is of question 4. [MS-MQQB] 2.2.2.1, 3.1.5.8.2, 3.1.5.8.7, 3.1.7.1; [MS-MQMQ] 2.2.20.4
+The rule kept here: a sender stops where as many packets are unacknowledged as the window allows. What was
+never acknowledged is of question 4. [MS-MQQB] 3.1.7.1; [MS-MQMQ] 2.2.20.4
 """
 
 from __future__ import annotations
@@ -13,15 +12,11 @@ from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import Words, count, host, span
 from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.overdue import Due, due_in, is_late
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
-from msmq_wire.units import MILLISECOND, SECOND
 
 __all__ = ["waits"]
 
-_ACK_TIMEOUT = 20_000
-"""Milliseconds, where no ConnectionParameters were captured: [MS-MQQB] note 51."""
-_SLACK = 5 * SECOND
-"""What a network and a disk may add to a time that was agreed, before anybody would look."""
 _SMALLEST = "A window of 1 is that of a receiver that is short of memory, or whose queue was paused."
 
 
@@ -33,8 +28,7 @@ class _Wait(NamedTuple):
     receiver: str
     there: SessionDirection
     announced: int | None
-    due: int
-    recoverable: bool
+    due: Due
     still: int
     late: bool
 
@@ -62,7 +56,7 @@ def waits(story: Story, words: Words, telling: Telling) -> None:
                     moments=tuple(one for one in moments if one is not None),
                     who=(wait.receiver, wait.sender),
                     action=f"look at the memory, the disk and the load of {wait.receiver}",
-                    rules=("SES-ACKLATE", "SES-PARM"),
+                    rules=("SES-SLOW", "SES-ACKLATE", "SES-PARM"),
                 )
             )
     if len(found) > MOST:
@@ -81,7 +75,7 @@ def waits(story: Story, words: Words, telling: Telling) -> None:
                 "messages": wait.there.messages,
                 "acknowledgments": wait.there.session_acks,
                 "longest_wait": wait.there.longest_wait,
-                "due": wait.due,
+                "due": wait.due.after,
                 "smallest_window": wait.there.smallest_window,
                 "window_full": wait.there.window_closings,
                 "unacknowledged": wait.there.unacknowledged,
@@ -94,23 +88,16 @@ def waits(story: Story, words: Words, telling: Telling) -> None:
 
 def _wait(session: Session, side: int, last: int | None) -> _Wait | None:
     there, back = session.directions[side], session.directions[1 - side]
-    # OrderAcks and FinalAcks keep nobody waiting.
-    if there.messages == there.acknowledgments:
+    if not there.messages:
         return None
-    agreed = session.parameters[0] or session.parameters[1]
-    recoverable = agreed is not None and there.recoverable == there.messages
-    due = (_ACK_TIMEOUT if agreed is None else agreed.ack_timeout) // 2
-    if agreed is not None and recoverable:
-        due = agreed.recoverable_ack_timeout
-    due *= MILLISECOND
+    due, late = due_in(session, side), is_late(session, side)
     still = _since(there.waiting_since, last if session.close is None else session.close.time)
-    late = (there.longest_wait or 0) > due + _SLACK
     announced = next(iter(back.announced), None)
     smallest = there.smallest_window
     if not late and (smallest is None or announced is None or smallest >= announced):
         return None
     hosts = [host(session.client), host(session.server)]
-    return _Wait(session, hosts[side], hosts[1 - side], there, announced, due, recoverable, still, late)
+    return _Wait(session, hosts[side], hosts[1 - side], there, announced, due, still, late)
 
 
 def _since(moment: Moment | None, end: int | None) -> int:
@@ -123,7 +110,8 @@ def _text(wait: _Wait, words: Words) -> str:
     text = f"{wait.receiver} {does} in the session that begins in "
     parts = []
     if there.longest_wait is not None:
-        agreed = f", where {span(wait.due)} is agreed{' for recoverable ones' if wait.recoverable else ''}"
+        agreed = f", where {span(wait.due.after)} is agreed"
+        agreed += " for recoverable ones" if wait.due.recoverable else ""
         parts.append(
             f"the message in {words.frame(there.longest_wait_at)} waited {span(there.longest_wait)} for its "
             f"acknowledgment{agreed if wait.late else ''}"

@@ -80,6 +80,8 @@ _HITS = {
     "RPC-READ/hit_journal": (("medium", "certain", "request.ul_action", 0, (8, 9)),),
     "RPC-PENDING/hit_closed": (("low", "certain", "opnum", 0, (9,)),),
     "RPC-PENDING/hit_cut_short": (("info", "certain", "opnum", 0, (9,)),),
+    "RPC-AGAIN/hit_put_back": (("low", "certain", "", 0, (9,)),),
+    "RPC-ABORTS/hit_retry": (("low", "certain", "subqueue_header.abort_counter", 236, (9,)),),
     "RPC-FRAG/hit_no_first": (("medium", "certain", "call_id", 0, (6, 7, 8)),),
     "RPC-FRAG/hit_unasked": (("medium", "certain", "call_id", 0, (8,)),),
     "RPC-FRAG/hit_no_pdu": (("medium", "certain", "", 208, (8,)),),

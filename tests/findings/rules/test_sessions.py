@@ -68,6 +68,7 @@ SEEN: dict[str, tuple[str, int, str, int, int]] = {
     "SES-ACKBACK/hit_ahead": ("medium", 16, *PACKET),
     "SES-ACKBACK/hit_lost_frames": ("low", 17, *PACKET),
     "SES-ACKLATE/hit_closed": ("info", 12, *PACKET),
+    "SES-SLOW/hit_late": ("low", 12, *PACKET),
     "SES-COUNT/hit_messages": ("low", 18, *PACKET),
     "SES-COUNT/hit_recoverable": ("low", 14, *PACKET),
     "SES-RESEND/hit_reset": ("info", 18, *PACKET),

@@ -1,0 +1,43 @@
+"""RPC-ABORTS: a stored message says that it failed again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.engines.places import span
+from msmq_wire.findings.packet_fields import field
+from msmq_wire.findings.rereads import AGAIN
+from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_COUNTER = "subqueue_header.abort_counter"
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    aborts, name = field(record, _COUNTER), field(record, "subqueue_header.subqueue_name")
+    if aborts is None or aborts < AGAIN or name is None or not name.text:
+        return
+    moves = record.packet.subqueue_header.move_counter
+    offset, length = span(record.packet, _COUNTER)
+    yield Seen(
+        message=f"AbortCounter is {aborts} and MoveCounter {moves}, in subqueue {name.text}",
+        evidence=(evidence_of(record, _COUNTER, offset, length, aborts.to_bytes(4, "little")),),
+    )
+
+
+RULE = Rule(
+    id="RPC-ABORTS",
+    title="A message that failed again and again",
+    severity="low",
+    spec=(SpecRef("MS-MQRR", "2.2.5.3"),),
+    meaning="AbortCounter counts the failed attempts in a row to read the message or to move it, "
+    "MoveCounter the moves between subqueues, which libraries use for retries. What no reader can process "
+    "fails each time.",
+    action="Look at the body and at the application that reads the queue; move the message aside.",
+    harmless="A reader that was stopped several times while it had the message.",
+    types=("message_packet",),
+    check=_check,
+)

@@ -1,0 +1,47 @@
+"""SES-SLOW: a sender waited longer for an acknowledgment than both sides agreed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.overdue import due_in, is_late
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import doubts_of, place_in
+from msmq_wire.sessions import Session
+from msmq_wire.spec import SpecRef
+from msmq_wire.units import SECOND
+
+__all__ = ["RULE"]
+
+
+def _check(session: Session, context: Context) -> Iterator[Seen]:
+    for side in (0, 1):
+        there = session.directions[side]
+        at = there.longest_wait_at
+        if at is None or not is_late(session, side):
+            continue
+        waited, due = (there.longest_wait or 0) / SECOND, due_in(session, side).after / SECOND
+        window = "" if there.smallest_window is None else f"; its smallest window is {there.smallest_window}"
+        yield Seen(
+            message=f"the {('server', 'client')[side]} acknowledged a packet after {waited:.1f} s, and "
+            f"{due:.1f} s was agreed{window}",
+            evidence=(place_in(session, at, side),),
+            severity=None if there.certain else "info",
+            caveats=doubts_of(session, context),
+        )
+
+
+RULE = Rule(
+    id="SES-SLOW",
+    title="A receiver that acknowledges late",
+    severity="low",
+    confidence="likely",
+    spec=(SpecRef("MS-MQQB", "2.2.2.1"), SpecRef("MS-MQQB", "3.1.5.8.2"), SpecRef("MS-MQQB", "3.1.5.8.7")),
+    meaning="A SessionAck for recoverable messages is due after RecoverableAckTimeout, any other after half "
+    "of AckTimeout. This one came more than five seconds later: the sender stops once its window is full, "
+    "and its outgoing queue grows.",
+    action="Look at the memory, the disk and the load of the receiver at that time.",
+    harmless="A network or a capture that held packets back; a computer that slept.",
+    over="session",
+    check=_check,
+)
