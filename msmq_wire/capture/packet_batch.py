@@ -111,9 +111,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
                 frames = (carriers[first],) if last - first == 1 else tuple(carriers[first:last])
                 data = bytes(view[start:stop])
                 place = None if stream < 0 else stream
-                yield _record(
-                    FoundPacket(number, capture, data, frames, time, src, dst, place, offset), kind
-                )
+                yield _record(FoundPacket(number, capture, data, frames, time, src, dst, place, offset), kind)
         if other is not None:
             yield other
         yield from others

@@ -168,7 +168,8 @@ def _flagged(answers: Iterable[Answer]) -> Iterator[_Draft]:
     """What calls for a look and nobody named a cause of."""
     for answer in answers:
         if answer.flagged and answer.attention is not None:
-            first = answer.statements[0]
+            flagged = (one for one in answer.statements if one.attention == answer.attention)
+            first = next(flagged, answer.statements[0])
             yield _Draft(
                 severity=answer.attention, confidence="guess", text=first.text.removesuffix("."), who=(), action="",
                 moments=[], count=1, at=answer.number, question=answer.number, frames=dict.fromkeys(first.frames),
