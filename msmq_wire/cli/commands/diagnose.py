@@ -120,7 +120,7 @@ def diagnose(
             for answer in shown:
                 text.add(answer)
     reading.tell_left_out(story.left_out)
-    looked = sum(answer.attention in ("medium", "high") for answer in answers)
+    looked = sum(answer.flagged for answer in answers)
     reading.tell_summary(f"{count_text(looked, 'answer')} to look at" if looked else "nothing stands out")
     raise typer.Exit(reading.status)
 

@@ -25,11 +25,15 @@ _MOST_CAUSES = 64
 
 
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
-    """A sentence or a few; ``frames`` (1-based) and ``records`` (ids) show what it says, at most 64 each."""
+    """A sentence or a few; ``frames`` (1-based) and ``records`` (ids) show what it says, at most 64 each.
+
+    ``attention`` is how much it calls for somebody to look, None for nothing.
+    """
 
     text: str
     frames: tuple[int, ...] = ()
     records: tuple[int, ...] = ()
+    attention: Severity | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +90,9 @@ class Telling:
         shown = [one for one in moments[:_MOST_FRAMES] if one is not None]
         frames = dict.fromkeys(one.frame for one in shown if one.frame is not None)
         records = dict.fromkeys(one.record for one in shown)
-        self.statements.append(Statement(text=text, frames=tuple(frames), records=tuple(records)))
+        self.statements.append(
+            Statement(text=text, frames=tuple(frames), records=tuple(records), attention=attention)
+        )
         self.heed(attention)
 
     def heed(self, attention: Severity | None) -> None:

@@ -22,7 +22,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     findings about one of ``who`` tell the same. ``kind`` and ``about`` (a host, as a rule) say what it is; it
     explains what is of a kind in ``explains`` and about the same, of which ``brief`` is then said.
 
-    ``connections`` are those that it happened on, where a packet that breaks a rule may be behind it.
+    What is ``odd`` is no loss: of what is low it stands behind. ``connections`` are those that it happened on, where a packet that breaks a rule may be behind it.
     """
 
     text: str
@@ -37,4 +37,5 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     about: str = ""
     explains: tuple[str, ...] = ()
     brief: str = ""
+    odd: bool = False
     connections: tuple[Connection, ...] = ()

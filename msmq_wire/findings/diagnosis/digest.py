@@ -31,11 +31,13 @@ _MOST_ALSO = 3
 _MOST_CHARACTERS = 200
 _MOST_HOSTS = 3
 _FROM = SEVERITIES.index("low")
-_STANDING = frozenset(("RPC-LEVEL", "RPC-ANON", "CNT-WEAK", "BOD-BINFMT", "SES-PARM", "ID-MANY", "ID-CLONE"))
-"""How hosts are set up, whatever happened in the capture: it stands behind what went wrong."""
-_PACKETS = ("FRM-", "FLG-", "LEN-", "SES-")
+_STANDING = frozenset(("RPC-LEVEL", "CNT-WEAK", "BOD-BINFMT", "ID-MANY"))
+"""How hosts are set up, whatever happened in the capture: it stands a level lower, behind what went wrong."""
+_PACKETS = ("FRM-", "FLG-", "LEN-", "SES-", "RPL-", "ID-CLONE")
 """Rules about packets that a receiver may refuse, or close the session for."""
-_SCANNERS, _ANY = "FPR-", "FRM-MUST"
+_OPENING = frozenset(("SES-GUID", "RPL-ECHO", "RPL-GOESON"))
+"""Rules about the answer that opens a session, and what follows from it."""
+_SCANNERS, _ANY, _NAMES = "FPR-", "FRM-MUST", "PNG-GUID"
 _NAME = re.compile(r"[A-Z][a-z]*[^a-z\s]|[A-Z]{2}")
 """How a title begins that begins with a name: ``PacketSize``, ``SRMP``."""
 
@@ -100,12 +102,14 @@ class _Draft(msgspec.Struct):
     frames: dict[int, None] = {}
     also: dict[str, None] = {}
     standing: bool = False
+    odd: bool = False
 
     @property
-    def place(self) -> tuple[bool, int, int, int, int]:
-        """What stands before what."""
+    def place(self) -> tuple[int, int, int, int, int]:
+        """What stands before what: of what is low, what became of messages stands first."""
         rank, sure = SEVERITIES.index(self.severity), CONFIDENCES.index(self.confidence)
-        return self.standing and self.severity != "high", -rank, -sure, -self.count, self.at
+        tier = 1 if self.standing else 2 if rank == _FROM and self.odd else 0
+        return -max(rank - self.standing, _FROM), tier, -sure, -self.count, self.at
 
 
 def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | None) -> str:
@@ -164,7 +168,8 @@ def _flagged(answers: Iterable[Answer]) -> Iterator[_Draft]:
     """What calls for a look and nobody named a cause of."""
     for answer in answers:
         if answer.flagged and answer.attention is not None:
-            first = answer.statements[0]
+            flagged = (one for one in answer.statements if one.attention == answer.attention)
+            first = next(flagged, answer.statements[0])
             yield _Draft(
                 severity=answer.attention, confidence="guess", text=first.text.removesuffix("."), who=(), action="",
                 moments=[], count=1, at=answer.number, question=answer.number, frames=dict.fromkeys(first.frames),
@@ -195,6 +200,7 @@ def _causes(answers: Iterable[Answer], told_of: set[tuple[str, str]]) -> Iterato
             count=cause.count,
             at=min((one.time or 0 for one in cause.moments), default=0),
             question=question,
+            odd=cause.odd,
         )
         for other in explained.get(number, ()):
             draft.also[other.brief] = None
@@ -233,7 +239,10 @@ def _behind(
     }
     for other, cause in causes:
         of_packet = bool(cause.connections) and connections.issuperset(cause.connections)
-        of_call = bool(cause.moments) and frames.issuperset(one.frame for one in cause.moments)
+        named = (
+            groups[0].lead.id == _NAMES and cause.kind == "unopened" and {*cause.who} <= {*groups[0].hosts}
+        )
+        of_call = named or bool(cause.moments) and frames.issuperset(one.frame for one in cause.moments)
         if not cause.brief or not (of_packet or of_call):
             yield other, cause
             continue
@@ -252,8 +261,10 @@ def _merged(groups: Iterable[Group]) -> Iterator[tuple[Group, list[Group]]]:
             if (
                 (lead.lead.id in _STANDING) == (group.lead.id in _STANDING)
                 and lead.captures == group.captures
-                and group.frames
-                and set(group.frames) <= set(lead.frames)
+                and (
+                    (group.frames and set(group.frames) <= set(lead.frames))
+                    or ({lead.lead.id, group.lead.id} <= _OPENING and {*lead.hosts} == {*group.hosts})
+                )
             ):
                 explained.append(group)
                 break
@@ -270,10 +281,15 @@ def _of_sender(sender: str, groups: list[Group]) -> _Draft:
 
 def _specific(group: Group) -> tuple[bool, bool, bool, bool, int]:
     """What says more of what was sent stands first: a CVE, a scanner, a field, and then that no session was there."""
-    rule, id_ = RULES.get(group.lead.id), group.lead.id
-    over = rule is None or rule.over != "record"
+    id_ = group.lead.id
+    over = _over(group) != "record"
     scanner = id_.startswith(_SCANNERS)
     return not group.lead.cves, not scanner, id_ == "FPR-SAMPLE", over and not scanner, -group.rank
+
+
+def _over(group: Group) -> str:
+    rule = RULES.get(group.lead.id)
+    return "" if rule is None else rule.over
 
 
 def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Draft:
@@ -284,7 +300,7 @@ def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Dr
     times = "" if lead.count == 1 else f" ({lead.count:,} times)"
     ends = f"{sender} to {to}" if sender and to else sender or to
     said = lead.lead.message
-    cves = [cve for cve in lead.lead.cves if cve not in said]
+    cves = [cve for cve in lead.lead.cves if cve not in said and lead.confidence == "published"]
     draft = _Draft(
         severity=lead.severity,
         confidence=lead.confidence,
@@ -296,13 +312,17 @@ def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Dr
         at=lead.first or 0,
         rule=lead.lead.id,
         frames=dict.fromkeys(lead.frames),
-        standing=lead.lead.id in _STANDING,
+        standing=lead.lead.id in _STANDING and lead.severity != "high",
+        odd=lead.lead.id == _ANY,
     )
     if said and said != lead.lead.title:
         draft.text += f": {_cut(said)}"
+    if lead.lead.caveats:
+        draft.text += f"; but {_cut(lead.lead.caveats[0])}"
     if cves:
         draft.text += f", which matches the published condition of {listed(cves)}"
-    for group in explained:
+    told = [group for group in lead.explained if group.rank >= _FROM]
+    for group in (*told, *explained):
         draft.frames |= dict.fromkeys(group.frames if group.captures == lead.captures else ())
         if group.lead.id != lead.lead.id:
             draft.also[f"{_titled(group)} ({group.lead.id})"] = None

@@ -74,11 +74,15 @@ class Fates:
 
     def __init__(self) -> None:
         self._piles: dict[_Key, _Pile] = {}
+        self._told: dict[tuple[str, str, int], tuple[Moment, Connection]] = {}
 
     def feed(self, life: MessageLife, *, taken: bool) -> None:
         """Take a message; ``taken`` says that somebody acknowledged it."""
         # What was sent on was taken; who has it now is the host that it was sent to last.
         last = life.route[-1] if life.route else life
+        if (life.message_class or 0) & _NACK and life.acknowledges is None:
+            self._hear(life.src, life.dst, life.message_class or 0, life.first)
+            return
         if life.outcome in ("refused", "expired"):
             fate: str = life.outcome
             why = "" if life.nack_class else life.reason
@@ -102,6 +106,10 @@ class Fates:
         for moment in (life.first, *acks, life.rejected):
             if moment is not None and len(pile.moments) < _MOST_MOMENTS:
                 pile.moments.append(moment)
+
+    def _hear(self, src: str, dst: str, message_class: int, moment: Moment) -> None:
+        if len(self._told) < _MOST:
+            self._told.setdefault((host(src), host(dst), message_class), (moment, connection_of(src, dst)))
 
     def tell(self, story: Story, suspects: Suspects, telling: Telling) -> None:
         """Name the causes."""
@@ -133,8 +141,11 @@ class Fates:
         if expired:
             telling.note(f"{count(expired, 'message')} expired, which the sender was told")
         for stray in story.strays:
-            if stray.message_class & _NACK and not suspects.hostile(stray.src, stray.dst):
-                telling.blame(_stray(stray))
+            if stray.message_class & _NACK:
+                self._hear(stray.src, stray.dst, stray.message_class, stray.at)
+        for (src, dst, class_), (moment, connection) in self._told.items():
+            if not suspects.hostile(*connection):
+                telling.blame(_told_of(src, dst, class_, moment))
 
 
 def _silence(pile: _Pile, session: Session | None, story: Story) -> str | None:
@@ -169,8 +180,8 @@ def _cause(key: _Key, pile: _Pile, session: Session | None) -> Cause:
     to = f"{what} from {key.src} to {key.queue or 'a queue that is not known'}"
     was = "was" if pile.count == 1 else "were"
     confidence: Confidence = "certain"
+    sure = pile.certain and (session is None or session.certain)
     if key.fate == "unanswered":
-        sure = pile.certain and (session is None or session.certain)
         confidence = "certain" if key.why.startswith("HTTP") else "likely" if sure else "guess"
         text = f"{to} {was} never acknowledged by {key.dst}: {key.why}"
         action = f"look into the outgoing queue of {key.src}, and at what stopped {key.dst}"
@@ -189,7 +200,7 @@ def _cause(key: _Key, pile: _Pile, session: Session | None) -> Cause:
         moments.append(session.close)
     return Cause(
         text=text,
-        severity="medium",
+        severity="medium" if sure or key.fate != "unanswered" else "low",
         confidence=confidence,
         moments=tuple(moments),
         who=(key.src, key.dst),
@@ -198,20 +209,21 @@ def _cause(key: _Key, pile: _Pile, session: Session | None) -> Cause:
         kind="purged" if key.nack_class == _PURGED else key.fate,
         about=(key.queue or "") if key.nack_class == _PURGED else key.dst,
         brief=f"{count(pile.count, 'message')} from {key.src} {was} never acknowledged",
+        explains=("late",) if key.fate == "unanswered" else (),
         connections=tuple(pile.connections) if key.fate == "unanswered" else (),
     )
 
 
-def _stray(stray: StrayAck) -> Cause:
-    told = f"{host(stray.src)} told {host(stray.dst)} that a message was refused"
+def _told_of(src: str, dst: str, message_class: int, moment: Moment) -> Cause:
+    """A negative acknowledgment of a message that was not captured."""
+    told = f"{src} told {dst} that a message was refused"
     return Cause(
-        text=f"{told}: {class_words(stray.message_class)} (class 0x{stray.message_class:04x}); "
-        "the message itself was not captured",
+        text=f"{told}: {class_words(message_class)} (class 0x{message_class:04x}); the message was not captured",
         severity="medium",
         confidence="certain",
-        moments=(stray.at,),
-        who=(host(stray.dst), host(stray.src)),
-        action=REMEDIES.get(stray.message_class, "ask the application that sent the class"),
+        moments=(moment,),
+        who=(dst, src),
+        action=REMEDIES.get(message_class, "ask the application that sent the class"),
         kind="refused",
-        about=host(stray.src),
+        about=src,
     )

@@ -44,6 +44,10 @@ _LONG = 10 * SECOND
 """Half of AckTimeout: until then a receiver may be silent. [MS-MQQB] 3.1.5.8.2"""
 
 
+_EXPIRED = (0x8002, 0xC002)
+"""Classes that say that a time was over, as the sender wanted it."""
+
+
 class _Group(msgspec.Struct):
     """Messages of one sender for one queue that stand alike; ``by`` is the acknowledgment that says so."""
 
@@ -122,7 +126,8 @@ def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> Non
     for key, group in ranked[:MOST]:
         by = None if group.by is None else group.by.at
         # What was not acknowledged, or was refused, questions 4 and 5 tell at medium.
-        waited = key[0] == "refused" or (key[0] in _KEPT and _waited(group, now) >= _LONG)
+        refused = key[0] == "refused" and key[-1] not in _EXPIRED
+        waited = refused or (key[0] in _KEPT and _waited(group, now) >= _LONG)
         text = _text(key, group, words, now)
         telling.say(text, group.first.first, by, attention="low" if waited else None)
         if waited and key[0] == "final":

@@ -299,7 +299,7 @@ def _blame(clock: HostClock, sums: MessageSums, telling: Telling) -> None:
     stale = sums.stale.get((clock.host, "in_time" if clock.sure else None))
     text = _clock_text(clock).removesuffix(".")
     if stale is not None:
-        text += f"; {count(stale.count, 'message')} of it looked expired when sent, first {short(stale.first.message_id)}"
+        text += f"; {count(stale.count, 'message')} seemed past their time by it, first {short(stale.first.message_id)}"
     telling.blame(
         Cause(
             text=text,

@@ -58,7 +58,8 @@ def misread(story: Story, suspects: Suspects, telling: Telling) -> None:
         if queue.purged is not None:
             take("purge", queue, queue.purged)
     for read in story.reads:
-        if read.pending:
+        # Of what was opened before the capture the end may be where the beginning is.
+        if read.pending and read.opened is not None:
             take("end", read, read.at, short(read.message_id) if read.message_id else "")
         elif read.fault or _failed(read.status):
             take("read", read, read.at)
@@ -99,7 +100,8 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
     right = f"give the account of {key.client} the right to {verb} the queue, or ask who tries"
     return Cause(
         text=f"{key.client} could not {verb} {where}: {why}{times}",
-        severity="medium", confidence="certain", moments=tuple(pile.moments), who=(key.client, key.server),
+        severity="medium" if denied or key.what == "open" else "low", confidence="certain",
+        moments=tuple(pile.moments), who=(key.client, key.server), odd=True,
         action=right if denied else f"look up {why} at {key.server}, and what the client asked for",
         count=pile.count, kind="misread", about=key.server, brief=f"{key.client} could not {verb} {where}: {why}",
     )  # fmt: skip

@@ -13,7 +13,8 @@ import msgspec
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts, PortUse
 from msmq_wire.findings.diagnosis.peers import FindingSums, is_naked
-from msmq_wire.findings.diagnosis.unopened import failure, refused, unopened
+from msmq_wire.findings.diagnosis.sweeps import ping_sweeps
+from msmq_wire.findings.diagnosis.unopened import failure, given_up, refused, unopened
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part, port, short, span
 from msmq_wire.findings.session_places import one_sided
 from msmq_wire.records.endpoint import MSMQ_PORT
@@ -52,6 +53,7 @@ def pings(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
             "unless EnablePingService is set, and messages do not need them."
         )
     refused(story, telling)
+    ping_sweeps(story, telling)
     telling.facts = {"pings": len(story.pings), "answered": answered, "requests": asked}
 
 
@@ -145,6 +147,7 @@ def connections(story: Story, sums: FindingSums, words: Words, telling: Telling)
             telling.say(_MEANS[meaning])
     _ends(story, words, telling)
     unopened(story, sums.suspects, telling)
+    given_up(story, sums.suspects, telling)
     telling.facts = {"connections": total, "opened": opened, "failed": sum(counts.values())}
 
 

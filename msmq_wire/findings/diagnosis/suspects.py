@@ -45,15 +45,15 @@ class Suspects:
             if finding.rank < _FROM:
                 continue
             self._fold.add(finding)
-            place = finding.evidence[0]
-            connection = connection_of(place.src, place.dst)
+            connections = [connection_of(place.src, place.dst) for place in finding.evidence]
             if finding.group in self._of_group or len(self._of_group) < MOST_GROUPS:
                 known = self._of_group.setdefault(finding.group, {})
-                if len(known) < _MOST_OF_A_GROUP:
-                    known[connection] = None
+                for connection in connections:
+                    if len(known) < _MOST_OF_A_GROUP:
+                        known[connection] = None
             hostile = finding.severity == "high" and not finding.id.startswith(_REPLIES)
             if (hostile or finding.id.startswith(_SCANNERS)) and len(self._senders) < _MOST_CONNECTIONS:
-                self._senders.setdefault(connection, finding.sender)
+                self._senders.setdefault(connections[0], finding.sender)
 
     def hostile(self, one: str | None, other: str | None) -> bool:
         """Whether something hostile was sent between two ends."""

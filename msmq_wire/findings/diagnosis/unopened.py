@@ -11,14 +11,15 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.cause import Cause
-from msmq_wire.findings.diagnosis.suspects import Suspects
+from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
+from msmq_wire.findings.diagnosis.sweeps import port_sweeps
 from msmq_wire.findings.diagnosis.words import count, host, listed
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.session_places import one_sided
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.units import SECOND
 
-__all__ = ["failure", "refused", "unopened"]
+__all__ = ["failure", "given_up", "refused", "unopened"]
 
 _MOST_SERVERS = 4096
 _MOST_CLIENTS = 32
@@ -30,9 +31,9 @@ _PATIENCE = 60 * SECOND
 _WORDS = {
     "reset": "a reset answered the SYN",
     "icmp": "ICMP answered the SYN",
-    "silence": "nothing answered the SYN",
+    "silence": "no answer came to the SYN",
     "tcp_only": "TCP was accepted and no EstablishConnection was sent",
-    "establishing": "nothing answered EstablishConnection",
+    "establishing": "no answer came to EstablishConnection",
     "refused": "the queue manager refused the session (CS is set)",
     "parameters": "ConnectionParameters were not exchanged",
 }
@@ -64,6 +65,7 @@ class _Pile(msgspec.Struct):
     kinds: Counter[str]
     clients: dict[str, int]
     moments: list[Moment]
+    connections: dict[Connection, None]
 
 
 def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
@@ -71,6 +73,7 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
     failed: dict[str, _Pile] = {}
     opened: Counter[str] = Counter()
     last_opened: dict[tuple[str, str], int] = {}
+    swept = port_sweeps(story, failure, telling)
     for session in story.sessions:
         kind = failure(session)
         if kind == "refused_tcp":
@@ -80,17 +83,22 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
                 opened[host(session.server)] += 1
                 last_opened[host(session.client), session.server] = session.number
             continue
+        if host(session.client) in swept:
+            continue
         if kind == "tcp_only" and suspects.told(session.client, session.server):
             continue
         if suspects.hostile(session.client, session.server) or _under_way(session, story):
             continue
         if session.server not in failed and len(failed) >= _MOST_SERVERS:
             continue
-        pile = failed.setdefault(session.server, _Pile(Counter(), {}, []))
+        pile = failed.setdefault(session.server, _Pile(Counter(), {}, [], {}))
+        if len(pile.connections) < _MOST_MOMENTS:
+            pile.connections[connection_of(session.client, session.server)] = None
         pile.kinds[kind] += 1
         if host(session.client) in pile.clients or len(pile.clients) < _MOST_CLIENTS:
             pile.clients[host(session.client)] = session.number
-        for moment in (session.syn, session.establish_request, session.establish_response, session.close):
+        opening = session.syn, session.establish_request, session.establish_response
+        for moment in (*opening, session.parameters_request, session.parameters_response, session.close):
             if moment is not None and len(pile.moments) < _MOST_MOMENTS:
                 pile.moments.append(moment)
     for server, pile in failed.items():
@@ -100,6 +108,34 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
             telling.note(f"{failed_} to {server} failed before one was a session")
             continue
         telling.blame(_cause(server, pile, opened[host(server)], over=over))
+
+
+def given_up(story: Story, suspects: Suspects, telling: Telling) -> None:
+    """Name the servers whose acknowledgments did not come in time, so that connections were closed and tried again."""
+    piles: dict[tuple[str, str], list[Session]] = {}
+    for session in story.sessions:
+        if session.reason == "ack_timeout" and not suspects.hostile(session.client, session.server):
+            key = host(session.client), host(session.server)
+            if key in piles or len(piles) < _MOST_SERVERS:
+                piles.setdefault(key, []).append(session)
+    for (client, server), sessions in piles.items():
+        moments = [one.close for one in sessions[:_MOST_MOMENTS] if one.close is not None]
+        ended = f"{count(len(sessions), 'connection')} of {client} to {server} ended"
+        telling.blame(
+            Cause(
+                text=f"{ended} without an acknowledgment in time, and what had been sent was sent again",
+                severity="low",
+                confidence="likely",
+                moments=tuple(moments),
+                who=(server, client),
+                action=f"find out why {server} was silent: load, memory, disk, or a firewall",
+                count=len(sessions),
+                rules=("SES-ACKLATE",),
+                kind="late",
+                about=server,
+                brief=ended,
+            )
+        )
 
 
 def refused(story: Story, telling: Telling) -> None:
@@ -162,4 +198,6 @@ def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
         kind="unopened",
         about=host(server),
         explains=("unanswered",) if severity == "medium" else (),
+        brief=what,
+        connections=tuple(pile.connections),
     )

@@ -1,0 +1,110 @@
+"""Hosts that ping, or connect to, many others without a session, as causes: `ping_sweeps` and `port_sweeps`.
+
+The rule kept here: what was tried and how it was answered is told; a scan does this, and a host that is cut off.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import msgspec
+
+from msmq_wire.findings.diagnosis.answer import Telling
+from msmq_wire.findings.diagnosis.cause import Cause
+from msmq_wire.findings.diagnosis.words import count, host, listed, span
+from msmq_wire.sessions import Moment, PingExchange, Session, Story
+
+__all__ = ["ping_sweeps", "port_sweeps"]
+
+_MANY = 10
+"""Hosts without a session, from which on it is a sweep."""
+_MOST_CLIENTS = 4096
+_MOST_HOSTS = 65_536
+_MOST_MOMENTS = 64
+_MOST_NAMED = 5
+
+
+class _Sweep(msgspec.Struct):
+    """What one host tried: the hosts, how many of them answered how, and when."""
+
+    hosts: dict[str, str]
+    moments: list[Moment]
+    first: int | None = None
+    last: int | None = None
+
+    def add(self, server: str, how: str, moment: Moment) -> None:
+        self.hosts[server] = how
+        if len(self.moments) < _MOST_MOMENTS:
+            self.moments.append(moment)
+        if moment.time is not None:
+            self.first = moment.time if self.first is None else self.first
+            self.last = moment.time
+
+
+def ping_sweeps(story: Story, telling: Telling) -> None:
+    """Name the hosts that ping many others and open no session with them."""
+    opened = {(host(one.client), host(one.server)) for one in story.sessions if one.reached == "open"}
+    sweeps: dict[str, _Sweep] = {}
+    for ping in story.pings:
+        client, server = host(ping.client), host(ping.server)
+        if ping.request is not None and (client, server) not in opened:
+            _add(sweeps, client, server, _pinged(ping), ping.request)
+    _tell(sweeps, "pinged", telling)
+
+
+def port_sweeps(story: Story, failure: Callable[[Session], str | None], telling: Telling) -> frozenset[str]:
+    """Name the hosts that connect to port 1801 of many others in vain; return them."""
+    sweeps: dict[str, _Sweep] = {}
+    for session in story.sessions:
+        kind = failure(session)
+        if kind is not None:
+            how = (
+                "was silent" if kind == "silence" else "refused" if kind.startswith("refused") else "answered"
+            )
+            _add(sweeps, host(session.client), host(session.server), how, session.first)
+    return _tell(sweeps, "tried port 1801 of", telling)
+
+
+def _add(sweeps: dict[str, _Sweep], client: str, server: str, how: str, moment: Moment) -> None:
+    sweep = sweeps.get(client)
+    if sweep is None:
+        if len(sweeps) >= _MOST_CLIENTS:
+            return
+        sweep = sweeps[client] = _Sweep({}, [])
+    if server in sweep.hosts or len(sweep.hosts) < _MOST_HOSTS // max(len(sweeps), 16):
+        sweep.add(server, how, moment)
+
+
+def _pinged(ping: PingExchange) -> str:
+    if ping.response is not None:
+        return "answered"
+    return "was silent" if ping.unreachable is None else "refused"
+
+
+def _tell(sweeps: dict[str, _Sweep], verb: str, telling: Telling) -> frozenset[str]:
+    found = {client: sweep for client, sweep in sweeps.items() if len(sweep.hosts) >= _MANY}
+    for client, sweep in found.items():
+        kinds = Counter(sweep.hosts.values())
+        told = [f"{number:,} {_plural(how) if number > 1 else how}" for how, number in kinds.items()]
+        time = "" if sweep.first is None or sweep.last is None else f" in {span(sweep.last - sweep.first)}"
+        answered = [name for name, how in sweep.hosts.items() if how == "answered"]
+        named = f" ({listed(answered[:_MOST_NAMED], len(answered))})" if answered else ""
+        telling.blame(
+            Cause(
+                text=f"{client} {verb} {count(len(sweep.hosts), 'host')}{time} and opened no session: {listed(told)}"
+                f"{named}; a scan does this, and a host that is cut off",
+                severity="medium",
+                confidence="likely",
+                moments=tuple(sweep.moments),
+                who=(client, *answered[:_MOST_NAMED]),
+                action=f"find out what {client} is",
+                count=len(sweep.hosts),
+                rules=("PNG-NOANS", "SES-REFUSED"),
+            )
+        )
+    return frozenset(found)
+
+
+def _plural(how: str) -> str:
+    return "were silent" if how == "was silent" else how
