@@ -178,8 +178,8 @@ class ReadTracker:
         self._lookups: _Table[FollowedMessage] = _Table(share, _CARRIED)
         self._targets: _Table[int] = _Table(share, _KNOWN)
         self._tables: tuple[_Table[Any], ...] = (
-            self._queues, self._handles, self._reads, self._pending, self._calls, self._carried, self._lookups,
-            self._targets,
+            self._queues, self._handles, self._reads, self._pending, self._calls, self._carried,
+            self._lookups, self._targets,
         )  # fmt: skip
         self._counts = [0, 0]
         self.left_out = 0

@@ -32,8 +32,8 @@ SAID: list[tuple[str, int, str]] = [
     (
         "poison_message",
         3,
-        "2 messages for DIRECT=OS:msg01\\private$\\orders (read or sent by a call), recoverable, priority 3, 41 to "
-        '54 bytes; labels "order 900", "order 901"; 4 days to reach the queue; ',
+        "2 messages for DIRECT=OS:msg01\\private$\\orders (read or sent by a call), recoverable, priority 3, "
+        '41 to 54 bytes; labels "order 900", "order 901"; 4 days to reach the queue; ',
     ),
     (
         "poison_message",
