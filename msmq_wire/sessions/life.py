@@ -48,7 +48,7 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     the number of its session. ``queue`` and ``admin_queue`` are format names, ``delivery`` is ``express``,
     ``recoverable`` or ``transactional``, ``size`` the bytes of the body. ``sent_time`` is seconds since
     1970 by the sender's clock, ``time_to_reach_queue`` and ``time_to_be_received`` are seconds (0xFFFFFFFF:
-    for ever; a message that was only seen by a remote read has an absolute time there, and None here).
+    for ever); a message that only a remote read showed has their end in its packet, less its SentTime here.
     ``reach_by`` and ``receive_by`` are the ends of both, seconds since 1970. ``journal`` and ``dead_letter``
     are JP and JN, ``wanted`` the acknowledgments asked for (bits PA, PR, NA, NR). ``hops`` is RC where it was
     first seen, ``route`` the hosts that it went on to. ``acknowledges`` is the message that it acknowledges,
@@ -61,7 +61,9 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     receipts, one of each class. ``resends`` counts how often it was sent again on the same way,
     ``duplicates`` those after its acknowledgment, ``resent_at`` names the first of them. ``reads`` are the
     numbers of the remote reads that brought it, ``peeked`` and ``received`` the first, ``received_by`` the
-    client. ``moved`` are moves to another queue, ``rejected`` the call that set an acknowledgment class.
+    client; a receive in a transaction is none, as its message leaves the queue when that is committed.
+    ``moved`` are moves to another queue, ``moved_to`` the names of these, empty where they are not known;
+    ``rejected`` is the call that set an acknowledgment class.
     ``copies`` are the system queues (``journal``, ``dead_letter``, ``transactional_dead_letter``) where a
     remote read found it.
 
@@ -127,3 +129,4 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     reason: str
     evidence: tuple[int, ...]
     certain: bool
+    moved_to: tuple[str, ...] = ()

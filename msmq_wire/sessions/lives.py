@@ -49,6 +49,7 @@ _ENTRY = 256
 _MAX_HISTORY = 64
 """Entries of one kind that are kept for one message."""
 _MAX_CALLS = 1 << 12
+_INFINITE = 0xFFFFFFFF
 _ACKNOWLEDGMENTS = frozenset(int(one) for one in MessageClass if one & 0xC002 and one != 0x00FF)
 _DECISIONS: dict[str | None, int] = {"positive": 0x4000, "negative": 0xC000}
 """What a commitment receipt says, as a class; another word, or none, says nothing. [MC-MQSRM] 2.2.5.5"""
@@ -231,8 +232,7 @@ class LifeTracker:
         if known is None:
             known = self._keep(self.reader.read(key, record, moment, "rpc"))
             if record.type == "message_packet":
-                # Here the time is absolute, and says nothing of the seconds that were given.
-                known.time_to_reach_queue = None
+                known.time_to_reach_queue = _given(known.time_to_reach_queue, known.sent_time)
         return known
 
     def found_in(self, message: FollowedMessage, queue: str | None, moment: Moment) -> None:
@@ -390,6 +390,16 @@ class LifeTracker:
 def ends_of(record: Record) -> tuple[str, str]:
     """Source and destination of a record, empty where they are not known."""
     return record.src or "", record.dst or ""
+
+
+def _given(end: int | None, sent_time: int | None) -> int | None:
+    """The seconds that a sender gave, from SentTime and their end in a stored message: [MS-MQRR] 2.2.5.1.
+
+    Without limit the end is the highest number, or what that makes of SentTime in 32 bits.
+    """
+    if end is None or sent_time is None or end == _INFINITE:
+        return end
+    return (end - sent_time) & _INFINITE if end >= sent_time - 1 else None
 
 
 def is_acknowledgment(class_: int | None) -> bool:

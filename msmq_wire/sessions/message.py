@@ -60,6 +60,8 @@ class History(msgspec.Struct):
     rejected: Moment | None = None
     rejected_class: int | None = None
     moved: list[Moment] = []
+    moved_to: list[str] = []
+    found: Moment | None = None
     copies: list[tuple[str, Moment]] = []
     accepted: Moment | None = None
     http_status: int | None = None

@@ -138,6 +138,7 @@ def life_of(
         told.reason,
         tuple(frame for frame in frames if frame is not None),
         message.certain,
+        tuple(history.moved_to),
     )
 
 
@@ -174,6 +175,9 @@ def _judge(message: FollowedMessage, history: History, ordered: Moment | None) -
         return _Told("delivered", f"{_by(reached)} says that it reached its queue", (reached.at,))
     if ordered is None and history.peeked is not None:
         return _Told("delivered", "a remote peek found it in its queue", (history.peeked,))
+    if ordered is None and history.found is not None:
+        reason = "a remote read found it in its queue, and no call shows that it left it"
+        return _Told("delivered", reason, (history.found,))
     told = _carried(message, ordered)
     if told is not _UNKNOWN or history.http_status is None:
         return told

@@ -48,8 +48,8 @@ class RemoteQueue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``client`` and ``server`` are ``address:port``, ``account`` whom the client says it is (empty: not known).
     ``access`` and ``share_mode`` are numbers of `AccessMode` and `ShareMode`. ``status`` is that of the call
     (None without an answer, or where success has no status), ``closed`` the call that closed it. ``receives``
-    and ``peeks`` count the reads that asked for a message, ``moves`` the messages moved, ``purges`` the
-    purges; ``purged`` is the first of them that succeeded.
+    and ``peeks`` count the reads that asked for a message, ``moves`` the messages moved from it and
+    ``arrivals`` those moved to it, ``purges`` the purges; ``purged`` is the first of them that succeeded.
     """
 
     number: int
@@ -71,6 +71,7 @@ class RemoteQueue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     moves: int = 0
     purges: int = 0
     purged: Moment | None = None
+    arrivals: int = 0
 
 
 class RemoteRead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -85,7 +86,8 @@ class RemoteRead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``message`` is the id of the record that holds the message, ``message_id`` and ``label`` are its own.
     ``end`` is ``ack`` (the client has it: it leaves the queue), ``nack`` (it goes back) or ``cancelled``;
     ``ended`` is that call and ``end_status`` its status. ``pending`` is a receive that brought a message and
-    that nothing ended before the capture did. ``transactional`` says that a transaction decides.
+    that nothing ended before the capture did. ``transactional`` says that a transaction decides: then the
+    message leaves the queue when that is committed, which no call tells.
     """
 
     number: int
@@ -174,8 +176,10 @@ class ReadTracker:
         self._calls: _Table[int] = _Table(share, _KNOWN)
         self._carried: _Table[FollowedMessage] = _Table(share, _CARRIED)
         self._lookups: _Table[FollowedMessage] = _Table(share, _CARRIED)
+        self._targets: _Table[int] = _Table(share, _KNOWN)
         self._tables: tuple[_Table[Any], ...] = (
-            self._queues, self._handles, self._reads, self._pending, self._calls, self._carried, self._lookups
+            self._queues, self._handles, self._reads, self._pending, self._calls, self._carried,
+            self._lookups, self._targets,
         )  # fmt: skip
         self._counts = [0, 0]
         self.left_out = 0
@@ -213,16 +217,25 @@ class ReadTracker:
         elif role is Role.MOVE:
             self._on_queue(call, place, moves=1)
             message = self._looked_up(call, place)
-            if message is not None and not call.status and not call.fault:
-                moved = message.tell().moved
-                if len(moved) < _MOST_MOVES:
-                    moved.append(moment)
+            if not call.status and not call.fault:
+                self._move(call, message, moment, place)
         elif role is Role.CLASSIFY:
             message = self._looked_up(call, place)
             class_ = getattr(call.request, "us_class", None)
             if message is not None and class_ and not call.status:
                 history = message.tell()
                 history.rejected, history.rejected_class = moment, class_
+
+    def _move(
+        self, call: RpcCall, message: FollowedMessage | None, moment: Moment, place: tuple[str, str]
+    ) -> None:
+        target = self._queues.get(self._targets.get((*place, call.asked("ull_context_to"))))
+        if target is not None:
+            self._queues.put(target.number, msgspec.structs.replace(target, arrivals=target.arrivals + 1))
+        history = None if message is None else message.tell()
+        if history is not None and len(history.moved) < _MOST_MOVES:
+            history.moved.append(moment)
+            history.moved_to.append("" if target is None else target.queue or "")
 
     def carried(self, record: Record, message: FollowedMessage) -> None:
         """Take the message that a call before brought: a child of its record."""
@@ -245,8 +258,12 @@ class ReadTracker:
         if system_queue(read.queue) is not None:
             # A copy in a journal or a dead-letter queue: its reader is not the one that it was sent to.
             return
+        history.found = history.found or read.at
         if not read.removes:
             history.peeked = history.peeked or read.at
+        elif read.transactional:
+            # It leaves its queue when the transaction is committed, and no call tells: [MS-MQRR] 3.1.4.15
+            return
         elif METHODS[read.method].role is Role.RECEIVE:
             history.received, history.received_by = history.received or read.at, read.client
         else:
@@ -342,6 +359,9 @@ class ReadTracker:
         )
         self._queues.put(number, queue)
         self._handles.put((*place, max(record.frames, default=0)), number)
+        context = call.told("p_move_context") if call.role is Role.OPEN_FOR_MOVE else None
+        if context is not None:
+            self._targets.put((*place, context), number)
 
     def _queue(self, call: RpcCall, place: tuple[str, str]) -> RemoteQueue | None:
         number = self._handles.get((*place, call.opened_frame))

@@ -9,9 +9,10 @@ from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.misread import misread
 from msmq_wire.findings.diagnosis.suspects import Suspects
-from msmq_wire.findings.diagnosis.words import Words, count, host, short, span
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short, span
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.hresults import describe
+from msmq_wire.rpc.interfaces import METHODS, Role
 from msmq_wire.sessions import Moment, RemoteQueue, RemoteRead, Story
 from msmq_wire.sessions.message import system_queue
 from msmq_wire.units import SECOND
@@ -20,6 +21,8 @@ __all__ = ["reads"]
 
 _MOST_CLIENTS = 256
 _IO_TIMEOUT = 0xC00E001B
+_COMMIT = "What is received in a transaction leaves its queue when that is committed, which no call tells."
+"""[MS-MQRR] 3.1.4.15"""
 _INFINITE = 0xFFFFFFFF
 
 
@@ -34,13 +37,20 @@ def reads(story: Story, facts: Facts, suspects: Suspects, words: Words, telling:
     found = [read for read in story.reads if not _is_hidden(read)]
     for read in found:
         if read.message_id is not None and not system_queue(read.queue):
-            taken = read.end == "ack" and not read.end_status
+            taken = read.end == "ack" and not read.end_status and not read.transactional
             telling.claim("received" if read.removes and taken else "in_queue", read.message_id)
-    shown = _of_interest(found)
+    again, single = _again(found)
+    for reads_ in again[:MOST]:
+        telling.say(_again_text(reads_, words), *(read.at for read in reads_), attention="info")
+    if len(again) > MOST:
+        telling.say(f"And {count(len(again) - MOST, 'more message')} that came again; see question 15.")
+    shown = _of_interest(single)
     for read in shown:
         telling.say(_read_text(read, words), read.at, read.ended)
-    if len(found) > len(shown):
-        telling.say(f"And {count(len(found) - len(shown), 'more read')}: calls lists them.")
+    if len(single) > len(shown):
+        telling.say(f"And {count(len(single) - len(shown), 'more read')}: calls lists them.")
+    if any(read.transactional and read.end == "ack" for read in found):
+        telling.say(_COMMIT)
     _hidden(story, words, telling)
     misread(story, suspects, telling)
     if facts.sealed:
@@ -89,6 +99,35 @@ def _hidden(story: Story, words: Words, telling: Telling) -> None:
         telling.say(f"And {count(len(clients) - MOST, 'more client')} with sealed calls.")
 
 
+def _again(found: list[RemoteRead]) -> tuple[list[list[RemoteRead]], list[RemoteRead]]:
+    """Reads of messages that were received several times in transactions, by message; and all others."""
+    by_message: dict[tuple[str, str], list[RemoteRead]] = {}
+    single: list[RemoteRead] = []
+    for read in found:
+        if read.message_id is None or not read.transactional or read.end != "ack" or read.end_status:
+            single.append(read)
+        else:
+            by_message.setdefault((host(read.server), read.message_id), []).append(read)
+    single += (reads_[0] for reads_ in by_message.values() if len(reads_) == 1)
+    again = [reads_ for reads_ in by_message.values() if len(reads_) > 1]
+    return again, sorted(single, key=lambda read: read.number)
+
+
+def _again_text(reads_: list[RemoteRead], words: Words) -> str:
+    read = reads_[0]
+    label = f' "{read.label}"' if read.label else ""
+    queues = listed(list(dict.fromkeys(one.queue or "a queue that is not named" for one in reads_)))
+    clients = listed(list(dict.fromkeys(_who(one.client, one.account) for one in reads_)))
+    text = (
+        f"{clients} received message {short(read.message_id or '')}{label} {count(len(reads_), 'time')} in "
+    )
+    text += (
+        f"transactions and acknowledged it each time, from {queues} at {host(read.server)}: after each but "
+    )
+    text += "the last it was in a queue again"
+    return f"{text}; {words.frames(one.at for one in reads_)}; see question 15."
+
+
 def _of_interest(found: list[RemoteRead]) -> list[RemoteRead]:
     """All reads of a few; of many first those that failed, waited or are not over, in order."""
     if len(found) <= MOST:
@@ -121,6 +160,9 @@ def _queue_text(queue: RemoteQueue, words: Words) -> str:
         )
         if number
     ]
+    if METHODS[queue.method].role is Role.OPEN_FOR_MOVE:
+        text += " to move messages there"
+        done = [f"{count(queue.arrivals, 'message')} came"] if queue.arrivals else ["none came"]
     text += f": {', '.join(done) or 'nothing was read'}"
     closed = f"closed in {words.frame(queue.closed)}" if queue.closed else "not closed in this capture"
     return f"{text}; {closed}."
@@ -174,6 +216,8 @@ def _limit(read: RemoteRead) -> str:
 def _ended(read: RemoteRead, words: Words) -> str:
     if read.end is not None:
         told = {"ack": "taken off the queue", "nack": "put back", "cancelled": "cancelled"}[read.end]
+        if read.transactional and read.end == "ack":
+            told = "acknowledged"
         failed = f", which failed: {_status(read.end_status)}" if read.end_status else ""
         return f"; {told} in {words.frame(read.ended)}{failed}"
     return "; nothing ended it: after five minutes the server puts it back" if read.pending else ""

@@ -110,9 +110,12 @@ def _read_steps(life: MessageLife, story: Story) -> Iterator[Step]:
         yield Step(at=read.at, src=read.server, dst=read.client, what=what, detail=read.queue or "")
         if read.ended is not None:
             ends = {"ack": "taken off the queue", "nack": "put back", "cancelled": "read cancelled"}
-            yield Step(at=read.ended, src=read.client, dst=read.server, what=ends[read.end or "cancelled"])
-    for moment in life.moved:
-        yield Step(at=moment, src="", dst="", what="moved", detail="to another queue")
+            what, detail = ends[read.end or "cancelled"], ""
+            if read.transactional and read.end == "ack":
+                what, detail = "read acknowledged", "it leaves the queue when the transaction is committed"
+            yield Step(at=read.ended, src=read.client, dst=read.server, what=what, detail=detail)
+    for moment, queue in zip(life.moved, life.moved_to, strict=True):
+        yield Step(at=moment, src="", dst="", what="moved", detail=f"to {queue or 'another queue'}")
     if life.rejected is not None:
         detail = class_words(life.rejected_class or 0)
         yield Step(at=life.rejected, src="", dst="", what="rejected", detail=detail)

@@ -1,0 +1,87 @@
+"""What answers and rules say of the captures that have one cause each."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from msmq_wire.capture.reader import read_capture
+from msmq_wire.findings import Finding, Judge
+from msmq_wire.findings.diagnosis import Answer, Diagnosis
+from msmq_wire.findings.diagnosis.timeline import message_steps
+from msmq_wire.sessions import Story
+
+DIGEST = Path(__file__).parents[3] / "fixtures" / "digest"
+
+
+@cache
+def told(name: str) -> tuple[dict[int, Answer], Story, list[Finding]]:
+    diagnosis, judge = Diagnosis(), Judge()
+    found: list[Finding] = []
+    for record in read_capture(DIGEST / f"{name}.pcap", streams=True):
+        diagnosis.feed(record, new := judge.feed(record))
+        found += new
+    diagnosis.found(last := judge.finish())
+    assert judge.story is not None
+    return {one.number: one for one in diagnosis.answers(judge.story)}, judge.story, [*found, *last]
+
+
+SAID: list[tuple[str, int, str]] = [
+    (
+        "poison_message",
+        3,
+        "2 messages for DIRECT=OS:msg01\\private$\\orders (read or sent by a call), recoverable, priority 3, "
+        '41 to 54 bytes; labels "order 900", "order 901"; 4 days to reach the queue; ',
+    ),
+    (
+        "poison_message",
+        9,
+        '192.0.2.40 received message 0f9a63c8…\\1301 "order 901" 9 times in transactions and acknowledged it '
+        "each time, from DIRECT=OS:msg01\\private$\\orders, DIRECT=OS:msg01\\private$\\orders;retry and "
+        "DIRECT=OS:msg01\\private$\\orders;later at 192.0.2.10: after each but the last it was in a queue "
+        "again; frames 55, 65, 75, 99, 105, 119, 139, 153 and 159; see question 15.",
+    ),
+    (
+        "poison_message",
+        9,
+        "192.0.2.40 opened DIRECT=OS:msg01\\private$\\orders;poison at 192.0.2.10 in frame 167 to move "
+        "messages there: 1 message came; not closed in this capture.",
+    ),
+    (
+        "poison_message",
+        9,
+        "What is received in a transaction leaves its queue when that is committed, which no call tells.",
+    ),
+]
+"""Capture, question, and how a sentence of the answer begins."""
+NOT_SAID: list[tuple[str, int, str]] = [
+    ("poison_message", 3, "no limit of time"),
+    ("poison_message", 9, "taken off the queue"),
+    ("poison_message", 9, "nothing was read"),
+]
+"""Capture, question, and what the answer has no word of."""
+
+
+@pytest.mark.parametrize(("name", "number", "text"), SAID)
+def test_an_answer_says_what_the_capture_shows(name: str, number: int, text: str) -> None:
+    sentences = told(name)[0][number].sentences
+    assert any(one.startswith(text) for one in sentences), sentences
+
+
+@pytest.mark.parametrize(("name", "number", "text"), NOT_SAID)
+def test_an_answer_says_no_more_than_that(name: str, number: int, text: str) -> None:
+    answer = told(name)[0][number]
+    assert not any(text in one for one in (*answer.sentences, *answer.caveats))
+
+
+def test_a_message_whose_transactions_nobody_shows_is_in_its_queue() -> None:
+    _, story, _ = told("poison_message")
+    lives = [one for one in story.lives if one.label == "order 901"]
+    assert [(one.outcome, one.received) for one in lives] == [("delivered", None)]
+    steps = [(one.what, one.detail) for one in message_steps(lives[0], story)]
+    assert steps.count(("read acknowledged", "it leaves the queue when the transaction is committed")) == 9
+    assert [detail for what, detail in steps if what == "moved"] == [
+        f"to DIRECT=OS:msg01\\private$\\orders;{queue}" for queue in ("retry", "later", "poison")
+    ]
