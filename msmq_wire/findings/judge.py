@@ -169,8 +169,8 @@ class Judge:
         for number, place, rules in asked(run, self._rules_of):
             held[number] = _Held(run.record(place), rules, [])
         for number, deviation in () if self._replayer is None else self._replayer.take(run):
-            told = held.setdefault(number, _Held(None, None, []))
-            told.deviations = [*(told.deviations or ()), deviation]
+            at = held.setdefault(number, _Held(None, None, []))
+            at.deviations = [*(at.deviations or ()), deviation]
         # What happens at a record is told in the order in which feeding tells it.
         first, last = bounds(run)
         found: list[tuple[int, Finding]] = []
