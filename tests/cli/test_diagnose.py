@@ -84,7 +84,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "Windows: that one did not come proves nothing.",
     ),
     "q05_slow_clock": (
-        "5. What became of messages that vanished?  [look here: medium]",
+        "5. What became of messages that vanished?  [look: low]",
         "5 messages from 192.0.2.21, first a1d30c5b…\\4181 in frame 12, looked expired when sent: 5 days "
         "old by SentTime, with 4 days to live. The clock of 192.0.2.21 is 5 days slow: by it they were in "
         "time.",
@@ -95,7 +95,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "Windows: that one did not come proves nothing.",
     ),
     "q06_cloned": (
-        "6. Do two hosts share a queue manager?  [look here: medium]",
+        "6. Do two hosts share a queue manager?  [look: low]",
         "Queue manager a1d30c5b-247e-4f45-9a31-c5d20e6f7788 speaks from 192.0.2.21 (frame 4) "
         "and 192.0.2.22 (frame 20).",
         "A cloned installation does this; so do a cluster, address translation, a new lease, "
@@ -297,26 +297,52 @@ def test_the_captures_are_those_that_their_script_builds() -> None:
     assert {name: (_CAPTURES / name).read_bytes() for name in built} == built
 
 
-def test_all_are_answered_in_order(run: Run) -> None:
-    outcome = run("diagnose", _CAPTURES / "q04_two_unacknowledged.pcap")
-    heads = [line for line in outcome.out.splitlines() if not line.startswith("    ")]
-    assert [int(line.partition(".")[0]) for line in heads] == list(QUESTIONS)
-    assert "4. Which messages were acknowledged and stored?  [look here: medium]" in outcome.out
+def _numbers(text: str) -> list[int]:
+    return [int(line.partition(".")[0]) for line in text.splitlines() if line[:2].strip().isdecimal()]
+
+
+def test_the_cause_comes_first_and_then_the_answers_that_call_for_a_look(run: Run) -> None:
+    path = _CAPTURES / "q04_two_unacknowledged.pcap"
+    outcome = run("diagnose", path)
+    head, cause, looked_at, *answers = outcome.out.splitlines()
+    assert head == "What is wrong, the cause first"
+    assert cause == (
+        " 1. [medium, likely] 2 messages, first a1d30c5b…\\4164, from 192.0.2.21 to "
+        "DIRECT=OS:msg01\\private$\\orders were never acknowledged by 192.0.2.10: 192.0.2.10 reset the "
+        "connection. (frames 20, 22 and 24; question 5) Look into the outgoing queue of 192.0.2.21, and at what "
+        "stopped 192.0.2.10."
+    )
+    assert looked_at == "    Looked at 5 messages and 1 session in 24 frames."
+    assert _numbers("\n".join(answers)) == [4, 5, *(one for one in QUESTIONS if one not in (4, 5))]
+    assert answers[0] == " 4. Which messages were acknowledged and stored?  [look here: medium]"
     assert outcome.err.rstrip().endswith("2 answers to look at")
+    assert _numbers(run("diagnose", path, "--flagged").out) == [1, 4, 5]
+    assert _numbers(run("diagnose", path, "--question", 1, "--question", 4).out) == [1, 4]
+    assert _numbers(run("diagnose", path, "--question", 1, "--question", 4, "--flagged").out) == [4]
+
+
+def test_where_nothing_is_wrong_that_comes_first(run: Run) -> None:
+    outcome = run("diagnose", _CAPTURES / "q12_complete.pcap", "--flagged")
+    assert outcome.out == "Nothing wrong seen in 3 messages and 1 session in 21 frames.\n"
+    assert outcome.err.rstrip().endswith("nothing stands out")
 
 
 def test_json_lines_have_frames_records_and_facts(run: Run) -> None:
     outcome = run("diagnose", _CAPTURES / "q04_two_unacknowledged.pcap", "--format", "jsonl")
     rows = [json.loads(line) for line in outcome.out.splitlines()]
-    assert [row["number"] for row in rows] == list(QUESTIONS)
-    fourth = rows[3]
+    assert [row["number"] for row in rows] == [0, *QUESTIONS]
+    digest, first, fourth = rows[0], rows[1], rows[4]
+    assert (digest["question"], digest["posed"], digest["attention"]) == ("What is wrong?", True, "medium")
+    assert digest["statements"][0]["frames"] == [20, 22, 24]
+    (line,) = digest["digest"]["lines"]
+    assert (line["who"], line["question"], line["count"]) == (["192.0.2.21", "192.0.2.10"], 5, 2)
     assert (fourth["posed"], fourth["attention"]) == (True, "medium")
     assert fourth["statements"][3]["frames"] == [20, 22]
     assert fourth["facts"]["never_acknowledged_ids"] == [
         "a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4164",
         "a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4165",
     ]
-    assert rows[0] == {
+    assert first == {
         "number": 1,
         "question": "What are the pings on UDP 3527?",
         "posed": False,
@@ -388,8 +414,8 @@ def test_redaction_changes_no_verdict(run: Run) -> None:
 def test_frames_of_several_files_name_their_file(run: Run) -> None:
     paths = [_CAPTURES / "q09_pending.pcap", _CAPTURES / "q09_remote_read.pcap"]
     outcome = run("diagnose", *paths, "--question", 9)
-    assert "in frame 7 of q09_pending.pcap: 1 receive" in outcome.out
-    assert "in frame 7 of q09_remote_read.pcap: 2 receives" in outcome.out
+    assert "in frame 7 of pending: 1 receive" in outcome.out
+    assert "in frame 7 of remote_read: 2 receives" in outcome.out
 
 
 @pytest.mark.parametrize("width", share([40, 80, 120, 200], 4))
@@ -444,5 +470,5 @@ def test_the_rows_of_an_answer_fit_their_schema(run: Run, name: str) -> None:
         json.loads(line)
         for line in run("diagnose", _CAPTURES / f"{name}.pcap", "--format", "jsonl").out.splitlines()
     ]
-    assert [row["number"] for row in rows] == list(QUESTIONS)
+    assert [row["number"] for row in rows] == [0, *QUESTIONS]
     assert [error.message for row in rows for error in schema.iter_errors(row)] == []

@@ -15,7 +15,7 @@ from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.rows import CsvWriter
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, Judge
-from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Diagnosis
+from msmq_wire.findings.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis
 from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.findings.diagnosis.view import answer_view, digest_view
 from msmq_wire.records.record import Record
@@ -97,7 +97,7 @@ def diagnose(
     reading = options.reading(files, redactor, streams=True)
     numbers = sorted(set(questions or QUESTIONS))
     diagnosis = Diagnosis()
-    story = _follow(reading, diagnosis, redactor, judged=bool({8, 13} & set(numbers)))
+    story = _follow(reading, diagnosis, redactor, judged=bool(JUDGED & set(numbers)))
     answers: tuple[Answer, ...] = ()
     if reading.frames or not reading.status:
         answers = diagnosis.answers(story, numbers=numbers, zone=zone)
@@ -128,7 +128,7 @@ def diagnose(
 def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judged: bool) -> Story:
     """Feed a diagnosis with all records as they may be shown; return their story.
 
-    Rules see what was captured, and take most of the time: they are asked only where question 8 or 13 is,
+    Rules see what was captured, and take most of the time: they are asked only where an answer heeds them,
     and those that never speak above info not at all.
     """
     rules = {id_: rule for id_, rule in RULES.items() if rule.severity != "info"} if judged else {}

@@ -111,6 +111,13 @@ class Fates:
         if len(self._told) < _MOST:
             self._told.setdefault((host(src), host(dst), message_class), (moment, connection_of(src, dst)))
 
+    def unanswered(self, story: Story, suspects: Suspects, telling: Telling) -> None:
+        """Let an answer call for a look where messages were not acknowledged that should have been."""
+        own = Telling()
+        self.tell(story, suspects, own)
+        for cause in own.causes:
+            telling.heed(cause.severity if cause.kind == "unanswered" else None)
+
     def tell(self, story: Story, suspects: Suspects, telling: Telling) -> None:
         """Name the causes."""
         expired = 0

@@ -210,7 +210,7 @@ def _moments(sessions: Iterable[Session]) -> list[Moment | None]:
     return [moment for one in sessions for moment in (one.syn, one.establish_request, one.close)]
 
 
-def identities(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
+def identities(story: Story, sums: FindingSums, words: Words, telling: Telling) -> None:
     """Question 6: the identifier of a queue manager is unique, [MS-MQQB] note 34."""
     seen: dict[str, dict[str, Moment]] = {}
 
@@ -231,9 +231,10 @@ def identities(story: Story, facts: Facts, words: Words, telling: Telling) -> No
     for guid, hosts in list(shared.items())[:MOST]:
         places = [f"{name} ({words.frame(moment)})" for name, moment in hosts.items()]
         text = f"Queue manager {guid} speaks from {listed(places)}."
-        # A host that has one address of each kind has one queue manager all the same.
-        one_host = len({":" in name for name in hosts}) == len(hosts)
-        telling.say(text, *hosts.values(), attention="info" if one_host else "medium")
+        telling.say(text, *hosts.values(), attention="info")
+    # Whether that may be one host, the rule has weighed.
+    for group in sums.suspects.groups() if shared else ():
+        telling.heed(group.severity if group.lead.id == "ID-CLONE" else None)
     if len(shared) > MOST:
         telling.say(f"And {len(shared) - MOST:,} more queue managers speak from several addresses.")
     if shared:

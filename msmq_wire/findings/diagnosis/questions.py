@@ -31,7 +31,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, RemoteRead, Story
 
-__all__ = ["QUESTIONS", "Answer", "Diagnosis", "Question", "Statement"]
+__all__ = ["JUDGED", "QUESTIONS", "Answer", "Diagnosis", "Question", "Statement"]
 
 
 class Question(NamedTuple):
@@ -76,6 +76,8 @@ QUESTIONS: dict[int, Question] = {
 """By number, as they are asked."""
 
 _OF_LIVES = frozenset((3, 4, 5, 12, 14, 16, 18))
+JUDGED = frozenset((2, 4, 5, 6, 8, 9, 13))
+"""Questions whose answers heed findings."""
 _LOSSY = frozenset((2, 3, 4, 5, 9, 12, 13, 14, 15, 16, 17, 18))
 _LATE = frozenset((2, 4, 5, 6, 12, 13, 14, 16, 17))
 _SEALED = frozenset((3, 10, 11, 15, 18))
@@ -154,11 +156,12 @@ class Diagnosis:
                     sent(sums, story, words, telling)
                 case 4:
                     acknowledged(sums, words, telling)
+                    sums.fates.unanswered(story, self._findings.suspects, telling)
                 case 5:
                     lost(sums, story, words, telling)
                     sums.fates.tell(story, self._findings.suspects, telling)
                 case 6:
-                    identities(story, facts, words, telling)
+                    identities(story, self._findings, words, telling)
                 case 7:
                     addresses(story, facts, words, telling)
                 case 8:
