@@ -49,7 +49,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "diagnose": (
         "diagnose:diagnose",
-        "Answer eighteen questions about captures in plain words, with the frames that show it.",
+        "Say what is wrong in captures, and answer eighteen questions, with the frames that show it.",
     ),
     "timeline": (
         "timeline:timeline",

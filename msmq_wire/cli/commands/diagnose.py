@@ -60,7 +60,7 @@ def diagnose(
     *,
     options: ReadingOptions,
 ) -> None:
-    """Say what is wrong in captures, and answer eighteen questions in plain words, with the frames that show it.
+    """Say what is wrong in captures, and answer eighteen questions, with the frames that show it.
 
     First come at most five lines: what is wrong, the cause first, how sure that is, in which frames it is seen,
     and what to do. Then the answers, those that call for a look first; with --question only these, in order.
