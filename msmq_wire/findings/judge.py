@@ -111,7 +111,8 @@ class Judge:
             kind: [rule for rule in self._rules if rule.over == over]
             for kind, over in ((MessageLife, "life"), (Session, "session"), (TransactionalStream, "story"))
         }
-        self._follower = Follower(budget=budget, messages=messages, leave=self._left)
+        lives = leave is not None or bool(self._of_leaving[MessageLife])
+        self._follower = Follower(budget=budget, messages=messages, leave=self._left, lives=lives)
         self._leave = leave
         self._of_the_gone: list[Finding] = []
         self._timed: list[tuple[Rule, Seen]] = []
@@ -224,7 +225,10 @@ class Judge:
                 self.more[id_] += number - MOST_OF_A_RULE
 
     def _left(self, gone: Leaving) -> None:
-        if self._going is None:
+        if not self._of_leaving.get(type(gone)):
+            # Nobody judges it: of many messages nothing is kept until the end of a run.
+            pass
+        elif self._going is None:
             self._judge_leaving(gone)
         else:
             self._going.setdefault(self._follower.at, []).append(gone)

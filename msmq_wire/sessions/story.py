@@ -101,7 +101,8 @@ class Follower:
     ``budget`` is how many bytes sessions, messages, transactional sequences and remote reads take together
     (`BUDGET` by default): beyond it the oldest go of what takes most. ``messages`` bounds the messages beside
     that. ``leave`` is given each that is kept no longer, as it stands then; it is not in the `Story`. Of a
-    run ``at`` is meanwhile the id of the record at which it goes.
+    run ``at`` is meanwhile the id of the record at which it goes. Without ``lives`` messages are not given:
+    there are many, and each has to be told.
     """
 
     def __init__(
@@ -110,9 +111,10 @@ class Follower:
         budget: int | None = None,
         messages: int | None = None,
         leave: Callable[[Leaving], None] | None = None,
+        lives: bool = True,
     ) -> None:
         self._budget = Budget(budget)
-        gone = None if leave is None else lambda message: leave(self._tell(message))
+        gone = None if leave is None or not lives else lambda message: leave(self._tell(message))
         self._lives = LifeTracker(messages, gone, budget=self._budget)
         self._sessions = SessionTracker(self._lives.messages, budget=self._budget, leave=leave)
         self._transactions = TransactionTracker(budget=self._budget, leave=leave)

@@ -21,11 +21,14 @@ pytestmark = pytest.mark.usefixtures("few_are_worth_columns")
 
 
 class _Follower(Follower):
-    """One that remembers what left it."""
+    """One that remembers what left it, and at which record."""
 
     def __init__(self, budget: int | None, messages: int | None) -> None:
-        self.left: list[Leaving] = []
-        super().__init__(budget=budget, messages=messages, leave=self.left.append)
+        self.left: list[tuple[int, Leaving]] = []
+        super().__init__(budget=budget, messages=messages, leave=self._left)
+
+    def _left(self, gone: Leaving) -> None:
+        self.left.append((self.at, gone))
 
     def told(self) -> dict[str, Any]:
         story = self.finish()
