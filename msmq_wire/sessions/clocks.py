@@ -9,6 +9,7 @@ that was made up) has nothing beside it on the line that others lie on, and coun
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -68,6 +69,7 @@ class Sender(NamedTuple):
     host: str
 
 
+@lru_cache(maxsize=_SENDERS)
 def sender_of(queue_manager: bytes, src: str | None) -> Sender:
     """The sender of a message that came from ``src`` (``address:port``)."""
     return Sender(bytes(queue_manager), (src or "").rpartition(":")[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal, overload
 
@@ -426,11 +427,14 @@ def _http_message(key: bytes | str, packet: SrmpMessage, record: Record, moment:
     )
 
 
+_manager = lru_cache(maxsize=4096)(GUID.parse)
+
+
 def _key_of(message_id: str) -> bytes | str:
     """The key of ``guid\\number``; text of another form stays."""
     host, _, number = message_id.rpartition("\\")
     try:
-        return message_key(GUID.parse(host), int(number))
+        return message_key(_manager(host), int(number))
     except (ValueError, OverflowError):
         return message_id
 

@@ -83,7 +83,7 @@ def life_of(
     acknowledges = None
     if correlation is not None and message.message_class in _ACKNOWLEDGING:
         acknowledges = message_name(correlation)
-    frames = dict.fromkeys(one.frame for one in (first, *told.evidence) if one is not None)
+    frames = dict.fromkeys([one.frame for one in (first, *told.evidence) if one is not None])
     # By position: this is made for every message.
     return MessageLife(
         message_name(key),
@@ -136,7 +136,7 @@ def life_of(
         told.outcome,
         told.nack_class,
         told.reason,
-        tuple(frame for frame in frames if frame is not None),
+        tuple([frame for frame in frames if frame is not None]),
         message.certain,
         tuple(history.moved_to),
     )

@@ -294,7 +294,7 @@ class TransactionTracker:
     def ordered(self, number: int | None, place: int | None) -> Moment | None:
         """When the message ``place`` of the sequence ``number`` was acknowledged by an OrderAck."""
         stream = None if number is None else self._numbered.get(number)
-        if stream is None or place is None:
+        if stream is None or place is None or not stream.acks:
             return None
         at = bisect_left(stream.acks, place, key=lambda ack: ack[0])
         return stream.acks[at][1] if at < len(stream.acks) else None
