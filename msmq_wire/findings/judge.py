@@ -225,12 +225,9 @@ class Judge:
                 self.more[id_] += number - MOST_OF_A_RULE
 
     def _left(self, gone: Leaving) -> None:
-        if not self._of_leaving.get(type(gone)):
-            # Nobody judges it: of many messages nothing is kept until the end of a run.
-            pass
-        elif self._going is None:
+        if self._going is None:
             self._judge_leaving(gone)
-        else:
+        elif self._of_leaving.get(type(gone)):
             self._going.setdefault(self._follower.at, []).append(gone)
         if self._leave is not None:
             self._leave(gone)

@@ -107,7 +107,7 @@ class Conversation:
         self.replaced: Moment | None = None
         self.ping: PingExchange | None = None
         self._noted: dict[tuple[NoteKind, int], SessionNote] = {}
-        self._again: Counter[tuple[NoteKind, int]] = Counter()
+        self._again: Counter[tuple[NoteKind, int]] | None = None
         self.certain = started
         self._messages = {} if messages is None else messages
         self._sequences: tuple[SentSequence, SentSequence] | None = None
@@ -268,7 +268,7 @@ class Conversation:
             first = messages[0].first
             self._unopened("message_before_open", direction, first)
             if self.opened is None:
-                self._again["message_before_open", direction] += len(messages) - 1
+                self._noted_again(("message_before_open", direction), len(messages) - 1)
         self.sequences[direction].sent_all(messages, size)
 
     def session_ack(self, counts: Counts | None, direction: int, moment: Moment) -> None:
@@ -306,7 +306,7 @@ class Conversation:
     ) -> None:
         """Note what is out of order."""
         if (kind, direction) in self._noted:
-            self._again[kind, direction] += 1
+            self._noted_again((kind, direction))
             return
         self._noted[kind, direction] = SessionNote(
             kind=kind,
@@ -316,6 +316,11 @@ class Conversation:
             expected=expected,
             certain=self.certain,
         )
+
+    def _noted_again(self, what: tuple[NoteKind, int], times: int = 1) -> None:
+        if self._again is None:
+            self._again = Counter()
+        self._again[what] += times
 
     # What notes for a direction: counts are stated by the side that sends, the rest by the other.
 
@@ -358,6 +363,7 @@ class Conversation:
             if self.syn_retransmissions or waited:
                 closed_by = "silent"
         certain = self.certain
+        again = self._again or Counter()
         flags = self.operating_system
         session = Session(
             number=self.number,
@@ -393,7 +399,7 @@ class Conversation:
             previous=self.previous,
             ping=self.ping,
             notes=tuple(
-                msgspec.structs.replace(note, count=1 + self._again[kind], certain=note.certain and certain)
+                msgspec.structs.replace(note, count=1 + again[kind], certain=note.certain and certain)
                 for kind, note in self._noted.items()
             ),
             certain=certain,
