@@ -226,7 +226,7 @@ class Judge:
     def _left(self, gone: Leaving) -> None:
         if self._going is None:
             self._judge_leaving(gone)
-        else:
+        elif self._of_leaving.get(type(gone)):
             self._going.setdefault(self._follower.at, []).append(gone)
         if self._leave is not None:
             self._leave(gone)
