@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Crew", "Part"]
 
+_MUCH = 1 << 20
+"""Bytes that are written at once."""
+
 
 class Part:
     """Does the work for one file in a process of its own, and what is left to do in the one that prints."""
@@ -58,7 +61,7 @@ class Part:
     def _do(self, number: int, last_id: int) -> tuple[Any, dict[str, Any], str]:
         encoding, errors = self._encoding
         said = io.TextIOWrapper(io.BytesIO(), sys.stderr.encoding, sys.stderr.errors, newline="\n")
-        with open(self._path(number), "wb") as kept:
+        with open(self._path(number), "wb", _MUCH) as kept:
             printed = io.TextIOWrapper(kept, encoding, errors, newline="\n")
             sys.stdout, sys.stderr = printed, said
             if self._screen is not None:
@@ -90,7 +93,7 @@ class Part:
 
 def _copy(kept: IO[bytes]) -> None:
     sys.stdout.flush()
-    shutil.copyfileobj(kept, sys.stdout.buffer, 1 << 20)
+    shutil.copyfileobj(kept, sys.stdout.buffer, _MUCH)
 
 
 class Crew:

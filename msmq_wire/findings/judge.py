@@ -175,14 +175,14 @@ class Judge:
         # What happens at a record is told in the order in which feeding tells it.
         first, last = bounds(run)
         found: list[tuple[int, Finding]] = []
-        for number in sorted({first, *held, *(before + 1 for before in held), *going} - {last + 1}):
+        for number in sorted({first, *held, *(number + 1 for number in held), *going} - {last + 1}):
             for gone in going.get(number, ()):
                 self._last = time_until(run, number) or self._last
                 self._judge_leaving(gone)
             if number in others:
                 self._note(others[number])
-            told = self._told(self._held if number == first else held.pop(number - 1, None))
-            found += [(number, one) for one in told]
+            before = self._held if number == first else held.pop(number - 1, None)
+            found += [(number, one) for one in self._told(before)]
         self._held = held.get(last)
         self._last = time_until(run, last) or self._last
         return found

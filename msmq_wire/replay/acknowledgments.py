@@ -125,12 +125,10 @@ class AcknowledgmentReplayer:
 
     def take(self, packet: UserPacket, record: Asked, *, whole: bool) -> Iterable[ReplayDeviation]:
         """Take a user packet; ``whole`` says that nothing of its connection is missing so far."""
-        if packet.type == "order_ack":
-            return self._order_ack(packet, record)
-        if packet.type == "final_ack":
-            return self._final_ack(packet, record)
-        self._sent(packet, whole=whole)
-        return self._administration_ack(packet, record) if packet.message_class else ()
+        if packet.type == "user_message":
+            self._sent(packet, whole=whole)
+            return self._administration_ack(packet, record) if packet.message_class else ()
+        return (self._order_ack if packet.type == "order_ack" else self._final_ack)(packet, record)
 
     def _sent(self, packet: UserPacket, *, whole: bool) -> None:
         final = False

@@ -134,7 +134,9 @@ class SessionReplayer:
         else:
             if header is not None:
                 self._headed(session, side, header)
-            if session.whole and not session.overrun:
+            one, other = session.sides
+            agreed = one.parameters is not None and other.parameters is not None
+            if agreed and session.whole and not session.overrun:
                 found += self._overrun(session, own, record)
         if packet is None:
             self._acknowledgments.lost(stream)
@@ -276,7 +278,7 @@ class SessionReplayer:
         one, other = session.sides
         window = max(one.window, other.window)
         waiting = own.sent - own.acknowledged
-        if waiting > window and one.parameters is not None and other.parameters is not None:
+        if waiting > window:
             session.overrun = True
             yield packet_deviation(
                 ReplayKind.WINDOW, record(), mqqb("3.1.7.1"),

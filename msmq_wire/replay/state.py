@@ -55,8 +55,9 @@ class Table(OrderedDict[Hashable, V]):
 
     def put(self, key: Hashable, value: V) -> V:
         """Set a value, as the newest."""
+        if key in self:
+            self.move_to_end(key)
         self[key] = value
-        self.move_to_end(key)
         if len(self) > _KEPT:
             self.popitem(last=False)
         return value
