@@ -19,6 +19,7 @@ from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.numbers import Numbers
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
+from msmq_wire.findings.sources import Sources
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import Run, bounds, in_order, time_until
 from msmq_wire.sessions import (
@@ -120,6 +121,7 @@ class Judge:
         self._given: Counter[str] = Counter()
         self.more: Counter[str] = Counter()
         self._causes = Causes()
+        self._sources = Sources()
         self._started = Numbers()
         self._lossy = Numbers()
         self._held: _Held | None = None
@@ -143,6 +145,7 @@ class Judge:
     def feed(self, record: Record) -> list[Finding]:
         """Take a record; return what is found in the one before it, of which a gap may tell."""
         self._last = record.time or self._last
+        self._sources.add(record.id, record.capture)
         self._follower.feed(record)
         self._note(record)
         before, self._held = self._held, _Held(record)
@@ -159,6 +162,8 @@ class Judge:
         # Loads numpy, as whoever has a run did.
         from msmq_wire.findings.masks import asked
 
+        first, last = bounds(run)
+        self._sources.add(first, run.capture)
         going: dict[int, list[Leaving]] = {}
         self._going = going
         self._follower.take(run)
@@ -173,7 +178,6 @@ class Judge:
             at = held.setdefault(number, _Held(None, None, []))
             at.deviations = [*(at.deviations or ()), deviation]
         # What happens at a record is told in the order in which feeding tells it.
-        first, last = bounds(run)
         found: list[tuple[int, Finding]] = []
         for number in sorted({first, *held, *(number + 1 for number in held), *going} - {last + 1}):
             for gone in going.get(number, ()):
@@ -345,7 +349,7 @@ class Judge:
                 severity=one.severity or rule.severity,
                 confidence=one.confidence or rule.confidence,
                 message=one.message,
-                evidence=one.evidence,
+                evidence=self._sources.named(one.evidence),
                 caveats=one.caveats,
                 cves=rule.cves if one.cves is None else one.cves,
                 spec=", ".join(map(str, one.spec or rule.spec)),

@@ -144,7 +144,8 @@ def story_rows(values: Any, capture: str, table: str) -> list[dict[str, Any]]:
 def finding_row(one: Finding, capture: str) -> dict[str, Any]:
     first = one.evidence[0] if one.evidence else None
     row = cell(one)
-    row["rule"] = row.pop("id")
+    row["rule"], row["group"] = row.pop("id"), one.group
+    del row["cause"], row["first"]
     for place, evidence in zip(row["evidence"], one.evidence, strict=True):
         place["data"] = bytes(evidence.data)
     row |= {"capture": capture, "src": None, "dst": None, "time": None}

@@ -6,7 +6,7 @@ The rule kept here: on a terminal messages are folded, in a pipe every group is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, tzinfo
 from enum import StrEnum
 
@@ -17,6 +17,7 @@ from msmq_wire.cli.render.screen import Screen, Segment
 from msmq_wire.cli.render.values import count_text, timestamp_text
 from msmq_wire.findings import SEVERITIES, Evidence, Severity
 from msmq_wire.findings.folding import MOST_KEPT, Group
+from msmq_wire.records.capture_names import short_names
 
 __all__ = ["SEVERITY_STYLES", "By", "FindingTable", "frames_text"]
 
@@ -40,7 +41,8 @@ class By(StrEnum):
 class FindingTable:
     """Prints groups of findings; ``id_width`` is that of the longest id, zone None is local time.
 
-    With ``several`` captures those of a group are named before its frames.
+    With ``several`` captures that of a group is named before its frames, on a terminal by what tells it from
+    the others.
     """
 
     def __init__(
@@ -48,14 +50,16 @@ class FindingTable:
     ) -> None:
         self.screen = screen
         self._several, self._titled = several, True
+        self._short: Mapping[str, str] = {}
         self._id_width = id_width
         self._zone = zone
 
-    def print(self, groups: Iterable[Group], by: By | None = None) -> None:
+    def print(self, groups: Sequence[Group], by: By | None = None) -> None:
         """Print them in their order; ``by`` something each under a head that names it, the gravest first."""
         if self.screen.width is not None:
             self._several = self._several and by is not By.FILE
             self._titled = by is not By.RULE
+            self._short = short_names([name for group in groups for name in group.captures if name])
         if by is None:
             for group in groups:
                 self._group(group)
@@ -145,7 +149,7 @@ class FindingTable:
     def _where(self, group: Group) -> str:
         """The capture, if there are several, the frames and the field."""
         place = group.lead.evidence[0] if group.lead.evidence else Evidence()
-        capture = self.screen.safe(place.capture) if self._several else ""
+        capture = self.screen.safe(self._short.get(place.capture, place.capture)) if self._several else ""
         frames = frames_text(group.frames, more=len(group.frames) >= MOST_KEPT)
         others = len(group.captures) - 1
         more = f"and in {count_text(others, 'other file')}" if others > 0 else ""
