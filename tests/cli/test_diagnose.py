@@ -309,8 +309,8 @@ def test_the_cause_comes_first_and_then_the_answers_that_call_for_a_look(run: Ru
     assert cause == (
         " 1. [medium, likely] 2 messages, first a1d30c5b…\\4164, from 192.0.2.21 to "
         "DIRECT=OS:msg01\\private$\\orders were never acknowledged by 192.0.2.10: 192.0.2.10 reset the "
-        "connection. (frames 20, 22 and 24; question 5) Look into the outgoing queue of 192.0.2.21, and at what "
-        "stopped 192.0.2.10."
+        "connection. (frames 20, 22 and 24; question 5) Look into the outgoing queue of 192.0.2.21, and at "
+        "what stopped 192.0.2.10."
     )
     assert looked_at == "    Looked at 5 messages and 1 session in 24 frames."
     assert _numbers("\n".join(answers)) == [4, 5, *(one for one in QUESTIONS if one not in (4, 5))]

@@ -62,8 +62,9 @@ def diagnose(
 ) -> None:
     """Say what is wrong in captures, and answer eighteen questions, with the frames that show it.
 
-    First come at most five lines: what is wrong, the cause first, how sure that is, in which frames it is seen,
-    and what to do. Then the answers, those that call for a look first; with --question only these, in order.
+    First come at most five lines: what is wrong, the cause first, how sure that is, in which frames it is
+    seen, and what to do. Then the answers, those that call for a look first; with --question only these, in
+    order.
 
     1 pings; 2 connections without an answer; 3 what was sent; 4 what was acknowledged and stored; 5 what
     vanished; 6 queue managers that share an identifier; 7 addresses; 8 ports; 9 remote reads; 10 encryption

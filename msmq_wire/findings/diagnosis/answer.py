@@ -42,8 +42,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     ``posed`` is False where nothing in the capture raises the question; then one statement says so.
     ``attention`` is how much of it calls for somebody to look, None for nothing. ``caveats`` tell what the
     capture does not hold. ``facts`` are numbers and texts that JSON can hold. ``claims`` are what the
-    statements say of single messages and sessions, at most 1,024 of them. ``causes`` are what is wrong, for the
-    digest, at most 64, and ``notes`` what is no more than to be said with what was looked at.
+    statements say of single messages and sessions, at most 1,024 of them. ``causes`` are what is wrong,
+    for the digest, at most 64, and ``notes`` what is no more than to be said with what was looked at.
     """
 
     number: int

@@ -1,7 +1,7 @@
 """`Cause`: what an answer found wrong, in one line, for the digest.
 
-The rule kept here: a cause is named where its sentence is made. It says what else it explains, so that nothing is
-told twice.
+The rule kept here: a cause is named where its sentence is made. It says what else it explains, so that
+nothing is told twice.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ __all__ = ["Cause"]
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """Something wrong that sessions, messages or reads tell.
 
-    ``who`` are hosts, ``action`` is what to do, ``count`` how many items it is about. ``rules`` are those whose
-    findings about one of ``who`` tell the same. ``kind`` and ``about`` (a host, as a rule) say what it is; it
-    explains what is of a kind in ``explains`` and about the same, of which ``brief`` is then said.
+    ``who`` are hosts, ``action`` is what to do, ``count`` how many items it is about. ``rules`` are those
+    whose findings about one of ``who`` tell the same. ``kind`` and ``about`` (a host, as a rule) say what it
+    is; it explains what is of a kind in ``explains`` and about the same, of which ``brief`` is then said.
 
-    What is ``odd`` is no loss: of what is low it stands behind. ``connections`` are those that it happened on, where a packet that breaks a rule may be behind it.
+    What is ``odd`` is no loss: of what is low it stands behind. ``connections`` are those that it happened
+    on, where a packet that breaks a rule may be behind it.
     """
 
     text: str

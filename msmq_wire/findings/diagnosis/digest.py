@@ -17,7 +17,7 @@ from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import Words, count, listed
 from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
-from msmq_wire.findings.folding import Group
+from msmq_wire.findings.folding import MOST_KEPT, Group
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.session_places import one_sided
 from msmq_wire.sessions import Moment, Story
@@ -103,6 +103,20 @@ class _Draft(msgspec.Struct):
     also: dict[str, None] = {}
     standing: bool = False
     odd: bool = False
+    senders: dict[str, None] = {}
+    times: int = 0
+
+    @property
+    def said(self) -> str:
+        """Who does it to whom, how often, and what else it explains."""
+        hosts = [name for name in self.who if name not in self.senders]
+        ends = [_hosts(list(self.senders)), _hosts(hosts)] if self.senders else []
+        between = f"{' to '.join(end for end in ends if end)}: " if self.senders else ""
+        title, colon, rest = self.text.partition(": ")
+        times = f" ({self.times:,} times)" if self.times > 1 else ""
+        also = list(self.also)
+        more = f"; also {listed(also[:_MOST_ALSO], len(also))}" if also else ""
+        return f"{between}{title}{times}{colon}{rest}{more}."
 
     @property
     def place(self) -> tuple[int, int, int, int, int]:
@@ -160,6 +174,7 @@ def digest_of(answers: Sequence[Answer], suspects: Suspects, words: Words, looke
     drafts += [draft for draft, _ in causes]
     drafts = drafts or list(_flagged(answers))
     ranked = sorted(drafts, key=lambda draft: draft.place)
+    ranked = list(_joined(ranked))
     lines = tuple(_line(draft, words) for draft in ranked[:MOST_LINES])
     return Digest(lines=lines, more=len(ranked) - len(lines), looked_at=looked_at)
 
@@ -171,13 +186,14 @@ def _flagged(answers: Iterable[Answer]) -> Iterator[_Draft]:
             flagged = (one for one in answer.statements if one.attention == answer.attention)
             first = next(flagged, answer.statements[0])
             yield _Draft(
-                severity=answer.attention, confidence="guess", text=first.text.removesuffix("."), who=(), action="",
-                moments=[], count=1, at=answer.number, question=answer.number, frames=dict.fromkeys(first.frames),
+                severity=answer.attention, confidence="guess", text=first.text.removesuffix("."), who=(),
+                action="", moments=[], count=1, at=answer.number, question=answer.number,
+                frames=dict.fromkeys(first.frames),
             )  # fmt: skip
 
 
 def _causes(answers: Iterable[Answer], told_of: set[tuple[str, str]]) -> Iterator[tuple[_Draft, Cause]]:
-    """The causes that answers name, without those that another one of them explains, or who sends such things."""
+    """The causes that answers name, without those that another one explains, or who sent hostile things."""
     found = [(answer.number, cause) for answer in answers for cause in answer.causes]
     explaining = {
         (kind, cause.about): number for number, (_, cause) in enumerate(found) for kind in cause.explains
@@ -242,7 +258,7 @@ def _behind(
         named = (
             groups[0].lead.id == _NAMES and cause.kind == "unopened" and {*cause.who} <= {*groups[0].hosts}
         )
-        of_call = named or bool(cause.moments) and frames.issuperset(one.frame for one in cause.moments)
+        of_call = named or (bool(cause.moments) and frames.issuperset(one.frame for one in cause.moments))
         if not cause.brief or not (of_packet or of_call):
             yield other, cause
             continue
@@ -251,6 +267,23 @@ def _behind(
         draft.count += cause.count
         draft.severity = max(draft.severity, cause.severity, key=SEVERITIES.index)
         draft.standing = False
+
+
+def _joined(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
+    """Drafts in their order, with all senders of whom one rule tells in one."""
+    by_rule: dict[str | None, _Draft] = {}
+    for draft in drafts:
+        first = by_rule.setdefault(draft.rule, draft) if draft.senders else draft
+        if first is draft:
+            continue
+        first.senders |= draft.senders
+        first.who = tuple(dict.fromkeys((*first.senders, *first.who, *draft.who)))
+        first.times += draft.times
+        first.count += draft.count
+        first.moments += draft.moments[:_MOST_FRAMES]
+        first.frames |= draft.frames
+        first.also |= draft.also
+    yield from (draft for draft in drafts if not draft.senders or by_rule[draft.rule] is draft)
 
 
 def _merged(groups: Iterable[Group]) -> Iterator[tuple[Group, list[Group]]]:
@@ -280,7 +313,7 @@ def _of_sender(sender: str, groups: list[Group]) -> _Draft:
 
 
 def _specific(group: Group) -> tuple[bool, bool, bool, bool, int]:
-    """What says more of what was sent stands first: a CVE, a scanner, a field, and then that no session was there."""
+    """What says more of what was sent stands first: a CVE, a scanner, a field, then how it was sent."""
     id_ = group.lead.id
     over = _over(group) != "record"
     scanner = id_.startswith(_SCANNERS)
@@ -293,20 +326,16 @@ def _over(group: Group) -> str:
 
 
 def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Draft:
-    sender = sender or lead.sender
-    hosts = dict.fromkeys((sender, *lead.hosts)) if sender else dict.fromkeys(lead.hosts)
-    who = tuple(hosts)
-    to = listed(who[1 : 1 + _MOST_HOSTS], len(who) - 1) if len(who) > 1 else ""
-    times = "" if lead.count == 1 else f" ({lead.count:,} times)"
-    ends = f"{sender} to {to}" if sender and to else sender or to
+    sender = sender or lead.sender or next(iter(lead.hosts), "")
+    who = tuple(dict.fromkeys((sender, *lead.hosts))) if sender else ()
     said = lead.lead.message
     cves = [cve for cve in lead.lead.cves if cve not in said and lead.confidence == "published"]
     draft = _Draft(
         severity=lead.severity,
         confidence=lead.confidence,
-        text=f"{ends}: {_titled(lead)}{times}" if ends else f"{_titled(lead)}{times}",
+        text=_titled(lead),
         who=who,
-        action=_action(lead, sender, who[1] if len(who) > 1 else ""),
+        action=_action(lead),
         moments=_moments(lead),
         count=lead.occurrences + sum(group.occurrences for group in explained),
         at=lead.first or 0,
@@ -314,6 +343,8 @@ def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Dr
         frames=dict.fromkeys(lead.frames),
         standing=lead.lead.id in _STANDING and lead.severity != "high",
         odd=lead.lead.id == _ANY,
+        senders={sender: None} if sender else {},
+        times=lead.count,
     )
     if said and said != lead.lead.title:
         draft.text += f": {_cut(said)}"
@@ -345,17 +376,24 @@ def _cut(text: str) -> str:
     return f"{text[:_MOST_CHARACTERS].rpartition(' ')[0] or text[:_MOST_CHARACTERS]}…"
 
 
-def _action(lead: Group, sender: str, receiver: str) -> str:
-    """The first thing that the rule says to do, with the hosts."""
+def _action(lead: Group) -> str:
+    """The first thing that the rule says to do."""
     rule = RULES.get(lead.lead.id)
-    if rule is None:
-        return ""
-    first = re.split(r"[;.:] ", rule.action, maxsplit=1)[0].removesuffix(".")
-    for role, name in (("sender", sender), ("receiver", receiver)):
-        first = re.sub(
-            rf"\bthe {role}\b(?! of|')", lambda _, name=name, role=role: name or f"the {role}", first
-        )
-    return f"{first[:1].lower()}{first[1:]}"
+    return "" if rule is None else re.split(r"[;.:] ", rule.action, maxsplit=1)[0].removesuffix(".")
+
+
+def _addressed(draft: _Draft) -> str:
+    """What to do, with the names of a sender and a receiver where there is one of each."""
+    text = draft.action
+    receivers = [name for name in draft.who if name not in draft.senders]
+    for role, names in (("sender", list(draft.senders)), ("receiver", receivers if draft.senders else [])):
+        if len(names) == 1:
+            text = re.sub(rf"\bthe {role}\b(?! of|')", names[0].replace("\\", "\\\\"), text)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _hosts(names: Sequence[str]) -> str:
+    return listed(names[:_MOST_HOSTS], len(names))
 
 
 def _moments(group: Group) -> list[Moment]:
@@ -369,19 +407,15 @@ def _moments(group: Group) -> list[Moment]:
 def _line(draft: _Draft, words: Words) -> DigestLine:
     moments = sorted(dict.fromkeys(draft.moments), key=lambda one: one.record)[:_MOST_FRAMES]
     frames = dict.fromkeys(one.frame for one in moments if one.frame is not None)
-    text = draft.text
-    also = list(draft.also)
-    if also:
-        text += f"; also {listed(also[:_MOST_ALSO], len(also))}"
     return DigestLine(
         severity=draft.severity,
         confidence=draft.confidence,
-        text=f"{text}.",
-        who=draft.who,
+        text=draft.said,
+        who=draft.who[:MOST_KEPT],
         frames=tuple(sorted({*frames, *draft.frames}))[:_MOST_FRAMES],
         records=tuple(dict.fromkeys(one.record for one in moments)),
         where=words.frames(moments) if frames else "",
-        action=f"{draft.action[:1].upper()}{draft.action[1:]}." if draft.action else "",
+        action=_addressed(draft),
         rule=draft.rule,
         question=draft.question,
         count=draft.count,

@@ -44,8 +44,9 @@ class PortUse(msgspec.Struct):
 class Facts:
     """Takes all records of a run, in order of their ids.
 
-    ``captures`` are the first record ids and the names of the files. ``records`` counts those of MSMQ, ``gaps`` the places where bytes
-    are missing from the capture, ``missing`` how many are known to be, ``cut`` packets that end early.
+    ``captures`` are the first record ids and the names of the files. ``records`` counts those of MSMQ,
+    ``gaps`` the places where bytes are missing from the capture, ``missing`` how many are known to be,
+    ``cut`` packets that end early.
     ``calls`` and ``sealed`` count calls and those that no key opens. ``ports`` are those of calls and HTTP by
     (port, role); ``tried`` the ports whose SYN was seen. ``addresses`` are the hosts that
     ExtendedAddressHeader and QueueManagerAddress name. ``levels`` counts binds by authentication level.

@@ -309,7 +309,8 @@ def _blame(clock: HostClock, sums: MessageSums, telling: Telling) -> None:
     stale = sums.stale.get((clock.host, "in_time" if clock.sure else None))
     text = _clock_text(clock).removesuffix(".")
     if stale is not None:
-        text += f"; {count(stale.count, 'message')} seemed past their time by it, first {short(stale.first.message_id)}"
+        first = short(stale.first.message_id)
+        text += f"; {count(stale.count, 'message')} seemed past their time by it, first {first}"
     telling.blame(
         Cause(
             text=text,

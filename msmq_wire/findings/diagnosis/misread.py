@@ -1,4 +1,4 @@
-"""Remote reads that went wrong, as causes: queues that could not be opened or read, receives that nothing ended.
+"""Remote reads that went wrong, as causes: queues that could not be opened or read, receives without an end.
 
 The rule kept here: that there is no message, or none in time, is an answer and no fault.
 """
@@ -19,7 +19,8 @@ __all__ = ["misread"]
 _MOST = 1024
 _MOST_MOMENTS = 16
 _NO_MESSAGE = frozenset((0xC00E001B, 0xC00E0088, 0xC00E0008, 0xC00E001D, 0xC00E001C))
-"""MQ_ERROR_IO_TIMEOUT, MESSAGE_NOT_FOUND, OPERATION_CANCELLED, MESSAGE_ALREADY_RECEIVED, ILLEGAL_CURSOR_ACTION."""
+"""MQ_ERROR_IO_TIMEOUT, _MESSAGE_NOT_FOUND, _OPERATION_CANCELLED, _MESSAGE_ALREADY_RECEIVED and
+_ILLEGAL_CURSOR_ACTION."""
 _DENIED = frozenset((0xC00E0025, 0xC0000022, 0x80070005, 5))
 """MQ_ERROR_ACCESS_DENIED, STATUS_ACCESS_DENIED and the two of Win32."""
 
@@ -87,8 +88,8 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         what = name if pile.count == 1 else f"{count(pile.count, 'message')}, first {name},"
         it = "it" if pile.count == 1 else "them"
         return Cause(
-            text=f"{key.client} received {what} from {where} and never said that it has {it}: after five minutes the "
-            f"server puts {it} back",
+            text=f"{key.client} received {what} from {where} and never said that it has {it}: after five "
+            f"minutes the server puts {it} back",
             severity="low", confidence="likely", moments=tuple(pile.moments), who=(key.client, key.server),
             action=f"look at what the reading application of {key.client} did then; expect {it} twice",
             count=pile.count, rules=("RPC-PENDING",), kind="pending", about=key.server,
@@ -103,5 +104,6 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         severity="medium" if denied or key.what == "open" else "low", confidence="certain",
         moments=tuple(pile.moments), who=(key.client, key.server), odd=True,
         action=right if denied else f"look up {why} at {key.server}, and what the client asked for",
-        count=pile.count, kind="misread", about=key.server, brief=f"{key.client} could not {verb} {where}: {why}",
+        count=pile.count, kind="misread", about=key.server,
+        brief=f"{key.client} could not {verb} {where}: {why}",
     )  # fmt: skip

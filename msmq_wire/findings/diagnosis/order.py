@@ -80,7 +80,8 @@ def _stuck(stream: TransactionalStream) -> Cause:
     sender, receiver = host(stream.src), host(stream.dst)
     queue = stream.queue or "a queue that is not known"
     return Cause(
-        text=f"{count(stream.awaiting, 'transactional message')} from {sender} to {queue} are not covered by an OrderAck",
+        text=f"{count(stream.awaiting, 'transactional message')} from {sender} to {queue} are not covered by "
+        "an OrderAck",
         severity="low",
         confidence="likely" if stream.certain else "guess",
         moments=(stream.first, stream.last),

@@ -194,7 +194,7 @@ class Diagnosis:
         return tuple(told)
 
     def digest(self, answers: Sequence[Answer], story: Story, *, frames: int | None = None) -> Digest:
-        """What is wrong, the cause first; ``answers`` are those to all questions, ``frames`` how many were read."""
+        """What is wrong, the cause first; ``answers`` are those to all questions, ``frames`` those read."""
         looked_at = looked(answers, self.facts, story, frames)
         return digest_of(answers, self._findings.suspects, Words(self.facts.captures), looked_at)
 

@@ -1,7 +1,7 @@
 """What findings say of causes: folded, with the connections that they are about.
 
-The rule kept here: a connection on which something hostile was sent has one cause, and that is who sent it. Counts
-and lists have limits.
+The rule kept here: a connection on which something hostile was sent has one cause, and that is who sent it.
+Counts and lists have limits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def connection_of(one: str | None, other: str | None) -> Connection:
 class Suspects:
     """Takes findings; keeps those at low and above, folded, and the connections that show something hostile.
 
-    Hostile is what is of high severity, and what looks like a scanner; a server that breaks its own rules is not.
+    Hostile is what is of high severity, and what looks like a scanner; a server that breaks its own rules is
+    not.
     """
 
     def __init__(self) -> None:

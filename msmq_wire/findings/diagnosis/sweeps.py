@@ -1,6 +1,7 @@
 """Hosts that ping, or connect to, many others without a session, as causes: `ping_sweeps` and `port_sweeps`.
 
-The rule kept here: what was tried and how it was answered is told; a scan does this, and a host that is cut off.
+The rule kept here: what was tried and how it was answered is told; a scan does this, and a host that is cut
+off.
 """
 
 from __future__ import annotations
@@ -92,15 +93,15 @@ def _tell(sweeps: dict[str, _Sweep], verb: str, telling: Telling) -> frozenset[s
         named = f" ({listed(answered[:_MOST_NAMED], len(answered))})" if answered else ""
         telling.blame(
             Cause(
-                text=f"{client} {verb} {count(len(sweep.hosts), 'host')}{time} and opened no session: {listed(told)}"
-                f"{named}; a scan does this, and a host that is cut off",
+                text=f"{client} {verb} {count(len(sweep.hosts), 'host')}{time} and opened no session: "
+                f"{listed(told)}{named}; a scan does this, and a host that is cut off",
                 severity="medium",
                 confidence="likely",
                 moments=tuple(sweep.moments),
                 who=(client, *answered[:_MOST_NAMED]),
                 action=f"find out what {client} is",
                 count=len(sweep.hosts),
-                rules=("PNG-NOANS", "SES-REFUSED"),
+                rules=("PNG-NOANS", "PNG-SCAN", "SES-CONNECT", "SES-REFUSED"),
             )
         )
     return frozenset(found)

@@ -1,6 +1,7 @@
 """Connections to port 1801 that never became a session, and pings that were refused, as causes.
 
-The rule kept here: why nobody answered is not known; what a silence or a reset can mean decides what to look at.
+The rule kept here: why nobody answered is not known; what a silence or a reset can mean decides what to look
+at.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
 
 
 def given_up(story: Story, suspects: Suspects, telling: Telling) -> None:
-    """Name the servers whose acknowledgments did not come in time, so that connections were closed and tried again."""
+    """Name the servers whose acknowledgments did not come in time, so that connections were given up."""
     piles: dict[tuple[str, str], list[Session]] = {}
     for session in story.sessions:
         if session.reason == "ack_timeout" and not suspects.hostile(session.client, session.server):
@@ -149,8 +150,8 @@ def refused(story: Story, telling: Telling) -> None:
         answers = [one.response for one in pings[:_MOST_MOMENTS] if one.response is not None]
         telling.blame(
             Cause(
-                text=f"{host(server)} answered {count(len(pings), 'ping')} of {listed(clients)} with a refusal (RF is "
-                "set): it accepts no connection from there now",
+                text=f"{host(server)} answered {count(len(pings), 'ping')} of {listed(clients)} with "
+                "a refusal (RF is set): it accepts no connection from there now",
                 severity="low",
                 confidence="certain",
                 moments=tuple(answers),
@@ -194,7 +195,7 @@ def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
         who=(*pile.clients, host(server)),
         action=_ACTIONS[first].format(server=host(server), client=next(iter(pile.clients))),
         count=total,
-        rules=("SES-REFUSED",),
+        rules=("SES-REFUSED", "SES-CONNECT"),
         kind="unopened",
         about=host(server),
         explains=("unanswered",) if severity == "medium" else (),

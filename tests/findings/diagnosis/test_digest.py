@@ -28,45 +28,37 @@ CLEAN = [path for path in CAPTURES if path.name.startswith("clean_")]
 TOLD = {id_: rule for id_, rule in RULES.items() if rule.severity != "info"}
 
 EXPECTED = tomllib.loads((FIXTURES / "digest" / "expected.toml").read_text(encoding="utf-8"))
-"""What the first line has to say, written from the scenarios and apart from the code; its head says how it is read."""
-OTHERWISE: dict[str, str] = {
-    name: reason
-    for reason, names in {
-        "the rule lowers its severity in this capture, and says why": (
-            "diagnose/q06_cloned diagnose/q12_gap findings/FPR-SAMPLE/hit_request findings/FRM-SIG/hit_first_bytes "
-            "findings/ID-CLONE/hit_one_after_the_other findings/LEN-CMP/hit_stored_disagrees "
-            "findings/RPC-ANON/hit_refused findings/RPC-OLD/hit_refused findings/RPC-PURGE/hit_refused "
-            "findings/SES-NAKED/hit_captured_in_another_order findings/SRM-ID/hit_no_guid "
-            "findings/SRM-ID/hit_other_source findings/TXN-GAP/hit_capture_ends findings/TXN-GAP/hit_lost_frames"
-        ),
-        "from another network the rule raises its severity": "findings/BOD-BINFMT/hit_outside",
-        "what is info is no line; that nobody acknowledged the message is one": (
-            "findings/FLG-ACK-NOAQ/hit_all_asked findings/FLG-RC/hit_direct_name findings/FRM-PAD-DIRTY/hit_body "
-            "findings/FRM-PAD-DIRTY/hit_queue_name findings/ID-CLONE/hit_two_families "
-            "findings/SES-NAKED/hit_begins_late findings/SES-ORDER/miss_begins_late"
-        ),
-        "a note of a capture that begins late: the messages may have been sent before it": (
-            "findings/TXN-ACK/hit_final"
-        ),
-        "another rule tells of the same bytes, and says more of them": (
-            "findings/FRM-OVERLAP/hit_transaction_header findings/FRM-WRAP32/miss_large"
-        ),
-        "another rule, which the scenario does not name, is broken there": (
-            "diagnose/q09_remote_read findings/FLG-AH-WIRE/miss_remote_read findings/FPR-ZGRAB/miss_direct "
-            "findings/LEN-CMP/miss_stored findings/RPC-SEC-SIZE/miss_no_padding findings/RPC-SEC-SIZE/miss_padding "
-            "findings/SES-PARM/miss_limits findings/SRM-PART/miss_named"
-        ),
-        "something went wrong there that the scenario does not name: a session that did not open, a message that "
-        "was purged, a receive that nothing ended, a purge that was tried": (
-            "findings/PNG-GUID/miss_same findings/TXN-ACK/miss_acknowledged findings/RPL-TWICE/miss_closed "
-            "findings/RPL-PURGE/miss_refused"
-        ),
-        "to ask for a port is open to everybody, [MS-MQMP] 5.1": "findings/RPC-LEVEL/miss_port",
-        "the line names the method that was called": "findings/RPL-END/miss_before",
-        "the capture ends in the moment of the request": "findings/SES-REFUSED/miss_unanswered",
-    }.items()
-    for name in names.split()
+"""What the first line has to say, written from the scenarios and apart from the code; its head says how it is
+read."""
+_REASONS = {
+    "the rule lowers its severity in this capture, and says why": """
+        diagnose/q06_cloned diagnose/q12_gap findings/FPR-SAMPLE/hit_request findings/FRM-SIG/hit_first_bytes
+        findings/ID-CLONE/hit_one_after_the_other findings/LEN-CMP/hit_stored_disagrees
+        findings/RPC-ANON/hit_refused findings/RPC-OLD/hit_refused findings/RPC-PURGE/hit_refused
+        findings/SES-NAKED/hit_captured_in_another_order findings/SRM-ID/hit_no_guid
+        findings/SRM-ID/hit_other_source findings/TXN-GAP/hit_capture_ends
+        findings/TXN-GAP/hit_lost_frames""",
+    "from another network the rule raises its severity": "findings/BOD-BINFMT/hit_outside",
+    "what is info is no line; that nobody acknowledged the message is one": """
+        findings/FLG-ACK-NOAQ/hit_all_asked findings/FLG-RC/hit_direct_name findings/FRM-PAD-DIRTY/hit_body
+        findings/FRM-PAD-DIRTY/hit_queue_name findings/ID-CLONE/hit_two_families
+        findings/SES-NAKED/hit_begins_late findings/SES-ORDER/miss_begins_late""",
+    "a note of a capture that begins late: the messages may be from before it": "findings/TXN-ACK/hit_final",
+    "another rule tells of the same bytes, and says more of them": """
+        findings/FRM-OVERLAP/hit_transaction_header findings/FRM-WRAP32/miss_large""",
+    "another rule, which the scenario does not name, is broken there": """
+        diagnose/q09_remote_read findings/FLG-AH-WIRE/miss_remote_read findings/FPR-ZGRAB/miss_direct
+        findings/LEN-CMP/miss_stored findings/RPC-SEC-SIZE/miss_no_padding
+        findings/RPC-SEC-SIZE/miss_padding findings/SES-PARM/miss_limits findings/SRM-PART/miss_named""",
+    "a session that did not open, a message whose queue was purged, a receive that nothing ended, a purge "
+    "that was tried: the scenario does not name them": """
+        findings/PNG-GUID/miss_same findings/TXN-ACK/miss_acknowledged findings/RPL-TWICE/miss_closed
+        findings/RPL-PURGE/miss_refused""",
+    "to ask for a port is open to everybody, [MS-MQMP] 5.1": "findings/RPC-LEVEL/miss_port",
+    "the line names the method that was called": "findings/RPL-END/miss_before",
+    "the capture ends in the moment of the request": "findings/SES-REFUSED/miss_unanswered",
 }
+OTHERWISE = {name: reason for reason, names in _REASONS.items() for name in names.split()}
 """Expectations that do not hold, and why."""
 
 
@@ -242,8 +234,19 @@ def test_how_hosts_are_set_up_stands_behind_what_went_wrong() -> None:
 
 
 def test_of_many_causes_five_are_told_and_the_others_counted() -> None:
-    found = folded(*(finding("FRM-PAD-LEN", at, 4000 + at, f"192.0.2.{at}") for at in range(1, 9)))
+    rules = ("FRM-PAD-LEN", "FRM-SIZE-MAX", "FLG-DM", "FLG-MP", "LEN-LABEL", "LEN-SEC", "SES-ORDER", "SES-OS")
+    found = folded(*(finding(id_, at, 4000 + at) for at, id_ in enumerate(rules, 1)))
     assert (len(found.lines), found.more) == (MOST_LINES, 3)
+
+
+def test_what_many_hosts_send_alike_is_one_line() -> None:
+    (line,) = folded(*(finding("FRM-PAD-LEN", at, 4000, f"192.0.2.{100 + at}") for at in range(1, 9))).lines
+    assert line.text == (
+        "192.0.2.101, 192.0.2.102, 192.0.2.103 and 5 more to 192.0.2.10: headers that are not padded to 4 "
+        "bytes (8 times): seen."
+    )
+    assert (line.count, line.frames) == (8, tuple(range(1, 9)))
+    assert line.action == "Look at what the sender is."
 
 
 def test_every_negative_acknowledgment_has_its_remedy() -> None:
