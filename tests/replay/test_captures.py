@@ -45,6 +45,7 @@ _TOLD: dict[str, tuple[dict[str, int], str]] = {
     "findings/SES-PARM/miss_limits.pcap": ({"echo": 2}, _TIME_OUTS),
     "findings/SES-RESEND/miss_other_bytes.pcap": ({"content": 1}, "two messages with one identifier"),
     "captures/structures.pcapng": ({"content": 31}, "one packet of every kind, most with one identifier"),
+    "findings/SES-RESEND/miss_other_bytes.pcap": ({"content": 1}, "two messages with one identifier"),
     "findings/CNT-LOOPBACK/hit_plain.pcap": ({"action": 1}, "a name without a protocol is no format name"),
     "diagnose/q09_remote_read.pcap": (
         {"time": 1},
