@@ -43,8 +43,8 @@ _TOLD: dict[str, tuple[dict[str, int], str]] = {
     "findings/SES-PARM/hit_ack_timeout.pcap": ({"echo": 1}, _TIME_OUTS),
     "findings/SES-PARM/hit_recoverable_ack_timeout.pcap": ({"echo": 1}, _TIME_OUTS),
     "findings/SES-PARM/miss_limits.pcap": ({"echo": 2}, _TIME_OUTS),
-    "findings/SES-RESEND/miss_other_bytes.pcap": ({"content": 1}, "two messages with one identifier"),
     "captures/structures.pcapng": ({"content": 31}, "one packet of every kind, most with one identifier"),
+    "findings/SES-RESEND/miss_other_bytes.pcap": ({"content": 1}, "two messages with one identifier"),
     "findings/CNT-LOOPBACK/hit_plain.pcap": ({"action": 1}, "a name without a protocol is no format name"),
     "diagnose/q09_remote_read.pcap": (
         {"time": 1},

@@ -76,7 +76,7 @@ def test_what_was_never_acknowledged_is_not_called_slow(tmp_path: Path) -> None:
     sent: Step = {"at": 0.1, "do": "message", "id": 1}
     found = told(tmp_path, sent, {"at": 60.0, "do": "ping", "cookie": 1})
     assert not found[17].posed
-    assert found[4].attention == "medium"
+    assert found[4].facts["never_acknowledged"] == 1
 
 
 @pytest.mark.parametrize("last", [True, False])
