@@ -194,7 +194,7 @@ def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
         who=(*pile.clients, host(server)),
         action=_ACTIONS[first].format(server=host(server), client=next(iter(pile.clients))),
         count=total,
-        rules=("SES-REFUSED",),
+        rules=("SES-REFUSED", "SES-CONNECT"),
         kind="unopened",
         about=host(server),
         explains=("unanswered",) if severity == "medium" else (),
