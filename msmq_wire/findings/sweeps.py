@@ -7,6 +7,7 @@ pings many hosts and connects to few of them looks for something.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
@@ -16,8 +17,8 @@ from msmq_wire.units import SECOND
 
 __all__ = ["Sweep", "sweeps_of"]
 
-MOST_APART = 60 * SECOND
-FROM_HOSTS = 10
+_APART = 60 * SECOND
+_MANY = 10
 """Other hosts that are many within a minute."""
 _AGAIN = 2
 """Pings of each host, on an average, from which on somebody pings again and again."""
@@ -38,14 +39,12 @@ class Sweep(msgspec.Struct, frozen=True):
     @property
     def answered(self) -> tuple[PingExchange, ...]:
         """Those that a host answered, the first of each."""
-        return tuple({host_of(one.server): one for one in reversed(self.pings) if one.response}.values())[::-1]
+        return _first_of_each(one for one in self.pings if one.response is not None)
 
     @property
     def unreachable(self) -> tuple[PingExchange, ...]:
         """Those of which ICMP says that the port is not reached, the first of each host."""
-        return tuple(
-            {host_of(one.server): one for one in reversed(self.pings) if one.unreachable}.values()
-        )[::-1]
+        return _first_of_each(one for one in self.pings if one.unreachable is not None)
 
     @property
     def lasted(self) -> int | None:
@@ -75,20 +74,27 @@ def sweeps_of(story: Story) -> tuple[Sweep, ...]:
     return tuple(found)
 
 
+def _first_of_each(pings: Iterable[PingExchange]) -> tuple[PingExchange, ...]:
+    found: dict[str, PingExchange] = {}
+    for ping in pings:
+        found.setdefault(host_of(ping.server), ping)
+    return tuple(found.values())
+
+
 def _many_at_once(pings: list[PingExchange]) -> bool:
     """Whether they are to many hosts within a minute."""
-    if len(pings) < FROM_HOSTS:
+    if len(pings) < _MANY:
         return False
     at = [(one.request.time or 0, host_of(one.server)) for one in pings if one.request is not None]
     within: Counter[str] = Counter()
     begin = 0
     for time, host in at:
         within[host] += 1
-        while time - at[begin][0] > MOST_APART:
+        while time - at[begin][0] > _APART:
             within[at[begin][1]] -= 1
             if not within[at[begin][1]]:
                 del within[at[begin][1]]
             begin += 1
-        if len(within) >= FROM_HOSTS:
+        if len(within) >= _MANY:
             return True
     return False

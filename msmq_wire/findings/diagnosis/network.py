@@ -1,4 +1,4 @@
-"""Questions 1, 2, 6, 7 and 8: pings, connections, identities, addresses and ports.
+"""Questions 2, 6, 7 and 8: connections, identities, addresses and ports.
 
 The rule kept here: what answered and what did not is told as the frames show it; why is not known, so what it
 may mean stands as what a reset or a silence can mean.
@@ -13,85 +13,17 @@ import msgspec
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts, PortUse
 from msmq_wire.findings.diagnosis.peers import FindingSums, is_naked
-from msmq_wire.findings.diagnosis.sweeps import ping_sweeps
-from msmq_wire.findings.diagnosis.unopened import failure, given_up, refused, unopened
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part, port, short, span
+from msmq_wire.findings.diagnosis.unopened import failure, given_up, unopened
+from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed, part, port, short
 from msmq_wire.findings.session_places import one_sided
 from msmq_wire.records.endpoint import MSMQ_PORT
-from msmq_wire.sessions import Moment, PingExchange, Session, Story
+from msmq_wire.sessions import Moment, Session, Story
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["addresses", "connections", "identities", "pings", "ports"]
+__all__ = ["addresses", "connections", "identities", "ports"]
 
 _MOST_GROUPS = 4096
 _MOST_HOSTS = 64
-
-
-def pings(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
-    """Question 1, [MS-MQQB] 2.1.2 and 2.2.7."""
-    followers: dict[tuple[str, str, int], Session] = {}
-    for session in story.sessions:
-        if session.ping is not None and session.syn is not None:
-            followers.setdefault((session.ping.client, session.ping.server, session.ping.cookie), session)
-    answered = sum(ping.response is not None for ping in story.pings)
-    asked = sum(ping.request is not None for ping in story.pings)
-    for ping in story.pings[:MOST]:
-        follower = followers.get((ping.client, ping.server, ping.cookie))
-        telling.say(
-            _ping(ping, words) + _delay(ping, follower, words),
-            ping.request,
-            ping.response,
-            ping.unreachable,
-            None if follower is None else follower.syn,
-            attention="info",
-        )
-    if len(story.pings) > MOST:
-        telling.say(f"And {len(story.pings) - MOST:,} more pings: decode --filter 'type == ping' lists them.")
-    if asked > answered:
-        telling.say(
-            "A ping without an answer is usual: Windows from Vista and Server 2008 on does not answer pings "
-            "unless EnablePingService is set, and messages do not need them."
-        )
-    refused(story, telling)
-    ping_sweeps(story, telling)
-    telling.facts = {"pings": len(story.pings), "answered": answered, "requests": asked}
-
-
-def _ping(ping: PingExchange, words: Words) -> str:
-    if ping.request is None:
-        return (
-            f"{host(ping.server)} answered {host(ping.client)} in {words.frame(ping.response)}, "
-            "and the request was not captured."
-        )
-    text = f"{host(ping.client)} pinged {host(ping.server)} in {words.frame(ping.request)}"
-    if ping.requests > 1:
-        text += f" and {ping.requests - 1} times more"
-    if ping.response is not None:
-        says = "refuses a connection (RF is set)" if ping.refused else "accepts connections"
-        after = _after(ping.request, ping.response)
-        return f"{text}; the answer in {words.frame(ping.response)}{after} says that it {says}."
-    if ping.unreachable is not None:
-        return f"{text}; ICMP in {words.frame(ping.unreachable)} says that the port cannot be reached."
-    return f"{text}; no answer was captured."
-
-
-def _after(since: Moment | None, until: Moment | None) -> str:
-    if since is None or until is None or since.time is None or until.time is None:
-        return ""
-    return f" ({span(until.time - since.time)} later)"
-
-
-def _delay(ping: PingExchange, session: Session | None, words: Words) -> str:
-    if session is None:
-        return " No connection followed it."
-    end = ping.response or ping.request
-    if session.syn is None or end is None or session.syn.time is None or end.time is None:
-        return ""
-    what = "answer" if ping.response is not None else "request"
-    return (
-        f" The connection to port 1801 began in {words.frame(session.syn)}, "
-        f"{span(session.syn.time - end.time)} after the {what}."
-    )
 
 
 _MEANS = {
@@ -190,7 +122,7 @@ def _end(session: Session, words: Words) -> str:
     since = session.establish_request or session.syn_ack or session.first
     who = f"the {session.closer}" if session.closer else "one side"
     how = {"fin": "closed it", "reset": "reset it"}.get(session.closed_by, "ended it")
-    return f"{who} {how} in {words.frame(session.close)}{_after(since, session.close)}"
+    return f"{who} {how} in {words.frame(session.close)}{later(since, session.close)}"
 
 
 def _ends(story: Story, words: Words, telling: Telling) -> None:

@@ -36,8 +36,8 @@ def _said(sweep: Sweep) -> str:
             hosts = [one.server.rpartition(":")[0] for one in pings]
             more = f" and {len(hosts) - _SHOWN:,} more" if len(hosts) > _SHOWN else ""
             told.append(f"{what}: {', '.join(hosts[:_SHOWN])}{more}")
-    told.append(f"connected to {len(sweep.followed):,} of them" if sweep.followed else "connected to none of them")
-    return "; ".join(told)
+    followed = f"{len(sweep.followed):,}" if sweep.followed else "none"
+    return "; ".join((*told, f"connected to {followed} of them"))
 
 
 def _places(sweep: Sweep) -> Iterator[Evidence]:
@@ -61,9 +61,9 @@ RULE = Rule(
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "2.1.2"), SpecRef("MS-MQQB", "3.1.5.2.2")),
-    meaning="A queue manager pings a host that it is about to connect to. Who pings many within a minute, and connects "
-    "to few of them or none, finds out where Message Queuing runs.",
-    action="Find out what the sender is; those that answered now know that they were found: look at what came next.",
+    meaning="A queue manager pings a host that it is about to connect to. Who pings many within a minute, and "
+    "connects to few of them or none, finds out where Message Queuing runs.",
+    action="Find out what the sender is, and look at what it did next with the hosts that answered.",
     harmless="An inventory, and a queue manager that has messages for many hosts that are away.",
     over="story",
     check=_check,

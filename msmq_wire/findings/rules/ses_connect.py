@@ -51,7 +51,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
         if len(pile.sessions) < _SHOWN:
             pile.sessions.append(session)
     for (client, server), pile in piles.items():
-        severity: Severity | None = "low" if pile.later else None
+        severity: Severity | None = "info" if pile.later else None
         yield Seen(
             message=_said(client, server, pile),
             evidence=tuple(place_in(one, one.syn or one.first, 0) for one in pile.sessions),
@@ -79,8 +79,8 @@ def _said(client: str, server: str, pile: _Pile) -> str:
     tried = f"{client} tries to connect to {server}{'' if total == 1 else f' {total:,} times'}"
     if len(pile.answers) == 1:
         (answer,) = pile.answers
-        syns = "the SYN" if pile.syns == 1 else f"any of {pile.syns:,} SYNs" if answer == "nothing" else "each SYN"
-        return f"{tried}, and {answer} answers {syns}"
+        syns = f"any of {pile.syns:,} SYNs" if answer == "nothing" else "each SYN"
+        return f"{tried}, and {answer} answers {'the SYN' if pile.syns == 1 else syns}"
     answers = [f"{answer} ({number:,} times)" for answer, number in pile.answers.items()]
     return f"{tried}, and what answers is {' and '.join(answers)}"
 
@@ -90,8 +90,8 @@ RULE = Rule(
     title="No connection to port 1801",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "2.1.1"), SpecRef("MS-MQQB", "3.1.5.2")),
-    meaning="A session needs a connection, and TCP makes none. What the client has for this server waits there.",
-    action="Look whether the server is up and Message Queuing runs there, and at firewalls that stop TCP 1801.",
+    meaning="A session needs a connection, and TCP makes none. What the client has for this server waits.",
+    action="Look whether the server is up and Message Queuing runs there, and at firewalls before it.",
     harmless="A server that is restarted, and answers of it that were not captured.",
     over="story",
     check=_check,

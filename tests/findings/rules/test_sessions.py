@@ -54,7 +54,7 @@ SEEN: dict[str, tuple[str, int, str, int, int]] = {
     "SES-ORDER/hit_ack_first": ("medium", 8, *PACKET),
     "SES-CONNECT/hit_silence": ("medium", 1, *PACKET),
     "SES-CONNECT/hit_reset": ("medium", 1, *PACKET),
-    "SES-CONNECT/hit_answered_later": ("low", 1, *PACKET),
+    "SES-CONNECT/hit_answered_later": ("info", 1, *PACKET),
     "SES-REFUSED/hit_establish": ("info", 6, *CS),
     "SES-REFUSED/hit_parameters": ("info", 10, *CS),
     "SES-GUID/hit_another": ("medium", 6, *SERVER_GUID),
