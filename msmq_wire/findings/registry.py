@@ -18,8 +18,8 @@ _ORDER = """
     flg_base_rsv flg_user_x3 flg_user_rsv flg_ah_wire flg_qtype flg_mp flg_dm flg_rc flg_in_dh
     flg_ack_noaq flg_sec_shape flg_sec_au
     len_env len_soap len_cmp len_mime len_label len_body len_sec len_mqf len_direct len_ext len_oack
-    ses_naked ses_order ses_refused ses_guid ses_os ses_pad ses_parm ses_ackback ses_acklate ses_slow
-    ses_count ses_resend ses_recack
+    ses_naked ses_order ses_connect ses_refused ses_guid ses_os ses_pad ses_parm ses_ackback ses_acklate
+    ses_slow ses_count ses_resend ses_recack
     txn_gap txn_ack
     id_clone id_many
     tim_skew tim_expired tim_magic
@@ -28,7 +28,7 @@ _ORDER = """
     rpc_read rpc_pending rpc_again rpc_aborts rpc_frag rpc_sealed
     srm_to srm_id srm_part srm_bodyelem srm_elem srm_http srm_pgm
     bod_binfmt bod_wcf bod_exec bod_type bod_enc
-    png_sig png_noans png_rf png_guid png_cookie
+    png_sig png_noans png_scan png_rf png_guid png_cookie
     rpl_handle rpl_reqid rpl_end rpl_access rpl_action rpl_size rpl_content rpl_twice rpl_purge
     rpl_status rpl_cursor rpl_gone rpl_lookup rpl_cancel rpl_order rpl_time rpl_echo rpl_goeson
     rpl_ackagain rpl_window rpl_orderack rpl_stranger rpl_unasked rpl_outcome

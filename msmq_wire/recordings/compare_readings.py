@@ -144,10 +144,12 @@ NOTED: Mapping[str, str] = {
     "ID-CLONE": _HOSTS,
     "ID-MANY": _HOSTS,
     "PNG-NOANS": _SCENARIO,
+    "PNG-SCAN": _SCENARIO,
     "RPC-ANON": _HOSTS,
     "RPC-LEVEL": _HOSTS,
     "RPC-PURGE": _SCENARIO,
     "RPC-READ": _SCENARIO,
+    "SES-CONNECT": _SCENARIO,
     "RPC-SEALED": "a call could not be opened: no rule was asked",
 }
 """Rules that tell of traffic that breaks none, and why; what they find is said and is no difference."""

@@ -1,4 +1,4 @@
-"""Questions 1, 2, 6, 7 and 8: pings, connections, identities, addresses and ports.
+"""Questions 2, 6, 7 and 8: connections, identities, addresses and ports.
 
 The rule kept here: what answered and what did not is told as the frames show it; why is not known, so what it
 may mean stands as what a reset or a silence can mean.
@@ -13,85 +13,18 @@ import msgspec
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts, PortUse
 from msmq_wire.findings.diagnosis.peers import FindingSums, is_naked
-from msmq_wire.findings.diagnosis.sweeps import ping_sweeps
-from msmq_wire.findings.diagnosis.unopened import failure, given_up, refused, unopened
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part, port, short, span
+from msmq_wire.findings.diagnosis.unopened import failure, given_up, unopened
+from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed, part, port, short
 from msmq_wire.findings.session_places import one_sided
-from msmq_wire.records.endpoint import MSMQ_PORT
+from msmq_wire.findings.sweeps import sweeps_of
+from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
-from msmq_wire.wire.types.guid import NULL_GUID
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["addresses", "connections", "identities", "pings", "ports"]
+__all__ = ["addresses", "connections", "identities", "ports"]
 
 _MOST_GROUPS = 4096
 _MOST_HOSTS = 64
-
-
-def pings(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
-    """Question 1, [MS-MQQB] 2.1.2 and 2.2.7."""
-    followers: dict[tuple[str, str, int], Session] = {}
-    for session in story.sessions:
-        if session.ping is not None and session.syn is not None:
-            followers.setdefault((session.ping.client, session.ping.server, session.ping.cookie), session)
-    answered = sum(ping.response is not None for ping in story.pings)
-    asked = sum(ping.request is not None for ping in story.pings)
-    for ping in story.pings[:MOST]:
-        follower = followers.get((ping.client, ping.server, ping.cookie))
-        telling.say(
-            _ping(ping, words) + _delay(ping, follower, words),
-            ping.request,
-            ping.response,
-            ping.unreachable,
-            None if follower is None else follower.syn,
-            attention="info",
-        )
-    if len(story.pings) > MOST:
-        telling.say(f"And {len(story.pings) - MOST:,} more pings: decode --filter 'type == ping' lists them.")
-    if asked > answered:
-        telling.say(
-            "A ping without an answer is usual: Windows from Vista and Server 2008 on does not answer pings "
-            "unless EnablePingService is set, and messages do not need them."
-        )
-    refused(story, telling)
-    ping_sweeps(story, telling)
-    telling.facts = {"pings": len(story.pings), "answered": answered, "requests": asked}
-
-
-def _ping(ping: PingExchange, words: Words) -> str:
-    if ping.request is None:
-        return (
-            f"{host(ping.server)} answered {host(ping.client)} in {words.frame(ping.response)}, "
-            "and the request was not captured."
-        )
-    text = f"{host(ping.client)} pinged {host(ping.server)} in {words.frame(ping.request)}"
-    if ping.requests > 1:
-        text += f" and {ping.requests - 1} times more"
-    if ping.response is not None:
-        says = "refuses a connection (RF is set)" if ping.refused else "accepts connections"
-        after = _after(ping.request, ping.response)
-        return f"{text}; the answer in {words.frame(ping.response)}{after} says that it {says}."
-    if ping.unreachable is not None:
-        return f"{text}; ICMP in {words.frame(ping.unreachable)} says that the port cannot be reached."
-    return f"{text}; no answer was captured."
-
-
-def _after(since: Moment | None, until: Moment | None) -> str:
-    if since is None or until is None or since.time is None or until.time is None:
-        return ""
-    return f" ({span(until.time - since.time)} later)"
-
-
-def _delay(ping: PingExchange, session: Session | None, words: Words) -> str:
-    if session is None:
-        return " No connection followed it."
-    end = ping.response or ping.request
-    if session.syn is None or end is None or session.syn.time is None or end.time is None:
-        return ""
-    what = "answer" if ping.response is not None else "request"
-    return (
-        f" The connection to port 1801 began in {words.frame(session.syn)}, "
-        f"{span(session.syn.time - end.time)} after the {what}."
-    )
 
 
 _MEANS = {
@@ -171,8 +104,14 @@ def _told(session: Session, words: Words) -> str:
             again = again if session.syn_retransmissions else ""
             return f"nothing answered the SYN in {words.frame(session.syn)}{again}."
         case "tcp_only":
-            accepted = f"TCP was accepted in {words.frame(session.syn_ack)}"
-            return f"{accepted}, and no EstablishConnection was sent; {end}."
+            accepted = (
+                f"TCP was accepted in {words.frame(session.syn_ack)}, and no EstablishConnection was sent"
+            )
+            there = session.directions[0]
+            if there.messages:
+                sent = f"{count(there.messages, 'message')} ({words.frame(there.first_message)})"
+                accepted += f", but {sent}, which no peer does"
+            return f"{accepted}; {end}."
         case "refused":
             at = session.establish_response or session.parameters_response or session.last
             who = "the queue manager" if session.refused_by == "server" else "the client"
@@ -190,7 +129,7 @@ def _end(session: Session, words: Words) -> str:
     since = session.establish_request or session.syn_ack or session.first
     who = f"the {session.closer}" if session.closer else "one side"
     how = {"fin": "closed it", "reset": "reset it"}.get(session.closed_by, "ended it")
-    return f"{who} {how} in {words.frame(session.close)}{_after(since, session.close)}"
+    return f"{who} {how} in {words.frame(session.close)}{later(since, session.close)}"
 
 
 def _ends(story: Story, words: Words, telling: Telling) -> None:
@@ -255,28 +194,36 @@ def identities(story: Story, sums: FindingSums, words: Words, telling: Telling) 
 
 
 def addresses(story: Story, facts: Facts, words: Words, telling: Telling) -> None:
-    """Question 7: the addresses of connections, and those that messages name."""
+    """Question 7: the addresses of connections, of calls and of pings, and those that messages name."""
     ways: dict[tuple[str, str], list[Session]] = {}
     for session in story.sessions:
         key = (host(session.client), session.server)
         if key in ways or len(ways) < _MOST_GROUPS:
             ways.setdefault(key, []).append(session)
+    names = _names(story)
     for (client, server), sessions in list(ways.items())[:MOST]:
-        names = [
-            next((short(str(guid)) for guid in guids if guid), "")
-            for guids in (
-                [one.client_queue_manager for one in sessions],
-                [one.server_queue_manager for one in sessions],
-            )
-        ]
-        told = [f"queue manager {name}" if name else "queue manager not named" for name in names]
-        from_ = listed(list(dict.fromkeys(str(port(one.client)) for one in sessions)))
-        text = f"{client} ({told[0]}) connected to {server} ({told[1]})"
-        number = len(sessions)
-        text += f" from port {from_}" if number == 1 else f" {number:,} times, from ports {from_}"
-        telling.say(f"{text}; first in {words.frame(sessions[0].first)}.", sessions[0].first)
+        telling.say(_way_text(client, server, sessions, names, words), sessions[0].first)
     if len(ways) > MOST:
         telling.say(f"And {len(ways) - MOST:,} more pairs of hosts.")
+    told = {(client, host(server)) for client, server in ways}
+    for (number, role), use in facts.ports.items():
+        pairs = [pair for pair in use.pairs if pair not in told]
+        if pairs:
+            ends = listed([f"{client} with {server}:{number}" for client, server in pairs])
+            telling.say(
+                f"{role[:1].upper()}{role[1:]}: {ends}; first in {words.frame(use.first)}.", use.first
+            )
+    told |= {pair for use in facts.ports.values() for pair in use.pairs}
+    pinged: dict[str, list[PingExchange]] = {}
+    for ping in story.pings:
+        if (host(ping.client), host(ping.server)) not in told:
+            pinged.setdefault(host(ping.client), []).append(ping)
+    for client, pings in list(pinged.items())[:MOST]:
+        to = list(dict.fromkeys(host(one.server) for one in pings))
+        hosts = to[0] if len(to) == 1 else count(len(to), "host")
+        first = pings[0].request or pings[0].response
+        text = f"{client} pinged {hosts} without a connection, first in {words.frame(first)}; see question 1."
+        telling.say(text, first)
     for (header, text), moment in list(facts.addresses.items())[:MOST]:
         said = f"{header} of a stored message in {words.frame(moment)} names {text} as where it came from."
         telling.say(said, moment)
@@ -287,6 +234,47 @@ def addresses(story: Story, facts: Facts, words: Words, telling: Telling) -> Non
         ],
         "addresses": [{"header": one, "address": text} for one, text in list(facts.addresses)[:_MOST_HOSTS]],
     }
+
+
+def _names(story: Story) -> dict[str, set[GUID]]:
+    """The queue managers that named themselves at each host."""
+    names: dict[str, set[GUID]] = {}
+    for session in story.sessions:
+        for guid, endpoint in (
+            (session.client_queue_manager, session.client),
+            (session.server_queue_manager, session.server),
+        ):
+            if guid is not None and guid != NULL_GUID and len(names) < _MOST_GROUPS:
+                names.setdefault(host(endpoint), set()).add(guid)
+    return names
+
+
+def _way_text(
+    client: str, server: str, sessions: list[Session], names: dict[str, set[GUID]], words: Words
+) -> str:
+    told = []
+    for name, guids in (
+        (client, [one.client_queue_manager for one in sessions]),
+        (host(server), [one.server_queue_manager for one in sessions]),
+    ):
+        known = next((guid for guid in guids if guid), None)
+        elsewhere = names.get(name, set())
+        if known is not None:
+            told.append(f"queue manager {short(str(known))}")
+        elif len(elsewhere) == 1:
+            told.append(f"queue manager {short(str(next(iter(elsewhere))))} in other sessions")
+        else:
+            told.append("queue manager not named")
+    number, unmade = len(sessions), sum(failure(one) in ("silence", "refused_tcp") for one in sessions)
+    from_ = listed(list(dict.fromkeys(str(port(one.client)) for one in sessions)))
+    verb = "tried to connect" if unmade == number else "connected"
+    text = f"{client} ({told[0]}) {verb} to {server} ({told[1]})"
+    text += f" from port {from_}" if number == 1 else f" {number:,} times, from ports {from_}"
+    if unmade == number:
+        text += ", and no connection was made"
+    elif unmade:
+        text += f"; {unmade:,} of these connections {'were' if unmade > 1 else 'was'} not made"
+    return f"{text}; first in {words.frame(sessions[0].first)}."
 
 
 _ROLES = {
@@ -325,15 +313,27 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
             _add(used, ("UDP", number), "pings", moment, ping.client, ping.server)
     for (number, role), use in facts.ports.items():
         used.setdefault(("TCP", number), {})[role] = use
+    sweeps = {sweep.client: sweep for sweep in sweeps_of(story) if not sweep.again}
+    many: dict[tuple[str, str], tuple[str, ...]] = {}
+    for sweep in sweeps.values():
+        first = sweep.pings[0].request or sweep.pings[0].response
+        if first is not None:
+            why = f"pinged them and connected to {'few' if sweep.followed else 'none'} of them"
+            to = count(len(sweep.hosts), "host")
+            many[sweep.client, to] = sweep.hosts
+            _mark(odd, (("UDP", PING_PORT), sweep.client, to), first, why)
     listed_ports = sorted(used.items(), key=lambda one: (one[0][1], one[0][0]))
     for key, roles in listed_ports:
         for client, server in {pair: None for use in roles.values() for pair in use.pairs}:
             marks = sums.hosts.get(client)
-            if marks is not None and marks.severity == "high":
+            if marks is not None and marks.severity == "high" and not (key[0] == "UDP" and client in sweeps):
                 _mark(odd, (key, client, server), marks.first, f"shows {listed(sorted(marks.ids))}")
     for key, roles in listed_ports[:64]:
         uses = list(roles.values())
         pairs = dict.fromkeys(pair for use in uses for pair in use.pairs)
+        if key[0] == "UDP":
+            # A scan is one line here.
+            pairs = dict.fromkeys(pair for pair in pairs if pair[0] not in sweeps)
         pairs |= dict.fromkeys((client, server) for at, client, server in odd if at == key)
         ways = listed(
             [
@@ -366,8 +366,9 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
             for (transport, number), roles in listed_ports
         ],
         "no_peers": [
-            {"transport": key[0], "port": key[1], "client": client, "server": server, "why": list(one.why)}
+            {"transport": key[0], "port": key[1], "client": client, "server": server_, "why": list(one.why)}
             for (key, client, server), one in list(odd.items())[:_MOST_HOSTS]
+            for server_ in many.get((client, server), (server,))[:_MOST_HOSTS]
         ],
     }
 

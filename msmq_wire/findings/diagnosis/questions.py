@@ -19,9 +19,10 @@ from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.inventory import inventory
 from msmq_wire.findings.diagnosis.keeping import KeptSums, kept
 from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged, lost, sent
-from msmq_wire.findings.diagnosis.network import addresses, connections, identities, pings, ports
+from msmq_wire.findings.diagnosis.network import addresses, connections, identities, ports
 from msmq_wire.findings.diagnosis.order import streams
 from msmq_wire.findings.diagnosis.peers import FindingSums, peers
+from msmq_wire.findings.diagnosis.pinging import pings
 from msmq_wire.findings.diagnosis.reading import reads
 from msmq_wire.findings.diagnosis.returns import returns
 from msmq_wire.findings.diagnosis.waiting import waits
@@ -149,7 +150,7 @@ class Diagnosis:
             telling = Telling()
             match number:
                 case 1:
-                    pings(story, facts, words, telling)
+                    pings(story, words, telling)
                 case 2:
                     connections(story, self._findings, words, telling)
                 case 3:

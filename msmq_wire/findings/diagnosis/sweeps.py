@@ -1,4 +1,4 @@
-"""Hosts that ping, or connect to, many others without a session, as causes: `ping_sweeps` and `port_sweeps`.
+"""Hosts that connect to many others and open no session, as causes: `port_sweeps`.
 
 The rule kept here: what was tried and how it was answered is told; a scan does this, and a host that is cut
 off.
@@ -14,9 +14,9 @@ import msgspec
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import count, host, listed, span
-from msmq_wire.sessions import Moment, PingExchange, Session, Story
+from msmq_wire.sessions import Moment, Session, Story
 
-__all__ = ["ping_sweeps", "port_sweeps"]
+__all__ = ["port_sweeps"]
 
 _MANY = 10
 """Hosts without a session, from which on it is a sweep."""
@@ -43,17 +43,6 @@ class _Sweep(msgspec.Struct):
             self.last = moment.time
 
 
-def ping_sweeps(story: Story, telling: Telling) -> None:
-    """Name the hosts that ping many others and open no session with them."""
-    opened = {(host(one.client), host(one.server)) for one in story.sessions if one.reached == "open"}
-    sweeps: dict[str, _Sweep] = {}
-    for ping in story.pings:
-        client, server = host(ping.client), host(ping.server)
-        if ping.request is not None and (client, server) not in opened:
-            _add(sweeps, client, server, _pinged(ping), ping.request)
-    _tell(sweeps, "pinged", telling)
-
-
 def port_sweeps(story: Story, failure: Callable[[Session], str | None], telling: Telling) -> frozenset[str]:
     """Name the hosts that connect to port 1801 of many others in vain; return them."""
     sweeps: dict[str, _Sweep] = {}
@@ -64,7 +53,7 @@ def port_sweeps(story: Story, failure: Callable[[Session], str | None], telling:
                 "was silent" if kind == "silence" else "refused" if kind.startswith("refused") else "answered"
             )
             _add(sweeps, host(session.client), host(session.server), how, session.first)
-    return _tell(sweeps, "tried port 1801 of", telling)
+    return _tell(sweeps, telling)
 
 
 def _add(sweeps: dict[str, _Sweep], client: str, server: str, how: str, moment: Moment) -> None:
@@ -77,13 +66,7 @@ def _add(sweeps: dict[str, _Sweep], client: str, server: str, how: str, moment: 
         sweep.add(server, how, moment)
 
 
-def _pinged(ping: PingExchange) -> str:
-    if ping.response is not None:
-        return "answered"
-    return "was silent" if ping.unreachable is None else "refused"
-
-
-def _tell(sweeps: dict[str, _Sweep], verb: str, telling: Telling) -> frozenset[str]:
+def _tell(sweeps: dict[str, _Sweep], telling: Telling) -> frozenset[str]:
     found = {client: sweep for client, sweep in sweeps.items() if len(sweep.hosts) >= _MANY}
     for client, sweep in found.items():
         kinds = Counter(sweep.hosts.values())
@@ -93,7 +76,7 @@ def _tell(sweeps: dict[str, _Sweep], verb: str, telling: Telling) -> frozenset[s
         named = f" ({listed(answered[:_MOST_NAMED], len(answered))})" if answered else ""
         telling.blame(
             Cause(
-                text=f"{client} {verb} {count(len(sweep.hosts), 'host')}{time} and opened no session: "
+                text=f"{client} tried port 1801 of {count(len(sweep.hosts), 'host')}{time} and opened no session: "
                 f"{listed(told)}{named}; a scan does this, and a host that is cut off",
                 severity="medium",
                 confidence="likely",
@@ -101,7 +84,7 @@ def _tell(sweeps: dict[str, _Sweep], verb: str, telling: Telling) -> frozenset[s
                 who=(client, *answered[:_MOST_NAMED]),
                 action=f"find out what {client} is",
                 count=len(sweep.hosts),
-                rules=("PNG-NOANS", "PNG-SCAN", "SES-CONNECT", "SES-REFUSED"),
+                rules=("SES-CONNECT", "SES-REFUSED"),
             )
         )
     return frozenset(found)

@@ -14,7 +14,7 @@ from msmq_wire.records.capture_names import short_names
 from msmq_wire.sessions import Moment
 from msmq_wire.units import MILLISECOND, SECOND
 
-__all__ = ["Words", "count", "host", "listed", "part", "port", "short", "span"]
+__all__ = ["Words", "count", "host", "later", "listed", "part", "port", "short", "span"]
 
 _PERIODS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
 _GUID = 36
@@ -51,6 +51,13 @@ def span(nanoseconds: int) -> str:
         if number:
             parts.append(f"{number} {one if number == 1 else many}")
     return " ".join(parts[:2])
+
+
+def later(since: Moment | None, until: Moment | None) -> str:
+    """How long after a moment another one was: `` (2.6 ms later)``; empty where that is not known."""
+    if since is None or until is None or since.time is None or until.time is None:
+        return ""
+    return f" ({span(until.time - since.time)} later)"
 
 
 def host(endpoint: str) -> str:

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import place_at
+from msmq_wire.findings.sweeps import sweeps_of
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
 
@@ -13,9 +16,11 @@ __all__ = ["RULE"]
 
 
 def _check(story: Story, context: Context) -> Iterator[Seen]:
+    sweeps = {sweep.client: sweep.pings[0] for sweep in sweeps_of(story)}
     for ping in story.pings:
         if ping.request is None or ping.response is not None:
             continue
+        first = sweeps.get(host_of(ping.client))
         asked = ping.request
         message = f"{ping.client} asks {ping.server} {ping.requests} times, cookie {ping.cookie}: no answer"
         if ping.unreachable is not None:
@@ -30,7 +35,11 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
             offset=4,
             length=4,
         )
-        yield Seen(message=message, evidence=(place,))
+        if first is None or first.request is None:
+            yield Seen(message=message, evidence=(place,))
+        else:
+            cause = place_at(first.request, first.client, first.server)
+            yield Seen(message=message, evidence=(place,), explained_by="PNG-SCAN", cause=cause)
 
 
 RULE = Rule(

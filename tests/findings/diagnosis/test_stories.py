@@ -32,34 +32,79 @@ SAID: list[tuple[str, int, str]] = [
     (
         "poison_message",
         3,
-        "2 messages for DIRECT=OS:msg01\\private$\\orders (read or sent by a call), recoverable, priority 3, "
-        '41 to 54 bytes; labels "order 900", "order 901"; 4 days to reach the queue; ',
+        "2 messages for DIRECT=OS:msg01\\private$\\orders (read or sent by a call), recoverable, "
+        'priority 3, 41 to 54 bytes; labels "order 900", "order 901"; 4 days to reach the queue; ',
     ),
     (
         "poison_message",
         9,
-        '192.0.2.40 received message 0f9a63c8…\\1301 "order 901" 9 times in transactions and acknowledged it '
-        "each time, from DIRECT=OS:msg01\\private$\\orders, DIRECT=OS:msg01\\private$\\orders;retry and "
-        "DIRECT=OS:msg01\\private$\\orders;later at 192.0.2.10: after each but the last it was in a queue "
-        "again; frames 55, 65, 75, 99, 105, 119, 139, 153 and 159; see question 15.",
+        '192.0.2.40 received message 0f9a63c8…\\1301 "order 901" 9 times in transactions and '
+        "acknowledged it each time, from DIRECT=OS:msg01\\private$\\orders, "
+        "DIRECT=OS:msg01\\private$\\orders;retry and DIRECT=OS:msg01\\private$\\orders;later at "
+        "192.0.2.10: after each but the last it was in a queue again; frames 55, 65, 75, 99, "
+        "105, 119, 139, 153 and 159; see question 15.",
     ),
     (
         "poison_message",
         9,
-        "192.0.2.40 opened DIRECT=OS:msg01\\private$\\orders;poison at 192.0.2.10 in frame 167 to move "
-        "messages there: 1 message came; not closed in this capture.",
+        "192.0.2.40 opened DIRECT=OS:msg01\\private$\\orders;poison at 192.0.2.10 in frame 167 "
+        "to move messages there: 1 message came; not closed in this capture.",
     ),
     (
         "poison_message",
         9,
         "What is received in a transaction leaves its queue when that is committed, which no call tells.",
     ),
+    (
+        "ping_scan",
+        1,
+        "192.0.2.66 pinged 40 hosts in 3.18 s, 192.0.2.1 first and 192.0.2.40 last, frame 63 to "
+        "frame 106. An answer came from 192.0.2.10 (frame 73) and 192.0.2.11 (frame 75). ICMP "
+        "says that the port of 192.0.2.21 (frame 86) and 192.0.2.22 (frame 88) cannot be "
+        "reached. Of 36 hosts no answer was captured. It connected to none of them.",
+    ),
+    ("ping_scan", 7, "192.0.2.66 pinged 40 hosts without a connection, first in frame 63; see question 1."),
+    (
+        "ping_scan",
+        8,
+        "UDP 3527: pings; 192.0.2.21 to 192.0.2.10, 192.0.2.22 to 192.0.2.10 and 192.0.2.66 to "
+        "40 hosts (no peer, see below); ",
+    ),
+    (
+        "ping_scan",
+        8,
+        "Not what a peer does: 192.0.2.66 to UDP 3527 of 40 hosts pinged them and connected to "
+        "none of them, first in frame 63. ",
+    ),
+    (
+        "silent_server",
+        7,
+        "192.0.2.21 (queue manager 0f9a63c8… in other sessions) tried to connect to "
+        "192.0.2.11:1801 (queue manager not named) 3 times, from ports 49810, 49811 and 49812, "
+        "and no connection was made; first in frame 31.",
+    ),
+    (
+        "attack_in_traffic",
+        2,
+        "198.51.100.66 to 192.0.2.10:1801: TCP was accepted in frame 267, and no "
+        "EstablishConnection was sent, but 1 message (frame 269), which no peer does; ",
+    ),
+    (
+        "attack_in_traffic",
+        7,
+        "198.51.100.66 (queue manager not named) connected to 192.0.2.10:1801 (queue manager "
+        "6d4be2a0… in other sessions) from port 40112; ",
+    ),
+    ("payroll_purged", 7, "Calls of RemoteRead: 192.0.2.66 with 192.0.2.10:2103; first in frame 109."),
 ]
 """Capture, question, and how a sentence of the answer begins."""
 NOT_SAID: list[tuple[str, int, str]] = [
     ("poison_message", 3, "no limit of time"),
     ("poison_message", 9, "taken off the queue"),
     ("poison_message", 9, "nothing was read"),
+    ("ping_scan", 1, "192.0.2.66 pinged 192.0.2.1 "),
+    ("ping_scan", 8, "192.0.2.66 to 192.0.2.1"),
+    ("silent_server", 7, "connected to 192.0.2.11"),
 ]
 """Capture, question, and what the answer has no word of."""
 
@@ -74,6 +119,19 @@ def test_an_answer_says_what_the_capture_shows(name: str, number: int, text: str
 def test_an_answer_says_no_more_than_that(name: str, number: int, text: str) -> None:
     answer = told(name)[0][number]
     assert not any(text in one for one in (*answer.sentences, *answer.caveats))
+
+
+def test_what_rules_say_of_a_server_that_is_silent_and_of_a_scan() -> None:
+    (silent,) = (one for one in told("silent_server")[2] if one.rank)
+    assert (silent.id, silent.severity) == ("SES-CONNECT", "medium")
+    assert (
+        silent.message
+        == "192.0.2.21 tries to connect to 192.0.2.11:1801 3 times, and nothing answers any of 9 SYNs"
+    )
+    found = told("ping_scan")[2]
+    (scan,) = (one for one in found if one.rank)
+    assert (scan.id, scan.severity, scan.confidence) == ("PNG-SCAN", "medium", "likely")
+    assert [one.explained_by for one in found if one.id == "PNG-NOANS"] == ["PNG-SCAN"] * 38
 
 
 def test_a_message_whose_transactions_nobody_shows_is_in_its_queue() -> None:

@@ -113,6 +113,8 @@ _HITS = {
     "PNG-SIG/hit_swapped": (("low", "certain", "signature", 2, (1,)),),
     "PNG-SIG/hit_long": (("low", "certain", "", 0, (1,)),),
     "PNG-NOANS/hit_silence": (("info", "certain", "cookie", 4, (1,)),),
+    "PNG-SCAN/hit_twelve": (("medium", "likely", "", 0, (1,)),),
+    "PNG-SCAN/hit_again": (("low", "guess", "", 0, (1,)),),
     "PNG-RF/hit_refused": (("info", "certain", "flags", 0, (2,)),),
     "PNG-GUID/hit_other": (("low", "certain", "qm_guid", 8, (2,)),),
     "PNG-COOKIE/hit_late": (("medium", "likely", "cookie", 4, (3,)),),

@@ -1,0 +1,129 @@
+"""Question 1: pings, what answered them, and who pings many hosts.
+
+The rule kept here: an answer says that Message Queuing is there; silence says nothing, as most do not answer.
+"""
+
+from __future__ import annotations
+
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.cause import Cause
+from msmq_wire.findings.diagnosis.unopened import refused
+from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed, span
+from msmq_wire.findings.sweeps import Sweep, sweeps_of
+from msmq_wire.sessions import Moment, PingExchange, Session, Story
+
+__all__ = ["pings"]
+
+_MOST_MOMENTS = 64
+
+
+def pings(story: Story, words: Words, telling: Telling) -> None:
+    """Question 1, [MS-MQQB] 2.1.2 and 2.2.7."""
+    followers: dict[tuple[str, str, int], Session] = {}
+    for session in story.sessions:
+        if session.ping is not None and session.syn is not None:
+            followers.setdefault((session.ping.client, session.ping.server, session.ping.cookie), session)
+    answered = sum(ping.response is not None for ping in story.pings)
+    asked = sum(ping.request is not None for ping in story.pings)
+    sweeps = sweeps_of(story)
+    for sweep in sweeps[:MOST]:
+        telling.say(_swept(sweep, words), *_moments(sweep))
+        telling.blame(_cause(sweep))
+    clients = {sweep.client for sweep in sweeps}
+    others = [ping for ping in story.pings if host(ping.client) not in clients]
+    for ping in others[:MOST]:
+        follower = followers.get((ping.client, ping.server, ping.cookie))
+        telling.say(
+            _ping(ping, words) + _delay(ping, follower, words),
+            ping.request,
+            ping.response,
+            ping.unreachable,
+            None if follower is None else follower.syn,
+            attention="info",
+        )
+    if len(others) > MOST:
+        telling.say(f"And {len(others) - MOST:,} more pings: decode --filter 'type == ping' lists them.")
+    if asked > answered:
+        telling.say(
+            "A ping without an answer is usual: Windows from Vista and Server 2008 on does not answer pings "
+            "unless EnablePingService is set, and messages do not need them."
+        )
+    refused(story, telling)
+    telling.facts = {"pings": len(story.pings), "answered": answered, "requests": asked}
+
+
+def _ping(ping: PingExchange, words: Words) -> str:
+    if ping.request is None:
+        return (
+            f"{host(ping.server)} answered {host(ping.client)} in {words.frame(ping.response)}, "
+            "and the request was not captured."
+        )
+    text = f"{host(ping.client)} pinged {host(ping.server)} in {words.frame(ping.request)}"
+    if ping.requests > 1:
+        text += f" and {ping.requests - 1} times more"
+    if ping.response is not None:
+        says = "refuses a connection (RF is set)" if ping.refused else "accepts connections"
+        after = later(ping.request, ping.response)
+        return f"{text}; the answer in {words.frame(ping.response)}{after} says that it {says}."
+    if ping.unreachable is not None:
+        return f"{text}; ICMP in {words.frame(ping.unreachable)} says that the port cannot be reached."
+    return f"{text}; no answer was captured."
+
+
+def _delay(ping: PingExchange, session: Session | None, words: Words) -> str:
+    if session is None:
+        return " No connection followed it."
+    end = ping.response or ping.request
+    if session.syn is None or end is None or session.syn.time is None or end.time is None:
+        return ""
+    what = "answer" if ping.response is not None else "request"
+    return (
+        f" The connection to port 1801 began in {words.frame(session.syn)}, "
+        f"{span(session.syn.time - end.time)} after the {what}."
+    )
+
+
+def _swept(sweep: Sweep, words: Words) -> str:
+    """Pings of one host to many."""
+    lasted = "" if sweep.lasted is None else f" in {span(sweep.lasted)}"
+    first, last = words.frame(sweep.pings[0].request), words.frame(sweep.pings[-1].request)
+    text = f"{sweep.client} pinged {count(len(sweep.hosts), 'host')}{lasted}, {sweep.hosts[0]} first and "
+    text += f"{sweep.hosts[-1]} last, {first} to {last}."
+    answered, unreachable = sweep.answered, sweep.unreachable
+    if answered:
+        text += f" An answer came from {_named([(one, one.response) for one in answered], words)}."
+    if unreachable:
+        named = _named([(one, one.unreachable) for one in unreachable], words)
+        text += f" ICMP says that the port of {named} cannot be reached."
+    silent = len(sweep.hosts) - len(answered) - len(unreachable)
+    if silent > 0:
+        text += f" Of {count(silent, 'host')} no answer was captured."
+    to = f"{len(sweep.followed):,} of them: {listed(sweep.followed)}" if sweep.followed else "none of them"
+    return f"{text} It connected to {to}."
+
+
+def _named(pings: list[tuple[PingExchange, Moment | None]], words: Words) -> str:
+    shown = [f"{host(ping.server)} ({words.frame(moment)})" for ping, moment in pings[:MOST]]
+    return listed(shown, len(pings))
+
+
+def _moments(sweep: Sweep) -> list[Moment | None]:
+    told = (moment for one in sweep.pings for moment in (one.response, one.unreachable) if moment)
+    return [sweep.pings[0].request, *told, sweep.pings[-1].request]
+
+
+def _cause(sweep: Sweep) -> Cause:
+    lasted = "" if sweep.lasted is None else f" in {span(sweep.lasted)}"
+    answered = [host(one.server) for one in sweep.answered]
+    found = f"; {listed(answered[:5], len(answered))} answered" if answered else ""
+    few = f"to {len(sweep.followed):,} of them" if sweep.followed else "to none of them"
+    return Cause(
+        text=f"{sweep.client} pinged {count(len(sweep.hosts), 'host')}{lasted} and connected {few}{found}",
+        severity="low" if sweep.again else "medium",
+        confidence="guess" if sweep.again else "likely",
+        moments=tuple(moment for moment in _moments(sweep)[:_MOST_MOMENTS] if moment is not None),
+        who=(sweep.client, *answered[:5]),
+        action=f"find out what {sweep.client} is: a scan does this, and a queue manager that is cut off",
+        count=len(sweep.hosts),
+        rules=("PNG-SCAN", "PNG-NOANS"),
+    )

@@ -1,0 +1,70 @@
+"""PNG-SCAN: one host pings many others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.session_places import place_at
+from msmq_wire.findings.sweeps import Sweep, sweeps_of
+from msmq_wire.sessions import PingExchange, Story
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_SHOWN = 8
+_AGAIN = "it pings them again and again: a queue manager that has messages for them does"
+
+
+def _check(story: Story, context: Context) -> Iterator[Seen]:
+    for sweep in sweeps_of(story):
+        yield Seen(
+            message=_said(sweep),
+            evidence=tuple(_places(sweep)),
+            severity="low" if sweep.again else None,
+            confidence="guess" if sweep.again else None,
+            caveats=(_AGAIN,) if sweep.again else (),
+        )
+
+
+def _said(sweep: Sweep) -> str:
+    lasted = "" if sweep.lasted is None else f" in {sweep.lasted / 1e9:.1f} s"
+    told = [f"{sweep.client} pings {len(sweep.hosts):,} hosts{lasted}, from {sweep.hosts[0]} on"]
+    for what, pings in (("answered", sweep.answered), ("not reached, says ICMP", sweep.unreachable)):
+        if pings:
+            hosts = [one.server.rpartition(":")[0] for one in pings]
+            more = f" and {len(hosts) - _SHOWN:,} more" if len(hosts) > _SHOWN else ""
+            told.append(f"{what}: {', '.join(hosts[:_SHOWN])}{more}")
+    followed = f"{len(sweep.followed):,}" if sweep.followed else "none"
+    return "; ".join((*told, f"connected to {followed} of them"))
+
+
+def _places(sweep: Sweep) -> Iterator[Evidence]:
+    """The first ping, those that somebody answered, and the last."""
+    shown = dict.fromkeys((sweep.pings[0], *sweep.answered[: _SHOWN - 2], sweep.pings[-1]))
+    yield from (_place(ping) for ping in sorted(shown, key=_record))
+
+
+def _record(ping: PingExchange) -> int:
+    return 0 if ping.request is None else ping.request.record
+
+
+def _place(ping: PingExchange) -> Evidence:
+    assert ping.request is not None
+    return place_at(ping.request, ping.client, ping.server)
+
+
+RULE = Rule(
+    id="PNG-SCAN",
+    title="One host pings many",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MS-MQQB", "2.1.2"), SpecRef("MS-MQQB", "3.1.5.2.2")),
+    meaning="A queue manager pings a host that it is about to connect to. Who pings many within a minute, and "
+    "connects to few of them or none, finds out where Message Queuing runs.",
+    action="Find out what the sender is, and look at what it did next with the hosts that answered.",
+    harmless="An inventory, and a queue manager that has messages for many hosts that are away.",
+    over="story",
+    check=_check,
+)
