@@ -201,3 +201,5 @@ def test_unfolded_a_fold_is_all_findings(path: Path) -> None:
         )
         unfolded += {(one.lead.id, group.id): one.count for one in (group, *group.explained)}
     assert unfolded == Counter((one.id, one.group) for one in found)
+    # Who explains something is there, and in the same group.
+    assert {(one.explained_by, one.group) for one in found if one.explained_by} <= set(unfolded)
