@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.sessions.message import moment_of
+from msmq_wire.sessions.sent import SentPacket
 from msmq_wire.sessions.sequence import SentSequence
 from msmq_wire.wire.headers.session_header import SessionHeader
 from tests.sessions.tape import SECOND, Tape
@@ -181,6 +185,34 @@ def test_more_waiting_packets_than_numbers_tell_apart_are_counted_and_uncertain(
     assert sequence.finish().unacknowledged == (1 << 15) + 3
     sequence.acknowledge(SessionHeader(ack_sequence_number=(1 << 15) + 3), moment)
     assert (sequence.finish().unacknowledged, found) == (0, [])
+
+
+class _Watched(deque[SentPacket]):
+    """Packets that wait, and how many of them were looked at."""
+
+    looked_at = 0
+
+    def __iter__(self) -> Iterator[SentPacket]:
+        return map(self._look, super().__iter__())
+
+    def __reversed__(self) -> Iterator[SentPacket]:
+        return map(self._look, super().__reversed__())
+
+    def _look(self, one: SentPacket) -> SentPacket:
+        self.looked_at += 1
+        return one
+
+
+def test_a_count_that_tells_of_missed_packets_looks_at_those_behind_the_count_before(tape: Tape) -> None:
+    sent = SentSequence(lambda *_: None, base_known=False)
+    waiting = sent._waiting = _Watched()
+    for number in range(1, 201):
+        sent.sent(None, None, moment_of(tape.message(number)), False, False, 1)
+        # One of two packets is missing from the capture.
+        counts = SessionHeader(user_msg_sequence_number=2 * number)
+        sent.states(counts, moment_of(tape.add("session_ack", 1)))
+    assert waiting.looked_at <= 3 * 200
+    assert [one.number for one in waiting] == [2 * number for number in range(1, 201)]
 
 
 def test_an_ack_behind_a_hole_tells_of_the_one_packet_that_was_missed(tape: Tape) -> None:
