@@ -1,7 +1,7 @@
 """Messages that were refused, that expired or that nobody acknowledged, as causes: `Fates`.
 
-The rule kept here: what has one reason, one queue and one pair of hosts is one cause. A message whose acknowledgment
-may come after the end of the capture is not called lost.
+The rule kept here: what one server does to all that comes, or refuses for one queue, is one cause. A message
+whose acknowledgment may come after the end of the capture is not called lost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import msgspec
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
-from msmq_wire.findings.diagnosis.words import count, host, short, span
+from msmq_wire.findings.diagnosis.words import count, host, listed, short, span
 from msmq_wire.findings.finding import Confidence
 from msmq_wire.findings.session_places import one_sided
 from msmq_wire.sessions import MessageLife, Moment, Session, Story, class_words
@@ -20,7 +20,7 @@ from msmq_wire.units import SECOND
 __all__ = ["REMEDIES", "Fates"]
 
 _MOST = 4096
-_MOST_MOMENTS = 16
+_MOST_MOMENTS, _MOST_NAMED = 16, 3
 _PATIENCE = 120 * SECOND
 """No acknowledgment is waited for longer, [MS-MQQB] 2.2.2.1."""
 _NACK = 0x8000
@@ -60,13 +60,28 @@ class _Key(msgspec.Struct, frozen=True):
 
 
 class _Pile(msgspec.Struct):
-    """Messages of one fate: the first of them, and what shows it."""
+    """Messages of one fate: the first of them, what shows it, who sent them, and to which queues."""
 
     first: MessageLife
-    moments: list[Moment]
-    connections: dict[Connection, None]
+    moments: list[Moment] = []
+    connections: dict[Connection, None] = {}
+    senders: dict[str, None] = {}
+    queues: dict[str | None, None] = {}
+    session: Session | None = None
     count: int = 0
     certain: bool = True
+
+    def join(self, other: _Pile) -> None:
+        """Take the messages of another pile."""
+        self.count += other.count
+        self.certain &= other.certain
+        self.moments += other.moments[: _MOST_MOMENTS - len(self.moments)]
+        if len(self.connections) < _MOST_MOMENTS:
+            self.connections |= other.connections
+        if len(self.senders) < _MOST_MOMENTS:
+            self.senders |= other.senders
+        if len(self.queues) < _MOST_MOMENTS:
+            self.queues |= other.queues
 
 
 class Fates:
@@ -86,7 +101,12 @@ class Fates:
         if life.outcome in ("refused", "expired"):
             fate: str = life.outcome
             why = "" if life.nack_class else life.reason
-        elif taken or life.via == "rpc" or life.outcome != "unknown" or (life.http_status is not None and life.http_status < _NO_SUCCESS):
+        elif (
+            taken
+            or life.via == "rpc"
+            or life.outcome != "unknown"
+            or (life.http_status is not None and life.http_status < _NO_SUCCESS)
+        ):
             return
         else:
             fate, why = "unanswered", "" if life.http_status is None else f"HTTP {life.http_status}"
@@ -95,8 +115,10 @@ class Fates:
             key = msgspec.structs.replace(key, queue=None, session=None)
             if key not in self._piles and len(self._piles) >= 2 * _MOST:
                 return
-        pile = self._piles.setdefault(key, _Pile(life, [], {}))
+        pile = self._piles.setdefault(key, _Pile(life))
         pile.count += 1
+        pile.senders[host(last.src)] = None
+        pile.queues[life.queue] = None
         pile.certain &= life.certain
         if len(pile.connections) < _MOST_MOMENTS:
             pile.connections[connection_of(last.src, last.dst)] = None
@@ -119,7 +141,7 @@ class Fates:
     def tell(self, story: Story, suspects: Suspects, telling: Telling) -> None:
         """Name the causes."""
         expired = 0
-        merged: dict[_Key, tuple[_Pile, Session | None]] = {}
+        merged: dict[_Key, _Pile] = {}
         for key, pile in self._piles.items():
             session = None if key.session is None else story.session(key.session)
             if any(suspects.hostile(*one) for one in pile.connections):
@@ -128,21 +150,15 @@ class Fates:
                 # Its time was up, as the sender wanted it, and the sender was told.
                 expired += pile.count
                 continue
-            why = _silence(pile, session, story) if key.fate == "unanswered" and not key.why else key.why
+            why = _silence(key, pile, session, story) if key.fate == "unanswered" and not key.why else key.why
             if why is None:
                 continue
-            one = msgspec.structs.replace(key, session=None, why=why)
-            known = merged.get(one)
-            if known is None:
-                pile = _Pile(pile.first, list(pile.moments), dict(pile.connections), pile.count, pile.certain)
-                merged[one] = pile, session
-            else:
-                known[0].count += pile.count
-                known[0].certain &= pile.certain
-                known[0].connections |= pile.connections
-                known[0].moments += pile.moments[: _MOST_MOMENTS - len(known[0].moments)]
-        for key, (pile, session) in merged.items():
-            telling.blame(_cause(key, pile, session))
+            # What one server does to all that comes is one cause; what is refused is so for its queue.
+            queue = key.queue if key.nack_class else None
+            one = msgspec.structs.replace(key, session=None, why=why, src="", queue=queue)
+            merged.setdefault(one, _Pile(pile.first, session=session)).join(pile)
+        for key, pile in merged.items():
+            telling.blame(_cause(key, pile))
         if expired:
             telling.note(f"{count(expired, 'message')} expired, which the sender was told")
         for stray in story.strays:
@@ -153,7 +169,7 @@ class Fates:
                 telling.blame(_told_of(src, dst, class_, moment))
 
 
-def _silence(pile: _Pile, session: Session | None, story: Story) -> str | None:
+def _silence(key: _Key, pile: _Pile, session: Session | None, story: Story) -> str | None:
     """Why nothing acknowledged a message; None where that may come yet."""
     if session is not None and one_sided(session):
         return None
@@ -166,7 +182,8 @@ def _silence(pile: _Pile, session: Session | None, story: Story) -> str | None:
     if session.reason == "ack_timeout":
         return "the connection ended after the time for an acknowledgment"
     if session.close is not None and session.closed_by in ("fin", "reset"):
-        who = host(session.server if session.closer == "server" else session.client)
+        closer = host(session.server if session.closer == "server" else session.client)
+        who = closer if closer == key.dst else "the sender"
         how = "reset" if session.closed_by == "reset" else "closed"
         return f"{who} {how} the connection"
     if waited is None or waited < _patience(session):
@@ -179,17 +196,20 @@ def _patience(session: Session) -> int:
     return max(known) * (SECOND // 1000) if known else _PATIENCE
 
 
-def _cause(key: _Key, pile: _Pile, session: Session | None) -> Cause:
+def _cause(key: _Key, pile: _Pile) -> Cause:
+    session = pile.session
+    src = listed(list(pile.senders)[:_MOST_NAMED], len(pile.senders))
+    queues = [queue or "a queue that is not known" for queue in pile.queues]
     name = short(pile.first.message_id)
     what = f"Message {name}" if pile.count == 1 else f"{count(pile.count, 'message')}, first {name},"
-    to = f"{what} from {key.src} to {key.queue or 'a queue that is not known'}"
+    to = f"{what} from {src} to {listed(queues[:_MOST_NAMED], len(queues))}"
     was = "was" if pile.count == 1 else "were"
     confidence: Confidence = "certain"
     sure = pile.certain and (session is None or session.certain)
     if key.fate == "unanswered":
         confidence = "certain" if key.why.startswith("HTTP") else "likely" if sure else "guess"
         text = f"{to} {was} never acknowledged by {key.dst}: {key.why}"
-        action = f"look into the outgoing queue of {key.src}, and at what stopped {key.dst}"
+        action = f"look into the outgoing queue of {src}, and at what stopped {key.dst}"
         if key.why.startswith("HTTP"):
             text = f"{to} {was} not accepted by {key.dst}: {key.why} answered"
             action = f"look at the web server of {key.dst}, and at the queue that the URL names"
@@ -199,7 +219,7 @@ def _cause(key: _Key, pile: _Pile, session: Session | None) -> Cause:
     else:
         confidence = "likely" if pile.certain else "guess"
         text = f"{to} {'expired' if key.fate == 'expired' else f'{was} refused'}: {key.why}"
-        action = f"find out what delayed it at {key.src}, or give it more time"
+        action = f"find out what delayed it at {src}, or give it more time"
     moments = list(pile.moments)
     if session is not None and session.close is not None and key.fate == "unanswered":
         moments.append(session.close)
@@ -208,12 +228,12 @@ def _cause(key: _Key, pile: _Pile, session: Session | None) -> Cause:
         severity="medium" if sure or key.fate != "unanswered" else "low",
         confidence=confidence,
         moments=tuple(moments),
-        who=(key.src, key.dst),
+        who=(*pile.senders, key.dst),
         action=action,
         count=pile.count,
         kind="purged" if key.nack_class == _PURGED else key.fate,
         about=(key.queue or "") if key.nack_class == _PURGED else key.dst,
-        brief=f"{count(pile.count, 'message')} from {key.src} {was} never acknowledged",
+        brief=f"{count(pile.count, 'message')} from {src} {was} never acknowledged",
         explains=("late",) if key.fate == "unanswered" else (),
         connections=tuple(pile.connections) if key.fate == "unanswered" else (),
     )
@@ -223,7 +243,8 @@ def _told_of(src: str, dst: str, message_class: int, moment: Moment) -> Cause:
     """A negative acknowledgment of a message that was not captured."""
     told = f"{src} told {dst} that a message was refused"
     return Cause(
-        text=f"{told}: {class_words(message_class)} (class 0x{message_class:04x}); the message was not captured",
+        text=f"{told}: {class_words(message_class)} (class 0x{message_class:04x}); the message "
+        "itself was not captured",
         severity="medium",
         confidence="certain",
         moments=(moment,),

@@ -29,6 +29,7 @@ Name = TypeVar("Name", str, int)
 
 _MOST_GROUPS = 1024
 _MOST_NAMES = 16
+_MOST_SHAPES = 64
 _MOST_BAD = 64
 _MOST_CLAIMS = 1024
 _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
@@ -59,6 +60,7 @@ class _Group(msgspec.Struct):
     reach: dict[int, None] = {}
     receive: dict[int, None] = {}
     asked: int = 0
+    shapes: set[tuple[object, ...]] = set()
     connections: dict[Connection, None] = {}
 
 
@@ -89,8 +91,8 @@ class MessageSums:
     acknowledged, ``bad`` those that were refused or expired, ``few`` the first of all. ``waiting`` are the
     first transactional messages that were acknowledged in a session, and that no OrderAck covers. ``stale``
     are those that looked expired when they were sent, and that is not what became of them. ``troubles`` are
-    by host. ``answered`` and ``ended``
-    are what questions 4 and 5 claim, ``places`` the numbers of transactional messages in their streams.
+    by host. ``answered`` and ``ended`` are what questions 4 and 5 claim, ``places`` the numbers of
+    transactional messages in their streams.
     """
 
     def __init__(self) -> None:
@@ -126,7 +128,8 @@ class MessageSums:
         self.duplicates += life.duplicates
         self._claim(life)
         self._late(life)
-        self.fates.feed(life, taken=is_taken(life))
+        is_acknowledged = is_taken(life)
+        self.fates.feed(life, taken=is_acknowledged)
         if len(self.few) <= MOST:
             self.few.append(life)
         if life.outcome in ("refused", "expired"):
@@ -140,7 +143,6 @@ class MessageSums:
             return
         self.carried += 1
         self.uncertain += not life.certain
-        is_acknowledged = is_taken(life)
         self.acknowledged += is_acknowledged
         if life.delivery in ("recoverable", "transactional") and life.via == "tcp":
             self.recoverable += 1
@@ -168,7 +170,7 @@ class MessageSums:
     def _claim(self, life: MessageLife) -> None:
         name = life.message_id
         number = life.tx_sequence_number
-        if life.stream is not None and number is not None and len(self.places) < _MOST_CLAIMS:
+        if number is not None and life.stream is not None and len(self.places) < _MOST_CLAIMS:
             self.places[life.stream, number] = name
         if len(self.ended) < _MOST_CLAIMS:
             self.ended += ((fact, name) for fact in _ended(life))
@@ -199,28 +201,36 @@ class MessageSums:
         group.count += 1
         group.last = life.first
         group.resends += life.resends
-        if len(group.connections) < _MOST_NAMES:
-            group.connections[connection_of(life.src, life.dst)] = None
         group.sizes = _reach(group.sizes, life.size)
         group.sent = _reach(group.sent, life.sent_time if is_time(life.sent_time, life.first.time) else None)
-        _keep(group.senders, host(life.src))
-        _keep(group.receivers, host(life.dst))
+        group.asked += life.admin_queue is not None
         if life.label:
             _keep(group.labels, life.label)
+        shape = (life.src, life.dst, life.priority, life.time_to_reach_queue, life.time_to_be_received)
+        # Most are as others before.
+        if shape in group.shapes:
+            return
+        if len(group.shapes) < _MOST_SHAPES:
+            group.shapes.add(shape)
+        if len(group.connections) < _MOST_NAMES:
+            group.connections[connection_of(life.src, life.dst)] = None
+        _keep(group.senders, host(life.src))
+        _keep(group.receivers, host(life.dst))
         if life.priority is not None:
             _keep(group.priorities, life.priority)
         if life.time_to_reach_queue is not None:
             _keep(group.reach, life.time_to_reach_queue)
         if life.time_to_be_received is not None:
             _keep(group.receive, life.time_to_be_received)
-        group.asked += life.admin_queue is not None
 
 
 def is_taken(life: MessageLife) -> bool:
     """Whether anything says that the next host, or the one behind it, has the message."""
-    return any(
-        one is not None for one in (life.acknowledged, life.stored, life.order_ack, life.accepted)
-    ) or any(one.message_class for one in life.acknowledgments)
+    if life.acknowledged is not None or life.stored is not None:
+        return True
+    if life.order_ack is not None or life.accepted is not None:
+        return True
+    return any(one.message_class for one in life.acknowledgments) if life.acknowledgments else False
 
 
 def _answered(life: MessageLife) -> Iterator[Fact]:
@@ -263,7 +273,7 @@ def _ended(life: MessageLife) -> Iterator[Fact]:
 
 def _is_over(life: MessageLife, ahead: int) -> bool:
     """Whether a limit had passed when a message was sent, by a clock ``ahead`` of that of the capture."""
-    if life.first.time is None:
+    if life.first.time is None or (life.reach_by is None and life.receive_by is None):
         return False
     limits = [limit for limit in (life.reach_by, life.receive_by) if limit is not None]
     return bool(limits) and life.first.time // SECOND + ahead > min(limits)
@@ -275,7 +285,7 @@ def _keep(names: dict[Name, None], name: Name) -> None:
 
 
 def _reach(span_: tuple[int, int] | None, value: int | None) -> tuple[int, int] | None:
-    if value is None:
+    if value is None or (span_ is not None and span_[0] <= value <= span_[1]):
         return span_
     return (value, value) if span_ is None else (min(span_[0], value), max(span_[1], value))
 
@@ -340,7 +350,8 @@ def _blame(clock: HostClock, sums: MessageSums, telling: Telling) -> None:
     stale = sums.stale.get((clock.host, "in_time" if clock.sure else None))
     text = _clock_text(clock).removesuffix(".")
     if stale is not None:
-        text += f"; {count(stale.count, 'message')} seemed past their time by it, first {short(stale.first.message_id)}"
+        first = short(stale.first.message_id)
+        text += f"; {count(stale.count, 'message')} seemed past their time by it, first {first}"
     telling.blame(
         Cause(
             text=text,
