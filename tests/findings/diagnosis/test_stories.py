@@ -239,6 +239,18 @@ def test_what_rules_say_of_a_server_that_is_silent_and_of_a_scan() -> None:
     assert [one.explained_by for one in found if one.id == "PNG-NOANS"] == ["PNG-SCAN"] * 38
 
 
+def test_what_rules_say_of_a_level_and_of_a_length() -> None:
+    (level,) = (one for one in told("payroll_purged")[2] if one.id == "RPC-LEVEL")
+    said = "R_OpenQueue is called at level NONE, the minimum is PKT_PRIVACY: "
+    assert level.message == f"{said}anybody on the network can read and change it"
+    (length,) = (one for one in told("attack_in_traffic")[2] if one.id == "LEN-ENV")
+    assert length.message == (
+        "DataLength is 0x8000000f: twice as much, in bytes, wraps in 32 bits, which matches the published "
+        "condition of CVE-2023-21554; 4294967326 bytes needed, 64 left before the end that PacketSize sets"
+    )
+    assert len(length.evidence) == 1
+
+
 def test_a_message_whose_transactions_nobody_shows_is_in_its_queue() -> None:
     _, story, _ = told("poison_message")
     lives = [one for one in story.lives if one.label == "order 901"]
