@@ -57,8 +57,13 @@ def lying_lengths(
         told = tells
         found = _past_end(record, measures)
         if found is not None and record.error is not None:
-            said.setdefault(found[0], of_errors or severity)
-            places.append(found[1])
+            text, place = found
+            if any((one.path, one.offset) == (place.path, place.offset) for one in places):
+                # The number was told.
+                text = record.error.message
+            else:
+                places.append(place)
+            said.setdefault(text, of_errors or severity)
             told = (*tells, record.error.path)
         if not places:
             return ()

@@ -77,7 +77,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "5. What became of messages that vanished?  [look here: medium]",
         "Message a1d30c5b…\\4170 to DIRECT=OS:msg01\\private$\\order was refused: the "
         "destination queue does not exist (class 0x8000, frame 15); sent in frame 12. It asked "
-        "for dead-lettering: look into the dead-letter queue of its sender.",
+        "for dead-lettering: look into the dead-letter queue of its sender. Create the queue, or "
+        "correct its name at the sender.",
         "Message a1d30c5b…\\4171 to DIRECT=OS:msg01\\private$\\orders expired: its time "
         "to reach the queue passed without an acknowledgment; sent in frame 16.",
         "But: Nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on current "

@@ -8,13 +8,13 @@ from __future__ import annotations
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.security import Tally
-from msmq_wire.findings.diagnosis.words import Words, count, listed, part
+from msmq_wire.findings.diagnosis.words import Words, count, each_time, listed, part
 from msmq_wire.sessions import Moment
 
 __all__ = ["bodies", "security"]
 
 
-def security(facts: Facts, words: Words, telling: Telling) -> None:
+def security(facts: Facts, resends: int, words: Words, telling: Telling) -> None:
     """Question 10, [MS-MQMQ] 2.2.20.6 and 2.2.19.3."""
     found = facts.security
     with_body = found.clear.count + found.encrypted.count
@@ -43,6 +43,7 @@ def security(facts: Facts, words: Words, telling: Telling) -> None:
         telling.say(f"Certificates: {_names(found.subjects)}.", *_firsts(found.subjects))
     if found.senders:
         telling.say(f"Senders named: {_names(found.senders)}.", *_firsts(found.senders))
+    telling.but(each_time(resends, facts.brought))
     telling.facts = {
         "messages": found.messages,
         "clear": found.clear.count,
@@ -68,7 +69,7 @@ def _counts(tallies: dict[str, Tally]) -> dict[str, int]:
     return {name: tally.count for name, tally in list(tallies.items())[:64]}
 
 
-def bodies(facts: Facts, words: Words, telling: Telling) -> None:
+def bodies(facts: Facts, resends: int, words: Words, telling: Telling) -> None:
     """Question 11, [MS-MQMQ] 2.2.12."""
     found = facts.bodies
     kinds = sorted(found.kinds.values(), key=lambda kind: -kind.count)
@@ -85,6 +86,7 @@ def bodies(facts: Facts, words: Words, telling: Telling) -> None:
         telling.say(f"And {count(rest, 'more body', 'more bodies')}.")
     if found.total:
         telling.say("msmq-wire messages FILE --bodies DIR saves them.")
+        telling.but(each_time(resends, facts.brought))
     telling.facts = {
         "bodies": found.total,
         "without_body": found.empty,

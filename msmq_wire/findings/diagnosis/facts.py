@@ -29,6 +29,7 @@ _MOST_PORTS = 256
 _MOST_PAIRS = 256
 _MOST_ADDRESSES = 256
 _MESSAGES = frozenset(("user_message", "message_packet", "transfer_buffer", "srmp_message"))
+_BROUGHT = frozenset(("message_packet", "transfer_buffer"))
 _NO_MSMQ = frozenset(("gap", "tcp_stream", "error"))
 _CUT = "missing-bytes"
 
@@ -46,7 +47,7 @@ class Facts:
 
     ``captures`` are the first record ids and the names of the files. ``records`` counts those of MSMQ,
     ``gaps`` the places where bytes are missing from the capture, ``missing`` how many are known to be,
-    ``cut`` packets that end early.
+    ``cut`` packets that end early, ``brought`` the messages that calls carry.
     ``calls`` and ``sealed`` count calls and those that no key opens. ``ports`` are those of calls and HTTP by
     (port, role); ``tried`` the ports whose SYN was seen. ``addresses`` are the hosts that
     ExtendedAddressHeader and QueueManagerAddress name. ``levels`` counts binds by authentication level.
@@ -59,6 +60,7 @@ class Facts:
         self.missing = 0
         self.first_gap: Moment | None = None
         self.cut = 0
+        self.brought = 0
         self.records = 0
         self.calls = self.sealed = 0
         self.first_sealed: Moment | None = None
@@ -149,6 +151,7 @@ class Facts:
 
     def _message(self, record: Record, kind: BodyKind | None) -> None:
         moment = _moment(record)
+        self.brought += record.type in _BROUGHT
         self.security.feed(record)
         self.inventory.feed(record, moment, kind)
         if record.type == "srmp_message":

@@ -12,7 +12,7 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.bodies import BodyKind
-from msmq_wire.findings.diagnosis.words import Words, count
+from msmq_wire.findings.diagnosis.words import Words, count, each_time
 from msmq_wire.records.column import Column
 from msmq_wire.records.look import Look
 from msmq_wire.records.message import Message, message_of
@@ -236,8 +236,8 @@ INVENTORY_COLUMNS: tuple[Column, ...] = (
 """The columns of the table."""
 
 
-def inventory(sums: Inventory, again: int, words: Words, telling: Telling) -> None:
-    """Question 18; ``again`` counts messages that were sent once more."""
+def inventory(sums: Inventory, again: int, brought: int, words: Words, telling: Telling) -> None:
+    """Question 18; ``again`` counts messages that were sent once more, ``brought`` those that calls carry."""
     found = sums.lines()
     if not found:
         telling.facts = {"rows": [], "messages": 0, "left_out": 0}
@@ -266,8 +266,7 @@ def inventory(sums: Inventory, again: int, words: Words, telling: Telling) -> No
     )
     if sums.left_out:
         telling.but(f"{count(sums.left_out, 'message')} of further kinds are not in the table")
-    if again:
-        telling.but(f"messages were sent again {count(again, 'time')}, and count each time")
+    telling.but(each_time(again, brought))
     telling.facts = {
         "messages": total,
         "left_out": sums.left_out,

@@ -1,4 +1,4 @@
-"""Questions 3, 4 and 5: what was sent, what was acknowledged, and what vanished.
+"""Questions 3 and 4: what was sent and what was acknowledged; and what question 5 has to know of messages.
 
 The rule kept here: all messages are looked at once, and counters and the first few of each kind are kept. An
 acknowledgment by the protocol says what the next host has, not what an application did. What time a message
@@ -17,18 +17,20 @@ from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.claims import Fact
 from msmq_wire.findings.diagnosis.fates import Fates
+from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part, short, span
 from msmq_wire.sessions import Acknowledgment, HostClock, MessageLife, Moment, Story, class_words
 from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
 from msmq_wire.units import SECOND
 
-__all__ = ["MessageSums", "acknowledged", "is_taken", "lost", "seconds_text", "sent"]
+__all__ = ["MessageSums", "Stale", "acknowledged", "is_taken", "seconds_text", "sent", "why"]
 
 Name = TypeVar("Name", str, int)
 
 _MOST_GROUPS = 1024
 _MOST_NAMES = 16
 _MOST_SHAPES = 64
+_MOST_BAD = 64
 _MOST_CLAIMS = 1024
 _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
 _INFINITE = 0xFFFFFFFF
@@ -59,9 +61,10 @@ class _Group(msgspec.Struct):
     receive: dict[int, None] = {}
     asked: int = 0
     shapes: set[tuple[object, ...]] = set()
+    connections: dict[Connection, None] = {}
 
 
-class _Stale(msgspec.Struct):
+class Stale(msgspec.Struct):
     """Messages of one host that looked expired when they were sent, and what the sender's clock says."""
 
     first: MessageLife
@@ -69,16 +72,27 @@ class _Stale(msgspec.Struct):
     count: int = 0
 
 
-GroupKey = tuple[str | None, str, str | None]
+class Trouble(msgspec.Struct):
+    """Messages of one host that were refused, that no OrderAck covers, and how often any was sent again."""
+
+    refused: int = 0
+    waiting: int = 0
+    resends: int = 0
+
+
+GroupKey = tuple[str | None, str, str | None, str]
+"""Queue, carrier, delivery, and the sender where its clock is wrong."""
 
 
 class MessageSums:
     """Takes lives; keeps what the three answers need.
 
     ``groups`` are messages by queue, carrier and delivery; ``never`` are the first messages that nothing
-    acknowledged, ``bad`` those that were refused or expired, ``few`` the first of all. ``stale`` are those
-    that looked expired when they were sent, and that is not what became of them. ``answered`` and ``ended``
-    are what questions 4 and 5 claim, ``places`` the numbers of transactional messages in their streams.
+    acknowledged, ``bad`` those that were refused or expired, ``few`` the first of all. ``waiting`` are the
+    first transactional messages that were acknowledged in a session, and that no OrderAck covers. ``stale``
+    are those that looked expired when they were sent, and that is not what became of them. ``troubles`` are
+    by host. ``answered`` and ``ended`` are what questions 4 and 5 claim, ``places`` the numbers of
+    transactional messages in their streams.
     """
 
     def __init__(self) -> None:
@@ -91,9 +105,12 @@ class MessageSums:
         self.few: list[MessageLife] = []
         self.never: list[MessageLife] = []
         self.never_count = 0
+        self.transactional = self.waiting_count = 0
+        self.waiting: list[MessageLife] = []
+        self.troubles: dict[str, Trouble] = {}
         self.bad: list[MessageLife] = []
         self.bad_classes: Counter[str] = Counter()
-        self.stale: dict[tuple[str, Fact | None], _Stale] = {}
+        self.stale: dict[tuple[str, Fact | None], Stale] = {}
         self.answered: list[tuple[Fact, str]] = []
         self.ended: list[tuple[Fact, str]] = []
         self.places: dict[tuple[int, int], str] = {}
@@ -116,9 +133,10 @@ class MessageSums:
         if len(self.few) <= MOST:
             self.few.append(life)
         if life.outcome in ("refused", "expired"):
-            self.bad_classes[_why(life)] += 1
-            if len(self.bad) < MOST:
+            self.bad_classes[why(life)] += 1
+            if len(self.bad) < _MOST_BAD:
                 self.bad.append(life)
+            self._trouble(life).refused += life.outcome == "refused"
         self.received += life.outcome == "received"
         self.delivered += life.outcome == "delivered"
         if life.via == "rpc":
@@ -129,10 +147,25 @@ class MessageSums:
         if life.delivery in ("recoverable", "transactional") and life.via == "tcp":
             self.recoverable += 1
             self.stored += life.stored is not None
+        if life.resends:
+            self._trouble(life).resends += life.resends
+        if life.stream is not None:
+            self.transactional += 1
+            if life.outcome in ("acknowledged", "stored"):
+                self._trouble(life).waiting += 1
+                self.waiting_count += 1
+                if len(self.waiting) < _MOST_BAD:
+                    self.waiting.append(life)
         if not is_acknowledged:
             self.never_count += 1
             if len(self.never) < MOST:
                 self.never.append(life)
+
+    def _trouble(self, life: MessageLife) -> Trouble:
+        name = host(life.src)
+        if name not in self.troubles and len(self.troubles) >= _MOST_GROUPS:
+            return Trouble()
+        return self.troubles.setdefault(name, Trouble())
 
     def _claim(self, life: MessageLife) -> None:
         name = life.message_id
@@ -154,10 +187,11 @@ class MessageSums:
                 self.ended.append((fact, life.message_id))
         key = (host(life.src), fact)
         if key in self.stale or len(self.stale) < _MOST_GROUPS:
-            self.stale.setdefault(key, _Stale(life, fact)).count += 1
+            self.stale.setdefault(key, Stale(life, fact)).count += 1
 
     def _group(self, life: MessageLife) -> None:
-        key = (life.queue, life.via, life.delivery)
+        astray = life.clock_offset is not None and abs(life.clock_offset) > AHEAD
+        key = (life.queue, life.via, life.delivery, host(life.src) if astray else "")
         group = self.groups.get(key)
         if group is None:
             if len(self.groups) >= _MOST_GROUPS:
@@ -178,6 +212,8 @@ class MessageSums:
             return
         if len(group.shapes) < _MOST_SHAPES:
             group.shapes.add(shape)
+        if len(group.connections) < _MOST_NAMES:
+            group.connections[connection_of(life.src, life.dst)] = None
         _keep(group.senders, host(life.src))
         _keep(group.receivers, host(life.dst))
         if life.priority is not None:
@@ -254,11 +290,16 @@ def _reach(span_: tuple[int, int] | None, value: int | None) -> tuple[int, int] 
     return (value, value) if span_ is None else (min(span_[0], value), max(span_[1], value))
 
 
-def sent(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
+def sent(sums: MessageSums, story: Story, suspects: Suspects, words: Words, telling: Telling) -> None:
     """Question 3, [MS-MQMQ] 2.2.19.1 to 2.2.19.3."""
     groups = sorted(sums.groups.items(), key=lambda one: -one[1].count)
-    for (queue, via, delivery), group in groups[:MOST]:
-        telling.say(_group_text(queue, via, delivery, group, words), group.first, group.last)
+    for (queue, via, delivery, _), group in groups[:MOST]:
+        text = _group_text(queue, via, delivery, group, words)
+        hostile = [one for one in group.connections if suspects.hostile(*one)]
+        if hostile:
+            what = "This is" if len(hostile) == len(group.connections) else "Some of them are"
+            text += f" {what} not what a peer sends: see question 13."
+        telling.say(text, group.first, group.last)
     if len(groups) > MOST or sums.ungrouped:
         rest = sum(group.count for _, group in groups[MOST:]) + sums.ungrouped
         telling.say(f"And {count(rest, 'message')} to other queues: messages lists them.")
@@ -282,7 +323,7 @@ def sent(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
         ],
         "queues": [
             {"queue": queue, "via": via, "delivery": delivery, "messages": group.count, "sizes": group.sizes}
-            for (queue, via, delivery), group in groups[:64]
+            for (queue, via, delivery, _), group in groups[:64]
         ],
     }
 
@@ -415,6 +456,7 @@ def acknowledged(sums: MessageSums, words: Words, telling: Telling) -> None:
         "never_acknowledged_ids": [life.message_id for life in sums.never],
         "resends": sums.resends,
         "duplicates": sums.duplicates,
+        "not_covered": sums.waiting_count,
     }
     if not total:
         return
@@ -426,16 +468,24 @@ def acknowledged(sums: MessageSums, words: Words, telling: Telling) -> None:
     else:
         stored = f", {sums.stored:,} of {sums.recoverable:,} recoverable ones as stored"
         stored = stored if sums.recoverable else ""
-        telling.say(f"{part(sums.acknowledged, total, 'message')} were acknowledged{stored}.")
+        was = "was" if sums.acknowledged == 1 else "were"
+        telling.say(f"{part(sums.acknowledged, total, 'message')} {was} acknowledged{stored}.")
     if sums.never_count:
         ids = [f"{short(life.message_id)} ({words.frame(life.first)})" for life in sums.never]
-        was = "were" if sums.never_count > 1 or total > 1 else "was"
+        was = "was" if sums.never_count == 1 else "were"
         rest = "sessions and the acknowledgments in them: decode"
         text = f"{part(sums.never_count, total, 'message')} {was} never acknowledged: "
         text += f"{listed(ids, sums.never_count, rest=rest)}."
         telling.say(text, *(life.first for life in sums.never))
     elif total > MOST:
         telling.say("No message was left without an acknowledgment.")
+    if sums.waiting_count:
+        number = sums.waiting_count
+        ids = [f"{short(life.message_id)} ({words.frame(life.first)})" for life in sums.waiting[:MOST]]
+        covers = f"No OrderAck covers {number:,} of {count(sums.transactional, 'transactional message')}: "
+        text = f"{covers}{listed(ids, number)}. A session acknowledgment says that the next host has them, "
+        text += "an OrderAck that their queue does."
+        telling.say(text, *(life.first for life in sums.waiting), attention="info")
     if sums.resends:
         again = f"Messages were sent again {count(sums.resends, 'time')}"
         after = f", {sums.duplicates:,} of them after an acknowledgment" if sums.duplicates else ""
@@ -485,98 +535,5 @@ def _step(what: str, moment: Moment, first: Moment, words: Words) -> str:
     return f"{what} in {words.frame(moment)}{later}"
 
 
-_SILENT = (
-    "Nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on current Windows: that one "
-    "did not come proves nothing."
-)
-
-
-def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
-    """Question 5, [MS-MQMQ] 2.2.18.1.6 and 2.2.19.1."""
-    bad = sums.bad_classes.total()
-    for life in sums.bad:
-        told = f"Message {short(life.message_id)} to {life.queue or 'a queue that is not known'}"
-        verb = "expired" if life.outcome == "expired" else "was refused"
-        acks = [one.at for one in life.acknowledgments if one.message_class == life.nack_class]
-        where = f", {words.frame(acks[0] if acks else life.rejected)}" if acks or life.rejected else ""
-        why = life.reason
-        if life.nack_class:
-            why = f"{class_words(life.nack_class)} (class 0x{life.nack_class:04x}{where})"
-        text = f"{told} {verb}: {why}; sent in {words.frame(life.first)}."
-        telling.say(text + _asked(life), life.first, *acks)
-    if bad > len(sums.bad):
-        kinds = listed([f"{number:,} {why}" for why, number in sums.bad_classes.most_common()])
-        telling.say(f"{bad:,} messages in all were refused or expired: {kinds}.")
-    for fact, message in sums.ended:
-        telling.claim(fact, message)
-    for stale in list(sums.stale.values())[:MOST]:
-        telling.say(_stale_text(stale, words), stale.first.first, attention="low")
-    purged = [queue for queue in story.queues if queue.purged is not None]
-    for queue in purged[:MOST]:
-        name = queue.queue or "A queue"
-        text = f"{name} was purged by {host(queue.client)} in {words.frame(queue.purged)}."
-        telling.say(text, queue.purged, attention="medium")
-    unknown = [life for life in sums.never if life.outcome == "unknown"]
-    number = sums.never_count - sum(life.outcome != "unknown" for life in sums.never)
-    for life in unknown[:3]:
-        text = f"Nothing tells what became of message {short(life.message_id)} to {life.queue or '?'}"
-        text += f", sent in {words.frame(life.first)}{_session_end(life, story, words)}."
-        telling.say(text + _asked(life), life.first)
-    if number > min(len(unknown), 3) > 0:
-        telling.say(f"The same of {count(number - min(len(unknown), 3), 'more message')}; see question 4.")
-    if telling.statements:
-        telling.but(_SILENT)
-    elif sums.total:
-        text = "Nothing did: no message was refused, expired, purged or left without an acknowledgment"
-        text += " in this capture."
-        if sums.outcomes["received"] < sums.total:
-            text += " What an application did with messages that arrived, the network does not show."
-        telling.say(text)
-    telling.facts = {
-        "outcomes": dict(sums.outcomes),
-        "refused_or_expired": dict(sums.bad_classes),
-        "purged_queues": [queue.queue for queue in purged[:64]],
-    }
-
-
-def _stale_text(stale: _Stale, words: Words) -> str:
-    """Messages that were past their time when they were sent, by the clock of the capture."""
-    life = stale.first
-    sent_at = (life.first.time or 0) // SECOND
-    limit = min(one for one in (life.reach_by, life.receive_by) if one is not None) - (life.sent_time or 0)
-    from_ = host(life.src)
-    text = f"{count(stale.count, 'message')} from {from_}, first {short(life.message_id)} in "
-    text += f"{words.frame(life.first)}, looked expired when sent: "
-    age = length_of_time(sent_at - (life.sent_time or 0))
-    text += f"{age} old by SentTime, with {seconds_text(limit)} to live."
-    if stale.fact == "in_time":
-        offset = life.clock_offset or 0
-        return f"{text} The clock of {from_} is {length_of_time(-offset)} slow: by it they were in time."
-    if stale.fact == "late":
-        return f"{text} By the clock of {from_} too; a receiver ignores what is late."
-    became = "" if life.outcome == "unknown" else ", since what they met does not fit with that"
-    return f"{text} The clock of {from_} may be slow{became}."
-
-
-def _why(life: MessageLife) -> str:
+def why(life: MessageLife) -> str:
     return class_words(life.nack_class) if life.nack_class else life.reason
-
-
-def _session_end(life: MessageLife, story: Story, words: Words) -> str:
-    session = None if life.session is None else story.session(life.session)
-    if session is None or session.close is None:
-        return "; the capture ends before an acknowledgment" if life.via == "tcp" else ""
-    how = "reset" if session.closed_by == "reset" else "closed"
-    return f"; its connection was {how} in {words.frame(session.close)} without one"
-
-
-def _asked(life: MessageLife) -> str:
-    """What the sender asked for that tells more elsewhere."""
-    notes = []
-    if life.dead_letter:
-        notes.append("It asked for dead-lettering: look into the dead-letter queue of its sender.")
-    if life.journal:
-        notes.append("It asked for journaling: a copy of what was sent is in the journal of its sender.")
-    if life.admin_queue is None and life.via == "tcp":
-        notes.append("It names no administration queue, so nobody is told.")
-    return "".join(f" {note}" for note in notes)

@@ -99,7 +99,8 @@ def _stream_text(stream: TransactionalStream, words: Words) -> str:
     numbers = f"number {first}" if first == last else f"numbers {first} to {last}"
     source = short(str(stream.source_queue_manager))
     text = f"Stream {stream.tx_sequence_id:#x} of {source} ({host(stream.src)}) to "
-    text += f"{stream.queue or 'a queue that is not known'}: {count(stream.messages, 'message')}, {numbers}"
+    different = count(stream.messages - stream.repeats, "message")
+    text += f"{stream.queue or 'a queue that is not known'}: {different}, {numbers}"
     notes = []
     if first > 1:
         notes.append("it began before this capture")

@@ -6,11 +6,12 @@ The rule kept here: what was observed is said, and which rules it breaks; intent
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.messages import Trouble
 from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding, Severity
@@ -21,7 +22,12 @@ __all__ = ["FindingSums", "is_naked", "peers"]
 
 _MOST_HOSTS = 4096
 _MOST_IDS = 64
+_PEER = ": what a peer does"
 _FROM = SEVERITIES.index("medium")
+_OF_ALL = frozenset(("ID-CLONE",))
+"""Rules that name every host of their evidence alike."""
+_UNANSWERED = frozenset(("SES-CONNECT",))
+"""Rules about what was not answered: they tell nothing of who asked."""
 
 
 class _Marks(msgspec.Struct):
@@ -39,6 +45,7 @@ class FindingSums:
 
     def __init__(self) -> None:
         self.hosts: dict[str, _Marks] = {}
+        self.unanswered: set[str] = set()
         self.severities: Counter[str] = Counter()
         self.suspects = Suspects()
 
@@ -50,20 +57,28 @@ class FindingSums:
             self.severities[finding.severity] += 1
             if finding.rank < _FROM:
                 continue
-            place = finding.evidence[0] if finding.evidence else Evidence()
-            name = host(place.src or "")
-            marks = self.hosts.get(name)
-            if marks is None:
-                if len(self.hosts) >= _MOST_HOSTS:
-                    continue
-                moment = Moment(place.record or 0, place.frames[-1] if place.frames else None, place.time)
-                marks = self.hosts[name] = _Marks(finding.severity, moment, Counter(), {}, {})
-            if SEVERITIES.index(finding.severity) > SEVERITIES.index(marks.severity):
-                marks.severity = finding.severity
-            if finding.id in marks.ids or len(marks.ids) < _MOST_IDS:
-                marks.ids[finding.id] += 1
-                marks.titles[finding.id] = finding.title
-                marks.cves |= dict.fromkeys(finding.cves)
+            places = finding.evidence if finding.id in _OF_ALL else finding.evidence[:1]
+            for place in places or (Evidence(),):
+                self._mark(finding, place)
+
+    def _mark(self, finding: Finding, place: Evidence) -> None:
+        name = host(place.src or "")
+        if finding.id in _UNANSWERED:
+            if len(self.unanswered) < _MOST_HOSTS:
+                self.unanswered.add(name)
+            return
+        marks = self.hosts.get(name)
+        if marks is None:
+            if len(self.hosts) >= _MOST_HOSTS:
+                return
+            moment = Moment(place.record or 0, place.frames[-1] if place.frames else None, place.time)
+            marks = self.hosts[name] = _Marks(finding.severity, moment, Counter(), {}, {})
+        if SEVERITIES.index(finding.severity) > SEVERITIES.index(marks.severity):
+            marks.severity = finding.severity
+        if finding.id in marks.ids or len(marks.ids) < _MOST_IDS:
+            marks.ids[finding.id] += 1
+            marks.titles[finding.id] = finding.title
+            marks.cves |= dict.fromkeys(finding.cves)
 
 
 class _Conduct(msgspec.Struct):
@@ -94,7 +109,9 @@ def _unacknowledged(there: SessionDirection, story: Story) -> Iterator[str]:
             yield message_id
 
 
-def peers(story: Story, sums: FindingSums, words: Words, telling: Telling) -> None:
+def peers(
+    story: Story, sums: FindingSums, troubles: Mapping[str, Trouble], words: Words, telling: Telling
+) -> None:
     """Question 13."""
     clients: dict[str, _Conduct] = {}
     for session in story.sessions:
@@ -118,13 +135,29 @@ def peers(story: Story, sums: FindingSums, words: Words, telling: Telling) -> No
     for name, marks in ranked[:MOST]:
         told = [f"{id_} ({marks.titles[id_]}{_times(number)})" for id_, number in sorted(marks.ids.items())]
         text = f"What {name or 'an unknown host'} sent shows {listed(told)}; first in "
-        text += f"{words.frame(marks.first)}. {_conduct(name, clients.get(name))}"
+        conduct = clients.get(name)
+        text += f"{words.frame(marks.first)}. {'' if conduct is None else _conduct((name,), (conduct,))}"
+        text = text.replace(_PEER, "") + _trouble(troubles.get(name))
         if marks.cves:
             text += f" It matches the published condition of {listed(list(marks.cves))}."
         telling.say(text.rstrip(), marks.first, attention=marks.severity)
-    quiet = [(name, conduct) for name, conduct in clients.items() if name not in sums.hosts]
-    for name, conduct in quiet[:MOST]:
-        text = f"{_conduct(name, conduct)} No rule at medium or above speaks of it."
+    quiet = {name: conduct for name, conduct in clients.items() if name not in sums.hosts}
+    alike = [
+        name
+        for name, conduct in quiet.items()
+        if conduct.completed == conduct.connections and 0 < conduct.taken == conduct.messages
+        and not conduct.naked and not _trouble(troubles.get(name)) and name not in sums.unanswered
+    ]  # fmt: skip
+    if len(alike) > 1:
+        conducts = [quiet.pop(name) for name in alike]
+        text = f"{_conduct(alike, conducts)} No rule at medium or above speaks of them."
+        telling.say(text, *(conduct.first for conduct in conducts[:MOST]))
+    for name, conduct in list(quiet.items())[:MOST]:
+        text = f"{_conduct((name,), (conduct,))}{_trouble(troubles.get(name))}"
+        if name in sums.unanswered:
+            text += " Some of its connections nobody accepted: see question 2."
+        else:
+            text += " No rule at medium or above speaks of it."
         telling.say(text, conduct.first, attention="medium" if conduct.naked else None)
     if len(ranked) > MOST or len(quiet) > MOST:
         rest = max(len(ranked) - MOST, 0) + max(len(quiet) - MOST, 0)
@@ -148,24 +181,36 @@ def _times(number: int) -> str:
     return "" if number == 1 else f", {number:,} times"
 
 
-def _conduct(name: str, conduct: _Conduct | None) -> str:
-    """What a host did in its sessions."""
-    if conduct is None:
-        return ""
+def _conduct(names: Sequence[str], conducts: Sequence[_Conduct]) -> str:
+    """What hosts that behave alike did in their sessions."""
+    name, conduct = listed(names), conducts[0]
     if conduct.naked:
         return f"{name} sent a message before a session was open."
     if not conduct.opened:
         sent = f"{count(conduct.messages, 'message')} sent" if conduct.messages else "no message sent"
         return f"{name}: {count(conduct.connections, 'connection')}, no session completed, {sent}."
-    text = f"{name} completed {count(conduct.completed, 'session')}"
+    text = f"{name} completed {count(sum(one.completed for one in conducts), 'session')}"
     if not conduct.completed:
         text = f"{name} was in {count(conduct.opened, 'session')} whose opening was not captured"
     if conduct.taken:
-        verb = "was" if conduct.messages == 1 else "were"
-        taken = part(conduct.taken, conduct.messages, "message")
+        number, total = sum(one.taken for one in conducts), sum(one.messages for one in conducts)
+        taken = part(number, total, "message")
         taken = taken[:1].lower() + taken[1:]
-        return f"{text} and {taken} {verb} acknowledged: what a peer does."
+        return f"{text} and {taken} {'was' if number == 1 else 'were'} acknowledged{_PEER}."
     sent = (
         f"{count(conduct.messages, 'message')}, none acknowledged there" if conduct.messages else "no message"
     )
     return f"{text} and sent {sent}."
+
+
+def _trouble(trouble: Trouble | None) -> str:
+    """What became of messages that were acknowledged."""
+    if trouble is None:
+        return ""
+    text = f" {trouble.resends:,} of them came again." if trouble.resends else ""
+    if trouble.refused:
+        was = "was" if trouble.refused == 1 else "were"
+        text += f" {trouble.refused:,} of its messages {was} refused: see question 5."
+    if trouble.waiting:
+        text += f" No OrderAck covers {trouble.waiting:,} of its messages: see question 12."
+    return text

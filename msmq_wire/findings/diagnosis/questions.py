@@ -18,7 +18,8 @@ from msmq_wire.findings.diagnosis.digest import Digest, digest_of, looked
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.inventory import inventory
 from msmq_wire.findings.diagnosis.keeping import KeptSums, kept
-from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged, lost, sent
+from msmq_wire.findings.diagnosis.losses import lost
+from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged, sent
 from msmq_wire.findings.diagnosis.network import addresses, connections, identities, ports
 from msmq_wire.findings.diagnosis.order import streams
 from msmq_wire.findings.diagnosis.peers import FindingSums, peers
@@ -76,7 +77,7 @@ QUESTIONS: dict[int, Question] = {
 }
 """By number, as they are asked."""
 
-_OF_LIVES = frozenset((3, 4, 5, 12, 14, 16, 18))
+_OF_LIVES = frozenset((3, 4, 5, 10, 11, 12, 13, 14, 16, 18))
 JUDGED = frozenset((2, 4, 5, 6, 8, 9, 13))
 """Questions whose answers heed findings."""
 _LOSSY = frozenset((2, 3, 4, 5, 9, 12, 13, 14, 15, 16, 17, 18))
@@ -154,7 +155,7 @@ class Diagnosis:
                 case 2:
                     connections(story, self._findings, words, telling)
                 case 3:
-                    sent(sums, story, words, telling)
+                    sent(sums, story, self._findings.suspects, words, telling)
                 case 4:
                     acknowledged(sums, words, telling)
                     sums.fates.unanswered(story, self._findings.suspects, telling)
@@ -170,13 +171,13 @@ class Diagnosis:
                 case 9:
                     reads(story, facts, self._findings.suspects, words, telling)
                 case 10:
-                    security(facts, words, telling)
+                    security(facts, sums.resends, words, telling)
                 case 11:
-                    bodies(facts, words, telling)
+                    bodies(facts, sums.resends, words, telling)
                 case 12:
                     streams(sums, story, words, telling)
                 case 13:
-                    peers(story, self._findings, words, telling)
+                    peers(story, self._findings, sums.troubles, words, telling)
                 case 14:
                     kept(lives.kept, words, story.last, telling)
                 case 15:
@@ -189,7 +190,7 @@ class Diagnosis:
                 case 17:
                     waits(story, words, telling)
                 case 18:
-                    inventory(facts.inventory, sums.resends, words, telling)
+                    inventory(facts.inventory, sums.resends, facts.brought, words, telling)
             telling.but(*self._missing(number, story, words))
             told.append(telling.answer(number, *QUESTIONS[number]))
         return tuple(told)

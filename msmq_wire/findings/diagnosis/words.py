@@ -14,7 +14,7 @@ from msmq_wire.records.capture_names import short_names
 from msmq_wire.sessions import Moment
 from msmq_wire.units import MILLISECOND, SECOND
 
-__all__ = ["Words", "count", "host", "later", "listed", "part", "port", "short", "span"]
+__all__ = ["Words", "count", "each_time", "host", "later", "listed", "part", "port", "short", "span"]
 
 _PERIODS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
 _GUID = 36
@@ -51,6 +51,13 @@ def span(nanoseconds: int) -> str:
         if number:
             parts.append(f"{number} {one if number == 1 else many}")
     return " ".join(parts[:2])
+
+
+def each_time(again: int, brought: int) -> str:
+    """What makes counts of packets more than those of messages; empty where nothing does."""
+    times = [f"sent again ({again:,})" if again else "", f"brought by calls ({brought:,})" if brought else ""]
+    shown = " and ".join(one for one in times if one)
+    return f"messages that were {shown} count each time" if shown else ""
 
 
 def later(since: Moment | None, until: Moment | None) -> str:

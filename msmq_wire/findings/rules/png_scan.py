@@ -61,8 +61,8 @@ RULE = Rule(
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "2.1.2"), SpecRef("MS-MQQB", "3.1.5.2.2")),
-    meaning="A queue manager pings a host that it is about to connect to. Who pings many within a minute, and "
-    "connects to few of them or none, finds out where Message Queuing runs.",
+    meaning="A queue manager pings a host that it is about to connect to. Who pings many within a minute and "
+    "connects to few of them or none finds out where Message Queuing runs.",
     action="Find out what the sender is, and look at what it did next with the hosts that answered.",
     harmless="An inventory, and a queue manager that has messages for many hosts that are away.",
     over="story",

@@ -106,12 +106,12 @@ def test_an_inventory_keeps_so_many_rows_and_counts_the_rest() -> None:
         sums.add(
             Content(f"DIRECT=OS:h\\q{number}", *same), Moment(1, 1, 0), Moment(2, 2, 0), number, 10, 4, 6
         )
-    inventory(sums, 2, Words(), telling)
+    inventory(sums, 2, 3, Words(), telling)
     rows = telling.facts["rows"]
     assert (len(rows), rows[0]["messages"], rows[-1]["messages"]) == (1024, 1024, 1)
     assert telling.facts["left_out"] == sum(range(1025, 1031))
     assert telling.facts["messages"] == sum(range(1, 1031))
     assert telling.caveats == [
         "6,165 messages of further kinds are not in the table",
-        "messages were sent again 2 times, and count each time",
+        "messages that were sent again (2) and brought by calls (3) count each time",
     ]

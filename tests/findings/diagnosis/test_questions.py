@@ -230,7 +230,7 @@ def test_a_message_over_http_without_a_response_is_not_acknowledged() -> None:
     assert found[4].sentences == (
         "Message 7c0e5d1a…\\101 to DIRECT=http://msg01/msmq/private$/orders was accepted by HTTP 202 in "
         "frame 5.",
-        "1 of 2 messages were never acknowledged: 7c0e5d1a…\\102 (frame 6).",
+        "1 of 2 messages was never acknowledged: 7c0e5d1a…\\102 (frame 6).",
     )
 
 

@@ -95,6 +95,90 @@ SAID: list[tuple[str, int, str]] = [
         "198.51.100.66 (queue manager not named) connected to 192.0.2.10:1801 (queue manager "
         "6d4be2a0… in other sessions) from port 40112; ",
     ),
+    (
+        "hole_in_stream",
+        4,
+        "No OrderAck covers 3 of 9 transactional messages: 0f9a63c8…\\2008 (frame 81), "
+        "0f9a63c8…\\2009 (frame 87) and 0f9a63c8…\\2010 (frame 91). A session acknowledgment "
+        "says that the next host has them, an OrderAck that their queue does.",
+    ),
+    (
+        "hole_in_stream",
+        5,
+        "No OrderAck says that 3 messages from 192.0.2.21 to "
+        "PRIVATE=6d4be2a0-5c17-4f3e-9b82-13f0a7c4d9e5\\0000000a came into their queue: "
+        "0f9a63c8…\\2008 (frame 81), 0f9a63c8…\\2009 (frame 87) and 0f9a63c8…\\2010 (frame 91), "
+        "sent again 12 times. Number 7 is missing before 8, and a destination accepts them in "
+        "order only; see question 12.",
+    ),
+    (
+        "hole_in_stream",
+        12,
+        "Stream 0x6a247d8800000001 of 0f9a63c8… (192.0.2.21) to "
+        "PRIVATE=6d4be2a0-5c17-4f3e-9b82-13f0a7c4d9e5\\0000000a: 9 messages, numbers 1 to 10; ",
+    ),
+    (
+        "hole_in_stream",
+        13,
+        "What 192.0.2.21 sent shows TXN-GAP (A gap in a transactional sequence); first in frame "
+        "81. 192.0.2.21 completed 1 session and all 21 messages were acknowledged. 12 of them "
+        "came again. No OrderAck covers 3 of its messages: see question 12.",
+    ),
+    (
+        "refused_invoices",
+        5,
+        "2 messages from 192.0.2.21 to DIRECT=OS:msg01\\private$\\invoices were refused: the "
+        "sender may not write to the queue (class 0x8004): 0f9a63c8…\\2004 (sent in frame 59, "
+        "told in frame 63) and 0f9a63c8…\\2008 (sent in frame 107, told in frame 111). They "
+        "asked for dead-lettering: look into the dead-letter queue of their sender. Give the "
+        "sender the right to write to the queue.",
+    ),
+    (
+        "refused_invoices",
+        13,
+        "192.0.2.21 completed 1 session and all 10 messages were acknowledged: what a peer does. "
+        "2 of its messages were refused: see question 5. ",
+    ),
+    (
+        "payroll_purged",
+        5,
+        "DIRECT=OS:msg01\\private$\\payroll was purged by 192.0.2.66 in frame 125. 3 messages "
+        "for it had come to 192.0.2.10 before, and nobody was seen to receive them: "
+        "5ab3e7f2…\\2004 (frame 62), 5ab3e7f2…\\2005 (frame 66) and 5ab3e7f2…\\2006 (frame 74). "
+        "The purge took them, unless an application had done so.",
+    ),
+    (
+        "payroll_purged",
+        13,
+        "192.0.2.21, 192.0.2.22 and 192.0.2.30 completed 3 sessions and all 32 messages were "
+        "acknowledged: what a peer does. No rule at medium or above speaks of them.",
+    ),
+    (
+        "attack_in_traffic",
+        3,
+        "1 message for DIRECT=TCP:192.0.2.10\\private$\\queuejumper from 198.51.100.66 to "
+        "192.0.2.10, express, priority 3, 0 bytes; no label; 4 days to reach the queue; sent "
+        "2026-11-20 09:20:19Z by the sender's clock; frame 269. The sender named the host by IP "
+        "address. This is not what a peer sends: see question 13.",
+    ),
+    ("attack_in_traffic", 4, "1 of 92 messages was never acknowledged: 2e5f80c7…\\1 (frame 269)."),
+    (
+        "slow_clock",
+        3,
+        "8 messages for DIRECT=OS:msg01\\private$\\orders from 192.0.2.25 to 192.0.2.10, "
+        "recoverable, priority 3, 52 bytes; ",
+    ),
+    (
+        "cloned_till",
+        13,
+        "What 192.0.2.24 sent shows ID-CLONE (One queue manager at two addresses); first in frame 34. ",
+    ),
+    (
+        "silent_server",
+        13,
+        "192.0.2.21 completed 1 session and all 14 messages were acknowledged: what a peer does. "
+        "Some of its connections nobody accepted: see question 2.",
+    ),
     ("payroll_purged", 7, "Calls of RemoteRead: 192.0.2.66 with 192.0.2.10:2103; first in frame 109."),
 ]
 """Capture, question, and how a sentence of the answer begins."""
@@ -103,6 +187,15 @@ NOT_SAID: list[tuple[str, int, str]] = [
     ("poison_message", 9, "taken off the queue"),
     ("poison_message", 9, "nothing was read"),
     ("ping_scan", 1, "192.0.2.66 pinged 192.0.2.1 "),
+    ("hole_in_stream", 5, "Nothing did"),
+    (
+        "hole_in_stream",
+        13,
+        "192.0.2.21 completed 1 session and all 21 messages were acknowledged: what a peer does",
+    ),
+    ("refused_invoices", 5, "off by default"),
+    ("slow_clock", 5, "off by default"),
+    ("slow_clock", 3, "2026-11-15 09:14:12Z to 2026-11-20"),
     ("ping_scan", 8, "192.0.2.66 to 192.0.2.1"),
     ("silent_server", 7, "connected to 192.0.2.11"),
 ]
@@ -121,6 +214,18 @@ def test_an_answer_says_no_more_than_that(name: str, number: int, text: str) -> 
     assert not any(text in one for one in (*answer.sentences, *answer.caveats))
 
 
+@pytest.mark.parametrize(
+    ("name", "caveat"),
+    [
+        ("hole_in_stream", "messages that were sent again (12) count each time"),
+        ("payroll_purged", "messages that were brought by calls (3) count each time"),
+    ],
+)
+def test_bodies_that_are_more_than_messages_say_why(name: str, caveat: str) -> None:
+    for number in (10, 11, 18):
+        assert caveat in [f"{one[:1].lower()}{one[1:]}" for one in told(name)[0][number].caveats]
+
+
 def test_what_rules_say_of_a_server_that_is_silent_and_of_a_scan() -> None:
     (silent,) = (one for one in told("silent_server")[2] if one.rank)
     assert (silent.id, silent.severity) == ("SES-CONNECT", "medium")
@@ -132,6 +237,18 @@ def test_what_rules_say_of_a_server_that_is_silent_and_of_a_scan() -> None:
     (scan,) = (one for one in found if one.rank)
     assert (scan.id, scan.severity, scan.confidence) == ("PNG-SCAN", "medium", "likely")
     assert [one.explained_by for one in found if one.id == "PNG-NOANS"] == ["PNG-SCAN"] * 38
+
+
+def test_what_rules_say_of_a_level_and_of_a_length() -> None:
+    (level,) = (one for one in told("payroll_purged")[2] if one.id == "RPC-LEVEL")
+    said = "R_OpenQueue is called at level NONE, the minimum is PKT_PRIVACY: "
+    assert level.message == f"{said}anybody on the network can read and change it"
+    (length,) = (one for one in told("attack_in_traffic")[2] if one.id == "LEN-ENV")
+    assert length.message == (
+        "DataLength is 0x8000000f: twice as much, in bytes, wraps in 32 bits, which matches the published "
+        "condition of CVE-2023-21554; 4294967326 bytes needed, 64 left before the end that PacketSize sets"
+    )
+    assert len(length.evidence) == 1
 
 
 def test_a_message_whose_transactions_nobody_shows_is_in_its_queue() -> None:

@@ -1,0 +1,212 @@
+"""Question 5: what became of messages that vanished.
+
+The rule kept here: what was refused for one reason is told once, with what to do; silence of a destination
+proves nothing, and what a session acknowledged may still be out of its queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.fates import REMEDIES
+from msmq_wire.findings.diagnosis.messages import MessageSums, Stale, is_taken, seconds_text, why
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short
+from msmq_wire.sessions import MessageLife, Moment, RemoteQueue, Story, TransactionalStream, class_words
+from msmq_wire.sessions.clocks import length_of_time
+from msmq_wire.units import SECOND
+
+__all__ = ["lost"]
+
+_SILENT = (
+    "Nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on current Windows: that one "
+    "did not come proves nothing."
+)
+_NOWHERE = "a queue that is not known"
+
+
+def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
+    """Question 5, [MS-MQMQ] 2.2.18.1.6 and 2.2.19.1, [MS-MQQB] 3.1.5.8.6."""
+    bad = sums.bad_classes.total()
+    for lives in list(_alike(sums.bad))[:MOST]:
+        telling.say(_bad_text(lives, words), *(at for life in lives for at in (life.first, *_told(life))))
+    if bad > len(sums.bad):
+        kinds = listed([f"{number:,} {reason}" for reason, number in sums.bad_classes.most_common()])
+        telling.say(f"{bad:,} messages in all were refused or expired: {kinds}.")
+    for fact, message in sums.ended:
+        telling.claim(fact, message)
+    for stale in list(sums.stale.values())[:MOST]:
+        telling.say(_stale_text(stale, words), stale.first.first, attention="low")
+    purged = [queue for queue in story.queues if queue.purged is not None]
+    for queue in purged[:MOST]:
+        gone = list(_gone_with(queue, story))
+        telling.say(
+            _purged_text(queue, gone, words), queue.purged, *(life.first for life in gone), attention="medium"
+        )
+    unknown = [life for life in sums.never if life.outcome == "unknown"]
+    number = sums.never_count - sum(life.outcome != "unknown" for life in sums.never)
+    for life in unknown[:3]:
+        text = f"Nothing tells what became of message {short(life.message_id)} to {life.queue or '?'}"
+        text += f", sent in {words.frame(life.first)}{_session_end(life, story, words)}."
+        telling.say(text + _asked([life]), life.first)
+    if number > min(len(unknown), 3) > 0:
+        telling.say(f"The same of {count(number - min(len(unknown), 3), 'more message')}; see question 4.")
+    _wait(sums, story, words, telling)
+    if sums.never_count or any(stale.fact != "in_time" for stale in sums.stale.values()):
+        telling.but(_SILENT)
+    if not telling.statements and sums.total:
+        text = "Nothing did: no message was refused, expired, purged or left without an acknowledgment"
+        text += " in this capture."
+        if sums.outcomes["received"] < sums.total:
+            text += " What an application did with messages that arrived, the network does not show."
+        telling.say(text)
+    telling.facts = {
+        "outcomes": dict(sums.outcomes),
+        "refused_or_expired": dict(sums.bad_classes),
+        "purged_queues": [queue.queue for queue in purged[:64]],
+    }
+
+
+def _alike(bad: list[MessageLife]) -> Iterator[list[MessageLife]]:
+    """Messages that one host lost for one reason on the way to one queue."""
+    groups: dict[tuple[str | None, str, str, str], list[MessageLife]] = {}
+    for life in bad:
+        groups.setdefault((life.queue, host(life.src), life.outcome, why(life)), []).append(life)
+    yield from groups.values()
+
+
+def _told(life: MessageLife) -> list[Moment]:
+    """Where a message was refused."""
+    acks = [one.at for one in life.acknowledgments if one.message_class == life.nack_class]
+    return acks or ([] if life.rejected is None else [life.rejected])
+
+
+def _bad_text(lives: list[MessageLife], words: Words) -> str:
+    first = lives[0]
+    to = first.queue or _NOWHERE
+    verb = "expired" if first.outcome == "expired" else "was refused" if len(lives) == 1 else "were refused"
+    reason = (
+        f"{class_words(first.nack_class)} (class 0x{first.nack_class:04x}"
+        if first.nack_class
+        else first.reason
+    )
+    if len(lives) == 1:
+        where = "".join(f", {words.frame(at)}" for at in _told(first)[:1])
+        reason += f"{where})" if first.nack_class else ""
+        text = (
+            f"Message {short(first.message_id)} to {to} {verb}: {reason}; sent in {words.frame(first.first)}."
+        )
+    else:
+        shown = [
+            f"{short(life.message_id)} (sent in {words.frame(life.first)}"
+            + "".join(f", told in {words.frame(at)}" for at in _told(life)[:1])
+            + ")"
+            for life in lives[:MOST]
+        ]
+        text = f"{count(len(lives), 'message')} from {host(first.src)} to {to} {verb}: {reason}"
+        text += f"{')' if first.nack_class else ''}: {listed(shown, len(lives))}."
+    remedy = REMEDIES.get(first.nack_class or 0, "")
+    text += _asked(lives)
+    return f"{text} {remedy[:1].upper()}{remedy[1:]}." if remedy else text
+
+
+def _gone_with(queue: RemoteQueue, story: Story) -> Iterator[MessageLife]:
+    """Messages that had come to a queue before it was purged, and that nobody was seen to receive."""
+    purged = queue.purged
+    if purged is None or queue.queue is None:
+        return
+    server = host(queue.server)
+    for life in story.lives:
+        if life.queue != queue.queue or life.acknowledges is not None or life.first.record > purged.record:
+            continue
+        place = life.src if life.via == "rpc" else life.route[-1].dst if life.route else life.dst
+        is_there = host(place) == server and (life.via == "rpc" or is_taken(life)) and not life.moved
+        if is_there and life.outcome not in ("refused", "expired", "received"):
+            yield life
+
+
+def _purged_text(queue: RemoteQueue, gone: list[MessageLife], words: Words) -> str:
+    name, server = queue.queue or "A queue", host(queue.server)
+    text = f"{name} was purged by {host(queue.client)} in {words.frame(queue.purged)}."
+    if not gone:
+        return text
+    ids = [f"{short(life.message_id)} ({words.frame(life.first)})" for life in gone[:MOST]]
+    text += (
+        f" {count(len(gone), 'message')} for it had come to {server} before, and nobody was seen to receive "
+    )
+    it = "it" if len(gone) == 1 else "them"
+    return f"{text}{it}: {listed(ids, len(gone))}. The purge took {it}, unless an application had done so."
+
+
+def _wait(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
+    """Transactional messages that a session acknowledged and no OrderAck covers, by their stream."""
+    streams = {stream.number: stream for stream in story.streams}
+    by_stream: dict[int, list[MessageLife]] = {}
+    for life in sums.waiting:
+        if life.stream is not None:
+            by_stream.setdefault(life.stream, []).append(life)
+    for number, lives in list(by_stream.items())[:MOST]:
+        telling.say(
+            _wait_text(lives, streams.get(number), words), *(life.first for life in lives), attention="info"
+        )
+    rest = sums.waiting_count - sum(len(lives) for lives in list(by_stream.values())[:MOST])
+    if rest:
+        telling.say(f"The same of {count(rest, 'more message')}; see question 12.")
+
+
+def _wait_text(lives: list[MessageLife], stream: TransactionalStream | None, words: Words) -> str:
+    first = lives[0]
+    ids = [f"{short(life.message_id)} ({words.frame(life.first)})" for life in lives[:MOST]]
+    text = f"No OrderAck says that {count(len(lives), 'message')} from {host(first.src)} to "
+    text += f"{first.queue or _NOWHERE} came into {'its' if len(lives) == 1 else 'their'} queue: "
+    text += listed(ids, len(lives))
+    again = sum(life.resends for life in lives)
+    text += f", sent again {count(again, 'time')}" if again else ""
+    gap = next((gap for gap in stream.gaps if gap.filled is None), None) if stream is not None else None
+    if gap is not None and (first.tx_sequence_number or 0) >= gap.number:
+        missing = f"Number {gap.after + 1} is"
+        if gap.number - gap.after > 2:
+            missing = f"Numbers {gap.after + 1} to {gap.number - 1} are"
+        text += f". {missing} missing before {gap.number}, and a destination accepts them in order only"
+    return f"{text}; see question 12."
+
+
+def _stale_text(stale: Stale, words: Words) -> str:
+    """Messages that were past their time when they were sent, by the clock of the capture."""
+    life = stale.first
+    sent_at = (life.first.time or 0) // SECOND
+    limit = min(one for one in (life.reach_by, life.receive_by) if one is not None) - (life.sent_time or 0)
+    from_ = host(life.src)
+    text = f"{count(stale.count, 'message')} from {from_}, first {short(life.message_id)} in "
+    text += f"{words.frame(life.first)}, looked expired when sent: "
+    age = length_of_time(sent_at - (life.sent_time or 0))
+    text += f"{age} old by SentTime, with {seconds_text(limit)} to live."
+    if stale.fact == "in_time":
+        offset = life.clock_offset or 0
+        return f"{text} The clock of {from_} is {length_of_time(-offset)} slow: by it they were in time."
+    if stale.fact == "late":
+        return f"{text} By the clock of {from_} too; a receiver ignores what is late."
+    became = "" if life.outcome == "unknown" else ", since what they met does not fit with that"
+    return f"{text} The clock of {from_} may be slow{became}."
+
+
+def _session_end(life: MessageLife, story: Story, words: Words) -> str:
+    session = None if life.session is None else story.session(life.session)
+    if session is None or session.close is None:
+        return "; the capture ends before an acknowledgment" if life.via == "tcp" else ""
+    how = "reset" if session.closed_by == "reset" else "closed"
+    return f"; its connection was {how} in {words.frame(session.close)} without one"
+
+
+def _asked(lives: list[MessageLife]) -> str:
+    """What the sender asked for that tells more elsewhere; of several what all of them asked for."""
+    it, its = ("It", "its") if len(lives) == 1 else ("They", "their")
+    notes = []
+    if all(life.dead_letter for life in lives):
+        notes.append(f"{it} asked for dead-lettering: look into the dead-letter queue of {its} sender.")
+    if all(life.journal for life in lives):
+        notes.append(f"{it} asked for journaling: a copy of what was sent is in the journal of {its} sender.")
+    if all(life.admin_queue is None and life.via == "tcp" for life in lives):
+        names = "names" if len(lives) == 1 else "name"
+        notes.append(f"{it} {names} no administration queue, so nobody is told.")
+    return "".join(f" {note}" for note in notes)
