@@ -262,7 +262,8 @@ def inventory(sums: Inventory, again: int, words: Words, telling: Telling) -> No
     )
     telling.say(
         f"With a response queue: {answers:,}; acknowledgments asked for: {asks:,}; journaling or "
-        f"dead-lettering: {journals:,}; transactional: {transactional:,}; signed: {signed:,}; encrypted: {encrypted:,}."
+        f"dead-lettering: {journals:,}; transactional: {transactional:,}; signed: {signed:,}; "
+        f"encrypted: {encrypted:,}."
     )
     if sums.left_out:
         telling.but(f"{count(sums.left_out, 'message')} of further kinds are not in the table")
