@@ -258,8 +258,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "q18_inventory": (
         "18. What would a migration have to carry?",
         "8 messages of 5 kinds for 2 queues, 220 bytes of bodies; first in frame 12, last in frame 26.",
-        "3 name a response queue, 2 ask for acknowledgments, 0 for journaling or dead-lettering; 0 are "
-        "transactional, 2 signed, 1 encrypted.",
+        "With a response queue: 3; acknowledgments asked for: 2; journaling or dead-lettering: 0; "
+        "transactional: 0; signed: 2; encrypted: 1.",
         "messages  queue                                    body         sizes     delivery     priority  "
         "asks         answers to                       protection  via",
         "3  DIRECT=OS:msg01\\private$\\orders          UTF-8 XML    36 to 40  express             3"

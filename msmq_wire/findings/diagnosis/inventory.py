@@ -261,8 +261,9 @@ def inventory(sums: Inventory, again: int, brought: int, words: Words, telling: 
         )
     )
     telling.say(
-        f"{answers:,} name a response queue, {asks:,} ask for acknowledgments, {journals:,} for journaling "
-        f"or dead-lettering; {transactional:,} are transactional, {signed:,} signed, {encrypted:,} encrypted."
+        f"With a response queue: {answers:,}; acknowledgments asked for: {asks:,}; journaling or "
+        f"dead-lettering: {journals:,}; transactional: {transactional:,}; signed: {signed:,}; "
+        f"encrypted: {encrypted:,}."
     )
     if sums.left_out:
         telling.but(f"{count(sums.left_out, 'message')} of further kinds are not in the table")

@@ -95,11 +95,10 @@ class KeptSums:
 
 def _state(life: MessageLife) -> tuple[State | None, Acknowledgment | None]:
     """What keeps a message with its sender, or what is known of its receipt."""
-    told = {one.message_class: one for one in reversed(life.acknowledgments)}
     if life.outcome == "received":
-        return "received", told.get(_ACK_RECEIVE)
+        return "received", _told(life, _ACK_RECEIVE)
     if life.outcome in ("refused", "expired"):
-        by = told.get(life.nack_class or 0)
+        by = _told(life, life.nack_class)
         # What a FinalAck tells its sender acts on; the rest is of question 5.
         return ("refused", by) if by is not None and by.kind == "final_ack" else (None, None)
     if not is_taken(life):
@@ -113,6 +112,10 @@ def _state(life: MessageLife) -> tuple[State | None, Acknowledgment | None]:
         return "disk", None
     asked = life.wanted & _PR or life.transaction & _FA
     return ("asked" if asked else "gone"), None
+
+
+def _told(life: MessageLife, class_: int | None) -> Acknowledgment | None:
+    return next((one for one in life.acknowledgments if one.message_class == class_), None)
 
 
 def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> None:
