@@ -8,6 +8,7 @@ from docs.generators.schema_parts import COUNT, TEXT, Json, list_of, object_of
 from msmq_wire.findings import SEVERITIES, Confidence
 from msmq_wire.findings.diagnosis import QUESTIONS
 from msmq_wire.findings.diagnosis.claims import Fact
+from msmq_wire.findings.diagnosis.digest import MOST_LINES
 
 __all__ = ["answer_object", "finding_object"]
 
@@ -60,20 +61,53 @@ def finding_object(place: Json) -> Json:
     )
 
 
-def answer_object() -> Json:
-    """A row of ``diagnose --format jsonl``."""
-    statement = object_of(
+_SHOWN: Json = {
+    "frames": {"description": "Numbers of the frames that show it, at most 64."}
+    | list_of(COUNT | {"minimum": 1}),
+    "records": {"description": "Ids of the rows of decode --streams, at most 64."}
+    | list_of(COUNT | {"minimum": 1}),
+}
+
+
+def _digest_object() -> Json:
+    """What row 0 has beside what every answer has."""
+    line = object_of(
         {
-            "text": {"description": "What was observed."} | TEXT,
-            "frames": {"description": "Numbers of the frames that show it, at most 64."}
-            | list_of(COUNT | {"minimum": 1}),
-            "records": {"description": "Ids of the rows of decode --streams, at most 64."}
-            | list_of(COUNT | {"minimum": 1}),
+            "severity": {"enum": list(SEVERITIES[1:])},
+            "confidence": {"enum": list(get_args(Confidence))},
+            "text": {"description": "What is wrong."} | TEXT,
+            "who": {"description": "The hosts that it is about, the one that caused it first."}
+            | list_of(TEXT),
+            **_SHOWN,
+            "where": {"description": "The frames in words, with their file where several are read."} | TEXT,
+            "action": {"description": "What to do."} | TEXT,
+            "rule": {"description": "The rule whose findings tell of it.", "type": ["string", "null"]},
+            "question": {"description": "The answer that says more of it.", "type": ["integer", "null"]},
+            "count": {"description": "How many findings, messages or connections it explains."}
+            | COUNT
+            | {"minimum": 1},
         }
     )
-    return object_of(
+    return {"description": "What is wrong, the cause first; of row 0 only."} | object_of(
         {
-            "number": {"type": "integer", "minimum": 1, "maximum": len(QUESTIONS)},
+            "lines": list_of(line) | {"maxItems": MOST_LINES},
+            "more": {"description": "Causes that are not among the lines."} | COUNT,
+            "looked_at": {"description": "What was looked at, and what could not be seen."} | TEXT,
+        }
+    )
+
+
+def answer_object() -> Json:
+    """A row of ``diagnose --format jsonl``."""
+    statement = object_of({"text": {"description": "What was observed."} | TEXT, **_SHOWN})
+    row = object_of(
+        {
+            "number": {
+                "description": "That of the question; 0 is the digest, which comes first.",
+                "type": "integer",
+                "minimum": 0,
+                "maximum": len(QUESTIONS),
+            },
             "question": TEXT,
             "posed": {"description": "Whether the capture raises the question.", "type": "boolean"},
             "attention": {"description": "How much of it calls for a look.", "enum": [*SEVERITIES, None]},
@@ -91,3 +125,5 @@ def answer_object() -> Json:
             ),
         }
     )
+    row["properties"]["digest"] = _digest_object()
+    return row

@@ -113,6 +113,9 @@ class _Draft(msgspec.Struct):
         ends = [_hosts(list(self.senders)), _hosts(hosts)] if self.senders else []
         between = f"{' to '.join(end for end in ends if end)}: " if self.senders else ""
         title, colon, rest = self.text.partition(": ")
+        if not between and title.partition(" ")[0].isalpha():
+            # It begins with a word, and not with a host.
+            title = f"{title[:1].upper()}{title[1:]}"
         times = f" ({self.times:,} times)" if self.times > 1 else ""
         also = list(self.also)
         more = f"; also {listed(also[:_MOST_ALSO], len(also))}" if also else ""

@@ -70,10 +70,13 @@ def _tell(sweeps: dict[str, _Sweep], telling: Telling) -> frozenset[str]:
     found = {client: sweep for client, sweep in sweeps.items() if len(sweep.hosts) >= _MANY}
     for client, sweep in found.items():
         kinds = Counter(sweep.hosts.values())
-        told = [f"{number:,} {_plural(how) if number > 1 else how}" for how, number in kinds.items()]
         time = "" if sweep.first is None or sweep.last is None else f" in {span(sweep.last - sweep.first)}"
         answered = [name for name, how in sweep.hosts.items() if how == "answered"]
-        named = f" ({listed(answered[:_MOST_NAMED], len(answered))})" if answered else ""
+        named = f" ({listed(answered[:_MOST_NAMED], len(answered))})"
+        told = [
+            f"{number:,} {_plural(how) if number > 1 else how}{named if how == 'answered' else ''}"
+            for how, number in kinds.items()
+        ]
         telling.blame(
             Cause(
                 text=f"{client} tried port 1801 of {count(len(sweep.hosts), 'host')}{time} and opened no "
