@@ -105,6 +105,8 @@ class Judge:
                 self._by_code.setdefault(code, []).append(rule)
             for type_ in () if rule.codes else rule.types:
                 self._by_type.setdefault(type_, []).append(rule)
+        self._explaining = {id_ for rule in over_records for id_ in rule.behind}
+        self._explaining |= {rule.id for rule in over_records if rule.explains or rule.explains_later}
         self._of_hops = [rule for rule in self._rules if rule.over == "hop"]
         self._of_replies = [rule for rule in self._rules if rule.over == "reply"]
         self._replayer = _replayer() if self._of_replies else None
@@ -172,7 +174,7 @@ class Judge:
             self._replay(self._held)
         others = {record.id: record for record in run.others}
         held = {number: _Held(record, None, []) for number, record in others.items()}
-        for number, place, rules in asked(run, self._rules_of):
+        for number, place, rules in asked(run, self._rules_of, self._counted):
             held[number] = _Held(run.record(place), rules, [])
         for number, deviation in () if self._replayer is None else self._replayer.take(run):
             at = held.setdefault(number, _Held(None, None, []))
@@ -181,7 +183,8 @@ class Judge:
         found: list[tuple[int, Finding]] = []
         for number in sorted({first, *held, *(number + 1 for number in held), *going} - {last + 1}):
             for gone in going.get(number, ()):
-                self._last = time_until(run, number) or self._last
+                if isinstance(gone, TransactionalStream):
+                    self._last = time_until(run, number) or self._last
                 self._judge_leaving(gone)
             if number in others:
                 self._note(others[number])
@@ -275,6 +278,16 @@ class Judge:
     def _rules_of(self, type_: str) -> list[Rule]:
         """The rules over records that are asked about a whole packet of a type."""
         return [*self._of_any, *self._by_type.get(type_, ())]
+
+    def _counted(self, rule: Rule, number: int) -> bool:
+        """Take so many sightings of a rule, if they are only counted from now on."""
+        if rule.severity == "info" or rule.id in self._explaining:
+            return False
+        so_far, count = (self._given, self.more) if rule.by_clock is None else (self._waiting, self._waiting)
+        if so_far[rule.id] < MOST_OF_A_RULE:
+            return False
+        count[rule.id] += number
+        return True
 
     def _judge(self, record: Record, rules: list[Rule] | None, found: list[Finding]) -> None:
         if rules is None:
