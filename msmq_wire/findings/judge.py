@@ -42,6 +42,8 @@ __all__ = ["MOST_OF_A_RULE", "HopAuditor", "Judge", "judge"]
 
 MOST_OF_A_RULE = 1000
 """Findings of one rule that are given; `Judge.more` counts the others."""
+_WORTH_ASKING = 200
+"""Whole packets of a class of which rules are asked as soon as a function is made that says which look."""
 _WIRE_TYPES = frozenset(
     (
         "establish_connection",
@@ -129,6 +131,7 @@ class Judge:
         self._held: _Held | None = None
         self._going: dict[int, list[Leaving]] | None = None
         self._retired: set[str] = set()
+        self._whole: Counter[tuple[str, type[WireStruct]]] = Counter()
         self._asking: dict[tuple[str, type[WireStruct]], Callable[[Record], list[Rule]]] = {}
         self._last: int | None = None
         self.story: Story | None = None
@@ -307,10 +310,11 @@ class Judge:
             codes.append(record.error.code)
         if not codes and isinstance(record.packet, WireStruct):
             key = type_, type(record.packet)
-            if key not in self._asking:
+            if key in self._asking:
+                return self._asking[key](record)
+            self._whole[key] += 1
+            if self._whole[key] == _WORTH_ASKING:
                 self._asking[key] = asking(key[1], self._rules_of(type_))
-            found: list[Rule] = self._asking[key](record)
-            return found
         rules = self._rules_of(type_)
         if codes:
             of_codes = {rule.id: rule for code in codes for rule in self._by_code.get(code, ())}
