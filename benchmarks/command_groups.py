@@ -24,14 +24,18 @@ __all__ = [
     "CALLS",
     "CSV",
     "DECODE",
+    "DIAGNOSE",
     "EXPLAIN",
+    "FINDINGS",
     "HELP",
     "JSON_LINES",
+    "REPORT",
     "START",
     "TABLE",
     "TREE",
     "TSHARK_EK",
     "TSHARK_FIELDS",
+    "TSHARK_PAYLOAD",
     "TSHARK_START",
     "TSHARK_V",
     "check",
@@ -44,12 +48,16 @@ JSON_LINES = "msmq-wire messages --format jsonl"
 CSV = "msmq-wire messages --format csv"
 TABLE = "msmq-wire messages"
 CALLS = "msmq-wire calls --format jsonl"
+FINDINGS = "msmq-wire findings --format jsonl"
+DIAGNOSE = "msmq-wire diagnose"
+REPORT = "msmq-wire report -o -"
 START = "msmq-wire messages demo.pcap"
 HELP = "msmq-wire --help"
 EXPLAIN = "msmq-wire explain BAS-VERSION"
 TSHARK_EK = "tshark -T ek"
 TSHARK_V = "tshark -V"
 TSHARK_FIELDS = "tshark -T fields, time, ends and payload"
+TSHARK_PAYLOAD = "tshark -T fields, payload"
 TSHARK_START = "tshark -r demo.pcap"
 
 _DEMO = Path(__file__).resolve().parents[1] / "fixtures" / "captures" / "demo.pcap"
@@ -60,6 +68,7 @@ _OURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "decode": (TSHARK_EK, (DECODE,)),
     "tree": (TSHARK_V, (TREE,)),
     "messages": (TSHARK_FIELDS, (JSON_LINES, CSV, TABLE)),
+    "judged": (TSHARK_PAYLOAD, (FINDINGS, DIAGNOSE, REPORT)),
 }
 """By suite: its peer, and what is measured beside it."""
 
@@ -73,6 +82,7 @@ def _arguments(name: str, path: Path) -> list[str]:
             TSHARK_EK: ["-T", "ek"],
             TSHARK_V: ["-V"],
             TSHARK_FIELDS: ["-T", "fields", *(word for field in _FIELDS for word in ("-e", field))],
+            TSHARK_PAYLOAD: ["-T", "fields", "-e", "tcp.payload"],
             TSHARK_START: [],
         }
         return [tshark, "-n", *options[name], "-r", str(path)]

@@ -3,6 +3,7 @@
 Writes a capture in which every message has a connection, a client and a queue of its own, once as one segment
 each and once as whole sessions, runs commands on it, and watches the anonymous memory of each
 (``/proc/PID/smaps_rollup``, several times a second). The exit status is 1 when one takes more than 400 MB.
+With ``--messages 1000000`` it is so many messages of ordinary sessions, which may take 500 MB.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pathlib import Path
 
 import msmq_wire as mw
 from benchmarks.measure import anonymous_memory
-from benchmarks.traffic import Sender, write
+from benchmarks.traffic import Sender, in_order, write
+from benchmarks.workload import messages
 from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
 from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
 from msmq_wire.wire.headers.internal_header import InternalHeader
@@ -30,6 +32,7 @@ from msmq_wire.wire.packets.session_ack import SessionAck
 __all__ = ["lone_messages", "whole_sessions"]
 
 _MOST = 400 * 1000 * 1000
+_MOST_OF_MESSAGES = 500 * 1000 * 1000
 _MAIN = "from msmq_wire.cli.app import main; main()"
 _SERVER = mw.GUID(bytes(range(16)))
 
@@ -97,15 +100,21 @@ def _main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--connections", type=int, default=150_000)
     parser.add_argument("--commands", default="findings,report")
+    parser.add_argument("--messages", type=int, default=0)
     asked = parser.parse_args()
+    shapes = {
+        "lone_messages": (lone_messages, asked.connections),
+        "whole_sessions": (whole_sessions, asked.connections),
+    }
+    if asked.messages:
+        shapes = {"messages": (lambda count: in_order(messages(count)), asked.messages)}
     peaks = []
     with tempfile.TemporaryDirectory() as work:
-        for shape in (lone_messages, whole_sessions):
-            written = write(Path(work, f"{shape.__name__}.pcap"), shape(asked.connections))
-            size = written.path.stat().st_size
-            print(f"{shape.__name__}: {asked.connections:,} in {size / 1e6:.0f} MB", flush=True)
+        for name, (shape, count) in shapes.items():
+            written = write(Path(work, f"{name}.pcap"), shape(count))
+            print(f"{name}: {count:,} in {written.path.stat().st_size / 1e6:.0f} MB", flush=True)
             peaks += [run(command, written.path) for command in asked.commands.split(",")]
-    return 1 if max(peaks) > _MOST else 0
+    return 1 if max(peaks) > (_MOST_OF_MESSAGES if asked.messages else _MOST) else 0
 
 
 if __name__ == "__main__":

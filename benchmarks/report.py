@@ -51,6 +51,7 @@ GROUPS: dict[str, tuple[str, str]] = {
             ("decode", "Command decode, JSON lines", commands.TSHARK_EK),
             ("tree", "Command decode, trees", commands.TSHARK_V),
             ("messages", "Command messages", commands.TSHARK_FIELDS),
+            ("judged", "Commands that judge", commands.TSHARK_PAYLOAD),
         )
     },
     "commands_start": ("Start of a command", commands.TSHARK_START),
@@ -101,6 +102,11 @@ _COMMAND_RATIOS = {
         "commands_messages_csv_vs_tshark_fields": (commands.CSV, commands.TSHARK_FIELDS),
         "commands_messages_table_vs_tshark_fields": (commands.TABLE, commands.TSHARK_FIELDS),
         "commands_calls_jsonl_vs_tshark_fields": (commands.CALLS, commands.TSHARK_FIELDS),
+    },
+    "judged": {
+        "commands_findings_jsonl_vs_tshark_payload": (commands.FINDINGS, commands.TSHARK_PAYLOAD),
+        "commands_diagnose_vs_tshark_payload": (commands.DIAGNOSE, commands.TSHARK_PAYLOAD),
+        "commands_report_vs_tshark_payload": (commands.REPORT, commands.TSHARK_PAYLOAD),
     },
 }
 _START_RATIOS = {

@@ -13,7 +13,7 @@ from msmq_wire.capture.batches import PacketBatch, read_batches
 from msmq_wire.capture.harvest import batch_of
 from msmq_wire.records.record import FoundPacket, Item
 
-__all__ = ["CAPTURES", "FIXTURES", "SESSION_SCENES", "SHUFFLES", "Shuffle", "read"]
+__all__ = ["CAPTURES", "FIXTURES", "SESSION_SCENES", "SHUFFLES", "Shuffle", "in_batches_of", "read"]
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 CAPTURES = sorted(
@@ -50,7 +50,7 @@ def _items(path: Path) -> tuple[Item, ...]:
     return tuple(found)
 
 
-def _batches(items: Sequence[Item], size: int) -> list[PacketBatch]:
+def in_batches_of(items: Sequence[Item], size: int) -> list[PacketBatch]:
     """Items in this order, numbered anew, so many in a batch."""
     found: list[PacketBatch] = []
     for at in range(0, len(items), size):
@@ -73,7 +73,7 @@ class Shuffle(msgspec.Struct, frozen=True):
         for start, end in self.moved:
             items.insert(end % len(items), items.pop(start % len(items)))
         items += [items[place % len(items)] for place in self.repeated]
-        return _batches([one for place, one in enumerate(items) if place not in self.dropped], size)
+        return in_batches_of([one for place, one in enumerate(items) if place not in self.dropped], size)
 
 
 SHUFFLES = st.builds(

@@ -42,6 +42,8 @@ __all__ = ["MOST_OF_A_RULE", "HopAuditor", "Judge", "judge"]
 
 MOST_OF_A_RULE = 1000
 """Findings of one rule that are given; `Judge.more` counts the others."""
+_WORTH_ASKING = 200
+"""Whole packets of a class of which rules are asked as soon as a function is made that says which look."""
 _WIRE_TYPES = frozenset(
     (
         "establish_connection",
@@ -105,6 +107,8 @@ class Judge:
                 self._by_code.setdefault(code, []).append(rule)
             for type_ in () if rule.codes else rule.types:
                 self._by_type.setdefault(type_, []).append(rule)
+        self._explaining = {id_ for rule in over_records for id_ in rule.behind}
+        self._explaining |= {rule.id for rule in over_records if rule.explains or rule.explains_later}
         self._of_hops = [rule for rule in self._rules if rule.over == "hop"]
         self._of_replies = [rule for rule in self._rules if rule.over == "reply"]
         self._replayer = _replayer() if self._of_replies else None
@@ -127,6 +131,7 @@ class Judge:
         self._held: _Held | None = None
         self._going: dict[int, list[Leaving]] | None = None
         self._retired: set[str] = set()
+        self._whole: Counter[tuple[str, type[WireStruct]]] = Counter()
         self._asking: dict[tuple[str, type[WireStruct]], Callable[[Record], list[Rule]]] = {}
         self._last: int | None = None
         self.story: Story | None = None
@@ -172,7 +177,7 @@ class Judge:
             self._replay(self._held)
         others = {record.id: record for record in run.others}
         held = {number: _Held(record, None, []) for number, record in others.items()}
-        for number, place, rules in asked(run, self._rules_of):
+        for number, place, rules in asked(run, self._rules_of, self._counted):
             held[number] = _Held(run.record(place), rules, [])
         for number, deviation in () if self._replayer is None else self._replayer.take(run):
             at = held.setdefault(number, _Held(None, None, []))
@@ -181,7 +186,8 @@ class Judge:
         found: list[tuple[int, Finding]] = []
         for number in sorted({first, *held, *(number + 1 for number in held), *going} - {last + 1}):
             for gone in going.get(number, ()):
-                self._last = time_until(run, number) or self._last
+                if isinstance(gone, TransactionalStream):
+                    self._last = time_until(run, number) or self._last
                 self._judge_leaving(gone)
             if number in others:
                 self._note(others[number])
@@ -276,6 +282,16 @@ class Judge:
         """The rules over records that are asked about a whole packet of a type."""
         return [*self._of_any, *self._by_type.get(type_, ())]
 
+    def _counted(self, rule: Rule, number: int) -> bool:
+        """Take so many sightings of a rule, if they are only counted from now on."""
+        if rule.severity == "info" or rule.id in self._explaining:
+            return False
+        so_far, count = (self._given, self.more) if rule.by_clock is None else (self._waiting, self._waiting)
+        if so_far[rule.id] < MOST_OF_A_RULE:
+            return False
+        count[rule.id] += number
+        return True
+
     def _judge(self, record: Record, rules: list[Rule] | None, found: list[Finding]) -> None:
         if rules is None:
             rules = self._concerned(record)
@@ -294,10 +310,11 @@ class Judge:
             codes.append(record.error.code)
         if not codes and isinstance(record.packet, WireStruct):
             key = type_, type(record.packet)
-            if key not in self._asking:
+            if key in self._asking:
+                return self._asking[key](record)
+            self._whole[key] += 1
+            if self._whole[key] == _WORTH_ASKING:
                 self._asking[key] = asking(key[1], self._rules_of(type_))
-            found: list[Rule] = self._asking[key](record)
-            return found
         rules = self._rules_of(type_)
         if codes:
             of_codes = {rule.id: rule for code in codes for rule in self._by_code.get(code, ())}

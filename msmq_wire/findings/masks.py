@@ -33,17 +33,20 @@ class _Named(Number):
 
 
 def asked(
-    run: Run, rules_of: Callable[[str], Sequence[Rule]]
+    run: Run, rules_of: Callable[[str], Sequence[Rule]], counted: Callable[[Rule, int], bool]
 ) -> Iterator[tuple[int, int, list[Rule] | None]]:
     """The packets of which some of the rules have to be asked: id, place, and those rules.
 
-    ``rules_of`` are those about whole packets of a type; None are all that concern a packet.
+    ``rules_of`` are those about whole packets of a type; None are all that concern a packet. A rule is not
+    asked where its number of packets is ``counted``.
     """
     asked_of: dict[int, list[Rule]] = {}
     unproven = np.ones(len(run), np.bool_)
     for found in run.proven():
         unproven[found.places] = False
         for rule, mask in masks(run, found, rules_of(found.cls.stem())):
+            if rule.exact and counted(rule, int(mask.sum())):
+                continue
             for place in found.places[mask].tolist():
                 asked_of.setdefault(place, []).append(rule)
     for place in np.flatnonzero(unproven).tolist():

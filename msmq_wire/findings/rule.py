@@ -122,6 +122,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     types: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     when: When | None = None
+    exact: bool = False
     check: Check
     by_clock: ByClock | None = None
 

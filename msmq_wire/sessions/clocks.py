@@ -19,11 +19,11 @@ from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["AHEAD", "Clocks", "HostClock", "Sender", "is_time", "length_of_time", "sender_of"]
+__all__ = ["AHEAD", "NEAR", "Clocks", "HostClock", "Sender", "is_time", "length_of_time", "sender_of"]
 
 AHEAD = 300
 """Seconds that clocks may differ; a domain allows as much."""
-_NEAR = 4 * 86400
+NEAR = 4 * 86400
 """Seconds around the letters LIOR within which they may be a time after all."""
 _DAY = 86400
 _CLOSE = 2 * SECOND
@@ -46,7 +46,7 @@ def is_time(sent: int | None, captured: int | None) -> bool:
     """
     if not sent:
         return False
-    return sent != SIGNATURE or (captured is not None and abs(captured // SECOND - sent) <= _NEAR)
+    return sent != SIGNATURE or (captured is not None and abs(captured // SECOND - sent) <= NEAR)
 
 
 def length_of_time(seconds: int) -> str:

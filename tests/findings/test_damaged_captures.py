@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire import read_capture
+from msmq_wire.capture import packet_batch
+from msmq_wire.capture.batches import read_batches
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import Judge
 from msmq_wire.records.view import view
@@ -16,6 +19,13 @@ from msmq_wire.records.view import view
 _CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 _HEADER = 24
 """Bytes of the header of a pcap file."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_are_worth_columns() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packet_batch, "_WORTH_COLUMNS", 1)
+        yield
 
 
 def _damaged(data: st.DataObject, whole: bytes) -> bytes:
@@ -54,11 +64,19 @@ def test_a_damaged_capture_is_judged(
     path = tmp_path_factory.getbasetemp() / f"damaged_{name}.pcap"
     path.write_bytes(_damaged(data, (_CAPTURES / f"{name}.pcap").read_bytes()))
     judge, found = Judge(), []
+    by_column, taken = Judge(), []
     try:
         for record in read_capture(path, streams=True):
             found += judge.feed(record)
     except MsmqWireError:
         # Its own header, or that of a frame, may be what is damaged.
         pass
-    for finding in [*found, *judge.finish()]:
+    found += judge.finish()
+    for finding in found:
         assert view(finding)["id"] == finding.id
+    try:
+        for batch in read_batches(path, streams=True):
+            taken += by_column.take(batch)
+    except MsmqWireError:
+        pass
+    assert taken + by_column.finish() == found

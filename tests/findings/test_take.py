@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from msmq_wire.capture import packet_batch
-from msmq_wire.capture.batches import PacketBatch, read_batches
+from msmq_wire.capture.batches import PacketBatch
 from msmq_wire.findings import RULES, Finding, Judge
 from msmq_wire.findings.asking import asking
 from msmq_wire.findings.masks import masks
@@ -18,11 +20,7 @@ from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import in_order
 from msmq_wire.wire.fields import WireStruct
 from tests.effort import in_batches
-
-_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-_CAPTURES = sorted(
-    path for path in _FIXTURES.rglob("*") if path.name.endswith((".pcap", ".pcapng", ".pcap.gz"))
-)
+from tests.runs import CAPTURES, FIXTURES, read
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -30,10 +28,6 @@ def _few_are_worth_columns() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packet_batch, "_WORTH_COLUMNS", 1)
         yield
-
-
-def read(path: Path, size: int | None = None) -> list[PacketBatch]:
-    return list(read_batches(path, streams=True, chunk_size=size))
 
 
 def told(judge: Judge, found: list[Finding]) -> tuple[Any, ...]:
@@ -61,20 +55,30 @@ def rules_of(type_: str) -> list[Rule]:
     return [rule for rule in rules if not rule.types or type_ in rule.types]
 
 
-@in_batches(_CAPTURES)
+@cache
+def _looking(type_: str, cls: type[WireStruct]) -> Callable[[Record], list[Rule]]:
+    return asking(cls, rules_of(type_))
+
+
+@in_batches(CAPTURES)
 def test_a_capture_that_is_taken_is_judged_as_one_that_is_fed(path: Path) -> None:
     batches = read(path)
     assert taken(batches) == fed(batches)
 
 
-@in_batches(_CAPTURES, every=45)
-def test_tiny_runs_under_tight_limits_are_judged_as_records_are(path: Path) -> None:
+@in_batches(CAPTURES, every=45)
+def test_tiny_runs_under_tight_limits_are_judged_as_records_are(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     batches = read(path, 300)
-    assert taken(batches) == fed(batches)
+    expected = fed(batches)
+    assert taken(batches) == expected
     assert taken(batches, budget=4000, messages=3) == fed(batches, budget=4000, messages=3)
+    monkeypatch.setattr(importlib.import_module("msmq_wire.findings.judge"), "_WORTH_ASKING", 1)
+    assert fed(batches) == expected
 
 
-@in_batches(_CAPTURES, every=45)
+@in_batches(CAPTURES, every=45)
 def test_runs_and_records_one_after_the_other_are_judged_as_records_are(path: Path) -> None:
     batches = read(path, 300)
     judge, found = Judge(), []
@@ -94,10 +98,14 @@ def check_guards(batch: PacketBatch) -> None:
             continue
         type_ = "message_packet" if is_read(record) else record.type
         rules = rules_of(type_)
-        holds = {rule.id for rule in asking(type(record.packet), rules)(record)}
+        holds = {rule.id for rule in _looking(type_, type(record.packet))(record)}
         asked[type_, record.id] = holds
         for rule in rules:
-            assert rule.id in holds or not list(rule.check(record, judge))
+            seen = list(rule.check(record, judge))
+            assert rule.id in holds or not seen
+            if rule.exact and rule.id in holds:
+                (one,) = seen
+                assert (one.timed is not None) == (rule.by_clock is not None)
     for found in batch.proven():
         told: dict[int, set[str]] = {place: set() for place in found.places.tolist()}
         for rule, mask in masks(batch, found, rules_of(found.cls.stem())):
@@ -107,7 +115,7 @@ def check_guards(batch: PacketBatch) -> None:
             assert holds == asked[found.cls.stem(), int(batch.id[place])]
 
 
-@in_batches(_CAPTURES, every=18)
+@in_batches(CAPTURES, every=18)
 def test_a_rule_sees_nothing_where_it_does_not_look(path: Path) -> None:
     for batch in read(path):
         check_guards(batch)
@@ -120,7 +128,7 @@ def test_every_rule_that_may_be_asked_of_a_whole_packet_says_when() -> None:
 
 
 def test_only_what_a_rule_may_speak_of_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    (batch,) = read(_FIXTURES / "sessions" / "transactional_acks.pcap")
+    (batch,) = read(FIXTURES / "sessions" / "transactional_acks.pcap")
     decoded: set[int | None] = set()
     record = PacketBatch.record
 

@@ -67,5 +67,6 @@ RULE = Rule(
         (this.multi_queue_format_header.signature.size != 0, _IS_WEAK_HASH),
         (this.security_header.flags & _EB != 0, _IS_WEAK_CIPHER),
     ),
+    exact=True,
     check=_check,
 )

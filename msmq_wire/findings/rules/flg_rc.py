@@ -14,6 +14,7 @@ from msmq_wire.wire.types.enumerations import QueueType
 __all__ = ["RULE"]
 
 _MOST = 0x1D
+_HOPS = this.user_header.flags & 0x1F
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -45,6 +46,7 @@ RULE = Rule(
     action="Look at whether the sender is a routing server.",
     harmless="Routing servers raise the count on every message that they pass on.",
     types=MESSAGES,
-    when=(this.user_header.flags & 0x1F != 0,),
+    when=((_HOPS > _MOST) | ((_HOPS != 0) & (this.user_header.flags >> 10 & 7 == int(QueueType.DIRECT))),),
+    exact=True,
     check=_check,
 )

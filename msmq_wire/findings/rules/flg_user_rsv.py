@@ -34,5 +34,6 @@ RULE = Rule(
     harmless="They have no effect. A program that writes the protocol itself may set them.",
     types=MESSAGES,
     when=(this.user_header.flags & _RESERVED != 0,),
+    exact=True,
     check=_check,
 )

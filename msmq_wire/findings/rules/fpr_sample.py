@@ -93,7 +93,7 @@ RULE = Rule(
         this.user_header.source_queue_manager == SAMPLE_CLIENT,
         this.user_header.sent_time == SIGNATURE,
         this.user_header.message_id == _MESSAGE_ID,
-        Told.of(_LABEL.__eq__, "message_properties_header.label"),
+        this.message_properties_header.label == _LABEL,
         Told.of(_QUEUE.__eq__, "user_header.destination_queue.direct_format_name"),
         this.establish_connection_header.client_guid == SAMPLE_CLIENT,
         this.establish_connection_header.server_guid == SAMPLE_SERVER,

@@ -9,11 +9,11 @@ import msgspec
 from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen, Timed
 from msmq_wire.records.record import Record
-from msmq_wire.sessions.clocks import AHEAD, HostClock, is_time, length_of_time, sender_of
+from msmq_wire.sessions.clocks import AHEAD, NEAR, HostClock, is_time, length_of_time, sender_of
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
-from msmq_wire.wire.expressions import this
-from msmq_wire.wire.headers.base_header import INFINITE
+from msmq_wire.wire.expressions import this, within
+from msmq_wire.wire.headers.base_header import INFINITE, SIGNATURE
 
 __all__ = ["RULE"]
 
@@ -21,8 +21,16 @@ _WAIT = 4 * 86400
 """Seconds: the time to reach a queue that is the default."""
 _ENDLESS_WAIT = 30 * 86400
 """Seconds after which a message without a limit of time is told as well."""
-_SENT = this.user_header.sent_time
 _CAPTURE = ("it may be the clock of the capturing host that is wrong",)
+_SENT, _LIMIT, _TIME = this.user_header.sent_time, this.base_header.time_to_reach_queue, this._.time
+# The seconds of the capture are cut, not rounded.
+_IS_AHEAD = _TIME < (_SENT - AHEAD) * SECOND
+_IS_LATE = (_TIME >= (_SENT + _WAIT + 1) * SECOND) & (
+    ((_LIMIT == INFINITE) & (_TIME >= (_SENT + _ENDLESS_WAIT + 1) * SECOND))
+    | ((_LIMIT != INFINITE) & (_TIME >= (_SENT + _LIMIT + 1) * SECOND))
+)
+
+_IS_OF_2013 = within(_TIME, (SIGNATURE - NEAR) * SECOND, (SIGNATURE + NEAR + 1) * SECOND - 1)
 
 
 def _check(record: Record, context: Context) -> Iterable[Seen]:
@@ -71,9 +79,14 @@ RULE = Rule(
     "a packet with a made-up time.",
     types=("user_message",),
     when=(
-        # The seconds of the capture are cut, not rounded.
-        (this._.time < (_SENT - AHEAD) * SECOND) | (this._.time >= (_SENT + _WAIT + 1) * SECOND),
+        (_TIME != 0)
+        & (_IS_AHEAD | _IS_LATE)
+        & (
+            (_SENT != SIGNATURE)
+            | within(_TIME, (SIGNATURE - NEAR) * SECOND, (SIGNATURE + NEAR + 1) * SECOND - 1)
+        ),
     ),
+    exact=True,
     check=_check,
     by_clock=_by_clock,
 )
