@@ -80,6 +80,14 @@ def test_a_builder_that_the_manifest_names_is_there(fixtures: Path) -> None:
     assert [name for name in sorted(named) if not (fixtures / name).exists()] == []
 
 
+def test_what_a_digest_has_to_say_is_written_down_once_for_every_capture(fixtures: Path) -> None:
+    folders = [fixtures / name for name in ("diagnose", "digest", "findings")]
+    captures = [path for folder in folders for path in folder.rglob("*.pcap*")]
+    written = tomllib.loads((fixtures / "digest/expected.toml").read_text(encoding="utf-8"))["expect"]
+    named = sorted(entry["capture"] for entry in written)
+    assert named == sorted(path.relative_to(fixtures).as_posix() for path in captures)
+
+
 @pytest.mark.parametrize("builder", _TELLING)
 def test_what_a_builder_says_of_its_files_stands_in_the_manifest(
     builder: str, fixtures: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
