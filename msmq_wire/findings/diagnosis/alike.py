@@ -131,9 +131,11 @@ class Alike:
             np.maximum.reduceat(sizes, starts),
             np.add.reduceat(cut.astype(np.int64), starts),
         )
-        numbers = ordered[starts].tolist()
-        for at in np.argsort(columns[0]).tolist():
-            yield numbers[at], Group(*(int(column[at]) for column in columns))
+        by_first = np.argsort(columns[0])
+        numbers = ordered[starts][by_first].tolist()
+        groups = zip(*(column[by_first].tolist() for column in columns), strict=True)
+        for number, group in zip(numbers, groups, strict=True):
+            yield number, Group(*group)
 
 
 def _numbers(top: Part, path: str, rows: Rows) -> Integers:

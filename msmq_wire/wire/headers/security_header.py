@@ -1,5 +1,6 @@
 """SecurityHeader with its SecurityData and ProviderInfo, [MS-MQMQ] 2.2.20.6."""
 
+from functools import lru_cache
 from typing import Annotated, ClassVar
 
 from construct import Int16ul, Int32ul
@@ -19,10 +20,17 @@ from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 __all__ = ["ProviderInfo", "SecurityData", "SecurityHeader", "security_id_text", "sender_text"]
 
 _SPEC = SpecRef("MS-MQMQ", "2.2.20.6")
+_LONGEST = 8 + 4 * 255
+"""Bytes of the longest SID that its count can tell."""
 
 
 def sender_text(sender: int, security_id: bytes) -> str | None:
     """A sender as ``S-1-...`` or as a GUID, by its type; None when it is neither."""
+    return None if len(security_id) > _LONGEST else _sender_text(sender, bytes(security_id))
+
+
+@lru_cache(maxsize=1024)
+def _sender_text(sender: int, security_id: bytes) -> str | None:
     if sender == SenderIdType.QUEUE_MANAGER_GUID and len(security_id) == 16:
         return str(GUID(security_id))
     if sender == SenderIdType.SID:
