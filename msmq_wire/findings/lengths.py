@@ -58,11 +58,11 @@ def lying_lengths(
         found = _past_end(record, measures)
         if found is not None and record.error is not None:
             text, place = found
-            if any((one.path, one.offset) == (place.path, place.offset) for one in places):
-                # The number was told.
-                text = record.error.message
-            else:
+            if not any((one.path, one.offset) == (place.path, place.offset) for one in places):
                 places.append(place)
+            number = reached(record.packet, place.path)
+            if any(f"{number:#010x}" in one or f"is {number}:" in one for one in said):
+                text = record.error.message
             said.setdefault(text, of_errors or severity)
             told = (*tells, record.error.path)
         if not places:

@@ -52,7 +52,8 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
     if number > min(len(unknown), 3) > 0:
         telling.say(f"The same of {count(number - min(len(unknown), 3), 'more message')}; see question 4.")
     _wait(sums, story, words, telling)
-    if sums.never_count or any(stale.fact != "in_time" for stale in sums.stale.values()):
+    ran_out = any(life.outcome == "expired" and not life.nack_class for life in sums.bad)
+    if number or ran_out or any(stale.fact != "in_time" for stale in sums.stale.values()):
         telling.but(_SILENT)
     if not telling.statements and sums.total:
         text = "Nothing did: no message was refused, expired, purged or left without an acknowledgment"

@@ -136,7 +136,8 @@ class MessageSums:
             self.bad_classes[why(life)] += 1
             if len(self.bad) < _MOST_BAD:
                 self.bad.append(life)
-            self._trouble(life).refused += life.outcome == "refused"
+            if life.outcome == "refused":
+                self._trouble(life).refused += 1
         self.received += life.outcome == "received"
         self.delivered += life.outcome == "delivered"
         if life.via == "rpc":
@@ -483,8 +484,10 @@ def acknowledged(sums: MessageSums, words: Words, telling: Telling) -> None:
         number = sums.waiting_count
         ids = [f"{short(life.message_id)} ({words.frame(life.first)})" for life in sums.waiting[:MOST]]
         covers = f"No OrderAck covers {number:,} of {count(sums.transactional, 'transactional message')}: "
-        text = f"{covers}{listed(ids, number)}. A session acknowledgment says that the next host has them, "
-        text += "an OrderAck that their queue does."
+        text = (
+            f"{covers}{listed(ids, number)}. A session acknowledgment says that the next host has a message, "
+        )
+        text += "an OrderAck that its queue does."
         telling.say(text, *(life.first for life in sums.waiting), attention="info")
     if sums.resends:
         again = f"Messages were sent again {count(sums.resends, 'time')}"

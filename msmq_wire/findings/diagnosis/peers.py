@@ -136,8 +136,10 @@ def peers(
         told = [f"{id_} ({marks.titles[id_]}{_times(number)})" for id_, number in sorted(marks.ids.items())]
         text = f"What {name or 'an unknown host'} sent shows {listed(told)}; first in "
         conduct = clients.get(name)
-        text += f"{words.frame(marks.first)}. {'' if conduct is None else _conduct((name,), (conduct,))}"
-        text = text.replace(_PEER, "") + _trouble(troubles.get(name))
+        text += f"{words.frame(marks.first)}. "
+        if conduct is not None:
+            text += _conduct((name,), (conduct,), troubles.get(name)).replace(_PEER, "")
+        text += _trouble(troubles.get(name))
         if marks.cves:
             text += f" It matches the published condition of {listed(list(marks.cves))}."
         telling.say(text.rstrip(), marks.first, attention=marks.severity)
@@ -146,14 +148,14 @@ def peers(
         name
         for name, conduct in quiet.items()
         if conduct.completed == conduct.connections and 0 < conduct.taken == conduct.messages
-        and not conduct.naked and not _trouble(troubles.get(name)) and name not in sums.unanswered
+        and not conduct.naked and name not in troubles and name not in sums.unanswered
     ]  # fmt: skip
     if len(alike) > 1:
         conducts = [quiet.pop(name) for name in alike]
         text = f"{_conduct(alike, conducts)} No rule at medium or above speaks of them."
         telling.say(text, *(conduct.first for conduct in conducts[:MOST]))
     for name, conduct in list(quiet.items())[:MOST]:
-        text = f"{_conduct((name,), (conduct,))}{_trouble(troubles.get(name))}"
+        text = f"{_conduct((name,), (conduct,), troubles.get(name))}{_trouble(troubles.get(name))}"
         if name in sums.unanswered:
             text += " Some of its connections nobody accepted: see question 2."
         else:
@@ -181,7 +183,7 @@ def _times(number: int) -> str:
     return "" if number == 1 else f", {number:,} times"
 
 
-def _conduct(names: Sequence[str], conducts: Sequence[_Conduct]) -> str:
+def _conduct(names: Sequence[str], conducts: Sequence[_Conduct], trouble: Trouble | None = None) -> str:
     """What hosts that behave alike did in their sessions."""
     name, conduct = listed(names), conducts[0]
     if conduct.naked:
@@ -194,7 +196,10 @@ def _conduct(names: Sequence[str], conducts: Sequence[_Conduct]) -> str:
         text = f"{name} was in {count(conduct.opened, 'session')} whose opening was not captured"
     if conduct.taken:
         number, total = sum(one.taken for one in conducts), sum(one.messages for one in conducts)
-        taken = part(number, total, "message")
+        again = trouble is not None and trouble.resends
+        taken = part(
+            number, total, *(("packet with a message", "packets with messages") if again else ("message",))
+        )
         taken = taken[:1].lower() + taken[1:]
         return f"{text} and {taken} {'was' if number == 1 else 'were'} acknowledged{_PEER}."
     sent = (
@@ -207,7 +212,7 @@ def _trouble(trouble: Trouble | None) -> str:
     """What became of messages that were acknowledged."""
     if trouble is None:
         return ""
-    text = f" {trouble.resends:,} of them came again." if trouble.resends else ""
+    text = ""
     if trouble.refused:
         was = "was" if trouble.refused == 1 else "were"
         text += f" {trouble.refused:,} of its messages {was} refused: see question 5."

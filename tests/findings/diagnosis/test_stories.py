@@ -100,7 +100,7 @@ SAID: list[tuple[str, int, str]] = [
         4,
         "No OrderAck covers 3 of 9 transactional messages: 0f9a63c8…\\2008 (frame 81), "
         "0f9a63c8…\\2009 (frame 87) and 0f9a63c8…\\2010 (frame 91). A session acknowledgment "
-        "says that the next host has them, an OrderAck that their queue does.",
+        "says that the next host has a message, an OrderAck that its queue does.",
     ),
     (
         "hole_in_stream",
@@ -121,8 +121,8 @@ SAID: list[tuple[str, int, str]] = [
         "hole_in_stream",
         13,
         "What 192.0.2.21 sent shows TXN-GAP (A gap in a transactional sequence); first in frame "
-        "81. 192.0.2.21 completed 1 session and all 21 messages were acknowledged. 12 of them "
-        "came again. No OrderAck covers 3 of its messages: see question 12.",
+        "81. 192.0.2.21 completed 1 session and all 21 packets with messages were acknowledged. "
+        "No OrderAck covers 3 of its messages: see question 12.",
     ),
     (
         "refused_invoices",
