@@ -27,11 +27,13 @@ __all__ = ["MOST_LINES", "Digest", "DigestLine", "digest_of"]
 MOST_LINES = 5
 """Lines of a digest, at most."""
 _MOST_FRAMES = 64
+_NOTHING = "nothing of MSMQ"
 _MOST_ALSO = 3
 _MOST_LEADS = 128
 """Of more, the gravest are looked at for what they explain."""
 _MOST_CHARACTERS = 200
 _MOST_HOSTS = 3
+_MOST_TO_DO = 100
 _FROM = SEVERITIES.index("low")
 _STANDING = frozenset(("RPC-LEVEL", "CNT-WEAK", "BOD-BINFMT", "ID-MANY"))
 """How hosts are set up, whatever happened in the capture: it stands a level lower, behind what went wrong."""
@@ -85,7 +87,9 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def nothing(self) -> str:
         """What is said where there is no line."""
-        return f"Nothing wrong seen in {self.looked_at}."
+        nothing = "" if self.looked_at.startswith(_NOTHING) else "nothing wrong seen in "
+        text = f"{nothing}{self.looked_at}"
+        return f"{text[:1].upper()}{text[1:]}."
 
 
 class _Draft(msgspec.Struct):
@@ -143,7 +147,7 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
     # Whoever has messages, sessions or calls need not hear how many records that was.
     shown = {noun: number for noun, number in numbers.items() if number and noun != "record"}
     shown = shown or ({"record": facts.records} if facts.records else {})
-    text = listed([count(number, noun) for noun, number in shown.items()]) or "nothing of MSMQ"
+    text = listed([count(number, noun) for noun, number in shown.items()]) or _NOTHING
     if frames is not None:
         text += f" in {count(frames, 'frame')}"
     late = sum(not one.started for one in story.sessions)
@@ -380,9 +384,11 @@ def _cut(text: str) -> str:
 
 
 def _action(lead: Group) -> str:
-    """The first thing that the rule says to do."""
+    """The first thing that the rule says to do, and the second where both are short."""
     rule = RULES.get(lead.lead.id)
-    return "" if rule is None else re.split(r"[;.:] ", rule.action, maxsplit=1)[0].removesuffix(".")
+    first, *more = re.split(r"[.:] ", "" if rule is None else rule.action, maxsplit=1)[0].split("; ")
+    both = f"{first}; {more[0]}" if more else first
+    return (both if len(both) <= _MOST_TO_DO else first).removesuffix(".")
 
 
 def _addressed(draft: _Draft) -> str:
