@@ -27,9 +27,13 @@ __all__ = ["MOST_LINES", "Digest", "DigestLine", "digest_of"]
 MOST_LINES = 5
 """Lines of a digest, at most."""
 _MOST_FRAMES = 64
+_NOTHING = "nothing of MSMQ"
 _MOST_ALSO = 3
+_MOST_LEADS = 128
+"""Of more, the gravest are looked at for what they explain."""
 _MOST_CHARACTERS = 200
 _MOST_HOSTS = 3
+_MOST_TO_DO = 100
 _FROM = SEVERITIES.index("low")
 _STANDING = frozenset(("RPC-LEVEL", "CNT-WEAK", "BOD-BINFMT", "ID-MANY"))
 """How hosts are set up, whatever happened in the capture: it stands a level lower, behind what went wrong."""
@@ -83,7 +87,9 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def nothing(self) -> str:
         """What is said where there is no line."""
-        return f"Nothing wrong seen in {self.looked_at}."
+        nothing = "" if self.looked_at.startswith(_NOTHING) else "nothing wrong seen in "
+        text = f"{nothing}{self.looked_at}"
+        return f"{text[:1].upper()}{text[1:]}."
 
 
 class _Draft(msgspec.Struct):
@@ -141,7 +147,7 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
     # Whoever has messages, sessions or calls need not hear how many records that was.
     shown = {noun: number for noun, number in numbers.items() if number and noun != "record"}
     shown = shown or ({"record": facts.records} if facts.records else {})
-    text = listed([count(number, noun) for noun, number in shown.items()]) or "nothing of MSMQ"
+    text = listed([count(number, noun) for noun, number in shown.items()]) or _NOTHING
     if frames is not None:
         text += f" in {count(frames, 'frame')}"
     late = sum(not one.started for one in story.sessions)
@@ -170,10 +176,11 @@ def digest_of(answers: Sequence[Answer], suspects: Suspects, words: Words, looke
     told_of = {(group.lead.id, host) for found in hostile.values() for group in found for host in group.hosts}
     causes = list(_causes(answers, told_of))
     others = list(_gathered(others, causes))
-    for lead, explained in _merged(others):
+    for number, (lead, explained) in enumerate(_merged(others)):
         draft = _of_groups(lead, explained)
         drafts.append(draft)
-        causes = list(_behind(draft, (lead, *explained), suspects, causes))
+        if number < _MOST_LEADS:
+            causes = list(_behind(draft, (lead, *explained), suspects, causes))
     drafts += [draft for draft, _ in causes]
     drafts = drafts or list(_flagged(answers))
     ranked = sorted(drafts, key=lambda draft: draft.place)
@@ -230,15 +237,12 @@ def _causes(answers: Iterable[Answer], told_of: set[tuple[str, str]]) -> Iterato
 
 def _gathered(groups: Iterable[Group], causes: Sequence[tuple[_Draft, Cause]]) -> Iterator[Group]:
     """The groups that no cause tells of; the others go to their cause."""
+    by_rule: dict[str, list[tuple[_Draft, set[str]]]] = {}
+    for draft, cause in causes:
+        for id_ in cause.rules:
+            by_rule.setdefault(id_, []).append((draft, {*cause.who}))
     for group in groups:
-        told = next(
-            (
-                draft
-                for draft, cause in causes
-                if group.lead.id in cause.rules and set(cause.who) & {group.sender, *group.hosts}
-            ),
-            None,
-        )
+        told = next((draft for draft, who in by_rule.get(group.lead.id, ()) if who & {*group.hosts}), None)
         if told is None:
             yield group
             continue
@@ -283,7 +287,7 @@ def _joined(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
         first.who = tuple(dict.fromkeys((*first.senders, *first.who, *draft.who)))
         first.times += draft.times
         first.count += draft.count
-        first.moments += draft.moments[:_MOST_FRAMES]
+        first.moments += draft.moments[: max(_MOST_FRAMES - len(first.moments), 0)]
         first.frames |= draft.frames
         first.also |= draft.also
     yield from (draft for draft in drafts if not draft.senders or by_rule[draft.rule] is draft)
@@ -293,7 +297,7 @@ def _merged(groups: Iterable[Group]) -> Iterator[tuple[Group, list[Group]]]:
     """Groups, the gravest first, each with those that are about the same frames."""
     kept: list[tuple[Group, list[Group]]] = []
     for group in sorted(groups, key=lambda one: (one.lead.id in _STANDING, -one.rank, one.lead.id == _ANY)):
-        for lead, explained in kept:
+        for lead, explained in kept[:_MOST_LEADS]:
             if (
                 (lead.lead.id in _STANDING) == (group.lead.id in _STANDING)
                 and lead.captures == group.captures
@@ -380,9 +384,11 @@ def _cut(text: str) -> str:
 
 
 def _action(lead: Group) -> str:
-    """The first thing that the rule says to do."""
+    """The first thing that the rule says to do, and the second where both are short."""
     rule = RULES.get(lead.lead.id)
-    return "" if rule is None else re.split(r"[;.:] ", rule.action, maxsplit=1)[0].removesuffix(".")
+    first, *more = re.split(r"[.:] ", "" if rule is None else rule.action, maxsplit=1)[0].split("; ")
+    both = f"{first}; {more[0]}" if more else first
+    return (both if len(both) <= _MOST_TO_DO else first).removesuffix(".")
 
 
 def _addressed(draft: _Draft) -> str:

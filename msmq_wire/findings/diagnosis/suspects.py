@@ -18,6 +18,7 @@ Connection = tuple[str, str]
 _FROM = SEVERITIES.index("low")
 _MOST_CONNECTIONS = 4096
 _MOST_OF_A_GROUP = 64
+_MOST_TOLD = 65_536
 _SCANNERS = "FPR-"
 _REPLIES = "RPL-"
 
@@ -39,6 +40,7 @@ class Suspects:
         self._fold = Fold()
         self._of_group: dict[str, dict[Connection, None]] = {}
         self._senders: dict[Connection, str] = {}
+        self._told: set[Connection] = set()
 
     def feed(self, findings: Iterable[Finding]) -> None:
         """Take some findings."""
@@ -49,6 +51,8 @@ class Suspects:
             connections = [connection_of(place.src, place.dst) for place in finding.evidence]
             if finding.group in self._of_group or len(self._of_group) < MOST_GROUPS:
                 known = self._of_group.setdefault(finding.group, {})
+                if len(self._told) < _MOST_TOLD:
+                    self._told.update(connections)
                 for connection in connections:
                     if len(known) < _MOST_OF_A_GROUP:
                         known[connection] = None
@@ -66,7 +70,7 @@ class Suspects:
 
     def told(self, one: str | None, other: str | None) -> bool:
         """Whether a finding is about what two ends sent."""
-        return any(connection_of(one, other) in known for known in self._of_group.values())
+        return connection_of(one, other) in self._told
 
     def groups(self) -> tuple[Group, ...]:
         """What was found, folded, the gravest first."""

@@ -224,7 +224,8 @@ def test_what_one_host_sends_beside_something_hostile_is_one_line() -> None:
         "also a message without a session (SES-NAKED) and session packets out of order (SES-ORDER)"
         in attack.text
     )
-    assert (attack.frames, attack.count, attack.action) == ((4, 5), 3, "Find out what 198.51.100.7 is.")
+    to_do = "Find out what 198.51.100.7 is; check that 192.0.2.10 has the fixes of April 2023."
+    assert (attack.frames, attack.count, attack.action) == ((4, 5), 3, to_do)
     assert other.rule == "FRM-PAD-LEN"
 
 
@@ -247,6 +248,11 @@ def test_what_many_hosts_send_alike_is_one_line() -> None:
     )
     assert (line.count, line.frames) == (8, tuple(range(1, 9)))
     assert line.action == "Look at what the sender is."
+
+
+def test_a_capture_without_msmq_has_nothing_to_judge() -> None:
+    found, _ = digest(FIXTURES / "captures" / "path_no_msmq.pcap")
+    assert found.nothing == "Nothing of MSMQ."
 
 
 def test_every_negative_acknowledgment_has_its_remedy() -> None:
