@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msmq_wire.report import Totals
 from msmq_wire.report.messages import message_section
-from msmq_wire.report.totals import MessageRow
+from msmq_wire.report.rows import MessageRow
 from msmq_wire.sessions import Follower
 from tests.report.pages import START, Page
 
