@@ -76,7 +76,8 @@ class Told:
         anchor = self.links.finding(group, rule)
         for finding in told:
             words = f"{finding.id}: {finding.title}"
-            for record in dict.fromkeys(one.record for one in finding.evidence if one.record is not None):
+            shown = finding.evidence[:_PLACES]
+            for record in dict.fromkeys(one.record for one in shown if one.record is not None):
                 marks = self.found.setdefault(record, [])
                 if (anchor, words) not in marks:
                     marks.append((anchor, words))

@@ -17,6 +17,8 @@ __all__ = ["message_section"]
 
 _FIRST = 100
 """Rows on a page of the table, and in the HTML itself."""
+_MOST_STEPS = 400_000
+"""Numbers that tell what became of messages; the lives behind them have their outcome and its reason."""
 _NOTHING: Mapping[str, str] = {}
 _NONE: Mapping[int, Sequence[tuple[str, str]]] = {}
 _HEADS = (
@@ -104,21 +106,31 @@ def _data(
 ) -> Markup:
     """Rows with texts that come again and again as numbers; times are microseconds since 1970.
 
-    What became of a message is a flat list: what, how many microseconds after the message, in which frame.
+    A life is there once, whatever rows are about it: its reason, then a flat list of what happened, how many
+    microseconds after it was seen first, and in which frame.
     """
     words: dict[str, int] = {}
+    lives: dict[str, int] = {}
+    told_lives: list[tuple[int, tuple[int | None, ...]]] = []
+    left = _MOST_STEPS
 
     def word(text: str) -> int:
         return words.setdefault(text, len(words))
 
-    def steps(row: MessageRow, life: MessageLife | None) -> Iterator[int | None]:
-        for text, moment in () if life is None else steps_of(life):
+    def steps(life: MessageLife) -> Iterator[int | None]:
+        first = life.first.time
+        for text, moment in steps_of(life):
             yield word(text)
-            yield None if moment.time is None or row.time is None else (moment.time - row.time) // 1000
+            yield None if moment.time is None or first is None else (moment.time - first) // 1000
             yield moment.frame
 
     listed = []
     for row, (outcome, life) in zip(rows, told, strict=True):
+        if life is not None and life.message_id not in lives:
+            lives[life.message_id] = len(told_lives)
+            happened = tuple(steps(life)) if left > 0 else ()
+            left -= len(happened)
+            told_lives.append((word(life.reason), happened))
         manager, slash, number = row.message_id.rpartition("\\")
         listed.append(
             (
@@ -137,11 +149,11 @@ def _data(
                 word(row.facts),
                 row.preview,
                 row.sent,
-                None if life is None else word(life.reason),
+                None if life is None else lives[life.message_id],
                 None if life is None or life.session not in sessions else life.session,
-                tuple(steps(row, life)),
             )
         )
     listed_ids = {row.id for row in rows}
     marks = {id_: found[id_] for id_ in sorted(listed_ids & found.keys())}
-    return script_json({"words": list(words), "rows": listed, "page": _FIRST, "found": marks})
+    data = {"words": list(words), "lives": told_lives, "rows": listed, "page": _FIRST, "found": marks}
+    return script_json(data)

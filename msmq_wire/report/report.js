@@ -25,7 +25,7 @@
     return;
   }
 
-  const { words, rows, page, found: marks } = JSON.parse(holder.textContent);
+  const { words, lives, rows, page, found: marks } = JSON.parse(holder.textContent);
   const body = document.getElementById("message-rows");
   const search = document.getElementById("message-search");
   const status = document.getElementById("message-status");
@@ -67,7 +67,7 @@
     (row) => words[row[10]] + row[11],
     (row) => words[row[12]],
     (row) => row[13],
-    (row) => (row[15] === null ? "" : words[row[15]]),
+    (row) => (row[15] === null ? "" : words[lives[row[15]][0]]),
   ];
 
   let found = rows;
@@ -94,10 +94,10 @@
     return made;
   };
 
-  const life = (row) => {
+  const life = (steps) => {
     const list = make("ol");
-    for (let at = 0; at < row[17].length; at += 3) {
-      const [what, after, frame] = row[17].slice(at, at + 3);
+    for (let at = 0; at < steps.length; at += 3) {
+      const [what, after, frame] = steps.slice(at, at + 3);
       const told = [later(after), frame === null ? "" : `frame ${frame}`].filter(Boolean).join(", ");
       make("li", words[what] + (told ? ` (${told})` : ""), list);
     }
@@ -126,8 +126,9 @@
     }
     if (row[15] !== null) {
       make("h3", "What became of it", cell);
-      make("p", `${words[row[8]]}: ${words[row[15]]}`, cell);
-      if (row[17].length) cell.append(life(row));
+      const [reason, steps] = lives[row[15]];
+      make("p", `${words[row[8]]}: ${words[reason]}`, cell);
+      if (steps.length) cell.append(life(steps));
     }
     return line;
   };
