@@ -1,4 +1,4 @@
-"""SHA-256 of the files that are read, taken as they are read: `Hashing`, and `FileRead`, what is kept of it."""
+"""SHA-256 of the files that are read, taken as they are read: `Hashing`; `FileRead` is what is kept of one."""
 
 from __future__ import annotations
 

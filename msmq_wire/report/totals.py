@@ -6,6 +6,7 @@ The rule kept here: counts are exact, and those of a batch are those of its reco
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ _MOST_ROW_TEXT = 14_000_000
 """Bytes of these rows in the page: what keeps it below 20 MB."""
 _NUMBERS = 110
 """Bytes of a row beside its texts: numbers, and what became of the message."""
+_PLAIN = re.compile(r"[ !#-%(-;=?-\[\]-~]*")
+"""Text that is in JSON as it is, and in a script too."""
 _MOST_EDGES = 1 << 14
 _MOST_LANES = 512
 _MOST_GAPS = 200
@@ -230,4 +233,4 @@ class Totals:
 
 def _length(text: str) -> int:
     """Bytes of a text in the data of the page."""
-    return len(text) + 2 if text.isascii() and text.isalnum() else len(script_json(text))
+    return len(text) + 2 if _PLAIN.fullmatch(text) else len(script_json(text))

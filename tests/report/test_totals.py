@@ -17,6 +17,7 @@ from msmq_wire.engines.codec import encode
 from msmq_wire.records.record import FoundPacket, Record
 from msmq_wire.report import Totals, totals
 from msmq_wire.report.buckets import TimeBuckets
+from msmq_wire.report.markup import script_json
 from tests.report.pages import START
 
 
@@ -116,3 +117,8 @@ def test_whole_messages_of_a_batch_are_no_records(monkeypatch: pytest.MonkeyPatc
     made = Totals()
     made.take(batch_of("a.pcap", [FoundPacket(1, "a.pcap", data, (1,), START, "a:1", "b:1801", 0, 0)]))
     assert [(row.queue, row.preview) for row in made.rows] == [(r"DIRECT=OS:h\q", "<a/>")]
+
+
+def test_the_room_that_a_text_takes_is_that_of_its_json() -> None:
+    for text in ("", "a b", *map(chr, range(0x120)), "\U0001f600"):
+        assert totals._length(text) == len(script_json(text))

@@ -128,17 +128,15 @@ def _plain(
     failures: list[str] = []
     for item in reading.batched():
         if isinstance(item, Record):
-            found = judge.feed(item)
+            found, others = judge.feed(item), (item,)
             totals.feed(item)
             diagnosis.feed(item, found)
         else:
-            found = judge.take(item)
+            found, others = judge.take(item), item.others
             totals.take(item)
-            for record in item.records():
-                diagnosis.feed(record)
-            diagnosis.found(found)
+            diagnosis.take(item, found)
         shelf.add(found)
-        failures += _failures((item,) if isinstance(item, Record) else item.others)
+        failures += _failures(others)
     _finish(judge, shelf, diagnosis)
     assert judge.story is not None
     return judge.story, failures
