@@ -5,6 +5,8 @@ DEV := $(VENV)/.installed-dev
 CLI := $(VENV)/.installed-cli
 PYTEST_ARGS ?=
 MUTANTS_ARGS ?=
+AXE := 4.14.1
+AXE_SHA256 := 29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c
 FINDINGS := findings_wire findings_sessions findings_content findings_calls findings_scanners replay_scenes \
     replay_sessions routed_scenes
 BENCH_ARGS ?=
@@ -13,12 +15,13 @@ BENCH_ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check mutants lint bench docs generated clean
+.PHONY: help demo test check axe mutants lint bench docs generated clean
 
 help:
 	@echo "make demo    decode the demo capture"
 	@echo "make test    run the tests in a few minutes, the same at every run (more arguments: PYTEST_ARGS='-k name')"
 	@echo "make check   run all of them: random examples, a cluster, every capture through every path"
+	@echo "make axe     fetch axe-core with npm, with which make check looks at the report"
 	@echo "make mutants see how many small faults the tests find"
 	@echo "make lint    check style, types and layers"
 	@echo "make bench   run the benchmarks (shorter: BENCH_ARGS=--quick)"
@@ -35,6 +38,15 @@ test: $(DEV)
 # A skipped test is a failure here.
 check: $(DEV)
 	MSMQ_WIRE_CHECK=1 MSMQ_WIRE_NO_SKIP=1 $(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+
+# What looks at the report for faults that shut people out: a package of npm, at this version, never committed.
+axe: $(VENV)/axe.min.js
+
+$(VENV)/axe.min.js: | $(BIN)/python
+	rm -rf $(VENV)/axe && mkdir $(VENV)/axe
+	cd $(VENV)/axe && npm pack --silent axe-core@$(AXE) && tar -xzf axe-core-$(AXE).tgz package/axe.min.js
+	echo "$(AXE_SHA256)  $(VENV)/axe/package/axe.min.js" | sha256sum --check --quiet
+	mv $(VENV)/axe/package/axe.min.js $@ && rm -r $(VENV)/axe
 
 mutants: $(DEV)
 	$(BIN)/python -m tests.mutants $(MUTANTS_ARGS)

@@ -1,84 +1,83 @@
-"""Takes docs/img/report.png: the report of the demo capture and the sessions in headless Chromium.
+"""Takes the pictures of the report in docs/img with headless Chromium (Debian: chromium).
 
-``python docs/report_pictures.py [FOLDER]`` needs chromium. With a FOLDER it writes
-there what has to be looked at as well: light and dark, the width of a phone, and the print as PDF.
+``python docs/report_pictures.py [FOLDER]``: with a FOLDER it writes there what else has to be looked at, of a
+capture with an attack, of 1, 100 and 50,000 messages: at 1400 and 1920 pixels, as a phone, dark, and printed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import shutil
-import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 # The checkout has to be importable before this.
+from benchmarks.traffic import in_order, write  # noqa: E402
+from benchmarks.workload import messages  # noqa: E402
 from msmq_wire.cli.app import main as msmq_wire  # noqa: E402
+from tests.chromium import Chromium  # noqa: E402
 
-PICTURE = ROOT / "docs" / "img" / "report.png"
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+CAPTURE = "fixtures/digest/attack_in_traffic.pcap"
+_IMAGES = ROOT / "docs" / "img"
 _MOST = 400_000
-_TALL = 12_000
-_DARK = "--blink-settings=preferredColorScheme=0"
-_FRAME = '<body style="margin:0"><iframe src="{}" style="width:360px;height:{}px;border:0"></iframe></body>'
+_TALL = 9_000
+_COUNTS = (1, 100, 50_000)
 
 
-def _browser() -> str:
-    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
-    if found is None:
-        raise SystemExit(f"none of {', '.join(_BROWSERS)} is on PATH")
-    return found
-
-
-def write_report(page: Path) -> None:
-    """Write the report of the demo capture and of all sessions to a file."""
-    sessions = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "fixtures" / "sessions").glob("*.pcap"))
+def write_report(page: Path, *captures: str) -> None:
+    """Write the report of captures, named from the root of the project, to a file."""
     with contextlib.chdir(ROOT):
-        status = msmq_wire(
-            ["report", "fixtures/captures/demo.pcap", *sessions, "-o", str(page), "--force", "--quiet"]
-        )
+        status = msmq_wire(["report", *captures, "-o", str(page), "--force", "--quiet"])
     if status != 0:
         raise SystemExit(f"the report ended with status {status}")
 
 
-def look(page: Path, *options: str) -> None:
-    """Open a page in the browser, which ends by itself."""
-    command = [_browser(), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-    subprocess.run(
-        [*command, "--virtual-time-budget=4000", *options, page.as_uri()],
-        check=True,
-        timeout=120,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+def _pages(folder: Path) -> Iterator[Path]:
+    """The pages that have to be looked at."""
+    page = folder / "attack.html"
+    write_report(page, CAPTURE)
+    yield page
+    for count in _COUNTS:
+        capture = folder / f"{count}.pcap"
+        write(capture, in_order(messages(count), min(count, 8)))
+        write_report(capture.with_suffix(".html"), str(capture))
+        yield capture.with_suffix(".html")
 
 
-def _all(page: Path, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, options in (("light", ()), ("dark", (_DARK,))):
-        look(page, f"--window-size=1200,{_TALL}", f"--screenshot={folder / name}.png", *options)
-    frame = page.with_name("phone.html")
-    # A window of the browser is at least 500 pixels wide.
-    frame.write_text(_FRAME.format(page.name, _TALL), encoding="utf-8")
-    look(frame, f"--window-size=500,{_TALL}", f"--screenshot={folder / 'phone'}.png")
-    look(page, "--no-pdf-header-footer", f"--print-to-pdf={folder / 'print'}.pdf")
+def _all(chromium: Chromium, page: Path, folder: Path) -> None:
+    """Everything that is to be looked at of a page."""
+    for name, width, dark in (
+        ("1400", 1400, False),
+        ("1920", 1920, False),
+        ("phone", 390, False),
+        ("dark", 1400, True),
+    ):
+        tab = chromium.open(page, width=width, dark=dark)
+        tab.picture(folder / f"{page.stem}-{name}.png", whole=True, height=_TALL)
+    tab.pdf(folder / f"{page.stem}-print.pdf")
 
 
 def main() -> None:
-    """Take the picture of the documentation; with a folder, all others too."""
-    with tempfile.TemporaryDirectory() as temporary:
+    """Take the pictures of the documentation; with a folder, all others too."""
+    with tempfile.TemporaryDirectory() as temporary, Chromium() as chromium:
         page = Path(temporary) / "report.html"
-        write_report(page)
-        look(page, "--window-size=1200,2800", f"--screenshot={PICTURE}")
+        write_report(page, CAPTURE)
+        first, opened = _IMAGES / "report.png", _IMAGES / "report-message.png"
+        chromium.open(page, height=1300).picture(first)
+        chromium.open(page, "#message-46", height=760).picture(opened)
+        for picture in (first, opened):
+            size = picture.stat().st_size
+            if size > _MOST:
+                raise SystemExit(f"{picture.name} has {size} bytes: {_MOST} is the most")
         if len(sys.argv) > 1:
-            _all(page, Path(sys.argv[1]).resolve())
-    size = PICTURE.stat().st_size
-    if size > _MOST:
-        raise SystemExit(f"{PICTURE.name} has {size} bytes: {_MOST} is the most")
+            folder = Path(sys.argv[1]).resolve()
+            folder.mkdir(parents=True, exist_ok=True)
+            for one in _pages(Path(temporary)):
+                _all(chromium, one, folder)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from msmq_wire.spark.session import java_problem
+from tests.chromium import BROWSERS, browser
 from tests.effort import WHOLE, examples
 
 _OLDEST_TSHARK = (4, 0)
@@ -38,6 +39,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         reason = _what_tshark_lacks()
         if reason:
             pytest.skip(reason)
+    if item.get_closest_marker("browser") is not None and browser() is None:
+        pytest.skip(f"needs a browser: none of {', '.join(BROWSERS)} is on PATH")
     if item.get_closest_marker("spark") is not None:
         problem = _what_java_lacks()
         if problem:

@@ -20,7 +20,10 @@ CHUNK_SIZE = 1 << 23
 
 
 class BatchReader:
-    """Reads a source through ``finder``; ``frames`` counts those read so far."""
+    """Reads a source through ``finder``; ``frames`` counts those read so far.
+
+    ``first`` and ``last`` are their earliest and latest time, None where none has one.
+    """
 
     def __init__(self, source: Source, finder: PacketFinder, *, chunk_size: int | None = None) -> None:
         self._source = source
@@ -28,11 +31,18 @@ class BatchReader:
         self._chunks = ChunkDecoder(finder)
         self._chunk_size = chunk_size or CHUNK_SIZE
         self.frames = 0
+        self.first: int | None = None
+        self.last: int | None = None
 
     def __iter__(self) -> Iterator[PacketBatch]:
         """Yield what is complete; errors as for `read_frames`."""
         for chunk in read_chunks(self._source.window(), self._chunk_size):
             self.frames += len(chunk)
+            times = chunk.time[chunk.time > 0]
+            if len(times):
+                first, last = int(times.min()), int(times.max())
+                self.first = first if self.first is None else min(self.first, first)
+                self.last = last if self.last is None else max(self.last, last)
             batch = self._chunks.take(chunk, self._source.name)
             if len(batch) or batch.others:
                 yield batch

@@ -6,7 +6,7 @@ has to be asked itself, comes as a record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.message import MessageColumn, is_listed
 from msmq_wire.records.record import Record
 
-__all__ = ["briefed"]
+__all__ = ["answered", "briefed", "values_of"]
 
 
 def briefed(batch: PacketBatch, briefing: Briefing) -> Iterator[Record | Brief]:
@@ -32,12 +32,12 @@ def briefed(batch: PacketBatch, briefing: Briefing) -> Iterator[Record | Brief]:
         places, rows = found.places, found.rows
         stems.append(found.cls.stem())
         if is_listed(stems[-1], acknowledgments=briefing.acknowledgments):
-            answered = _answered(found, briefing)
-            places, rows = places[answered], rows[answered]
+            whole = answered(found, briefing.columns)
+            places, rows = places[whole], rows[whole]
             if not len(rows):
                 # There may be no column that holds what is asked.
                 continue
-            values = [_values(batch, column, found, places, rows) for column in briefing.columns]
+            values = [values_of(batch, column, found, places, rows) for column in briefing.columns]
             for place, line in zip(places.tolist(), briefing.make(values), strict=True):
                 lines[place] = line
         kinds[places] = len(stems) - 1
@@ -76,19 +76,19 @@ def _alone(batch: PacketBatch, kinds: Array) -> list[tuple[int, bool, int]]:
     )
 
 
-def _answered(found: Proven, briefing: Briefing) -> Bools:
+def answered(found: Proven, columns: Iterable[MessageColumn]) -> Bools:
     """Which of some packets need no look of their own."""
-    answered = np.ones(len(found.rows), np.bool_)
-    for column in briefing.columns:
+    told = np.ones(len(found.rows), np.bool_)
+    for column in columns:
         whole = column.in_whole
         for path in () if whole is None else whole.paths:
-            answered &= has(found.top, path, found.rows)
+            told &= has(found.top, path, found.rows)
         for path in () if whole is None else whole.unless:
-            answered &= ~is_set(found.top, path, found.rows)
-    return answered
+            told &= ~is_set(found.top, path, found.rows)
+    return told
 
 
-def _values(
+def values_of(
     batch: PacketBatch, column: MessageColumn, found: Proven, places: Array, rows: Array
 ) -> list[Any]:
     """What a column has for some packets, as `Message` says it."""

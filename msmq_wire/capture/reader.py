@@ -38,6 +38,7 @@ class Summary(msgspec.Struct):
     """What a capture held: frames read, frames of MSMQ traffic, the others by reason, records by type.
 
     ``notices`` counts what a reader should know beside that, such as traffic that may be MSMQ but is opaque.
+    ``first`` and ``last`` are the times of the earliest and the latest frame, nanoseconds since 1970.
     """
 
     frames: int = 0
@@ -45,6 +46,8 @@ class Summary(msgspec.Struct):
     skipped: Counter[str] = msgspec.field(default_factory=Counter)
     notices: Counter[str] = msgspec.field(default_factory=Counter)
     packets: Counter[str] = msgspec.field(default_factory=Counter)
+    first: int | None = None
+    last: int | None = None
 
 
 class CaptureReader:
@@ -141,6 +144,9 @@ class CaptureReader:
         frames = FrameDecoder(finder)
         for frame in self.source.frames():
             summary.frames += 1
+            if frame.time:
+                summary.first = frame.time if summary.first is None else min(summary.first, frame.time)
+                summary.last = frame.time if summary.last is None else max(summary.last, frame.time)
             yield from decoded(frames.frame(frame))
             summary.understood = finder.understood
 
@@ -156,7 +162,7 @@ class CaptureReader:
                 yield from told(batch)
         finally:
             # Frames that complete nothing count as well, also those before the damage of a file.
-            summary.frames = batches.frames
+            summary.frames, summary.first, summary.last = batches.frames, batches.first, batches.last
 
 
 def _briefed(briefing: Briefing, batch: PacketBatch) -> Iterator[Record | Brief]:

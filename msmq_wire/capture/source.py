@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import zlib
@@ -40,15 +41,16 @@ class Source:
 
     ``total`` is the size in bytes of what is read, or None where it cannot be known (a pipe);
     ``bytes_read`` is how much of it was consumed, before decompression. ``is_capture`` says that it began
-    like a capture. ``before_read`` is called before each read, which may have to wait. Only files that were
-    opened here are closed here. Raises `CaptureError` when the path cannot be opened, TypeError for what is
-    neither.
+    like a capture. ``before_read`` is called before a read, which may have to wait, ``after_read`` with the
+    bytes that it gave. Only files that were opened here are closed here. Raises `CaptureError` when the path
+    cannot be opened, TypeError for what is neither.
     """
 
     def __init__(self, source: CaptureSource) -> None:
         self.bytes_read = 0
         self.is_capture = False
         self.before_read: Callable[[], None] | None = None
+        self.after_read: Callable[[bytes | bytearray | memoryview], object] | None = None
         self._owned = False
         if source == "-":
             self.name = "standard input"
@@ -113,6 +115,14 @@ class Source:
                 raise CaptureError(_no_capture(self.name, window.buffer))
         raise CaptureError(f"{self.name} is compressed more than {_COMPRESSIONS} times")
 
+    def read_rest(self) -> bool:
+        """Read what a walk over the frames left; whether that could be done. Nobody should wait for it."""
+        with contextlib.suppress(CaptureError):
+            for _ in self._read():
+                pass
+            return True
+        return False
+
     def _fill(self, view: memoryview) -> int:
         """Read into ``view``, as `Window.fill` says: without a bytes object for every chunk."""
         if self.before_read is not None:
@@ -123,6 +133,8 @@ class Source:
         except (OSError, ValueError) as error:
             raise CaptureError(f"cannot read {self.name}: {_reason(error)}") from error
         self.bytes_read += count
+        if self.after_read is not None:
+            self.after_read(view[:count])
         return count
 
     def _read(self) -> Iterator[bytes]:
@@ -140,6 +152,8 @@ class Source:
             if not chunk:
                 return
             self.bytes_read += len(chunk)
+            if self.after_read is not None:
+                self.after_read(chunk)
             yield bytes(chunk)
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import Source
+from msmq_wire.cli.hashing import FileRead, Hashing
 from msmq_wire.cli.interrupts import Interrupts
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.render.values import count_text
@@ -77,6 +78,7 @@ class Reading:
     ``negotiator`` opens sealed calls; with
     ``anonymous`` the summary names no host and no account. What is read is shown as it comes: standard output
     is flushed before more is waited for, and ``show_waiting``, if a command sets it, is called now and then.
+    Where ``hashing`` is set, ``hashed`` tells of each file that was opened.
 
     Ctrl+C ends the reading of a command that prints ``rows`` as it reads, and of whatever comes through a
     pipe, as if nothing more had been captured; `tell_summary` then says so and raises KeyboardInterrupt. In
@@ -105,6 +107,8 @@ class Reading:
         self.recursive = recursive
         self.several = len(self.files) > 1
         self.show_waiting: Callable[[], None] | None = None
+        self.hashing = False
+        self.hashed: list[FileRead] = []
         self.interrupted = False
         self.sealed = 0
         self.status = 0
@@ -183,13 +187,13 @@ class Reading:
         )
 
     def _file(self, file: str, items_of: ItemsOf) -> Iterator[Read]:
-        found = False
-        damaged = False
+        found = damaged = ended = False
         first_id = self._last_id + 1
         if os.path.isdir(file):
             raise CaptureError(_nothing_in_folder(file, self.recursive))
         with self._opened(file, first_id) as reader:
             reader.source.before_read = partial(self._show, reader.source)
+            hashing = Hashing(reader) if self.hashing else None
             try:
                 with Progress(reader.source, show=not (self.quiet or self._part)):
                     for item in items_of(reader):
@@ -210,9 +214,12 @@ class Reading:
                             if isinstance(record.packet, RpcCall) and record.packet.sealed:
                                 self.sealed += 1
                         yield item
+                ended = True
             finally:
                 self.bytes += reader.source.bytes_read
                 self._count(reader)
+                if hashing is not None:
+                    self.hashed.append(hashing.result(file, at_end=ended and not damaged))
             if not found and not damaged:
                 self._fail(_named(file, self._nothing_in(reader)))
 

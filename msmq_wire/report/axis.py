@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from msmq_wire.report.markup import Markup, joined, tag
 from msmq_wire.report.wording import clock_text, duration_text
+from msmq_wire.units import SECOND
 
 __all__ = ["TimeAxis"]
 
@@ -19,6 +20,20 @@ _CUT = 22
 _MOST_CUTS = 8
 _LABEL = 118
 """Pixels that a time under the axis needs."""
+_DATED = 2 * 86_400 * SECOND
+"""Nanoseconds of an axis whose times need a date."""
+_STEPS: tuple[int, ...] = tuple(
+    lead * unit
+    for unit, leads in (
+        *((10**power, (1, 2, 5)) for power in range(3, 9)),
+        *((unit * SECOND, (1, 2, 5, 10, 15, 30)) for unit in (1, 60)),
+        *(
+            (3600 * SECOND, (1, 2, 3, 6, 12)),
+            (86_400 * SECOND, (1, 2, 5, 10, 30, 100, 365, 1000, 3650, 36_500)),
+        ),
+    )
+    for lead in leads
+)
 
 
 class _Part(NamedTuple):
@@ -62,21 +77,20 @@ class TimeAxis:
         """Times below ``bottom`` with lines up to ``top``, and the cuts."""
         marks: list[Markup] = []
         taken = -1000.0
+        dated = self.span > _DATED
         for at, part in enumerate(self.parts):
-            span = part.end - part.start
-            steps = max(1, int((part.right - part.left) // _LABEL))
-            for step in range(steps + 1):
-                time = part.start + span * step // steps
-                x = self.x(time) if span else part.left
+            step = _step(part)
+            for time in _round_times(part, step):
+                x = self.x(time)
                 if x - taken < _LABEL or (x > part.right - 1 and at < len(self.parts) - 1):
                     continue
                 taken = x
-                last = at == len(self.parts) - 1 and step == steps and step > 0
+                last = x > self.parts[-1].right - _LABEL / 2 and x > self.parts[0].left + _LABEL / 2
                 marks += (
                     tag("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=top, y2=bottom, class_="grid"),
                     tag(
                         "text",
-                        clock_text(time, max(span, 1) if self.cuts == 0 else self.span // (self.cuts + 1)),
+                        clock_text(time, step, dated=dated),
                         x=f"{x:.1f}",
                         y=bottom + 16,
                         class_="tick",
@@ -97,6 +111,18 @@ class TimeAxis:
                     )
                 )
         return joined(*marks)
+
+
+def _step(part: _Part) -> int:
+    """The shortest round time that gives every label its room."""
+    needed = (part.end - part.start) * _LABEL / max(part.right - part.left, 1.0)
+    return next((one for one in _STEPS if one >= needed), _STEPS[-1])
+
+
+def _round_times(part: _Part, step: int) -> Iterable[int]:
+    """The multiples of a step in a part; its start where there is none."""
+    first = -(-part.start // step) * step
+    return range(first, part.end + 1, step) if first <= part.end else (part.start,)
 
 
 def _merged(busy: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from msmq_wire.units import MILLISECOND
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
 
 __all__ = ["Durations", "TimeBuckets"]
 
@@ -20,6 +26,8 @@ _WIDTHS = tuple(
     )
 )
 """Nanoseconds; each divides the next one, so buckets merge without loss."""
+_FEW = 12
+"""Times that are counted sooner one by one."""
 _LONGEST = 1 << 63
 _SHORTEST = 10_000
 
@@ -41,16 +49,34 @@ class TimeBuckets:
 
     def add(self, time: int, count: int = 1) -> None:
         """Count something at a time (nanoseconds since 1970)."""
+        self._reach(time, time)
         key = time // _WIDTHS[self._step]
-        if not self.counts:
-            self._low = self._high = key
-        elif not self._low <= key <= self._high:
-            self._low, self._high = min(self._low, key), max(self._high, key)
-            while self._high - self._low >= self._most and self._step < len(_WIDTHS) - 1:
-                self._widen()
-            key = time // _WIDTHS[self._step]
         self.counts[key] = self.counts.get(key, 0) + count
         self.total += count
+
+    def add_all(self, times: Array) -> None:
+        """Count something at each of these times, an array of at least one."""
+        self._reach(int(times.min()), int(times.max()))
+        if len(times) < _FEW:
+            for time in times.tolist():
+                self.add(time)
+            return
+        import numpy as np
+
+        keys, counts = np.unique(times // _WIDTHS[self._step], return_counts=True)
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            self.counts[key] = self.counts.get(key, 0) + count
+        self.total += len(times)
+
+    def _reach(self, first: int, last: int) -> None:
+        low, high = first // _WIDTHS[self._step], last // _WIDTHS[self._step]
+        if self.counts:
+            if self._low <= low and high <= self._high:
+                return
+            low, high = min(self._low, low), max(self._high, high)
+        self._low, self._high = low, high
+        while self._high - self._low >= self._most and self._step < len(_WIDTHS) - 1:
+            self._widen()
 
     def _widen(self) -> None:
         factor = _WIDTHS[self._step + 1] // _WIDTHS[self._step]
@@ -107,9 +133,12 @@ class Durations:
         """Where a bin begins, in nanoseconds."""
         return int((1, 2, 5)[place % 3] * 10 ** (place // 3))
 
+    @property
+    def values(self) -> list[int]:
+        """The values from the shortest on: all of them where there are not too many."""
+        return sorted(self._values)
+
     def quantile(self, part: float) -> int:
         """The duration that this part of all does not exceed, about; 0 where there is none."""
-        if not self._values:
-            return 0
-        values = sorted(self._values)
-        return values[min(len(values) - 1, int(part * len(values)))]
+        values = self.values
+        return 0 if not values else values[min(len(values) - 1, int(part * len(values)))]

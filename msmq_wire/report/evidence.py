@@ -1,43 +1,48 @@
-"""Findings for a page: kept by rule, shown with their evidence and what it means."""
+"""Findings for a page: kept by cause, shown with their evidence and what it means."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msmq_wire.findings import RULES, SEVERITIES, Evidence, Finding
+from msmq_wire.findings.folding import Fold, Group
+from msmq_wire.report.links import Links
 from msmq_wire.report.markup import Markup, joined, tag, visible
 from msmq_wire.report.wording import count_text, date_text
 
-__all__ = ["Shelf", "finding_section"]
+__all__ = ["Shelf", "Told", "finding_section"]
 
 _KEPT = 10
-"""Findings of one rule and severity that the page shows."""
+"""Findings of one rule about one sender that the page shows."""
+_MOST_SHOWN = 600
+"""Findings that are shown with their bytes; of further causes the first one is, as long as there are few."""
+_MOST_GROUPS = 300
+_MOST_OPEN = 3
 _PLACES = 4
 _FRAMES = 12
 _FOLDERS = re.compile(r"[/\\]")
 
 
 class Shelf:
-    """Keeps the first findings of each rule and severity; counts all of them.
+    """Keeps the first findings of each rule about each sender; counts all of them.
 
     ``more`` are those that the judge itself counted only, by rule.
     """
 
     def __init__(self) -> None:
         self.severities: Counter[str] = Counter()
-        self.counts: Counter[tuple[str, str]] = Counter()
         self.kept: dict[tuple[str, str], list[Finding]] = {}
         self.more: Counter[str] = Counter()
+        self._fold = Fold()
 
     def add(self, findings: Iterable[Finding]) -> None:
         """Take findings."""
         for finding in findings:
             self.severities[finding.severity] += 1
-            key = (finding.severity, finding.id)
-            self.counts[key] += 1
-            kept = self.kept.setdefault(key, [])
+            self._fold.add(finding)
+            kept = self.kept.setdefault((finding.group, finding.id), [])
             if len(kept) < _KEPT:
                 kept.append(finding)
 
@@ -46,38 +51,129 @@ class Shelf:
         """All findings that were given."""
         return self.severities.total()
 
+    def shown(self) -> tuple[Group, ...]:
+        """The causes that the page tells, the gravest first."""
+        return self._fold.groups()[:_MOST_GROUPS]
 
-def finding_section(shelf: Shelf) -> Markup:
-    """The findings by severity, the worst first, those of one rule together."""
+    def left_out(self) -> int:
+        """How many causes the page only counts."""
+        return max(0, len(self._fold.groups()) - _MOST_GROUPS)
+
+
+class Told:
+    """Findings told on the page: ``found`` are anchors and words by the record that they are about."""
+
+    def __init__(self, links: Links) -> None:
+        self.links = links
+        self.found: dict[int, list[tuple[str, str]]] = {}
+        self._left = _MOST_SHOWN
+
+    def of(self, shelf: Shelf, group: Group, rule: str) -> Markup:
+        """What was kept of one rule in a group."""
+        kept = shelf.kept.get((group.id, rule)) or [group.lead]
+        told = kept[: max(1, self._left)]
+        self._left -= len(told)
+        anchor = self.links.finding(group, rule)
+        for finding in told:
+            words = f"{finding.id}: {finding.title}"
+            shown = finding.evidence[:_PLACES]
+            for record in dict.fromkeys(one.record for one in shown if one.record is not None):
+                marks = self.found.setdefault(record, [])
+                if (anchor, words) not in marks:
+                    marks.append((anchor, words))
+        return tag("ol", *(tag("li", _one(finding, self.links)) for finding in told), class_="findings")
+
+
+def finding_section(shelf: Shelf, groups: Sequence[Group], told: Told) -> Markup:
+    """The findings, those of one cause together, the gravest first; what is only info is folded away."""
     if not shelf.total:
         return tag("p", "No rule found anything.")
-    parts = []
-    for severity in reversed(SEVERITIES):
-        rules = sorted(id_ for level, id_ in shelf.counts if level == severity)
-        if rules:
-            heading = f"{severity.capitalize()}: {count_text(shelf.severities[severity], 'finding')}"
-            parts.append(tag("h3", heading, id=f"severity-{severity}"))
-            parts += (_of_rule(shelf, severity, id_) for id_ in rules)
+    counted = [
+        tag("li", tag("span", severity, class_=f"badge {severity}"), f" {shelf.severities[severity]:,}")
+        for severity in reversed(SEVERITIES)
+        if shelf.severities[severity]
+    ]
+    loud = [group for group in groups if group.rank]
+    quiet = [group for group in groups if not group.rank]
+    words = f"{count_text(shelf.total, 'finding')}, told as {count_text(len(loud) + len(quiet), 'cause')}."
+    parts = [tag("p", words), tag("ul", *counted, class_="severities")]
+    parts += (
+        _of_group(shelf, group, told, opened=at < _MOST_OPEN and group.severity == "high")
+        for at, group in enumerate(loud)
+    )
+    if quiet:
+        inside = [_of_group(shelf, group, told) for group in quiet]
+        occurrences = sum(group.occurrences for group in quiet)
+        summary = tag("summary", f"{count_text(occurrences, 'finding')} of level info")
+        parts.append(tag("details", summary, tag("div", *inside, class_="inside")))
+    left_out = shelf.left_out()
+    if left_out:
+        parts.append(tag("p", f"{count_text(left_out, 'further cause')} not told.", class_="note"))
     more = [f"{count:,} of {id_}" for id_, count in sorted(shelf.more.items()) if count]
     if more:
         parts.append(tag("p", f"Counted and not kept: {', '.join(more)}.", class_="note"))
     return joined(*parts)
 
 
-def _of_rule(shelf: Shelf, severity: str, id_: str) -> Markup:
-    findings = shelf.kept[severity, id_]
-    count = shelf.counts[severity, id_]
-    first = findings[0]
+def _of_group(shelf: Shelf, group: Group, told: Told, *, opened: bool = False) -> Markup:
+    lead = group.lead
+    explained = sum(one.count for one in group.explained)
     summary = tag(
         "summary",
-        tag("span", severity, class_=f"badge {severity}"),
+        tag("span", group.severity, class_=f"badge {group.severity}"),
         " ",
-        tag("code", id_),
+        tag("code", lead.id),
         " ",
-        tag("strong", first.title),
-        tag("span", f" {count:,} times" if count > 1 else "", class_="muted"),
+        tag("strong", lead.title),
+        tag("span", _repeated(group), class_="muted"),
+        tag("span", f"; explains {count_text(explained, 'other finding')}", class_="muted")
+        if explained
+        else None,
     )
-    rule = RULES.get(id_)
+    about: list[Markup | None] = [*_rule(lead)]
+    about.append(told.of(shelf, group, lead.id))
+    about.append(_rest(shelf, group, group, lead.id))
+    for one in group.explained:
+        about.append(
+            tag(
+                "h4",
+                "Explained by it: ",
+                tag("code", one.lead.id),
+                f" {one.lead.title}",
+                tag("span", _repeated(one), class_="muted"),
+                id=told.links.finding(group, one.lead.id),
+            )
+        )
+        about.append(told.of(shelf, group, one.lead.id))
+        about.append(_rest(shelf, group, one, one.lead.id))
+    return tag(
+        "details",
+        summary,
+        tag("div", *about, class_="inside"),
+        class_=f"finding {group.severity}",
+        open=opened,
+        id=told.links.finding(group, lead.id),
+    )
+
+
+def _repeated(group: Group) -> str:
+    words = f" from {visible(group.sender, 80)}" if group.sender else ""
+    if group.count > 1:
+        words += f", {group.count:,} times"
+        if group.first is not None and group.last is not None and group.last > group.first:
+            words += f", {date_text(group.first).removesuffix(' UTC')} to {date_text(group.last)}"
+    return words
+
+
+def _rest(shelf: Shelf, group: Group, one: Group, rule: str) -> Markup | None:
+    rest = one.count - len(shelf.kept.get((group.id, rule), ()))
+    if rest <= 0:
+        return None
+    return tag("p", f"And {rest:,} more: msmq-wire findings --rule {rule} lists them.", class_="note")
+
+
+def _rule(first: Finding) -> list[Markup]:
+    rule = RULES.get(first.id)
     about = []
     if rule is not None:
         about.append(tag("p", rule.meaning))
@@ -86,26 +182,14 @@ def _of_rule(shelf: Shelf, severity: str, id_: str) -> Markup:
             about.append(tag("p", tag("strong", "May be harmless: "), rule.harmless))
     sources = [first.spec] if first.spec else []
     sources += (f"matches the published condition of {cve}" for cve in first.cves)
-    sources.append(f"msmq-wire explain {id_}")
-    about.append(tag("p", "; ".join(sources), class_="muted"))
-    rest = count - len(findings)
-    more = None
-    if rest > 0:
-        more = tag("p", f"And {rest:,} more: msmq-wire findings --rule {id_} lists them.", class_="note")
-    shown = (tag("li", _one(finding)) for finding in findings)
-    return tag(
-        "details",
-        summary,
-        tag("div", *about, tag("ol", *shown, class_="findings"), more, class_="inside"),
-        class_=f"finding {severity}",
-        open=severity == "high",
-    )
+    sources.append(f"msmq-wire explain {first.id}")
+    return [*about, tag("p", "; ".join(sources), class_="muted")]
 
 
-def _one(finding: Finding) -> Markup:
+def _one(finding: Finding, links: Links) -> Markup:
     caveats = [tag("p", f"Beside that: {caveat}", class_="muted") for caveat in finding.caveats]
     evidence = tuple(dict.fromkeys(finding.evidence))
-    places = [_place(one) for one in evidence[:_PLACES]]
+    places = [_place(one, links) for one in evidence[:_PLACES]]
     rest = len(evidence) - _PLACES
     more = tag("p", f"and {count_text(rest, 'place')} more", class_="muted") if rest > 0 else None
     confidence = tag("span", f" (confidence: {finding.confidence})", class_="muted")
@@ -113,7 +197,7 @@ def _one(finding: Finding) -> Markup:
     return joined(words, *caveats, *places, more)
 
 
-def _place(place: Evidence) -> Markup:
+def _place(place: Evidence, links: Links) -> Markup:
     facts: list[tuple[str, object]] = []
     if place.src or place.dst:
         facts.append(("From, to", f"{place.src or '?'} → {place.dst or '?'}"))
@@ -132,6 +216,9 @@ def _place(place: Evidence) -> Markup:
         facts.append(("Field", tag("code", visible(place.path))))
     if place.path or place.length:
         facts.append(("Offset", f"{place.offset:,}, {count_text(place.length, 'byte')}"))
+    known = links.of_place(place)
+    if known is not None:
+        facts.append(("See", known))
     listed = tag("dl", *(tag("div", tag("dt", name), " ", tag("dd", value)) for name, value in facts))
     dump = None
     if place.data:

@@ -32,7 +32,8 @@ class Fates(msgspec.Struct):
     """All queues and outcomes; ``queues_left_out`` counts messages to queues beyond the first 5,000.
 
     ``acknowledged`` is the time from a message to the session ack or the HTTP response that covers it,
-    ``settled`` that to the first OrderAck, final or administration acknowledgment. ``every`` is 1, or n where
+    ``settled`` that to the first OrderAck, final or administration acknowledgment. ``acknowledgments`` counts
+    those of ``messages`` that acknowledge others. ``every`` is 1, or n where
     only each n-th message was looked at.
     """
 
@@ -42,6 +43,7 @@ class Fates(msgspec.Struct):
     acknowledged: Durations = msgspec.field(default_factory=Durations)
     settled: Durations = msgspec.field(default_factory=Durations)
     messages: int = 0
+    acknowledgments: int = 0
     resends: int = 0
     every: int = 1
 
@@ -51,6 +53,9 @@ class Fates(msgspec.Struct):
         self._look(life)
 
     def _look(self, life: MessageLife) -> None:
+        if life.acknowledges is not None:
+            self.acknowledgments += 1
+            return
         self.outcomes[life.outcome] += 1
         self.resends += life.resends
         _queue(self, life)

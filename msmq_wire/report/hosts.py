@@ -16,10 +16,12 @@ from msmq_wire.sessions import Story
 
 __all__ = ["Host", "hosts_of", "talk_section"]
 
-_MOST_DRAWN = 50
+_MOST_DRAWN = 24
 _MOST_EDGES_DRAWN = 150
 _MOST_EDGES_LISTED = 200
 _MOST_HOSTS = 1 << 14
+_STARTS = frozenset(("opens sessions", "tries to open sessions", "reads remotely", "pings"))
+_ANSWERS = frozenset(("accepts sessions", "answers pings"))
 _ROW = 50
 _FEW = 40
 """Ways that may be drawn with broad lines."""
@@ -76,7 +78,9 @@ def hosts_of(totals: Totals, story: Story, gone: Gone | None = None) -> tuple[di
         for session in story.sessions
     )
     for (client, server, opened), count in sessions.items():
-        host(client, "opens sessions")
+        asking = host(client, "opens sessions" if opened else "tries to open sessions")
+        if "opens sessions" in asking.roles:
+            asking.roles.pop("tries to open sessions", None)
         answering = host(server, "accepts sessions" if opened else "is asked for sessions")
         if "accepts sessions" in answering.roles:
             answering.roles.pop("is asked for sessions", None)
@@ -103,7 +107,7 @@ def _add(way: _Way, edge: Edge) -> None:
 
 
 def talk_section(hosts: dict[str, Host], ways: _Ways, left_out: int) -> Markup:
-    """The picture for up to 50 hosts, and a table of the busiest ways."""
+    """The picture for up to 24 hosts, and a table of the busiest ways."""
     if not hosts:
         return tag("p", "No host sent anything that was understood.")
     picture: Markup | None = None
@@ -160,12 +164,7 @@ def _columns(hosts: dict[str, Host], ways: _Ways) -> tuple[list[str], list[str]]
     left = [
         name
         for name, host in hosts.items()
-        if "opens sessions" in host.roles or "reads remotely" in host.roles
-    ]
-    left = [
-        name
-        for name in left
-        if hosts[name].sent >= hosts[name].received or "accepts sessions" not in hosts[name].roles
+        if _STARTS & host.roles.keys() and (host.sent >= host.received or not _ANSWERS & host.roles.keys())
     ]
     left += [
         name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msmq_wire.report.axis import TimeAxis
 from msmq_wire.report.markup import Markup, joined, tag
@@ -14,6 +14,8 @@ from msmq_wire.sessions import Moment, Session, Story
 __all__ = ["session_section", "session_words"]
 
 _MOST_LANES = 40
+_ANYWAY = 8
+"""Lanes that are drawn though everything is in order."""
 _MOST_LISTED = 200
 _WIDTH, _LEFT, _RIGHT = 960, 262, 948
 _ROW, _TOP = 46, 8
@@ -27,21 +29,30 @@ _CLOSED = {
 }
 
 
+def listed_sessions(story: Story) -> Sequence[Session]:
+    """The sessions that the table lists: those with something to see before others, in their order."""
+    if len(story.sessions) <= _MOST_LISTED:
+        return story.sessions
+    chosen = sorted(story.sessions, key=_weight, reverse=True)[:_MOST_LISTED]
+    return sorted(chosen, key=lambda session: session.number)
+
+
 def session_section(story: Story, totals: Totals) -> Markup:
-    """The lanes of up to 40 sessions, those with the most to tell, and a table of 200."""
+    """Lanes of sessions with something to see, the others counted, and a table."""
     if not story.sessions:
         return tag("p", "No connection of the binary protocol was captured.")
-    chosen = sorted(story.sessions, key=_weight, reverse=True)[:_MOST_LANES]
+    telling = [session for session in story.sessions if _odd(session)]
+    chosen = sorted(story.sessions, key=_weight, reverse=True)
+    chosen = chosen[: min(max(len(telling), _ANYWAY), _MOST_LANES)]
     chosen.sort(key=lambda session: session.number)
     left_out = len(story.sessions) - len(chosen)
+    odd = len(telling) - sum(map(_odd, chosen))
     note = None
     if left_out:
-        note = tag(
-            "p",
-            f"{_MOST_LANES} of {count_text(len(story.sessions), 'session')} are drawn: those with the most "
-            "messages and with something out of order.",
-            class_="note",
-        )
+        words = f"{count_text(left_out, 'session')} not drawn: "
+        words += f"{odd:,} with something out of order, " if odd else ""
+        words += f"{left_out - odd:,} in which everything is in order" if left_out > odd else "no other"
+        note = tag("p", f"{words}.", class_="note")
     lanes = tag(
         "div",
         _picture(chosen, totals),
@@ -53,9 +64,19 @@ def session_section(story: Story, totals: Totals) -> Markup:
     return joined(_legend(), lanes, note, _listed(story))
 
 
-def _weight(session: Session) -> tuple[int, int, int]:
-    messages = sum(one.messages for one in session.directions)
-    return (bool(session.notes) + bool(messages), messages, -session.number)
+def _odd(session: Session) -> bool:
+    """Whether there is something to see in a session beside messages that pass."""
+    return bool(
+        session.notes
+        or session.reached != "open"
+        or session.closed_by in ("reset", "unreachable")
+        or session.reason not in (None, "idle")
+        or any(one.gaps or one.unacknowledged or one.resent for one in session.directions)
+    )
+
+
+def _weight(session: Session) -> tuple[bool, int, int]:
+    return _odd(session), sum(one.messages for one in session.directions), -session.number
 
 
 def session_words(session: Session) -> str:
@@ -80,7 +101,8 @@ def session_words(session: Session) -> str:
 
 def _listed(story: Story) -> Markup:
     rows = []
-    for session in story.sessions[:_MOST_LISTED]:
+    sessions = listed_sessions(story)
+    for session in sessions:
         sent, answered = session.directions
         length = _length(session)
         rows.append(
@@ -99,7 +121,8 @@ def _listed(story: Story) -> Markup:
         )
     counts = ("#Messages (client / server)", "#Not acknowledged", "#Sent again", "Out of order")
     heads = ("Session", "Began (UTC)", "Client", "Server", "How it went", "#Lasted", *counts)
-    return table("Sessions", heads, rows, more=len(story.sessions) - len(rows))
+    ids = [f"session-{session.number}" for session in sessions]
+    return table("Sessions", heads, rows, more=len(story.sessions) - len(rows), ids=ids)
 
 
 def _notes(session: Session) -> str:
@@ -194,7 +217,14 @@ def _busy(session: Session, lane: Lane | None) -> Iterator[tuple[int, int]]:
     yield from ((one.time, one.time) for one in moments if one is not None and one.time is not None)
     if lane is not None:
         for buckets in (*lane.sent.values(), lane.acks, lane.gaps):
-            yield from ((start, start + buckets.width) for start, _ in buckets.items())
+            for start, _ in buckets.items():
+                yield _within(session, start), _within(session, start + buckets.width)
+
+
+def _within(session: Session, time: int) -> int:
+    """A time of a step that is not before the session, and not behind it."""
+    span = _span(session)
+    return time if span is None else min(max(time, span[0]), span[1])
 
 
 def _span(session: Session) -> tuple[int, int] | None:
@@ -269,7 +299,7 @@ def _activity(session: Session, lane: Lane, axis: TimeAxis, middle: float) -> li
     drawn = []
     for start, count in lane.gaps.items():
         words = f"{count_text(count, 'gap')} near {date_text(start)}"
-        drawn.append(_mark(axis.x(start), middle - 14, 5, 28, "gap", words))
+        drawn.append(_mark(axis.x(_within(session, start)), middle - 14, 5, 28, "gap", words))
     for src, buckets in lane.sent.items():
         up = src == session.client
         highest = max(buckets.counts.values())
@@ -278,10 +308,11 @@ def _activity(session: Session, lane: Lane, axis: TimeAxis, middle: float) -> li
             words = f"{count_text(count, 'message')} from {src} at {date_text(start)}"
             y = middle - 2 - height if up else middle + 2
             kind = "message up" if up else "message down"
-            drawn.append(_mark(axis.x(start + buckets.width // 2), y, 2.4, height, kind, words))
+            x = axis.x(_within(session, start + buckets.width // 2))
+            drawn.append(_mark(x, y, 2.4, height, kind, words))
     for start, count in lane.acks.items():
         words = f"{count_text(count, 'session ack')} at {date_text(start)}"
-        x = axis.x(start + lane.acks.width // 2)
+        x = axis.x(_within(session, start + lane.acks.width // 2))
         drawn.append(
             tag("circle", tag("title", words), cx=f"{x:.1f}", cy=f"{middle:.1f}", r=2.6, class_="ack")
         )

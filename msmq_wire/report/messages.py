@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msmq_wire.report.fates import outcome_text
+from msmq_wire.report.lives import steps_of
 from msmq_wire.report.markup import Markup, joined, script_json, tag
+from msmq_wire.report.rows import MessageRow
 from msmq_wire.report.tables import table
-from msmq_wire.report.totals import MessageRow, Totals
+from msmq_wire.report.totals import Totals
 from msmq_wire.report.wording import count_text, date_text
-from msmq_wire.sessions import Story, class_words
+from msmq_wire.sessions import MessageLife, Story, class_words
 
 __all__ = ["message_section"]
 
 _FIRST = 100
 """Rows on a page of the table, and in the HTML itself."""
+_MOST_STEPS = 400_000
+"""Numbers that tell what became of messages; the lives behind them have their outcome and its reason."""
 _NOTHING: Mapping[str, str] = {}
-_FACTS = ("Queue", "Label", "Delivery", "#Body", "Outcome", "#Frame", "Message")
-_HEADS = ("#Item", "Time (UTC)", "From", "To", *_FACTS)
+_NONE: Mapping[int, Sequence[tuple[str, str]]] = {}
+_HEADS = (
+    "#Item",
+    "Time (UTC)",
+    "From-",
+    "To-",
+    "Queue",
+    "Label",
+    "Delivery-",
+    "#Body-",
+    "Outcome",
+    "#Frame-",
+)
 
 
-def message_section(totals: Totals, story: Story, gone: Mapping[str, str] = _NOTHING) -> Markup:
+def message_section(
+    totals: Totals,
+    story: Story,
+    gone: Mapping[str, str] = _NOTHING,
+    *,
+    found: Mapping[int, Sequence[tuple[str, str]]] = _NONE,
+    sessions: Collection[int] = (),
+) -> Markup:
     """The table with its controls, which the script shows, and the data behind it.
 
-    ``gone`` are outcomes of messages that the story does not have any more.
+    ``gone`` are outcomes of messages that the story does not have any more, ``found`` the findings about a
+    record (anchor and words), ``sessions`` those that the page has a row of.
     """
     rows = totals.rows
     if not rows:
         return tag("p", "No message was captured.")
-    outcomes = [_outcome(row, story, gone) for row in rows]
-    cells = [_cells(row, outcome) for row, outcome in zip(rows[:_FIRST], outcomes, strict=False)]
+    told = [_told(row, story, gone) for row in rows]
+    cells = [_cells(row, outcome) for row, (outcome, _) in zip(rows[:_FIRST], told, strict=False)]
     notes = []
     if totals.messages > len(rows):
         notes.append(
@@ -39,8 +62,9 @@ def message_section(totals: Totals, story: Story, gone: Mapping[str, str] = _NOT
         )
     if len(rows) > _FIRST:
         notes.append(f"Without scripts, and in print, {_FIRST} rows are shown at a time.")
-    shown = table("Messages", _HEADS, cells, script="message")
-    data = tag("script", _data(rows, outcomes), type="application/json", id="message-data")
+    ids = [f"message-{row.id}" for row in rows[:_FIRST]]
+    shown = table("Messages", _HEADS, cells, script="message", ids=ids)
+    data = tag("script", _data(rows, told, found, sessions), type="application/json", id="message-data")
     return joined(*(tag("p", note, class_="note") for note in notes), _controls(), shown, data)
 
 
@@ -57,33 +81,56 @@ def _controls() -> Markup:
     )
 
 
-def _outcome(row: MessageRow, story: Story, gone: Mapping[str, str]) -> str:
-    if row.message_class is not None and row.message_class & 0xC002 and row.message_class & 0xC000 != 0:
-        return f"is an acknowledgment: {class_words(row.message_class)}"
+def _told(row: MessageRow, story: Story, gone: Mapping[str, str]) -> tuple[str, MessageLife | None]:
     life = story.lives.by_id(row.message_id) if row.message_id else None
-    return gone.get(row.message_id, "") if life is None else outcome_text(life)
+    if row.message_class is not None and row.message_class & 0xC002 and row.message_class & 0xC000 != 0:
+        return f"is an acknowledgment: {class_words(row.message_class)}", life
+    return gone.get(row.message_id, "") if life is None else outcome_text(life), life
 
 
 def _cells(row: MessageRow, outcome: str) -> tuple[object, ...]:
     time = date_text(row.time).removesuffix(" UTC")
     size, frame = ("" if one is None else one for one in (row.size, row.frame))
-    seen = (row.id, time, row.src, row.dst, row.queue, row.label, _delivery(row))
-    return (*seen, size, outcome, frame, row.message_id)
+    return row.id, time, row.src, row.dst, row.queue, row.label, _delivery(row), size, outcome, frame
 
 
 def _delivery(row: MessageRow) -> str:
     return row.delivery if row.via == "tcp" else f"{row.delivery} ({row.via})".strip()
 
 
-def _data(rows: Sequence[MessageRow], outcomes: Sequence[str]) -> Markup:
-    """Rows with texts that come again and again as numbers; times are microseconds since 1970."""
+def _data(
+    rows: Sequence[MessageRow],
+    told: Sequence[tuple[str, MessageLife | None]],
+    found: Mapping[int, Sequence[tuple[str, str]]],
+    sessions: Collection[int],
+) -> Markup:
+    """Rows with texts that come again and again as numbers; times are microseconds since 1970.
+
+    A life is there once, whatever rows are about it: its reason, then a flat list of what happened, how many
+    microseconds after it was seen first, and in which frame.
+    """
     words: dict[str, int] = {}
+    lives: dict[str, int] = {}
+    told_lives: list[tuple[int, tuple[int | None, ...]]] = []
+    left = _MOST_STEPS
 
     def word(text: str) -> int:
         return words.setdefault(text, len(words))
 
+    def steps(life: MessageLife) -> Iterator[int | None]:
+        first = life.first.time
+        for text, moment in steps_of(life):
+            yield word(text)
+            yield None if moment.time is None or first is None else (moment.time - first) // 1000
+            yield moment.frame
+
     listed = []
-    for row, outcome in zip(rows, outcomes, strict=True):
+    for row, (outcome, life) in zip(rows, told, strict=True):
+        if life is not None and life.message_id not in lives:
+            lives[life.message_id] = len(told_lives)
+            happened = tuple(steps(life)) if left > 0 else ()
+            left -= len(happened)
+            told_lives.append((word(life.reason), happened))
         manager, slash, number = row.message_id.rpartition("\\")
         listed.append(
             (
@@ -99,6 +146,14 @@ def _data(rows: Sequence[MessageRow], outcomes: Sequence[str]) -> Markup:
                 row.frame,
                 word(manager + slash),
                 number,
+                word(row.facts),
+                row.preview,
+                row.sent,
+                None if life is None else lives[life.message_id],
+                None if life is None or life.session not in sessions else life.session,
             )
         )
-    return script_json({"words": list(words), "rows": listed, "page": _FIRST})
+    listed_ids = {row.id for row in rows}
+    marks = {id_: found[id_] for id_ in sorted(listed_ids & found.keys())}
+    data = {"words": list(words), "lives": told_lives, "rows": listed, "page": _FIRST, "found": marks}
+    return script_json(data)

@@ -8,39 +8,60 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Sized
 from importlib.resources import files
 
 import msgspec
 
-from msmq_wire.findings import SEVERITIES
-from msmq_wire.report.evidence import Shelf, finding_section
+from msmq_wire.findings.diagnosis import Answer
+from msmq_wire.findings.diagnosis.digest import Digest
+from msmq_wire.report.evidence import Shelf, Told, finding_section
+from msmq_wire.report.first import answer_section, digest_section
 from msmq_wire.report.gone import Gone
 from msmq_wire.report.hosts import hosts_of, talk_section
-from msmq_wire.report.lanes import session_section
+from msmq_wire.report.lanes import listed_sessions, session_section
 from msmq_wire.report.limits import limit_section
-from msmq_wire.report.markup import Markup, escaped, joined, tag
+from msmq_wire.report.links import Links
+from msmq_wire.report.markup import Markup, joined, tag
 from msmq_wire.report.messages import message_section
 from msmq_wire.report.plots import flow_section
-from msmq_wire.report.tables import OUTCOMES, queue_section, read_section
+from msmq_wire.report.tables import OUTCOMES, queue_section, read_section, table, when
 from msmq_wire.report.totals import Totals
 from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text
 from msmq_wire.sessions import Story
 
-__all__ = ["ReadFacts", "report_page"]
+__all__ = ["CaptureFacts", "ReadFacts", "report_page"]
 
-_MOST_CAPTURES = 20
+_MOST_CAPTURES = 4
+_MOST_LISTED = 1000
+
+
+class CaptureFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A capture: ``size`` in bytes and ``sha256`` are those of the file, of what was read if not ``whole``.
+
+    ``first`` and ``last`` are the times of its earliest and latest frame, nanoseconds since 1970.
+    """
+
+    name: str
+    size: int
+    sha256: str
+    whole: bool = True
+    frames: int = 0
+    first: int | None = None
+    last: int | None = None
 
 
 class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What whoever read the captures knows: ``captures`` are their names, ``frames`` those read.
+    """What whoever read the captures knows: ``captures`` are those named, ``files`` those that were opened.
 
-    ``skipped`` counts frames that are not MSMQ by reason, ``notices`` and ``failures`` are lines of text,
-    ``redacted`` names what was blanked out, ``program`` is the name and version of the writer.
+    ``frames`` are those read, ``skipped`` counts frames that are not MSMQ by reason, ``notices`` and
+    ``failures`` are lines of text, ``redacted`` names what was blanked out, ``program`` is the name and
+    version of the writer.
     """
 
     program: str
     captures: tuple[str, ...] = ()
+    files: tuple[CaptureFacts, ...] = ()
     frames: int = 0
     understood: int = 0
     skipped: Counter[str] = msgspec.field(default_factory=Counter)
@@ -50,11 +71,18 @@ class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def report_page(
-    totals: Totals, story: Story, shelf: Shelf, facts: ReadFacts, gone: Gone | None = None
+    totals: Totals,
+    story: Story,
+    shelf: Shelf,
+    facts: ReadFacts,
+    gone: Gone | None = None,
+    *,
+    answers: Sequence[Answer] = (),
+    digest: Digest | None = None,
 ) -> Iterator[str]:
     """The page in parts, one after the other; the same input gives the same page.
 
-    ``gone`` is what left the story before its end.
+    ``gone`` is what left the story before its end, ``answers`` and ``digest`` are those of a diagnosis.
     """
     gone = gone or Gone()
     fates = gone.fates
@@ -74,30 +102,52 @@ def report_page(
     )
     yield '\n<body>\n<a class="skip" href="#main">Skip to the report</a>\n'
     hosts, ways = hosts_of(totals, story, gone)
+    groups, sessions = shelf.shown(), listed_sessions(story)
+    links = Links(totals, sessions, groups)
+    told = Told(links)
     sections: tuple[tuple[str, str, Callable[[], Markup]], ...] = (
-        ("summary", "Summary", lambda: _summary(totals, story, shelf, gone, facts, len(hosts))),
-        ("findings", "Findings", lambda: finding_section(shelf)),
+        (
+            "summary",
+            "What was found",
+            lambda: _summary(totals, story, gone, facts, hosts, digest, answers, links),
+        ),
+        ("answers", "Answers", lambda: answer_section(answers, links)),
+        ("findings", "Findings", lambda: finding_section(shelf, groups, told)),
         ("hosts", "Who talks to whom", lambda: talk_section(hosts, ways, totals.edges_left_out)),
         ("flow", "Rate and latency", lambda: flow_section(totals.rate, fates)),
         ("queues", "Queues", lambda: queue_section(fates)),
         ("sessions", "Sessions", lambda: session_section(story, totals)),
         ("reads", "Remote reads", lambda: read_section(story)),
-        ("messages", "Messages", lambda: message_section(totals, story, gone.outcomes)),
+        (
+            "messages",
+            "Messages",
+            lambda: message_section(totals, story, gone.outcomes, found=told.found, sessions=links.sessions),
+        ),
+        ("captures", "Captures", lambda: capture_section(facts.files)),
         (
             "limits",
             "Limits, and what is missing",
             lambda: limit_section(totals, story, fates, facts.skipped, (*facts.failures, *facts.notices)),
         ),
     )
-    links = (tag("li", tag("a", title, href=f"#{id_}")) for id_, title, _ in sections)
+    shown = [one for one in sections if one[0] != "answers" or digest is not None]
+    toc = (tag("li", tag("a", title, href=f"#{id_}")) for id_, title, _ in shown)
     yield tag(
         "header",
         tag("h1", "MSMQ report"),
-        tag("p", _captures(facts, _MOST_CAPTURES), class_="muted"),
-        tag("nav", tag("ul", *links), aria_label="Sections"),
+        tag(
+            "p",
+            _captures(facts, _MOST_CAPTURES),
+            " ",
+            tag("a", "(all of them)", href="#captures"),
+            class_="muted",
+        )
+        if len(facts.captures) > _MOST_CAPTURES
+        else tag("p", _captures(facts, _MOST_CAPTURES), class_="muted"),
+        tag("nav", tag("ul", *toc), aria_label="Sections"),
     )
     yield '\n<main id="main" tabindex="-1">\n'
-    for id_, title, content in sections:
+    for id_, title, content in shown:
         heading = tag("h2", title, id=f"{id_}-heading")
         # A section may be most of the page: it is not copied into another text.
         yield tag("section", heading, id=id_, aria_labelledby=f"{id_}-heading").removesuffix("</section>")
@@ -132,42 +182,38 @@ def _captures(facts: ReadFacts, most: int) -> str:
     return f"{names} and {rest:,} more" if rest > 0 else names
 
 
-def _summary(totals: Totals, story: Story, shelf: Shelf, gone: Gone, facts: ReadFacts, hosts: int) -> Markup:
+def _summary(
+    totals: Totals,
+    story: Story,
+    gone: Gone,
+    facts: ReadFacts,
+    hosts: Sized,
+    digest: Digest | None,
+    answers: Sequence[Answer],
+    links: Links,
+) -> Markup:
+    """The digest, and in two sentences what there is."""
     fates = gone.fates
-    span = "-"
-    if totals.first is not None and totals.last is not None:
-        length = duration_text(totals.last - totals.first)
-        span = f"{date_text(totals.first)} to {date_text(totals.last)} ({length})"
     opened = gone.opened + sum(session.opened is not None for session in story.sessions)
     sessions = len(story.sessions) + story.left_out.sessions
-    cards = [
-        _card(f"{totals.messages:,}", "messages", bytes_text(totals.bytes)),
-        _card(f"{sessions:,}", "sessions", f"{opened:,} opened"),
-        _card(f"{hosts:,}", "hosts", f"{count_text(len(fates.queues), 'queue')} named"),
-        _card(f"{facts.frames:,}", "frames", f"{facts.understood:,} of MSMQ"),
-        _card(f"{shelf.total + shelf.more.total():,}", "findings", _worst(shelf)),
-    ]
-    counted = [
-        tag("li", tag("span", severity, class_=f"badge {severity}"), f" {shelf.severities[severity]:,}")
-        for severity in reversed(SEVERITIES)
-    ]
-    came = [
-        joined(tag("dt", outcome), tag("dd", f"{fates.outcomes[outcome]:,}"))
-        for outcome in OUTCOMES
-        if fates.outcomes[outcome]
-    ]
-    parts = [
-        tag("ul", *cards, class_="cards"),
-        tag("p", tag("strong", "Time: "), span),
-        tag("p", tag("strong", "Findings by severity")),
-        tag("ul", *counted, class_="severities"),
-    ]
+    held = (
+        f"{count_text(totals.messages, 'message')} ({bytes_text(totals.bytes)}) in "
+        f"{count_text(sessions, 'session')}, {opened:,} of them opened, between "
+        f"{count_text(len(hosts), 'host')}; {count_text(facts.frames, 'frame')}, "
+        f"{facts.understood:,} of MSMQ."
+    )
+    parts = [] if digest is None else [digest_section(digest, answers, links)]
+    parts.append(tag("p", held))
+    if totals.first is not None and totals.last is not None:
+        length = duration_text(totals.last - totals.first)
+        parts.append(tag("p", f"{date_text(totals.first)} to {date_text(totals.last)} ({length})."))
+    came = ", ".join(f"{fates.outcomes[one]:,} {one}" for one in OUTCOMES if fates.outcomes[one])
     if came:
-        parts += (
-            tag("p", tag("strong", f"What became of {count_text(fates.messages, 'different message')}")),
-            tag("dl", *came, class_="outcomes"),
-        )
-    if totals.gaps or totals.cut or totals.sealed or facts.failures:
+        acks = fates.acknowledgments
+        beside = f" Beside them {count_text(acks, 'message')} that acknowledged others." if acks else ""
+        looked = count_text(fates.outcomes.total(), "different message")
+        parts.append(tag("p", f"Of {looked}: {came}.{beside}"))
+    if totals.gaps or facts.failures:
         parts.append(
             tag("p", "Parts are missing: see ", tag("a", "limits", href="#limits"), ".", class_="note")
         )
@@ -176,12 +222,20 @@ def _summary(totals: Totals, story: Story, shelf: Shelf, gone: Gone, facts: Read
     return joined(*parts)
 
 
-def _card(number: str, noun: str, more: str) -> Markup:
-    return tag("li", tag("b", number), tag("span", noun), tag("small", escaped(more)))
-
-
-def _worst(shelf: Shelf) -> str:
-    for severity in reversed(SEVERITIES):
-        if shelf.severities[severity]:
-            return f"{shelf.severities[severity]:,} {severity}"
-    return "nothing odd"
+def capture_section(captures: Sequence[CaptureFacts]) -> Markup:
+    """What tells the captures from all others."""
+    if not captures:
+        return tag("p", "Nothing is known of the files.")
+    rows = [
+        (
+            one.name,
+            f"{one.size:,}",
+            tag("span", one.sha256, "" if one.whole else " (of what was read)", class_="sum"),
+            f"{one.frames:,}",
+            when(one.first),
+            when(one.last),
+        )
+        for one in captures[:_MOST_LISTED]
+    ]
+    heads = ("File", "#Bytes", "SHA-256", "#Frames", "First frame (UTC)", "Last frame (UTC)")
+    return table("Captures", heads, rows, more=len(captures) - len(rows))

@@ -1,7 +1,12 @@
-"""Plots over time and duration: bars drawn as SVG, with the same numbers in words beside them."""
+"""Plots over time and duration, drawn as SVG, with the same numbers in words beside them.
+
+The rule kept here: a few are points on a line, many are bars: a picture shows no more than there is.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 
 from msmq_wire.report.axis import TimeAxis
@@ -14,6 +19,15 @@ __all__ = ["flow_section"]
 
 _WIDTH, _HEIGHT = 960, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 948, 14, 206
+_MOST_POINTS = 48
+"""Steps of time, and durations, that are drawn as points."""
+_SHORTEST = 1_000
+"""Nanoseconds; no clock of a capture tells less."""
+_ALIKE = 4
+"""Steps of 1, 2, 5, 10 in which durations lie that are much the same."""
+_STEPS = 30
+_LOW = 68
+"""Height of a line with points on it."""
 
 
 def flow_section(rate: TimeBuckets, fates: Fates) -> Markup:
@@ -40,22 +54,34 @@ def _rate(rate: TimeBuckets) -> Markup:
     buckets = list(rate.items())
     highest = max(count for _, count in buckets)
     width = rate.width
-    axis = TimeAxis([(start, start + width) for start, _ in buckets], _LEFT, _RIGHT)
+    few = len(buckets) <= _MOST_POINTS
+    # A point stands where its step begins: then one step has no width.
+    axis = TimeAxis(((start, start + (0 if few else width)) for start, _ in buckets), _LEFT + 10, _RIGHT - 10)
+    words = f"{count_text(rate.total, 'message')} in steps of {duration_text(width)}"
+    words += f", at most {highest:,} in one" if highest > 1 else ", one in each"
+    if few and highest == 1:
+        middle = _LOW / 2
+        points = [_dot(axis.x(start), middle, f"{date_text(start)}: 1") for start, _ in buckets]
+        return _figure(words, joined(_base(middle), axis.drawn(10, _LOW - 10), *points), _LOW + 16)
     top = _round_up(highest)
-    bars = []
+    drawn = []
     for start, count in buckets:
-        x = axis.x(start)
-        bars.append(
-            _bar(x, max(axis.x(start + width) - x - 0.5, 1.5), count, top, f"{date_text(start)}: {count:,}")
-        )
-    words = (
-        f"{count_text(rate.total, 'message')} in steps of {duration_text(width)}, at most {highest:,} in one"
-    )
-    return _figure(words, joined(_scale(top), axis.drawn(_TOP, _BOTTOM), *bars))
+        told, x = f"{date_text(start)}: {count:,}", axis.x(start)
+        if few:
+            drawn.append(_point(x, count, top, told))
+        else:
+            drawn.append(_bar(x, max(axis.x(start + width) - x - 0.5, 1.5), count, top, told))
+    return _figure(words, joined(_scale(top), axis.drawn(_TOP, _BOTTOM), *drawn))
 
 
 def _latency(words: str, durations: Durations) -> Markup:
+    told = _latency_words(words, durations)
+    values = durations.values
+    if durations.total <= _MOST_POINTS or values[0] == values[-1]:
+        return _few_latencies(told, sorted(set(values)))
     places = sorted(durations.bins)
+    if places[-1] - places[0] < _ALIKE:
+        return _like_latencies(told, values)
     first, last = places[0], max(places[-1], places[0] + 5)
     step = (_RIGHT - _LEFT) / (last - first + 1)
     top = _round_up(max(durations.bins.values()))
@@ -71,18 +97,60 @@ def _latency(words: str, durations: Durations) -> Markup:
             drawn.append(_bar(x + 1, step - 2, count, top, f"{low} to {high}: {count:,}"))
         if at % every == 0:
             drawn.append(tag("text", low, x=f"{x:.1f}", y=_BOTTOM + 16, class_="tick", text_anchor="start"))
+    return _figure(told, joined(_scale(top), *drawn))
+
+
+def _latency_words(words: str, durations: Durations) -> str:
+    told = f"{words[0].upper()}{words[1:]}: {count_text(durations.total, 'message')}"
+    if durations.total == 1:
+        return f"{told}, {duration_text(durations.longest)}"
     quantiles = ", ".join(
         f"{name} {duration_text(durations.quantile(part))}"
         for name, part in (("median", 0.5), ("90 %", 0.9), ("99 %", 0.99))
     )
-    told = f"{words}: {count_text(durations.total, 'message')}; {quantiles}"
-    told += f", longest {duration_text(durations.longest)}"
-    return _figure(told[0].upper() + told[1:], joined(_scale(top), *drawn))
+    return f"{told}; {quantiles}, longest {duration_text(durations.longest)}"
 
 
-def _figure(words: str, inner: Markup) -> Markup:
+def _like_latencies(told: str, values: Sequence[int]) -> Markup:
+    """Those that are much the same, in even steps from the shortest to the longest."""
+    first, width = values[0], (values[-1] - values[0]) // _STEPS + 1
+    counts = Counter((value - first) // width for value in values)
+    top, step = _round_up(max(counts.values())), (_RIGHT - _LEFT) / _STEPS
+    drawn = []
+    for at in range(_STEPS):
+        low, high = duration_text(first + at * width), duration_text(first + (at + 1) * width)
+        x = _LEFT + at * step
+        if counts[at]:
+            drawn.append(_bar(x + 1, step - 2, counts[at], top, f"{low} to {high}: {counts[at]:,}"))
+        if at % 6 == 0:
+            drawn.append(tag("text", low, x=f"{x:.1f}", y=_BOTTOM + 16, class_="tick", text_anchor="start"))
+    return _figure(told, joined(_scale(top), *drawn))
+
+
+def _few_latencies(told: str, durations: Sequence[int]) -> Markup:
+    """Each of them on a line that grows tenfold from mark to mark."""
+    values = [max(value, _SHORTEST) for value in durations]
+    first = math.floor(math.log10(values[0]))
+    last = max(math.ceil(math.log10(values[-1])), first + 1)
+    step = (_RIGHT - _LEFT - 20) / (last - first)
+    middle = _LOW / 2
+    drawn = [_base(middle)]
+    for power in range(first, last + 1):
+        x = f"{_LEFT + 10 + (power - first) * step:.1f}"
+        drawn += (
+            tag("line", x1=x, x2=x, y1=10, y2=_LOW - 10, class_="grid"),
+            tag("text", duration_text(10**power), x=x, y=_LOW + 6, class_="tick", text_anchor="middle"),
+        )
+    drawn += (
+        _dot(_LEFT + 10 + (math.log10(value) - first) * step, middle, duration_text(value))
+        for value in values
+    )
+    return _figure(told, joined(*drawn), _LOW + 16)
+
+
+def _figure(words: str, inner: Markup, height: int = _HEIGHT) -> Markup:
     picture = tag(
-        "svg", inner, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", aria_label=words, class_="picture"
+        "svg", inner, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=words, class_="picture"
     )
     region = tag(
         "div", picture, class_="scroll", tabindex="0", role="region", aria_label="Plot, scrolls sideways"
@@ -101,6 +169,20 @@ def _bar(x: float, width: float, count: int, top: int, words: str) -> Markup:
         height=f"{height:.1f}",
         class_="bar",
     )
+
+
+def _dot(x: float, y: float, words: str) -> Markup:
+    return tag("circle", tag("title", words), cx=f"{x:.1f}", cy=f"{y:.1f}", r=5, class_="dot")
+
+
+def _point(x: float, count: int, top: int, words: str) -> Markup:
+    y = _BOTTOM - (_BOTTOM - _TOP) * count / top
+    stem = tag("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=_BOTTOM, y2=f"{y:.1f}", class_="stem")
+    return joined(stem, _dot(x, y, words))
+
+
+def _base(y: float) -> Markup:
+    return tag("line", x1=_LEFT, x2=_RIGHT, y1=y, y2=y, class_="base")
 
 
 def _scale(top: int) -> Markup:

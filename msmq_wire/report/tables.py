@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 
 from msmq_wire.report.fates import Fates
 from msmq_wire.report.markup import Markup, joined, tag, visible
@@ -20,16 +21,27 @@ _FOREVER = 0xFFFFFFFF
 
 
 def table(
-    caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, more: int = 0, script: str = ""
+    caption: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    more: int = 0,
+    script: str = "",
+    ids: Iterable[str] = (),
 ) -> Markup:
-    """A table; a head that begins with ``#`` is of numbers. ``more`` rows are not in it, and that is said.
+    """A table; a head that begins with ``#`` is of numbers, one that ends with ``-`` needs a wide screen.
 
-    A ``script`` finds the table and its rows by names that begin with this one.
+    ``more`` rows are not in it, and that is said. A ``script`` finds the table and its rows by names that
+    begin with this one; ``ids`` are the anchors of the first rows.
     """
-    classes = ["number" if head.startswith("#") else None for head in heads]
+    kinds = [
+        " ".join((*(["number"] if head.startswith("#") else []), *(["spare"] if head.endswith("-") else [])))
+        for head in heads
+    ]
+    classes = [kind or None for kind in kinds]
     columns = [
-        tag("th", head.lstrip("#"), scope="col", class_=kind, data_kind=kind or "text" if script else None)
-        for head, kind in zip(heads, classes, strict=True)
+        tag("th", head.lstrip("#").removesuffix("-"), scope="col", class_=class_)
+        for head, class_ in zip(heads, classes, strict=True)
     ]
     lines = [
         tag(
@@ -38,8 +50,9 @@ def table(
                 tag("td", value, class_=class_) if at else tag("th", value, scope="row", class_=class_)
                 for at, (value, class_) in enumerate(zip(row, classes, strict=True))
             ),
+            id=id_,
         )
-        for row in rows
+        for row, id_ in zip(rows, chain(ids, repeat(None)), strict=False)
     ]
     body = tag("tbody", *lines, id=f"{script}-rows" if script else None)
     shown = tag(

@@ -26,17 +26,17 @@ def date_text(nanoseconds: int | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}.{nanoseconds % SECOND // MILLISECOND:03d} UTC"
 
 
-def clock_text(nanoseconds: int, span: int) -> str:
-    """A time as precise as an axis over ``span`` nanoseconds needs it."""
+def clock_text(nanoseconds: int, step: int, *, dated: bool = False) -> str:
+    """A time as precise as an axis with such steps (nanoseconds) needs it."""
     moment = _moment(nanoseconds)
     if moment is None:
         return "?"
-    if span > 2 * 86_400 * SECOND:
-        return f"{moment:%Y-%m-%d %H:%M}"
+    if dated:
+        return f"{moment:%Y-%m-%d}" if step >= 86_400 * SECOND else f"{moment:%Y-%m-%d %H:%M}"
     text = f"{moment:%H:%M:%S}"
-    if span < 10 * SECOND:
-        text += f".{nanoseconds % SECOND // MILLISECOND:03d}"
-    return text
+    if step < MILLISECOND:
+        return f"{text}.{nanoseconds % SECOND // 1000:06d}"
+    return f"{text}.{nanoseconds % SECOND // MILLISECOND:03d}" if step < SECOND else text
 
 
 def duration_text(nanoseconds: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,8 @@ def test_the_demo_capture_and_all_sessions_make_one_page(run: Run, out: Path) ->
     page = Page(out.read_text(encoding="utf-8"))
     assert not page.open
     assert [one["id"] for one in page.named("section")] == [
-        *("summary", "findings", "hosts", "flow", "queues", "sessions", "reads", "messages", "limits")
+        *("summary", "answers", "findings", "hosts", "flow", "queues", "sessions", "reads", "messages"),
+        *("captures", "limits"),
     ]
     assert r"DIRECT=OS:msg01\private$\orders" in page.text_of("code")
     assert "192.0.2.21:49731 → 192.0.2.10:1801" in page.text
@@ -130,3 +133,43 @@ def test_the_same_capture_gives_the_same_page(run: Run, tmp_path: Path) -> None:
     run("report", _DEMO, "-o", first)
     run("report", _DEMO, "-o", second)
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_page_names_every_file_with_its_hash_its_size_and_its_times(run: Run, out: Path) -> None:
+    damaged = _FIXTURES / "captures" / "path_damaged_record.pcap"
+    packed = _FIXTURES / "captures" / "path_gzip.pcap"
+    run("report", _DEMO, damaged, packed, "-o", out)
+    page = Page(out.read_text(encoding="utf-8"))
+    for file in (_DEMO, damaged, packed):
+        data = file.read_bytes()
+        assert hashlib.sha256(data).hexdigest() in page.text
+        assert f"{len(data):,}" in page.text_of("td")
+    assert "2026-11-20 09:14:07.512" in page.text
+    assert "of what was read" not in page.text
+
+
+def test_standard_input_and_pipes_are_hashed_as_they_are_read(run: Run, out: Path) -> None:
+    data = _DEMO.read_bytes()
+    run("report", "-", "-o", out, stdin=data)
+    assert hashlib.sha256(data).hexdigest() in Page(out.read_text(encoding="utf-8")).text
+    for sent, whole in ((data, True), (data[:-7], False)):
+        read, write = os.pipe()
+        os.write(write, sent)
+        os.close(write)
+        run("report", f"/dev/fd/{read}", "-o", out, "--force")
+        os.close(read)
+        page = Page(out.read_text(encoding="utf-8"))
+        assert hashlib.sha256(sent).hexdigest() in page.text
+        assert ("of what was read" in page.text) is not whole
+
+
+def test_the_digest_is_that_of_diagnose_and_leads_to_what_shows_it(run: Run, out: Path) -> None:
+    capture = _FIXTURES / "digest" / "refused_invoices.pcap"
+    run("report", capture, "-o", out)
+    page = Page(out.read_text(encoding="utf-8"))
+    (first, *_) = page.text_of("ol") + [text for text in page.text_of("p") if "were refused" in text]
+    assert "the sender may not write to the queue" in first
+    ids = {one.get("id") for _, one in page.elements}
+    links = [one["href"] or "" for one in page.named("a")]
+    assert {"#question-5", "#message-33"} <= set(links)
+    assert {"question-5", "message-33"} <= ids

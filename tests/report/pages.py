@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html.parser import HTMLParser
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.findings import Finding
+from msmq_wire.findings.diagnosis import Answer
+from msmq_wire.findings.diagnosis.digest import Digest
 from msmq_wire.records.record import Record
 from msmq_wire.report import ReadFacts, Shelf, Totals, report_page
 from msmq_wire.sessions import Follower
@@ -81,7 +83,13 @@ def message_record(data: bytes, number: int, **fields: object) -> Record:
 
 
 def page_text(
-    records: Iterable[Record], findings: Iterable[Finding] = (), *, rows: int = 50_000, **facts: object
+    records: Iterable[Record],
+    findings: Iterable[Finding] = (),
+    *,
+    rows: int = 50_000,
+    answers: Sequence[Answer] = (),
+    digest: Digest | None = None,
+    **facts: object,
 ) -> str:
     """The page about records, as it is written."""
     totals, follower, shelf = Totals(rows=rows), Follower(), Shelf()
@@ -90,4 +98,5 @@ def page_text(
         follower.feed(record)
     shelf.add(findings)
     about = ReadFacts(program="msmq-wire 0", **facts)  # type: ignore[arg-type]  # as a test gives them
-    return "".join(report_page(totals, follower.finish(), shelf, about))
+    parts = report_page(totals, follower.finish(), shelf, about, answers=answers, digest=digest)
+    return "".join(parts)

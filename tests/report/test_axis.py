@@ -39,7 +39,7 @@ def test_of_several_quiet_stretches_the_longest_is_cut_first_and_the_rest_agains
     assert axis.cuts == 2
 
 
-def test_times_stand_at_even_steps_with_the_outer_ones_turned_inwards() -> None:
+def test_times_stand_at_round_steps_with_the_outer_ones_turned_inwards() -> None:
     axis = TimeAxis([(START, START + 20 * _SECOND)], 0, 236)
     page = Page(f"<svg>{axis.drawn(0, 10)}</svg>")
     ticks = page.named("text")
@@ -49,6 +49,16 @@ def test_times_stand_at_even_steps_with_the_outer_ones_turned_inwards() -> None:
         ("118.0", "26", "middle"),
         ("236.0", "26", "end"),
     ]
+
+
+def test_no_time_under_an_axis_is_odd() -> None:
+    for length, seconds in ((50, ("00", "10", "20", "30", "40", "50")), (3600, ("00",)), (86_400, ("00",))):
+        page = Page(f"<svg>{TimeAxis([(START, START + length * _SECOND)], 0, 900).drawn(0, 10)}</svg>")
+        times = page.text_of("text")
+        assert 3 < len(times) < 9
+        assert all(time.endswith(seconds) for time in times)
+    page = Page(f"<svg>{TimeAxis([(START, START + 10**7 * _SECOND)], 0, 900).drawn(0, 10)}</svg>")
+    assert page.text_of("text")[:2] == ["2023-11-19", "2023-12-19"]
 
 
 def test_moments_alone_leave_a_stretch_between_two_of_them_to_be_drawn_on() -> None:

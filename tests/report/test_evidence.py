@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from msmq_wire.findings import Evidence, Finding
-from msmq_wire.report import Shelf
-from msmq_wire.report.evidence import finding_section
+from msmq_wire.report import Shelf, Totals
+from msmq_wire.report.evidence import Told, finding_section
+from msmq_wire.report.links import Links
 from tests.report.pages import Page
 
 
@@ -25,9 +26,14 @@ def _shelf() -> Shelf:
     return shelf
 
 
+def _page(shelf: Shelf) -> Page:
+    groups = shelf.shown()
+    return Page(finding_section(shelf, groups, Told(Links(Totals(), (), groups))))
+
+
 def test_findings_that_were_only_counted_are_told_by_rule() -> None:
     shelf = _shelf()
-    assert not [text for text in Page(finding_section(shelf)).text_of("p") if "Counted" in text]
+    assert not [text for text in _page(shelf).text_of("p") if "Counted" in text]
     shelf.more.update({"FRM-TRUNC": 12_000, "FRM-SIG": 3, "FRM-SIZE": 0})
-    page = Page(finding_section(shelf))
+    page = _page(shelf)
     assert page.text_of("p")[-1] == "Counted and not kept: 3 of FRM-SIG, 12,000 of FRM-TRUNC."

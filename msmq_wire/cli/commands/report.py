@@ -5,20 +5,25 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, BinaryIO
 
 import typer
 
+from msmq_wire.cli.hashing import FileRead
 from msmq_wire.cli.options import CaptureFiles, Force, check_output
+from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, version_text
 from msmq_wire.findings import RULES, Judge
+from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.output import whole_file
+from msmq_wire.records.record import Record
 from msmq_wire.redaction.judging import RedactingJudge
-from msmq_wire.report import Gone, ReadFacts, Shelf, Totals, report_page
-from msmq_wire.sessions import Follower
+from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.report import CaptureFacts, Gone, ReadFacts, Shelf, Totals, report_page
+from msmq_wire.sessions import Follower, Leaving, Story
 
 __all__ = ["report"]
 
@@ -42,8 +47,9 @@ def report(
 ) -> None:
     """Write a report about captures: one HTML page that loads nothing from a network.
 
-    It has a summary, findings with their bytes, who talks to whom, message rate and acknowledgment latency,
-    queues, sessions over time, remote reads, a table of messages to search and sort, and what is missing.
+    On top it says what is wrong, then what diagnose answers, with links to what shows it: findings with their
+    bytes, who talks to whom, message rate and acknowledgment latency, queues, sessions over time, remote
+    reads, a table of messages to search, to sort and to open, the SHA-256 of every FILE, and what is missing.
     The table has at most 50,000 messages; all counts are of all of them. The same captures give the same
     page.
 
@@ -66,28 +72,23 @@ def report(
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True)
     _refuse_inputs(reading.files, output)
-    totals, shelf, gone = Totals(), Shelf(), Gone()
-    # What is told comes from redacted records alone, so these are followed by themselves.
-    follower = Follower(leave=gone.leave) if redactor.what else None
-    plain = Judge(leave=gone.leave)
-    judge = RedactingJudge(RULES, redactor) if redactor.what else plain
-    failures = []
-    for record in reading:
-        shelf.add(judge.feed(record))
-        shown = redactor.record(record)
-        totals.feed(shown)
-        if follower is not None:
-            follower.feed(shown)
-        if shown.type == "error" and shown.error is None:
-            failures.append(f"{_name(shown.capture)}: {shown.reason or 'the file is damaged'}")
-    shelf.add(judge.finish())
-    shelf.more.update(judge.more)
+    reading.hashing = True
+    totals, shelf, gone = Totals(bodies="bodies" not in redactor.what), Shelf(), Gone()
+    diagnosis = Diagnosis()
+
+    def leave(what: Leaving) -> None:
+        gone.leave(what)
+        diagnosis.leave(what)
+
+    take = _redacted if redactor.what else _plain
+    story, failures = take(reading, redactor, totals, shelf, diagnosis, leave)
     if not totals.records and reading.status:
         # Nothing could be read, and the errors say so.
         raise typer.Exit(1)
     facts = ReadFacts(
         program=version_text(),
         captures=tuple(map(_name, reading.files)),
+        files=tuple(_facts(one) for one in reading.hashed),
         frames=reading.frames,
         understood=reading.understood,
         skipped=reading.skipped,
@@ -95,9 +96,9 @@ def report(
         failures=tuple(failures),
         redacted=tuple(sorted(redactor.what)),
     )
-    story = plain.story if follower is None else follower.finish()
-    assert story is not None
-    parts = list(report_page(totals, story, shelf, facts, gone))
+    answers = diagnosis.answers(story)
+    digest = diagnosis.digest(answers, story, frames=reading.frames)
+    parts = list(report_page(totals, story, shelf, facts, gone, answers=answers, digest=digest))
     try:
         with _opened(output, force=force) as page:
             page.writelines(part.encode() for part in parts)
@@ -112,6 +113,85 @@ def report(
         f"report written to {'standard output' if output == '-' else output}",
     )
     raise typer.Exit(reading.status)
+
+
+def _plain(
+    reading: Reading,
+    redactor: Redactor,
+    totals: Totals,
+    shelf: Shelf,
+    diagnosis: Diagnosis,
+    leave: Callable[[Leaving], None],
+) -> tuple[Story, list[str]]:
+    """Take everything that is read, by batches where it is; the story, and what is wrong with files."""
+    judge = Judge(leave=leave)
+    failures: list[str] = []
+    for item in reading.batched():
+        if isinstance(item, Record):
+            found, others = judge.feed(item), (item,)
+            totals.feed(item)
+            diagnosis.feed(item, found)
+        else:
+            found, others = judge.take(item), item.others
+            totals.take(item)
+            diagnosis.take(item, found)
+        shelf.add(found)
+        failures += _failures(others)
+    _finish(judge, shelf, diagnosis)
+    assert judge.story is not None
+    return judge.story, failures
+
+
+def _redacted(
+    reading: Reading,
+    redactor: Redactor,
+    totals: Totals,
+    shelf: Shelf,
+    diagnosis: Diagnosis,
+    leave: Callable[[Leaving], None],
+) -> tuple[Story, list[str]]:
+    """The same, where what is told comes from redacted records alone."""
+    # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
+    names = Redactor(redactor.what - {Redaction.BODIES})
+    bodies = Redactor(redactor.what & {Redaction.BODIES})
+    judge, follower = RedactingJudge(RULES, redactor), Follower(leave=leave)
+    failures: list[str] = []
+    for record in reading:
+        found = judge.feed(record)
+        named = names.record(record)
+        shown = bodies.record(named)
+        follower.feed(named)
+        totals.feed(shown)
+        diagnosis.feed(shown, found)
+        shelf.add(found)
+        failures += _failures((shown,))
+    _finish(judge, shelf, diagnosis)
+    return follower.finish(), failures
+
+
+def _finish(judge: Judge | RedactingJudge, shelf: Shelf, diagnosis: Diagnosis) -> None:
+    found = judge.finish()
+    shelf.add(found)
+    shelf.more.update(judge.more)
+    diagnosis.found(found)
+
+
+def _failures(records: Iterable[Record]) -> Iterator[str]:
+    for record in records:
+        if record.type == "error" and record.error is None:
+            yield f"{_name(record.capture)}: {record.reason or 'the file is damaged'}"
+
+
+def _facts(file: FileRead) -> CaptureFacts:
+    return CaptureFacts(
+        name=_name(file.name),
+        size=file.size,
+        sha256=file.sha256,
+        whole=file.whole,
+        frames=file.frames,
+        first=file.first,
+        last=file.last,
+    )
 
 
 def _refuse_inputs(files: Sequence[str], output: str) -> None:

@@ -1,0 +1,50 @@
+"""SHA-256 of the files that are read, taken as they are read: `Hashing`; `FileRead` is what is kept of one."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from msmq_wire.capture.reader import CaptureReader
+
+__all__ = ["FileRead", "Hashing"]
+
+
+class FileRead(msgspec.Struct, frozen=True):
+    """A file as it was read: ``size`` and ``sha256`` are of all its bytes, unless it is not ``whole``.
+
+    ``first`` and ``last`` are the times of its earliest and latest frame, in nanoseconds since 1970.
+    """
+
+    name: str
+    size: int
+    sha256: str
+    whole: bool
+    frames: int
+    first: int | None
+    last: int | None
+
+
+class Hashing:
+    """Hashes what a reader reads from now on."""
+
+    def __init__(self, reader: CaptureReader) -> None:
+        self._reader = reader
+        self._digest = hashlib.sha256()
+        reader.source.after_read = self._digest.update
+
+    def result(self, name: str, *, at_end: bool) -> FileRead:
+        """What the reader read; ``at_end`` says whether a pipe was read to its end."""
+        source, summary = self._reader.source, self._reader.summary
+        # What follows damage is part of the file as well; nobody waits for more of a pipe.
+        whole = source.read_rest() if source.total else at_end
+        return FileRead(
+            name=name,
+            size=source.bytes_read,
+            sha256=self._digest.hexdigest(),
+            whole=whole,
+            frames=summary.frames,
+            first=summary.first,
+            last=summary.last,
+        )

@@ -1,0 +1,107 @@
+"""What to read first: the digest of the diagnosis and its answers, in words that link to what shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msmq_wire.findings.diagnosis import Answer
+from msmq_wire.findings.diagnosis.digest import Digest, DigestLine
+from msmq_wire.report.links import Links
+from msmq_wire.report.markup import Markup, joined, tag, visible
+from msmq_wire.report.wording import count_text
+
+__all__ = ["answer_section", "digest_section"]
+
+_FLAGGED = ("high", "medium")
+_SURE = {
+    "published": "matches a published condition",
+    "certain": "the bytes say so",
+    "likely": "likely",
+    "guess": "a guess",
+}
+_LONGEST = 1500
+_AT_ONCE = 3
+"""Sentences of an answer that are not folded away."""
+
+
+def digest_section(digest: Digest, answers: Sequence[Answer], links: Links) -> Markup:
+    """At most five lines, the cause first; where nothing is wrong, that, and what was looked at."""
+    parts = []
+    if digest.lines:
+        parts.append(tag("ol", *(_line(line, answers, links) for line in digest.lines), class_="told"))
+    else:
+        parts.append(tag("p", "Nothing wrong seen.", class_="fine"))
+    if digest.more:
+        parts.append(
+            tag("p", f"{count_text(digest.more, 'further cause')}: see the findings.", class_="note")
+        )
+    if digest.looked_at:
+        parts.append(tag("p", f"Looked at: {visible(digest.looked_at, _LONGEST)}.", class_="muted"))
+    return joined(*parts)
+
+
+def _line(line: DigestLine, answers: Sequence[Answer], links: Links) -> Markup:
+    question = None
+    if line.question is not None and any(one.number == line.question for one in answers):
+        question = tag("a", f"question {line.question}", href=f"#question-{line.question}")
+    rule = None if line.rule is None else links.of_rule(line.rule, line.who)
+    shown = joined(rule, " " if rule else None, question, " " if question else None)
+    records = links.of_records(line.records)
+    return tag(
+        "li",
+        tag("p", _badge(line.severity), " ", visible(line.text, _LONGEST), class_="lead"),
+        tag("p", tag("strong", "What to do: "), visible(line.action, _LONGEST)) if line.action else None,
+        tag(
+            "p",
+            f"Confidence: {_SURE[line.confidence]}.",
+            f" {line.where[0].upper()}{visible(line.where[1:], _LONGEST)}." if line.where else None,
+            " ",
+            tag("span", shown, records, class_="links") if shown or records else None,
+            class_="muted",
+        ),
+        class_=line.severity,
+    )
+
+
+def answer_section(answers: Sequence[Answer], links: Links) -> Markup:
+    """The answers that somebody should look at, and folded behind them what else the capture poses."""
+    posed = [answer for answer in answers if answer.posed]
+    flagged = [answer for answer in posed if answer.attention in _FLAGGED]
+    others = [answer for answer in posed if answer.attention not in _FLAGGED]
+    parts = []
+    if flagged:
+        parts.append(tag("ul", *(_answer(answer, links) for answer in flagged), class_="told"))
+    else:
+        parts.append(tag("p", "No answer asks for somebody to look."))
+    if others:
+        folded = tag("ul", *(_answer(answer, links) for answer in others), class_="told")
+        summary = tag("summary", count_text(len(others), "other answer"))
+        parts.append(tag("details", summary, tag("div", folded, class_="inside")))
+    return joined(*parts)
+
+
+def _answer(answer: Answer, links: Links) -> Markup:
+    statements = []
+    for statement in answer.statements:
+        records = links.of_records(statement.records)
+        text = visible(statement.text, _LONGEST)
+        statements.append(tag("p", text, " " if records else None, records))
+    if len(statements) > _AT_ONCE + 1:
+        rest = statements[_AT_ONCE:]
+        statements[_AT_ONCE:] = [tag("details", tag("summary", f"{len(rest)} more sentences"), *rest)]
+    badge = joined(_badge(answer.attention), " ") if answer.attention else None
+    return tag(
+        "li",
+        tag("p", badge, f"{answer.number}. {answer.question}", class_="lead"),
+        *statements,
+        *(
+            tag("p", f"Beside that: {visible(caveat.removesuffix('.'), _LONGEST)}.", class_="muted")
+            for caveat in answer.caveats
+        ),
+        class_=answer.attention or "none",
+        id=f"question-{answer.number}",
+    )
+
+
+def _badge(severity: str) -> Markup:
+    return tag("span", severity, class_=f"badge {severity}")
