@@ -1,4 +1,4 @@
-"""SHA-256 of the files that are read, taken as they are read: `Hashing`; `FileRead` is what is kept of one."""
+"""SHA-256 of files, taken as they are read: `Hashing`; `FileRead` is what is kept of one."""
 
 from __future__ import annotations
 

@@ -128,15 +128,16 @@ def _plain(
     failures: list[str] = []
     for item in reading.batched():
         if isinstance(item, Record):
-            found, others = judge.feed(item), (item,)
+            found = judge.feed(item)
             totals.feed(item)
             diagnosis.feed(item, found)
+            failures += _failures((item,))
         else:
-            found, others = judge.take(item), item.others
+            found = judge.take(item)
             totals.take(item)
             diagnosis.take(item, found)
+            failures += _failures(item.others)
         shelf.add(found)
-        failures += _failures(others)
     _finish(judge, shelf, diagnosis)
     assert judge.story is not None
     return judge.story, failures
