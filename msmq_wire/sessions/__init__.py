@@ -1,6 +1,7 @@
 """Sessions, transactional sequences, remote reads and the life of every message, told from records.
 
-``follow(read_capture(path, streams=True))`` gives a `Story`; `Follower` takes records one by one.
+``follow(read_capture(path, streams=True))`` gives a `Story`; `Follower` takes records one by one, or runs of
+them by column.
 """
 
 from __future__ import annotations

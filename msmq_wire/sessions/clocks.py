@@ -69,7 +69,7 @@ class Sender(NamedTuple):
     host: str
 
 
-@lru_cache(maxsize=_SENDERS)
+@lru_cache(maxsize=256)
 def sender_of(queue_manager: bytes, src: str | None) -> Sender:
     """The sender of a message that came from ``src`` (``address:port``)."""
     return Sender(bytes(queue_manager), (src or "").rpartition(":")[0])

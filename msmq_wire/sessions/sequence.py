@@ -22,14 +22,14 @@ _MASK = 0xFFFF
 _HALF = 0x8000
 _MAX_WAITING = 1 << 15
 """Packets of one direction that wait for an acknowledgment: 16 bits cannot tell more apart."""
+_MOST_LOOKED = 1 << 16
+"""Packets that are numbered again, beside 16 for each that was sent."""
 _MAX_EARLY = 64
 _MAX_NAMED = 1000
 _DEFAULT_WINDOW = 64
 
 Note = Callable[[NoteKind, Moment, int, int], None]
 """Takes a kind, the moment of the packet, the number stated and the number expected."""
-
-
 _NO_MESSAGES: Mapping[bytes | str, FollowedMessage] = {}
 
 
@@ -42,8 +42,8 @@ class SentSequence:
     """
 
     __slots__ = (
-        "_base_known", "_closed", "_early", "_limit", "_messages", "_missed", "_note", "_overlooked",
-        "_own_window", "_shifted", "_unstored", "_waiting",
+        "_base_known", "_closed", "_early", "_limit", "_looked", "_messages", "_missed", "_note",
+        "_overlooked", "_own_window", "_shifted", "_unstored", "_waiting",
         "acknowledged", "acknowledgments", "announced", "bytes", "certain", "duplicates", "first_ack",
         "first_message", "gaps", "last_ack", "last_message", "longest_wait", "longest_wait_at", "messages",
         "number", "recoverable", "recoverable_number", "resent", "session_acks", "smallest_window", "stored",
@@ -74,6 +74,7 @@ class SentSequence:
         self._early = NOTHING_EARLY
         self._shifted: Moment | None = None
         self._missed = False
+        self._looked = 0
         self.session_acks = 0
         self.first_ack: Moment | None = None
         self.last_ack: Moment | None = None
@@ -106,16 +107,15 @@ class SentSequence:
             self.recoverable += 1
             self.recoverable_number += 1
             number = self.recoverable_number
-        if transactional:
-            self.transactional += 1
+        self.transactional += transactional
         if self.first_message is None:
             self.first_message = moment
         self.last_message = moment
         kept = message is not None and self._messages.get(message.key) is message
         one = SentPacket(self.number, number, moment, key, kept)
+        if self._waiting is NOTHING_WAITS:
+            self._waiting = deque()
         waiting = self._waiting
-        if waiting is NOTHING_WAITS:
-            waiting = self._waiting = deque()
         waiting.append(one)
         if len(waiting) > _MAX_WAITING:
             self._overlook(waiting.popleft())
@@ -136,7 +136,6 @@ class SentSequence:
         flags = [message.flags for message in messages]
         recoverable = [flag & 0x60 == 0x20 for flag in flags]
         if self._early:
-            # What came before is looked at again.
             self.bytes += size
             for message, flag, one in zip(messages, flags, recoverable, strict=True):
                 self.sent(message.key, message, message.first, one, bool(flag & 0x100000), 0)
@@ -286,9 +285,13 @@ class SentSequence:
 
     def _after_shift(self) -> list[SentPacket]:
         """The packets whose numbers nobody confirmed."""
+        if self._looked > _MOST_LOOKED + 16 * self.messages:
+            # Who counts ahead of all that waits, again and again, is not believed any further.
+            return []
         since = -1 if self._shifted is None else self._shifted.record
         # They are the last ones: of many that wait few are looked at.
         found = list(takewhile(lambda one: one.moment.record > since, reversed(self._waiting)))
+        self._looked += len(found)
         return found[::-1]
 
     def _late(self, one: SentPacket) -> None:

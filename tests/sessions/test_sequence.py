@@ -215,6 +215,18 @@ def test_a_count_that_tells_of_missed_packets_looks_at_those_behind_the_count_be
     assert [one.number for one in waiting] == [2 * number for number in range(1, 201)]
 
 
+def test_acks_that_count_ahead_again_and_again_are_not_followed_for_ever(tape: Tape) -> None:
+    sent = SentSequence(lambda *_: None, base_known=False)
+    waiting = sent._waiting = _Watched()
+    for number in range(1, 1001):
+        sent.sent(None, None, moment_of(tape.message(number)), True, False, 1)
+    moment = moment_of(tape.add("session_ack", 1))
+    for number in range(1001, 1301):
+        sent.acknowledge(SessionHeader(recoverable_msg_ack_seq_number=number), moment)
+    assert waiting.looked_at <= (1 << 16) + 16 * 1000 + 1000
+    assert sent.finish().recoverable_sequence_number == 1300
+
+
 def test_an_ack_behind_a_hole_tells_of_the_one_packet_that_was_missed(tape: Tape) -> None:
     tape.open()
     tape.message(1)
