@@ -66,7 +66,7 @@ def test_a_capture_that_is_taken_is_judged_as_one_that_is_fed(path: Path) -> Non
     assert taken(batches) == fed(batches)
 
 
-@in_batches(CAPTURES, every=45)
+@in_batches(CAPTURES, every=90)
 def test_tiny_runs_under_tight_limits_are_judged_as_records_are(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +78,7 @@ def test_tiny_runs_under_tight_limits_are_judged_as_records_are(
     assert fed(batches) == expected
 
 
-@in_batches(CAPTURES, every=45)
+@in_batches(CAPTURES, every=90)
 def test_runs_and_records_one_after_the_other_are_judged_as_records_are(path: Path) -> None:
     batches = read(path, 300)
     judge, found = Judge(), []
@@ -115,7 +115,7 @@ def check_guards(batch: PacketBatch) -> None:
             assert holds == asked[found.cls.stem(), int(batch.id[place])]
 
 
-@in_batches(CAPTURES, every=18)
+@in_batches(CAPTURES, every=36)
 def test_a_rule_sees_nothing_where_it_does_not_look(path: Path) -> None:
     for batch in read(path):
         check_guards(batch)
