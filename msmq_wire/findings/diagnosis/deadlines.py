@@ -124,6 +124,8 @@ def shared_times(sums: SharedTimes, words: Words, telling: Telling) -> None:
                     action="set the time on the first message of a transaction, or send the rest in another",
                     count=one.late,
                     rules=("TIM-EXPIRED",),
+                    about=one.src,
+                    explains=("unread",),
                 )
             )
     if sums.transactions > len(sums.found):

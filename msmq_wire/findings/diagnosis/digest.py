@@ -41,7 +41,7 @@ _PACKETS = ("FRM-", "FLG-", "LEN-", "SES-", "RPL-", "ID-CLONE")
 """Rules about packets that a receiver may refuse, or close the session for."""
 _OPENING = frozenset(("SES-GUID", "RPL-ECHO", "RPL-GOESON"))
 """Rules about the answer that opens a session, and what follows from it."""
-_SCANNERS, _ANY, _NAMES = "FPR-", "FRM-MUST", "PNG-GUID"
+_SCANNERS, _IDENTITY, _ANY, _NAMES = "FPR-", "ID-", "FRM-MUST", "PNG-GUID"
 _NAME = re.compile(r"[A-Z][a-z]*[^a-z\s]|[A-Z]{2}")
 """How a title begins that begins with a name: ``PacketSize``, ``SRMP``."""
 
@@ -350,7 +350,8 @@ def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Dr
         frames=dict.fromkeys(lead.frames),
         standing=lead.lead.id in _STANDING and lead.severity != "high",
         odd=lead.lead.id == _ANY,
-        senders={sender: None} if sender else {},
+        # Who is one with whom, its message says.
+        senders={sender: None} if sender and not lead.lead.id.startswith(_IDENTITY) else {},
         times=lead.count,
     )
     if said and said != lead.lead.title:

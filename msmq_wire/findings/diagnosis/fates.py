@@ -6,6 +6,8 @@ whose acknowledgment may come after the end of the capture is not called lost.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from msmq_wire.findings.diagnosis.answer import Telling
@@ -24,9 +26,11 @@ _MOST_MOMENTS, _MOST_NAMED = 16, 3
 _PATIENCE = 120 * SECOND
 """No acknowledgment is waited for longer, [MS-MQQB] 2.2.2.1."""
 _NACK = 0x8000
+_PURGED, _UNREAD = 0xC001, 0xC002
+_OVER = (0x8002, _UNREAD)
+"""A time was over that the sender had set."""
 _NO_SUCCESS = 300
 """From this HTTP status on a message was not accepted."""
-_PURGED = 0xC001
 
 REMEDIES: dict[int, str] = {
     0x8000: "create the queue, or correct its name at the sender",
@@ -42,7 +46,7 @@ REMEDIES: dict[int, str] = {
     0x800B: "install the cryptographic provider at the destination",
     0xC000: "ask who deleted the queue",
     _PURGED: "ask who purged the queue",
-    0xC002: "look why nobody read the queue in time",
+    _UNREAD: "look why nobody read the queue in time",
     0xC004: "ask the application why it rejected it",
 }
 """What to do, by MESSAGE_CLASS_VALUES of negative acknowledgments."""
@@ -57,6 +61,8 @@ class _Key(msgspec.Struct, frozen=True):
     src: str
     dst: str
     session: int | None
+    told: bool = False
+    """Whether an application that asked for it was told that the time is over."""
 
 
 class _Pile(msgspec.Struct):
@@ -110,7 +116,12 @@ class Fates:
             return
         else:
             fate, why = "unanswered", "" if life.http_status is None else f"HTTP {life.http_status}"
-        key = _Key(fate, why, life.nack_class, life.queue, host(last.src), host(last.dst), last.session)
+        told = fate == "expired" and any(
+            one.kind == "administration_ack" and one.message_class == life.nack_class
+            for one in life.acknowledgments
+        )
+        ends = host(last.src), host(last.dst)
+        key = _Key(fate, why, life.nack_class, life.queue, *ends, last.session, told)
         if key not in self._piles and len(self._piles) >= _MOST:
             key = msgspec.structs.replace(key, queue=None, session=None)
             if key not in self._piles and len(self._piles) >= 2 * _MOST:
@@ -146,8 +157,8 @@ class Fates:
             session = None if key.session is None else story.session(key.session)
             if any(suspects.hostile(*one) for one in pile.connections):
                 continue
-            if key.fate == "expired" and key.nack_class:
-                # Its time was up, as the sender wanted it, and the sender was told.
+            if key.told:
+                # Its time was up, as its sender wanted, who asked to be told and was.
                 expired += pile.count
                 continue
             why = _silence(key, pile, session, story) if key.fate == "unanswered" and not key.why else key.why
@@ -214,29 +225,56 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
             text = f"{to} {was} not accepted by {key.dst}: {key.why} answered"
             action = f"look at the web server of {key.dst}, and at the queue that the URL names"
     elif key.nack_class:
-        text = f"{to} {was} refused: {class_words(key.nack_class)} (class 0x{key.nack_class:04x})"
+        verb = "expired" if key.fate == "expired" else f"{was} refused"
+        why = class_words(key.nack_class)
+        why = why if pile.count == 1 else _of_several(why)
+        text = f"{to} {verb}: {why} (class 0x{key.nack_class:04x})"
         action = REMEDIES.get(key.nack_class, "ask the application that sent the class")
     else:
         confidence = "likely" if pile.certain else "guess"
         text = f"{to} {'expired' if key.fate == 'expired' else f'{was} refused'}: {key.why}"
         action = f"find out what delayed it at {src}, or give it more time"
+    kind, about = key.fate, key.dst
+    if key.nack_class == _PURGED:
+        kind, about = "purged", key.queue or ""
+    elif key.nack_class == _UNREAD:
+        kind, about = "unread", next(iter(pile.senders))
     moments = list(pile.moments)
     if session is not None and session.close is not None and key.fate == "unanswered":
         moments.append(session.close)
     return Cause(
         text=text,
-        severity="medium" if sure or key.fate != "unanswered" else "low",
+        severity="low" if key.nack_class in _OVER or (key.fate == "unanswered" and not sure) else "medium",
         confidence=confidence,
         moments=tuple(moments),
         who=(*pile.senders, key.dst),
         action=action,
         count=pile.count,
-        kind="purged" if key.nack_class == _PURGED else key.fate,
-        about=(key.queue or "") if key.nack_class == _PURGED else key.dst,
-        brief=f"{count(pile.count, 'message')} from {src} {was} never acknowledged",
+        kind=kind,
+        about=about,
+        brief=f"{count(pile.count, 'message')} from {src} {_briefly(key, was)}",
         explains=("late",) if key.fate == "unanswered" else (),
         connections=tuple(pile.connections) if key.fate == "unanswered" else (),
     )
+
+
+def _briefly(key: _Key, was: str) -> str:
+    return {"expired": "expired", "refused": f"{was} refused"}.get(key.fate, f"{was} never acknowledged")
+
+
+_SEVERAL = (
+    ("it was", "they were"),
+    ("it is", "they are"),
+    ("its", "their"),
+    ("rejected it", "rejected them"),
+)
+
+
+def _of_several(why: str) -> str:
+    """What is said of a message, of several."""
+    for one, many in (*_SEVERAL, ("it", "they")):
+        why = re.sub(rf"\b{one}\b", many, why)
+    return why
 
 
 def _told_of(src: str, dst: str, message_class: int, moment: Moment) -> Cause:

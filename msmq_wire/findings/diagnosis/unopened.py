@@ -61,12 +61,13 @@ def failure(session: Session) -> str | None:
 
 
 class _Pile(msgspec.Struct):
-    """Connections to one server that failed; of each client the number of the last."""
+    """Connections to one server that failed; of each client the number of the last, and how that one did."""
 
     kinds: Counter[str]
     clients: dict[str, int]
     moments: list[Moment]
     connections: dict[Connection, None]
+    last: str = ""
 
 
 def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
@@ -96,6 +97,7 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
         if len(pile.connections) < _MOST_MOMENTS:
             pile.connections[connection_of(session.client, session.server)] = None
         pile.kinds[kind] += 1
+        pile.last = kind
         if host(session.client) in pile.clients or len(pile.clients) < _MOST_CLIENTS:
             pile.clients[host(session.client)] = session.number
         opening = session.syn, session.establish_request, session.establish_response
@@ -185,7 +187,8 @@ def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
         what = f"{count(total, 'connection')} of {clients} to {server} did not become a session"
     elif total > 1:
         what += f" in {count(total, 'connection')}"
-    severity: Severity = "low" if over or set(pile.kinds) == {"tcp_only"} else "medium"
+    # A server that accepts the last of them is there.
+    severity: Severity = "low" if over or pile.last == "tcp_only" else "medium"
     first = next((kind for kind in pile.kinds if kind != "tcp_only"), "tcp_only")
     return Cause(
         text=f"{what}: {listed(kinds)}",
