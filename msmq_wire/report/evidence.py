@@ -105,7 +105,7 @@ def finding_section(shelf: Shelf, groups: Sequence[Group], told: Told) -> Markup
         inside = [_of_group(shelf, group, told) for group in quiet]
         occurrences = sum(group.occurrences for group in quiet)
         summary = tag("summary", f"{count_text(occurrences, 'finding')} of level info")
-        parts.append(tag("details", summary, tag("div", *inside, class_="inside")))
+        parts.append(tag("details", summary, tag("div", *inside, class_="inside"), class_="quiet"))
     left_out = shelf.left_out()
     if left_out:
         parts.append(tag("p", f"{count_text(left_out, 'further cause')} not told.", class_="note"))

@@ -66,7 +66,7 @@ def _line(line: DigestLine, answers: Sequence[Answer], links: Links) -> Markup:
 def answer_section(answers: Sequence[Answer], links: Links) -> Markup:
     """The answers that somebody should look at, and folded behind them what else the capture poses."""
     posed = [answer for answer in answers if answer.posed]
-    flagged = [answer for answer in posed if answer.attention in _FLAGGED]
+    flagged = [answer for level in _FLAGGED for answer in posed if answer.attention == level]
     others = [answer for answer in posed if answer.attention not in _FLAGGED]
     parts = []
     if flagged:

@@ -235,12 +235,19 @@ def _span(session: Session) -> tuple[int, int] | None:
 def _lane(session: Session, lane: Lane | None, axis: TimeAxis, top: int) -> Markup:
     middle = top + _ROW / 2
     ends = f"{session.client} → {session.server}"
-    label = ends if len(ends) <= _LABEL else f"{ends[: _LABEL - 1]}…"
+    left = 26 + 9 * max(len(str(session.number)) - 2, 0)
+    room = _LABEL - (left - 26) // 6
     parts = [
         tag("title", f"session {session.number}: {ends}; {session_words(session)}"),
         tag("text", f"{session.number}", x=4, y=middle - 4, class_="host"),
-        tag("text", label, x=26, y=middle - 4, class_="small"),
-        tag("text", session_words(session)[:44], x=26, y=middle + 11, class_="small muted"),
+        tag(
+            "text",
+            ends if len(ends) <= room else f"{ends[: room - 1]}…",
+            x=left,
+            y=middle - 4,
+            class_="small",
+        ),
+        tag("text", session_words(session)[: room + 4], x=left, y=middle + 11, class_="small muted"),
         tag("line", x1=4, x2=_RIGHT, y1=top + _ROW, y2=top + _ROW, class_="rule"),
     ]
     span = _span(session)

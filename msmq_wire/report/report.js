@@ -3,7 +3,7 @@
   const holder = document.getElementById("message-data");
   const opened = [];
   addEventListener("beforeprint", () => {
-    for (const one of document.querySelectorAll("details:not([open])")) {
+    for (const one of document.querySelectorAll("details:not([open]):not(.quiet):not(.quiet details)")) {
       one.open = true;
       opened.push(one);
     }

@@ -69,6 +69,13 @@ def test_where_nothing_is_wrong_the_page_says_so_and_what_was_looked_at() -> Non
     assert "Looked at: 1 message in 1 frame." in page.text_of("p")
 
 
+def test_the_answers_that_ask_for_most_attention_come_first() -> None:
+    answers = [_answer("medium", "a", number=5), _answer("high", "b", number=13)]
+    page = Page(page_text([_MESSAGE], answers=answers, digest=Digest()))
+    ids = [one["id"] for one in page.named("li") if (one.get("id") or "").startswith("question-")]
+    assert ids == ["question-13", "question-5"]
+
+
 def test_answers_that_nobody_has_to_look_at_are_folded() -> None:
     answers = [_answer("medium", "look"), _answer("low", "a", number=6), _answer(None, "b", number=7)]
     page = Page(page_text([_MESSAGE], answers=answers, digest=Digest()))
