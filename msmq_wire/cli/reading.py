@@ -215,6 +215,11 @@ class Reading:
                                 self.sealed += 1
                         yield item
                 ended = True
+            except GeneratorExit:
+                if reader.source.total:
+                    # Nothing is told of a file that is left: its rest need not be read.
+                    hashing = None
+                raise
             finally:
                 self.bytes += reader.source.bytes_read
                 self._count(reader)

@@ -76,7 +76,7 @@ def test_a_report_and_a_diagnosis_count_messages_that_left(
     monkeypatch.setattr(budget, "BUDGET", 20_000)
     with_less, fewer = told()
     for text in (page, with_less):
-        assert f"What became of {COUNT} different messages" in text
+        assert f"Of {COUNT} different messages: {COUNT} unknown." in text
     # Every row has its outcome.
     assert with_less.count("<td>unknown</td>") == page.count("<td>unknown</td>") == COUNT
     assert answers[0] == fewer[0]
