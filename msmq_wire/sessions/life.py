@@ -74,7 +74,8 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     ``time_to_be_received``) without news of a delivery or a receipt in time, by the clock of its sender.
     ``outcome`` is the strongest statement that the evidence carries, ``reason`` says it in words,
     ``evidence`` are its frames, ``nack_class`` is the class of a refusal. ``certain`` is False where bytes
-    missing from the capture make acknowledgments doubtful.
+    missing from the capture make acknowledgments doubtful. ``twin`` says that another message has its
+    identifier and was seen before: what names it may be about either.
     """
 
     message_id: str
@@ -130,3 +131,4 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     evidence: tuple[int, ...]
     certain: bool
     moved_to: tuple[str, ...] = ()
+    twin: bool = False

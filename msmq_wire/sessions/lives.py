@@ -33,6 +33,7 @@ from msmq_wire.sessions.message import (
     system_queue,
 )
 from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.twins import Twins
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
@@ -59,7 +60,7 @@ _DECISIONS: dict[str | None, int] = {"positive": 0x4000, "negative": 0xC000}
 class Lives(Sequence[MessageLife]):
     """The lives of all messages that are kept, by order of appearance; each is made when it is looked at.
 
-    ``by_id`` finds one by its ``message_id``.
+    ``by_id`` finds one by its ``message_id``, the first of several.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class LifeTracker:
     ) -> None:
         self.reader = MessageReader()
         self.messages: dict[bytes | str, FollowedMessage] = {}
+        self.twins = Twins(self.messages)
         self._share = (budget or Budget()).share(self._give)
         self._most = most
         self._leave = leave
@@ -121,10 +123,11 @@ class LifeTracker:
         key = self.reader.key(record)
         if key is None:
             return None, "first"
-        known = self.messages.get(key)
+        content = content_of(record)
+        key, known = self.twins.find(key, content)
         if known is None:
             first = self.reader.read(key, record, moment, "tcp")
-            first.content = content_of(record)
+            first.content = content
             return self._keep(first), "first"
         if known.via != "tcp":
             # A remote call brought it here, or brings it away.
@@ -138,16 +141,12 @@ class LifeTracker:
         if (known.label is None or known.queue is None) and record.error is None:
             # It was cut when it was seen first.
             self.reader.complete(known, key, record)
-            known.content = content_of(record)
+            known.content = content
         src = host_of(record.src)
         hops = (reached(record.packet.user_header, "flags") or 0) & 0x1F
         ways = [(host_of(known.src), known.flags & 0x1F)]
         if known.history is not None:
             ways += [(host_of(hop.src), hop.hops) for hop in known.history.hops]
-        content = content_of(record)
-        if None not in (known.content, content) and known.content != content:
-            # Two messages with one identifier: this one is no second attempt to deliver the other.
-            return known, "hop"
         if any(src == way for way, _ in ways):
             transactional = known.delivery == "transactional"
             again = ordered(known) if transactional else known.acknowledged is not None
@@ -180,7 +179,7 @@ class LifeTracker:
         class_, correlation = message.message_class, message.correlation_id
         if not is_acknowledgment(class_) or correlation is None:
             return False
-        original = self.messages.get(correlation)
+        original = self.twins.named(correlation, ends[1])
         if original is None or original is message:
             return True
         self.told(original, "administration_ack", class_ or 0, ends, moment, message_name(message.key))
@@ -192,7 +191,7 @@ class LifeTracker:
         number = reached(body, "message_id")
         if number is None:
             return None
-        message = self.messages.get(message_key(body.source_guid, number))
+        message = self.twins.named(message_key(body.source_guid, number), record.dst or "")
         if message is not None:
             class_ = reached(reached(record.packet, "message_properties_header"), "message_class")
             self.told(message, "final_ack", class_ or 0, ends_of(record), moment)
@@ -348,7 +347,7 @@ class LifeTracker:
     def put_all(self, messages: list[FollowedMessage]) -> bool:
         """Keep messages that were weighed, and for which there is room, if none of them was seen before."""
         new = {message.key: message for message in messages}
-        if len(new) < len(messages) or not self.messages.keys().isdisjoint(new):
+        if len(new) < len(messages) or not self.twins.none_of(new):
             return False
         self.messages.update(new)
         self._share.take(UNIT * sum(message.charged for message in messages))
@@ -380,6 +379,7 @@ class LifeTracker:
         units = 0
         for key in list(islice(self.messages, count)):
             gone = self.messages.pop(key)
+            self.twins.forget(key)
             units += gone.charged
             gone.charged = 0
             self.left_out += 1

@@ -70,11 +70,11 @@ class History(msgspec.Struct):
 class FollowedMessage(msgspec.Struct, gc=False):
     """A message and what is known of it; fields as in `MessageLife`.
 
-    ``key`` is the 20 bytes by which an acknowledgment names it (queue manager, number), or the text of an
-    SRMP identifier of another form. ``flags`` are those of UserHeader, ``wanted`` those of
-    MessagePropertiesHeader, ``transaction`` those of TransactionHeader. ``content`` stands for what does not
-    change when a message is sent again, None where it was not seen whole. ``charged`` is for whoever counts
-    what it takes of a budget.
+    ``key`` is the 20 bytes by which an acknowledgment names it (queue manager, number), with more behind them
+    where another message has these, or the text of an SRMP identifier of another form. ``flags`` are those of
+    UserHeader, ``wanted`` those of MessagePropertiesHeader, ``transaction`` those of TransactionHeader.
+    ``content`` stands for what does not change when a message is sent again, None where it was not seen
+    whole. ``charged`` is for whoever counts what it takes of a budget.
     """
 
     key: bytes | str

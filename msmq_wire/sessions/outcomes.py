@@ -14,6 +14,7 @@ from msmq_wire.sessions.clocks import HostClock, is_time
 from msmq_wire.sessions.life import Acknowledgment, MessageLife, Outcome
 from msmq_wire.sessions.message import FollowedMessage, History, manager_of, message_name
 from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.twins import IDENTIFIER
 from msmq_wire.units import SECOND
 from msmq_wire.wire.types.enumerations import MessageClass
 
@@ -139,6 +140,7 @@ def life_of(
         tuple([frame for frame in frames if frame is not None]),
         message.certain,
         tuple(history.moved_to),
+        len(key) > IDENTIFIER and not isinstance(key, str),
     )
 
 

@@ -276,7 +276,7 @@ class Follower:
         if isinstance(one, SeenMessage):
             message = one.message
             key = message.key
-            if key in self._lives.messages:
+            if self._lives.twins.knows(key):
                 return False
             self._lives.put(message)
             conversation.message(direction, moment, key, message, message.flags, one.size, one.counts)
@@ -293,7 +293,7 @@ class Follower:
             if isinstance(one, SeenOrderAck):
                 self._transactions.acknowledge(*one.place, one.class_, one.to, one.source, one.ends, moment)
             else:
-                about = self._lives.messages.get(one.about)
+                about = self._lives.twins.named(one.about, one.ends[1])
                 if about is not None:
                     self._lives.told(about, "final_ack", one.class_, one.ends, moment)
                 known = about is not None

@@ -73,7 +73,7 @@ _CONDUCT: dict[str, tuple[dict[str, int], str]] = {
         "four connections with what is not needed for the addresses left out",
     ),
     "captures/structures.pcapng": (
-        {"ses-naked": 1, "ses-order": 4, "ses-ackback": 1, "ses-count": 2, "ses-recack": 1},
+        {"ses-naked": 1, "ses-order": 4, "ses-ackback": 1, "ses-count": 2, "ses-recack": 1, "txn-ack": 1},
         "one packet of every kind, in no order",
     ),
     "diagnose/q13_probe_and_peer.pcap": ({"ses-naked": 1}, "a probe sends a message without a session"),

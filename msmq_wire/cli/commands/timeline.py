@@ -119,17 +119,17 @@ class _Shown:
             shown = ", ".join(names[:_MOST]) + (" and others" if len(names) > _MOST else "")
             complain(f"several messages fit {escaped(wanted)}: {escaped(shown)}")
             return 2
-        life = story.lives.by_id(names[0])
-        if life is None:
-            return 1
-        steps = message_steps(life, story)
-        if self._json:
-            self._rows(steps)
-            return 0
-        for line in _life_lines(life):
-            self._text.line(line)
-        self._text.steps(steps)
-        self._text.line(f"Outcome: {life.outcome}, since {life.reason}.", "strong")
+        for life in story.lives:
+            if life.message_id != names[0]:
+                continue
+            steps = message_steps(life, story)
+            if self._json:
+                self._rows(steps)
+                continue
+            for line in _life_lines(life):
+                self._text.line(line)
+            self._text.steps(steps)
+            self._text.line(f"Outcome: {life.outcome}, since {life.reason}.", "strong")
         return 0
 
     def session(

@@ -78,7 +78,7 @@ class KeptSums:
         self.states[state] += 1
         if state in _KEPT:
             self.uncertain += not life.certain
-            if len(self.claims) < _MOST_CLAIMS:
+            if len(self.claims) < _MOST_CLAIMS and not life.twin:
                 self.claims.append(("kept", life.message_id))
         kind = "" if state not in _OVER else "read" if by is None else by.kind
         journals = life.delivery == "transactional"

@@ -105,7 +105,7 @@ class MessageSums:
         self.few: list[MessageLife] = []
         self.never: list[MessageLife] = []
         self.never_count = 0
-        self.transactional = self.waiting_count = 0
+        self.transactional = self.waiting_count = self.twins = 0
         self.waiting: list[MessageLife] = []
         self.troubles: dict[str, Trouble] = {}
         self.bad: list[MessageLife] = []
@@ -169,6 +169,10 @@ class MessageSums:
         return self.troubles.setdefault(name, Trouble())
 
     def _claim(self, life: MessageLife) -> None:
+        if life.twin:
+            # What is claimed of its name is claimed of the other.
+            self.twins += 1
+            return
         name = life.message_id
         number = life.tx_sequence_number
         if number is not None and life.stream is not None and len(self.places) < _MOST_CLAIMS:
@@ -184,7 +188,7 @@ class MessageSums:
         fact: Fact | None = None
         if life.clock_offset is not None:
             fact = "late" if _is_over(life, life.clock_offset) else "in_time"
-            if len(self.ended) < _MOST_CLAIMS:
+            if len(self.ended) < _MOST_CLAIMS and not life.twin:
                 self.ended.append((fact, life.message_id))
         key = (host(life.src), fact)
         if key in self.stale or len(self.stale) < _MOST_GROUPS:
@@ -493,6 +497,10 @@ def acknowledged(sums: MessageSums, words: Words, telling: Telling) -> None:
         again = f"Messages were sent again {count(sums.resends, 'time')}"
         after = f", {sums.duplicates:,} of them after an acknowledgment" if sums.duplicates else ""
         telling.say(f"{again}{after}.", attention="info")
+    if sums.twins:
+        have = "has the identifier of another one" if sums.twins == 1 else "have identifiers of others"
+        text = f"{count(sums.twins, 'message')} {have}: what names one of them may be about the other"
+        telling.but(text)
     if sums.uncertain:
         telling.but(f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing")
 

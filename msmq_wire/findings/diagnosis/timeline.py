@@ -49,13 +49,13 @@ def matching(story: Story, wanted: str) -> list[str]:
         guid = guid.removesuffix(bar)
     if not number.isdecimal():
         return []
-    found = []
+    found: dict[str, None] = {}
     for life in story.lives:
         if life.message_id.endswith(f"\\{number}") and life.message_id.startswith(guid.lower()):
-            found.append(life.message_id)
+            found[life.message_id] = None
             if len(found) > _MOST_CANDIDATES:
                 break
-    return found
+    return list(found)
 
 
 def message_steps(life: MessageLife, story: Story) -> list[Step]:

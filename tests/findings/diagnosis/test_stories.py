@@ -168,6 +168,7 @@ SAID: list[tuple[str, int, str]] = [
         "8 messages for DIRECT=OS:msg01\\private$\\orders from 192.0.2.25 to 192.0.2.10, "
         "recoverable, priority 3, 52 bytes; ",
     ),
+    ("cloned_till", 4, "All 32 messages were acknowledged, 17 of 17 recoverable ones as stored."),
     (
         "cloned_till",
         13,

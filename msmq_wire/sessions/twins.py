@@ -1,0 +1,67 @@
+"""Messages that have one identifier and are not one: `Twins` tells them apart.
+
+The rule kept here: what differs in time, label or body is another message. Hosts that were cloned give theirs
+one identifier, and so does who sends prepared packets; what names such a message is about the last that the
+host it goes to sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msmq_wire.records.endpoint import host_of
+from msmq_wire.sessions.message import FollowedMessage
+
+__all__ = ["IDENTIFIER", "Twins"]
+
+IDENTIFIER = 20
+"""Bytes of an identifier, which the key of a message begins with; more stand for the content of a twin."""
+_64_BITS = (1 << 64) - 1
+
+
+class Twins:
+    """Keeps the keys of those of ``messages`` whose identifier another one has."""
+
+    def __init__(self, messages: Mapping[bytes | str, FollowedMessage]) -> None:
+        self._messages = messages
+        self._keys: dict[bytes, dict[bytes, None]] = {}
+
+    def find(self, key: bytes, content: int | None) -> tuple[bytes, FollowedMessage | None]:
+        """The message of an identifier and a content (None: not known), if it is kept, and its key."""
+        known = self._messages.get(key)
+        if content is None or (known is None and key not in self._keys):
+            return key, known
+        if known is not None and (known.content is None or known.content == content):
+            return key, known
+        own = key + (content & _64_BITS).to_bytes(8, "little")
+        twin = self._messages.get(own)
+        if twin is None and known is None:
+            return key, None
+        if twin is None:
+            self._keys.setdefault(key, {})[own] = None
+        return own, twin
+
+    def named(self, key: bytes, to: str) -> FollowedMessage | None:
+        """The message that what goes to ``to`` means with an identifier."""
+        for own in reversed(self._keys.get(key, ())):
+            twin = self._messages[own]
+            if host_of(twin.src) == host_of(to):
+                return twin
+        return self._messages.get(key)
+
+    def knows(self, key: bytes | str) -> bool:
+        """Whether a message with an identifier is kept."""
+        return key in self._messages or key in self._keys
+
+    def none_of(self, keys: Mapping[bytes | str, FollowedMessage]) -> bool:
+        """Whether no message with one of these identifiers is kept."""
+        return self._messages.keys().isdisjoint(keys) and self._keys.keys().isdisjoint(keys)
+
+    def forget(self, key: bytes | str) -> None:
+        """A message is kept no longer."""
+        if isinstance(key, str) or len(key) == IDENTIFIER:
+            return
+        left = self._keys[key[:IDENTIFIER]]
+        del left[key]
+        if not left:
+            del self._keys[key[:IDENTIFIER]]
