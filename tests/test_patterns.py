@@ -329,6 +329,23 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("search", "", "HTTP/1.1 200 "),
         Attack("search", "GET ", "GET/"),
     ),
+    "msmq_wire.cli.commands.explain:_SECTION": (
+        Attack("fullmatch", "MS", "a", "!"),
+        Attack("fullmatch", "MSA-", "1.", "!"),
+    ),
+    "msmq_wire.findings.diagnosis.digest:_NAME": "titles of rules",
+    "msmq_wire.findings.diagnosis.digest:_action": "what a rule says to do",
+    "msmq_wire.findings.diagnosis.digest:_addressed": "what a rule says to do",
+    "msmq_wire.findings.diagnosis.fates:_of_several": "reasons of the package",
+    "msmq_wire.findings.rules.bod_type:_PLAIN": (
+        Attack("fullmatch", "", "a\0", "\1"),
+        Attack("fullmatch", "", "a", "\1"),
+        Attack("fullmatch", "", "\0", "\1"),
+    ),
+    "msmq_wire.records.capture_names:_PARTS": (Attack("split", "", "a-"), Attack("split", "", "-")),
+    "msmq_wire.records.capture_names:short_names": (Attack("split", "", "/"),),
+    "msmq_wire.report.links:_UNSAFE": (Attack("sub", "", "!"), Attack("sub", "", "a!")),
+    "msmq_wire.report.totals:_PLAIN": (Attack("fullmatch", "", "a", '"'),),
     "msmq_wire.srmp.http.message:_BEGINNING": (Attack("match", "GET ", " "),),
     "msmq_wire.srmp.http.message:_TO_MSMQ": (Attack("search", "", "/msmq"),),
     "msmq_wire.srmp.http.message:_SRMP_HEADER": (

@@ -60,10 +60,20 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 @pytest.fixture(autouse=True)
-def _no_process_is_left() -> Iterator[None]:
+def _no_process_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    # Other tests may have processes of their own.
+    begun: list[int] = []
+    fork = os.fork
+
+    def noted() -> int:
+        begun.append(fork())
+        return begun[-1]
+
+    monkeypatch.setattr(os, "fork", noted)
     yield
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    for process in filter(None, begun):
+        with pytest.raises(ChildProcessError):
+            os.waitpid(process, os.WNOHANG)
 
 
 @pytest.mark.parametrize("command", _COMMANDS, ids=" ".join)
