@@ -124,7 +124,7 @@ class LifeTracker:
         if key is None:
             return None, "first"
         content = content_of(record)
-        key, known = self.twins.find(key, content)
+        key, known = self.twins.find(key, content, record.src or "")
         if known is None:
             first = self.reader.read(key, record, moment, "tcp")
             first.content = content
@@ -379,7 +379,7 @@ class LifeTracker:
         units = 0
         for key in list(islice(self.messages, count)):
             gone = self.messages.pop(key)
-            self.twins.forget(key)
+            self.twins.forget(key, gone.src)
             units += gone.charged
             gone.charged = 0
             self.left_out += 1

@@ -24,10 +24,13 @@ class Twins:
 
     def __init__(self, messages: Mapping[bytes | str, FollowedMessage]) -> None:
         self._messages = messages
-        self._keys: dict[bytes, dict[bytes, None]] = {}
+        self._keys: dict[bytes, dict[str, dict[bytes, None]]] = {}
 
-    def find(self, key: bytes, content: int | None) -> tuple[bytes, FollowedMessage | None]:
-        """The message of an identifier and a content (None: not known), if it is kept, and its key."""
+    def find(self, key: bytes, content: int | None, src: str) -> tuple[bytes, FollowedMessage | None]:
+        """The message of an identifier and a content (None: not known), if it is kept, and its key.
+
+        One that is not is of ``src``.
+        """
         known = self._messages.get(key)
         if content is None or (known is None and key not in self._keys):
             return key, known
@@ -38,16 +41,13 @@ class Twins:
         if twin is None and known is None:
             return key, None
         if twin is None:
-            self._keys.setdefault(key, {})[own] = None
+            self._keys.setdefault(key, {}).setdefault(host_of(src), {})[own] = None
         return own, twin
 
     def named(self, key: bytes, to: str) -> FollowedMessage | None:
         """The message that what goes to ``to`` means with an identifier."""
-        for own in reversed(self._keys.get(key, ())):
-            twin = self._messages[own]
-            if host_of(twin.src) == host_of(to):
-                return twin
-        return self._messages.get(key)
+        of_host = self._keys.get(key, {}).get(host_of(to), ())
+        return self._messages.get(next(reversed(of_host), key))
 
     def knows(self, key: bytes | str) -> bool:
         """Whether a message with an identifier is kept."""
@@ -57,11 +57,13 @@ class Twins:
         """Whether no message with one of these identifiers is kept."""
         return self._messages.keys().isdisjoint(keys) and self._keys.keys().isdisjoint(keys)
 
-    def forget(self, key: bytes | str) -> None:
-        """A message is kept no longer."""
+    def forget(self, key: bytes | str, src: str) -> None:
+        """A message of ``src`` is kept no longer."""
         if isinstance(key, str) or len(key) == IDENTIFIER:
             return
-        left = self._keys[key[:IDENTIFIER]]
-        del left[key]
-        if not left:
+        hosts, host = self._keys[key[:IDENTIFIER]], host_of(src)
+        del hosts[host][key]
+        if not hosts[host]:
+            del hosts[host]
+        if not hosts:
             del self._keys[key[:IDENTIFIER]]

@@ -6,6 +6,9 @@ import msgspec
 
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Follower, Leaving, MessageLife, follow
+from msmq_wire.sessions.lives import LifeTracker
+from msmq_wire.sessions.message import FollowedMessage, moment_of
+from msmq_wire.sessions.twins import Twins
 from tests.sessions.tape import Tape
 
 OTHER = "192.0.2.24"
@@ -82,3 +85,31 @@ def test_twins_go_as_other_messages_do_and_each_is_told_once(tape: Tape) -> None
         labels = [one.label for one in told if isinstance(one, MessageLife)]
         assert set(labels) == {f"order {number}" for number in range(7)}
         assert most < 60 or len(labels) == 21
+
+
+class Looked(dict[bytes | str, FollowedMessage]):
+    """Counts how often somebody looks at a message."""
+
+    times = 0
+
+    def __getitem__(self, key: bytes | str) -> FollowedMessage:
+        self.times += 1
+        return super().__getitem__(key)
+
+
+def test_what_names_one_of_many_looks_at_few_of_them(tape: Tape) -> None:
+    tape.open()
+    for number in range(50):
+        tape.message(1, label=f"order {number}")
+    tracker = LifeTracker()
+    tracker.messages = messages = Looked()
+    tracker.twins = Twins(messages)
+    for record in tape.records:
+        if record.type == "user_message":
+            tracker.sent(record, moment_of(record), lambda _: False)
+    (key, *others) = messages
+    assert isinstance(key, bytes)
+    messages.times = 0
+    assert tracker.twins.named(key, f"{OTHER}:1801") is messages.get(key)
+    assert tracker.twins.named(key, "192.0.2.21:1801") is messages.get(others[-1])
+    assert messages.times < 5

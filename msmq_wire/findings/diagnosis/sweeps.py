@@ -80,7 +80,7 @@ def _tell(sweeps: dict[str, _Sweep], telling: Telling) -> frozenset[str]:
         telling.blame(
             Cause(
                 text=f"{client} tried port 1801 of {count(len(sweep.hosts), 'host')}{time} and opened no "
-                f"session: {listed(told)}{named}; a scan does this, and a host that is cut off",
+                f"session: {listed(told)}; a scan does this, and a host that is cut off",
                 severity="medium",
                 confidence="likely",
                 moments=tuple(sweep.moments),
