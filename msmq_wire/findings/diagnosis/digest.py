@@ -214,7 +214,8 @@ def _causes(answers: Iterable[Answer], told_of: set[tuple[str, str]]) -> Iterato
         if by is not None:
             explained.setdefault(by, []).append(cause)
     for number, (question, cause) in enumerate(found):
-        if (cause.kind, cause.about) in explaining or {(id_, cause.who[0]) for id_ in cause.rules} & told_of:
+        told = {(id_, who) for id_ in cause.rules for who in cause.who[:1]}
+        if (cause.kind, cause.about) in explaining or told & told_of:
             continue
         draft = _Draft(
             severity=cause.severity,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from fixtures.build_frames import pcap
@@ -248,6 +249,20 @@ def test_what_many_hosts_send_alike_is_one_line() -> None:
     )
     assert (line.count, line.frames) == (8, tuple(range(1, 9)))
     assert line.action == "Look at what the sender is."
+
+
+def test_a_message_that_calls_only_move_has_a_cause_without_a_host() -> None:
+    diagnosis, judge = Diagnosis(), Judge({})
+    records = read_capture(FIXTURES / "digest" / "poison_message.pcap", streams=True)
+    move = next(one for one in records if getattr(one.packet, "method", None) == "R_MoveMessage")
+    for number in range(1, 8):
+        diagnosis.feed(again := msgspec.structs.replace(move, id=number, frames=(number,)))
+        judge.feed(again)
+    judge.finish()
+    assert judge.story is not None
+    (line,) = diagnosis.digest(diagnosis.answers(judge.story), judge.story).lines
+    assert line.text.startswith("A message comes back again and again: it was moved 7 times, last")
+    assert line.who == ()
 
 
 def test_a_capture_without_msmq_has_nothing_to_judge() -> None:
