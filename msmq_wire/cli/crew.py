@@ -118,7 +118,10 @@ class Crew:
                 while told < total:
                     while started < total and (free := self._free()) is not None:
                         self._at[free] = started
-                        free.send(started)
+                        try:
+                            free.send(started)
+                        except OSError:
+                            self._lose(free, started)
                         started += 1
                     interrupts.waiting = True
                     ready = wait([one for one, number in self._at.items() if number is not None])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,25 @@ def test_a_process_that_ends_does_not_stop_the_others(
     assert outcome.status == 1
     assert outcome.err.startswith(f"msmq-wire: {files[1]}: the process that read it has ended\n")
     assert outcome.out == run("messages", files[4], files[6], "--format", "jsonl").out
+
+
+def test_a_process_that_ends_between_two_files_does_not_end_it_all(
+    run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = crew.Crew._free
+
+    def killed(self: crew.Crew) -> Any:
+        idle = next((one for one, number in self._at.items() if number is None), None)
+        if idle is not None:
+            os.kill(self._processes[idle], signal.SIGKILL)
+            os.waitid(os.P_PID, self._processes[idle], os.WEXITED | os.WNOWAIT)
+        return find(self)
+
+    monkeypatch.setattr(crew.Crew, "_free", killed)
+    outcome = run("messages", files[0], files[4], files[6], "--jobs", 2, "--format", "jsonl")
+    assert outcome.status == 1
+    assert f"{files[6]}: the process that read it has ended\n" in outcome.err
+    assert outcome.out == run("messages", files[0], files[4], "--format", "jsonl").out
 
 
 def test_an_interrupt_ends_all_processes_and_says_so(

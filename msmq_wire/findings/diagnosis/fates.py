@@ -84,10 +84,9 @@ class _Pile(msgspec.Struct):
         self.moments += other.moments[: _MOST_MOMENTS - len(self.moments)]
         if len(self.connections) < _MOST_MOMENTS:
             self.connections |= other.connections
-        if len(self.senders) < _MOST_MOMENTS:
-            self.senders |= other.senders
-        if len(self.queues) < _MOST_MOMENTS:
-            self.queues |= other.queues
+        # All of them are counted; there are no more than piles.
+        self.senders |= other.senders
+        self.queues |= other.queues
 
 
 class Fates:
@@ -129,7 +128,8 @@ class Fates:
         pile = self._piles.setdefault(key, _Pile(life))
         pile.count += 1
         pile.senders[host(last.src)] = None
-        pile.queues[life.queue] = None
+        if len(pile.queues) < _MOST_MOMENTS:
+            pile.queues[life.queue] = None
         pile.certain &= life.certain
         if len(pile.connections) < _MOST_MOMENTS:
             pile.connections[connection_of(last.src, last.dst)] = None
@@ -247,7 +247,7 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         severity="low" if key.nack_class in _OVER or (key.fate == "unanswered" and not sure) else "medium",
         confidence=confidence,
         moments=tuple(moments),
-        who=(*pile.senders, key.dst),
+        who=(*list(pile.senders)[:_MOST_MOMENTS], key.dst),
         action=action,
         count=pile.count,
         kind=kind,

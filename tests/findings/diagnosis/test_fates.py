@@ -1,0 +1,50 @@
+"""What is said of messages that did not arrive, and how much is kept of them."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from msmq_wire.findings.diagnosis import fates
+from msmq_wire.findings.diagnosis.answer import Telling
+from msmq_wire.findings.diagnosis.fates import Fates
+from msmq_wire.findings.diagnosis.suspects import Suspects
+from msmq_wire.sessions import Story
+from tests.sessions.tape import Tape
+
+
+def _silent(senders: int) -> Story:
+    """Messages of so many hosts that a server does not acknowledge."""
+    tape = Tape()
+    for on in range(senders):
+        begin = len(tape.records)
+        tape.open(on)
+        tape.message(on + 1, on=on)
+        own = f"198.51.100.{on + 1}"
+        for at, one in enumerate(tape.records[begin:], begin):
+            ends = {"src": (one.src or "").replace("192.0.2.21", own)}
+            ends["dst"] = (one.dst or "").replace("192.0.2.21", own)
+            tape.records[at] = msgspec.structs.replace(one, **ends)
+    tape.wait(300)
+    tape.tcp("syn", on=senders)
+    return tape.story()
+
+
+def test_all_senders_are_counted_that_one_server_did_not_answer() -> None:
+    story, sums, telling = _silent(30), Fates(), Telling()
+    for life in story.lives:
+        sums.feed(life, taken=False)
+    sums.tell(story, Suspects(), telling)
+    (cause,) = telling.causes
+    assert " from 198.51.100.1, 198.51.100.2, 198.51.100.3 and 27 more to " in cause.text
+    assert len(cause.who) == 17
+
+
+def test_of_very_many_queues_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fates, "_MOST", 2)
+    (life,) = _silent(1).lives
+    sums = Fates()
+    for number in range(100):
+        sums.feed(msgspec.structs.replace(life, queue=f"DIRECT=OS:msg01\\q{number}"), taken=False)
+    assert [pile.count for pile in sums._piles.values()] == [1, 1, 98]
+    assert sum(len(pile.queues) for pile in sums._piles.values()) == 18
