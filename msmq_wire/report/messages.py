@@ -11,7 +11,7 @@ from msmq_wire.report.rows import MessageRow
 from msmq_wire.report.tables import table
 from msmq_wire.report.totals import Totals
 from msmq_wire.report.wording import count_text, date_text
-from msmq_wire.sessions import MessageLife, Story, class_words
+from msmq_wire.sessions import MessageLife, Moment, Story, class_words
 
 __all__ = ["message_section"]
 
@@ -51,7 +51,13 @@ def message_section(
     rows = totals.rows
     if not rows:
         return tag("p", "No message was captured.")
-    told = [_told(row, story, gone) for row in rows]
+    twins = story.lives.of_twins()
+    names = {life.message_id for life in twins}
+    own = {moment.record: life for life in twins for moment in _sent(life)}
+    told = [
+        _outcome(row, own.get(row.id), {}) if row.message_id in names else _told(row, story, gone)
+        for row in rows
+    ]
     cells = [_cells(row, outcome) for row, (outcome, _) in zip(rows[:_FIRST], told, strict=False)]
     notes = []
     if totals.messages > len(rows):
@@ -82,7 +88,17 @@ def _controls() -> Markup:
 
 
 def _told(row: MessageRow, story: Story, gone: Mapping[str, str]) -> tuple[str, MessageLife | None]:
-    life = story.lives.by_id(row.message_id) if row.message_id else None
+    return _outcome(row, story.lives.by_id(row.message_id) if row.message_id else None, gone)
+
+
+def _sent(life: MessageLife) -> Iterator[Moment]:
+    """When it was sent, as far as that is kept."""
+    yield from (life.first, *life.resent_at, *(hop.at for hop in life.route))
+
+
+def _outcome(
+    row: MessageRow, life: MessageLife | None, gone: Mapping[str, str]
+) -> tuple[str, MessageLife | None]:
     if row.message_class is not None and row.message_class & 0xC002 and row.message_class & 0xC000 != 0:
         return f"is an acknowledgment: {class_words(row.message_class)}", life
     return gone.get(row.message_id, "") if life is None else outcome_text(life), life
@@ -110,7 +126,7 @@ def _data(
     microseconds after it was seen first, and in which frame.
     """
     words: dict[str, int] = {}
-    lives: dict[str, int] = {}
+    lives: dict[tuple[str, int], int] = {}
     told_lives: list[tuple[int, tuple[int | None, ...]]] = []
     left = _MOST_STEPS
 
@@ -126,8 +142,10 @@ def _data(
 
     listed = []
     for row, (outcome, life) in zip(rows, told, strict=True):
-        if life is not None and life.message_id not in lives:
-            lives[life.message_id] = len(told_lives)
+        # Several messages may have one identifier.
+        key = None if life is None else (life.message_id, life.first.record)
+        if life is not None and key is not None and key not in lives:
+            lives[key] = len(told_lives)
             happened = tuple(steps(life)) if left > 0 else ()
             left -= len(happened)
             told_lives.append((word(life.reason), happened))
@@ -149,7 +167,7 @@ def _data(
                 word(row.facts),
                 row.preview,
                 row.sent,
-                None if life is None else lives[life.message_id],
+                None if key is None else lives[key],
                 None if life is None or life.session not in sessions else life.session,
             )
         )

@@ -33,7 +33,7 @@ from msmq_wire.sessions.message import (
     system_queue,
 )
 from msmq_wire.sessions.session import Moment
-from msmq_wire.sessions.twins import Twins
+from msmq_wire.sessions.twins import Twins, twins_of
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
@@ -58,10 +58,7 @@ _DECISIONS: dict[str | None, int] = {"positive": 0x4000, "negative": 0xC000}
 
 
 class Lives(Sequence[MessageLife]):
-    """The lives of all messages that are kept, by order of appearance; each is made when it is looked at.
-
-    ``by_id`` finds one by its ``message_id``, the first of several.
-    """
+    """The lives of all messages that are kept, by order of appearance; each is made when it is looked at."""
 
     def __init__(
         self, messages: dict[bytes | str, FollowedMessage], tell: Callable[[FollowedMessage], MessageLife]
@@ -86,9 +83,13 @@ class Lives(Sequence[MessageLife]):
         return map(self._tell, self._messages)
 
     def by_id(self, message_id: str) -> MessageLife | None:
-        """The life of ``guid\\number``; None if it was not seen."""
+        """The life of ``guid\\number``, the first of several; None if it was not seen."""
         message = self._by_key.get(_key_of(message_id))
         return None if message is None else self._tell(message)
+
+    def of_twins(self) -> list[MessageLife]:
+        """Those whose identifier another one has."""
+        return [self._tell(message) for message in twins_of(self._messages)]
 
 
 class LifeTracker:

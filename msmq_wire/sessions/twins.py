@@ -7,12 +7,12 @@ host it goes to sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions.message import FollowedMessage
 
-__all__ = ["IDENTIFIER", "Twins"]
+__all__ = ["IDENTIFIER", "Twins", "twins_of"]
 
 IDENTIFIER = 20
 """Bytes of an identifier, which the key of a message begins with; more stand for the content of a twin."""
@@ -67,3 +67,10 @@ class Twins:
             del hosts[host]
         if not hosts:
             del self._keys[key[:IDENTIFIER]]
+
+
+def twins_of(messages: Sequence[FollowedMessage]) -> list[FollowedMessage]:
+    """Those of which another one has the identifier."""
+    keys = (one.key for one in messages)
+    names = {key[:IDENTIFIER] for key in keys if isinstance(key, bytes) and len(key) > IDENTIFIER}
+    return [one for one in messages if one.key[:IDENTIFIER] in names] if names else []

@@ -96,6 +96,26 @@ def test_what_a_row_opens_to_is_what_its_headers_and_its_life_say() -> None:
     assert row[16] == 0
 
 
+def test_messages_with_one_identifier_have_each_their_own_outcome() -> None:
+    sent = [
+        encode(
+            build_message(
+                r"DIRECT=OS:h\q", b"", label=label, message_id=5, source_queue_manager=GUID(bytes(16))
+            )
+        )
+        for label in ("first", "second", "second")
+    ]
+    ack = encode(SessionAck(session_header=SessionHeader(ack_sequence_number=1)))
+    ends = {"src": "192.0.2.10:1801", "dst": "192.0.2.21:49731"}
+    records = [message_record(sent[0], 7), message_record(ack, 8, **ends)]
+    records += [message_record(data, number, stream=1) for number, data in enumerate(sent[1:], 9)]
+    page = Page(page_text(records))
+    data = json.loads(page.text_of("script")[0])
+    words = [data["words"][row[8]] for row in data["rows"]]
+    assert words == ["acknowledged", *["unknown, sent 2 times"] * 2]
+    assert [row[15] for row in data["rows"]] == [0, 1, 1]
+
+
 def test_a_redacted_body_is_of_no_kind_and_begins_with_nothing() -> None:
     totals = Totals(bodies=False)
     totals.feed(message_record(encode(build_message(r"DIRECT=OS:h\q", b"<a/>", body_type=8)), 1))
