@@ -46,8 +46,16 @@ class _Sweep(msgspec.Struct):
 def port_sweeps(story: Story, failure: Callable[[Session], str | None], telling: Telling) -> frozenset[str]:
     """Name the hosts that connect to port 1801 of many others in vain; return them."""
     sweeps: dict[str, _Sweep] = {}
-    for session in story.sessions:
-        kind = failure(session)
+    kinds = [failure(session) for session in story.sessions]
+    others = {
+        (host(session.client), host(session.server))
+        for session, kind in zip(story.sessions, kinds, strict=True)
+        if kind is None
+    }
+    for session, kind in zip(story.sessions, kinds, strict=True):
+        if (host(session.client), host(session.server)) in others:
+            # With that one there is a session, or there may be one.
+            continue
         if kind is not None:
             how = (
                 "was silent" if kind == "silence" else "refused" if kind.startswith("refused") else "answered"
@@ -80,7 +88,7 @@ def _tell(sweeps: dict[str, _Sweep], telling: Telling) -> frozenset[str]:
         telling.blame(
             Cause(
                 text=f"{client} tried port 1801 of {count(len(sweep.hosts), 'host')}{time} and opened no "
-                f"session: {listed(told)}; a scan does this, and a host that is cut off",
+                f"session with them: {listed(told)}; a scan does this, and a host that is cut off",
                 severity="medium",
                 confidence="likely",
                 moments=tuple(sweep.moments),

@@ -48,3 +48,16 @@ def test_of_very_many_queues_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> No
         sums.feed(msgspec.structs.replace(life, queue=f"DIRECT=OS:msg01\\q{number}"), taken=False)
     assert [pile.count for pile in sums._piles.values()] == [1, 1, 98]
     assert sum(len(pile.queues) for pile in sums._piles.values()) == 18
+
+
+def test_a_message_that_was_not_captured_expired_where_its_time_was_over() -> None:
+    tape, telling, sums = Tape(), Telling(), Fates()
+    tape.open()
+    tape.administration_ack(7, 0x8002)
+    story = tape.story()
+    for life in story.lives:
+        sums.feed(life, taken=True)
+    sums.tell(story, Suspects(), telling)
+    (cause,) = telling.causes
+    assert cause.text.startswith("192.0.2.10 told 192.0.2.21 that a message expired: it did not reach its")
+    assert cause.severity == "low"

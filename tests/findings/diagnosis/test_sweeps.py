@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.sweeps import port_sweeps
+from msmq_wire.records.record import Record
 from msmq_wire.sessions import Session
 from tests.sessions.tape import Tape
 
 _ANSWERED = "2 answered (198.51.100.8 and 198.51.100.9)"
 
 
-def _failure(session: Session) -> str:
+def _failure(session: Session) -> str | None:
+    if session.state == "open":
+        return None
     return "other" if session.server in ("198.51.100.8:1801", "198.51.100.9:1801") else "silence"
 
 
@@ -25,4 +29,28 @@ def test_hosts_that_answered_are_named_once_and_none_not_at_all(hosts: range, to
         tape.tcp("syn", on=host, dst=f"198.51.100.{host}:1801", src="192.0.2.77:1025")
     assert port_sweeps(tape.story(), _failure, telling) == {"192.0.2.77"}
     (cause,) = telling.causes
-    assert f" and opened no session: {told}; a scan does this" in cause.text
+    assert f" and opened no session with them: {told}; a scan does this" in cause.text
+
+
+def test_a_host_with_which_a_session_opened_is_none_of_those_that_were_tried_in_vain() -> None:
+    tape, telling = Tape(), Telling()
+    for host in range(10, 20):
+        tape.tcp("syn", on=host, dst=f"198.51.100.{host}:1801", src="192.0.2.77:1025")
+    for record in _opened():
+        ends = {"192.0.2.21": "192.0.2.77", "192.0.2.10": "198.51.100.19"}
+        src, dst = (_renamed(end or "", ends) for end in (record.src, record.dst))
+        number = len(tape.records) + 1
+        tape.records.append(msgspec.structs.replace(record, id=number, src=src, dst=dst))
+    assert port_sweeps(tape.story(), _failure, telling) == frozenset()
+    assert telling.causes == []
+
+
+def _opened() -> list[Record]:
+    tape = Tape()
+    tape.open(99)
+    return tape.records
+
+
+def _renamed(end: str, names: dict[str, str]) -> str:
+    host, _, port = end.rpartition(":")
+    return f"{names[host]}:{port}"
