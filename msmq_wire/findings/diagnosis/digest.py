@@ -110,13 +110,15 @@ class _Draft(msgspec.Struct):
     standing: bool = False
     odd: bool = False
     senders: dict[str, None] = {}
+    many: bool = False
+    """Whether there may be more hosts than those in ``who``."""
     times: int = 0
 
     @property
     def said(self) -> str:
         """Who does it to whom, how often, and what else it explains."""
         hosts = [name for name in self.who if name not in self.senders]
-        ends = [_hosts(list(self.senders)), _hosts(hosts)] if self.senders else []
+        ends = [_hosts(list(self.senders)), _hosts(hosts, many=self.many)] if self.senders else []
         between = f"{' to '.join(end for end in ends if end)}: " if self.senders else ""
         title, colon, rest = self.text.partition(": ")
         if not between and title.partition(" ")[0].isalpha():
@@ -285,6 +287,7 @@ def _joined(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
         if first is draft:
             continue
         first.senders |= draft.senders
+        first.many |= draft.many
         first.who = tuple(dict.fromkeys((*first.senders, *first.who, *draft.who)))
         first.times += draft.times
         first.count += draft.count
@@ -353,6 +356,7 @@ def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Dr
         odd=lead.lead.id == _ANY,
         # Who is one with whom, its message says.
         senders={sender: None} if sender and not lead.lead.id.startswith(_IDENTITY) else {},
+        many=len(lead.hosts) >= MOST_KEPT,
         times=lead.count,
     )
     if said and said != lead.lead.title:
@@ -403,7 +407,9 @@ def _addressed(draft: _Draft) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def _hosts(names: Sequence[str]) -> str:
+def _hosts(names: Sequence[str], *, many: bool = False) -> str:
+    if many and len(names) > _MOST_HOSTS:
+        return f"{', '.join(names[:_MOST_HOSTS])} and many more"
     return listed(names[:_MOST_HOSTS], len(names))
 
 

@@ -98,8 +98,8 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
             pile.connections[connection_of(session.client, session.server)] = None
         pile.kinds[kind] += 1
         pile.last = kind
-        if host(session.client) in pile.clients or len(pile.clients) < _MOST_CLIENTS:
-            pile.clients[host(session.client)] = session.number
+        # There are no more of them than sessions.
+        pile.clients[host(session.client)] = session.number
         opening = session.syn, session.establish_request, session.establish_response
         for moment in (*opening, session.parameters_request, session.parameters_response, session.close):
             if moment is not None and len(pile.moments) < _MOST_MOMENTS:
@@ -148,7 +148,7 @@ def refused(story: Story, telling: Telling) -> None:
         if ping.refused and (ping.server in by_server or len(by_server) < _MOST_SERVERS):
             by_server.setdefault(ping.server, []).append(ping)
     for server, pings in by_server.items():
-        clients = list(dict.fromkeys(host(one.client) for one in pings))[:_MOST_CLIENTS]
+        clients = list(dict.fromkeys(host(one.client) for one in pings))
         answers = [one.response for one in pings[:_MOST_MOMENTS] if one.response is not None]
         telling.blame(
             Cause(
@@ -157,7 +157,7 @@ def refused(story: Story, telling: Telling) -> None:
                 severity="low",
                 confidence="certain",
                 moments=tuple(answers),
-                who=(host(server), *clients),
+                who=(host(server), *clients[:_MOST_CLIENTS]),
                 action=f"look at the number of sessions and licences on {host(server)}",
                 count=len(pings),
                 rules=("PNG-RF",),
@@ -195,7 +195,7 @@ def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
         severity=severity,
         confidence="certain",
         moments=tuple(pile.moments),
-        who=(*pile.clients, host(server)),
+        who=(*list(pile.clients)[:_MOST_CLIENTS], host(server)),
         action=_ACTIONS[first].format(server=host(server), client=next(iter(pile.clients))),
         count=total,
         rules=("SES-REFUSED", "SES-CONNECT"),

@@ -16,12 +16,15 @@ from fixtures.build_sessions import Script, Step
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import RULES, Evidence, Finding, Judge
 from msmq_wire.findings.diagnosis import Answer, Diagnosis, Digest
+from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.digest import MOST_LINES, digest_of
 from msmq_wire.findings.diagnosis.fates import REMEDIES
 from msmq_wire.findings.diagnosis.suspects import Suspects
+from msmq_wire.findings.diagnosis.unopened import unopened
 from msmq_wire.findings.diagnosis.words import Words
 from msmq_wire.sessions import NACK_REASONS
 from tests.effort import in_batches
+from tests.sessions.tape import Tape
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 CAPTURES = sorted(path for path in FIXTURES.rglob("*.pcap*") if path.suffix in (".pcap", ".pcapng"))
@@ -249,6 +252,28 @@ def test_what_many_hosts_send_alike_is_one_line() -> None:
     )
     assert (line.count, line.frames) == (8, tuple(range(1, 9)))
     assert line.action == "Look at what the sender is."
+
+
+def test_hosts_are_not_counted_where_not_all_of_them_are_kept() -> None:
+    made = [finding("FRM-PAD-LEN", at, 4000) for at in range(1, 101)]
+    to = (f"192.0.2.{at}:1801" for at in range(1, 101))
+    places = (msgspec.structs.replace(one.evidence[0], dst=dst) for one, dst in zip(made, to, strict=True))
+    (line,) = folded(
+        *(msgspec.structs.replace(one, evidence=(place,)) for one, place in zip(made, places, strict=True))
+    ).lines
+    assert line.text.startswith("198.51.100.7 to 192.0.2.1, 192.0.2.2, 192.0.2.3 and many more: headers")
+
+
+def test_all_clients_are_counted_that_got_no_session() -> None:
+    tape, telling = Tape(), Telling()
+    for on in range(40):
+        tape.tcp("syn", on=on, src=f"198.51.100.{on}:1025")
+    tape.wait(100)
+    tape.message(1, on=99)
+    unopened(tape.story(), Suspects(), telling)
+    (cause,) = telling.causes
+    assert "198.51.100.9 and 30 more to 192.0.2.10:1801 did not become a session" in cause.text
+    assert len(cause.who) == 33
 
 
 def test_a_message_that_calls_only_move_has_a_cause_without_a_host() -> None:
