@@ -1,6 +1,7 @@
 """Messages that remote reads receive and put back, by where they lie: a rule and an answer ask.
 
-The rule kept here: a lookup id names one message of a server for as long as it is there.
+The rule kept here: a lookup id names one message of a queue, with its subqueues, for as long as it is there.
+[MS-MQRR] 1.3
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.rpc.interfaces import METHODS, Role
 from msmq_wire.sessions import RemoteRead
 
-__all__ = ["AGAIN", "Place", "Reread", "take_read"]
+__all__ = ["AGAIN", "Place", "Reread", "place_of", "take_read"]
 
 AGAIN = 3
 """How often is again and again: an honest reader, too, puts back what it has no time for."""
 _MOST_CLIENTS = 16
 
-Place: TypeAlias = tuple[str, int]
-"""A server, and the lookup id of a message there."""
+Place: TypeAlias = tuple[str, str, int]
+"""A server, a queue there, empty where it is not known, and the lookup id of a message in it."""
 
 
 class Reread(msgspec.Struct):
@@ -43,11 +44,16 @@ class Reread(msgspec.Struct):
         return max(self.returned, self.put_back)
 
 
+def place_of(server: str, queue: str | None, lookup_id: int) -> Place:
+    """The place of a message: a subqueue is part of its queue."""
+    return host_of(server), (queue or "").partition(";")[0].lower(), lookup_id
+
+
 def take_read(known: dict[Place, Reread], read: RemoteRead, most: int) -> bool:
     """Count a read of a message; tell whether it was one too many to keep."""
     if read.found_lookup_id is None:
         return False
-    place = host_of(read.server), read.found_lookup_id
+    place = place_of(read.server, read.queue, read.found_lookup_id)
     one = known.get(place)
     if one is None:
         if len(known) >= most:

@@ -11,7 +11,7 @@ import msgspec
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short
-from msmq_wire.findings.rereads import AGAIN, Place, Reread, take_read
+from msmq_wire.findings.rereads import AGAIN, Place, Reread, place_of, take_read
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.interfaces import Role
@@ -54,7 +54,7 @@ class Returns:
         self.moved: dict[Place, _Moved] = {}
         self.reads: dict[Place, Reread] = {}
         self.left_out = 0
-        self._targets: dict[Place, str | None] = {}
+        self._targets: dict[tuple[str, int], str | None] = {}
 
     def message(self, record: Record, moment: Moment) -> None:
         """Take a stored message."""
@@ -86,7 +86,7 @@ class Returns:
             lookup_id = call.asked(call.members.lookup_id)
             if lookup_id is None:
                 return
-            place = server, lookup_id & _LOW_56
+            place = place_of(record.dst or "", call.queue, lookup_id & _LOW_56)
             moved = self.moved.get(place)
             if moved is None:
                 if len(self.moved) >= _MOST:
