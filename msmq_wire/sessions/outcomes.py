@@ -16,11 +16,11 @@ from msmq_wire.sessions.message import FollowedMessage, History, manager_of, mes
 from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.twins import IDENTIFIER
 from msmq_wire.units import SECOND
+from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = ["NACK_REASONS", "class_words", "life_of"]
 
-_INFINITE = 0xFFFFFFFF
 _ACK_RECEIVE = int(MessageClass.MQMSG_CLASS_ACK_RECEIVE)
 _ACK_REACH_QUEUE = int(MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE)
 _TIMEOUTS = {
@@ -149,7 +149,7 @@ _NOTHING = History()
 
 def _end(message: FollowedMessage, seconds: int | None) -> int | None:
     sent = message.sent_time
-    if seconds is None or seconds == _INFINITE or sent is None or not is_time(sent, message.first.time):
+    if seconds is None or seconds == INFINITE or sent is None or not is_time(sent, message.first.time):
         return None
     return sent + seconds
 
