@@ -53,25 +53,16 @@ class Content(NamedTuple):
     encrypted: bool
 
 
-class _Sum(msgspec.Struct):
-    """Messages of one content."""
+class _Line(msgspec.Struct):
+    """A row of the table: messages of one content, sizes in bytes."""
 
+    content: Content
     first: Moment
     last: Moment
-    count: int = 0
+    messages: int = 0
     bytes: int = 0
     smallest: int | None = None
     largest: int | None = None
-
-
-class _Line(msgspec.Struct, frozen=True):
-    """A row of the table: a content with its sums, sizes in bytes."""
-
-    content: Content
-    messages: int
-    bytes: int
-    smallest: int | None
-    largest: int | None
 
 
 class Inventory:
@@ -81,7 +72,7 @@ class Inventory:
     """
 
     def __init__(self) -> None:
-        self.sums: dict[Content, _Sum] = {}
+        self.sums: dict[Content, _Line] = {}
         self.left_out = 0
         self._reader = MessageReader()
 
@@ -94,15 +85,32 @@ class Inventory:
     ) -> None:
         """Take a message whose body is of a ``kind``, None for one without a body.
 
-        It may stand for ``more`` of one content: the last of them, how many, and sizes as `add` takes them.
+        It may stand for ``more`` of one content: the last of them, how many, and the sum, the smallest and
+        the largest of their sizes.
         """
         message = message_of(record)
         if message is None or is_acknowledgment(message["message_class"]):
             return
         size = message["body_size"]
-        content = self._of_packet if message.carrier == "packet" else _of_other
-        last, *sizes = more or (moment, 1, size or 0, size, size)
-        self.add(content(record, message, kind), moment, last, *sizes)
+        content = (self._of_packet if message.carrier == "packet" else _of_other)(record, message, kind)
+        last, number, total, smallest, largest = more or (moment, 1, size or 0, size, size)
+        line = self.sums.get(content)
+        if line is None:
+            if len(self.sums) >= _MOST_ROWS:
+                self.left_out += number
+                return
+            line = self.sums[content] = _Line(content, moment, last)
+        if last.record > line.last.record:
+            line.last = last
+        line.messages += number
+        line.bytes += total
+        if smallest is not None and largest is not None:
+            line.smallest = smallest if line.smallest is None else min(line.smallest, smallest)
+            line.largest = largest if line.largest is None else max(line.largest, largest)
+
+    def lines(self) -> list[_Line]:
+        """The rows, those of most messages first."""
+        return sorted(self.sums.values(), key=lambda line: (-line.messages, -line.bytes))
 
     def _of_packet(self, record: Record, message: Message, kind: BodyKind | None) -> Content:
         packet = record.packet
@@ -124,39 +132,6 @@ class Inventory:
             bool(signature),
             bool(level or (reached(security, "flags") or 0) & _EB),
         )
-
-    def add(
-        self,
-        content: Content,
-        first: Moment,
-        last: Moment,
-        number: int,
-        total: int,
-        smallest: int | None,
-        largest: int | None,
-    ) -> None:
-        """Take a ``number`` of messages of one content, with the sum and the ends of their sizes."""
-        one = self.sums.get(content)
-        if one is None:
-            if len(self.sums) >= _MOST_ROWS:
-                self.left_out += number
-                return
-            one = self.sums[content] = _Sum(first, last)
-        if last.record > one.last.record:
-            one.last = last
-        one.count += number
-        one.bytes += total
-        if smallest is not None and largest is not None:
-            one.smallest = smallest if one.smallest is None else min(one.smallest, smallest)
-            one.largest = largest if one.largest is None else max(one.largest, largest)
-
-    def lines(self) -> list[_Line]:
-        """The rows, those of most messages first."""
-        found = (
-            _Line(content, one.count, one.bytes, one.smallest, one.largest)
-            for content, one in self.sums.items()
-        )
-        return sorted(found, key=lambda line: (-line.messages, -line.bytes))
 
 
 def _of_other(record: Record, message: Message, kind: BodyKind | None) -> Content:
@@ -244,8 +219,8 @@ def inventory(sums: Inventory, again: int, brought: int, words: Words, telling: 
         return
     total = sum(line.messages for line in found) + sums.left_out
     queues = len({line.content.queue for line in found})
-    first = min((one.first for one in sums.sums.values()), key=lambda at: at.record)
-    last = max((one.last for one in sums.sums.values()), key=lambda at: at.record)
+    first = min((line.first for line in found), key=lambda at: at.record)
+    last = max((line.last for line in found), key=lambda at: at.record)
     text = f"{count(total, 'message')} of {count(len(found), 'kind')} for {count(queues, 'queue')}, "
     text += f"{count(sum(line.bytes for line in found), 'byte')} of bodies; first in {words.frame(first)}"
     telling.say(f"{text}, last in {words.frame(last)}.", first, last)
