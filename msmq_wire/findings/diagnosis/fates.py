@@ -266,12 +266,13 @@ _SEVERAL = (
     ("it is", "they are"),
     ("its", "their"),
     ("rejected it", "rejected them"),
+    ("it", "they"),
 )
 
 
 def _of_several(why: str) -> str:
     """What is said of a message, of several."""
-    for one, many in (*_SEVERAL, ("it", "they")):
+    for one, many in _SEVERAL:
         why = re.sub(rf"\b{one}\b", many, why)
     return why
 
