@@ -6,7 +6,7 @@ question 11, which opens one of those that look alike.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -15,7 +15,7 @@ from msmq_wire.findings.diagnosis.bodies import BodyKind
 from msmq_wire.findings.diagnosis.words import Words, count, each_time
 from msmq_wire.records.column import Column
 from msmq_wire.records.look import Look
-from msmq_wire.records.message import Message, message_of
+from msmq_wire.records.message import message_of
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment
 from msmq_wire.sessions.lives import is_acknowledgment
@@ -51,6 +51,10 @@ class Content(NamedTuple):
     response_queue: str | None
     signed: bool
     encrypted: bool
+
+
+_Told: TypeAlias = tuple[str, str, str | None, bool, bool]
+"""The last five of a content, which each carrier has elsewhere."""
 
 
 class _Line(msgspec.Struct):
@@ -92,7 +96,9 @@ class Inventory:
         if message is None or is_acknowledgment(message["message_class"]):
             return
         size = message["body_size"]
-        content = (self._of_packet if message.carrier == "packet" else _of_other)(record, message, kind)
+        told = self._of_packet(record) if message.carrier == "packet" else _of_other(record, kind)
+        shown = (message[name] for name in ("via", "delivery", "priority"))
+        content = Content(message["queue"], _body(kind), *shown, *told)
         last, number, total, smallest, largest = more or (moment, 1, size or 0, size, size)
         line = self.sums.get(content)
         if line is None:
@@ -112,43 +118,30 @@ class Inventory:
         """The rows, those of most messages first."""
         return sorted(self.sums.values(), key=lambda line: (-line.messages, -line.bytes))
 
-    def _of_packet(self, record: Record, message: Message, kind: BodyKind | None) -> Content:
+    def _of_packet(self, record: Record) -> _Told:
         packet = record.packet
         user = reached(packet, "user_header")
         flags = reached(user, "flags") or 0
         security = reached(packet, "security_header")
         signature = reached(reached(security, "security_data"), "signature")
-        level = reached(reached(packet, "message_properties_header"), "privacy_level")
-        wanted = reached(reached(packet, "message_properties_header"), "flags") or 0
-        return Content(
-            message["queue"],
-            _body(kind),
-            message["via"],
-            message["delivery"],
-            message["priority"],
-            _ASKED[wanted & 0xF],
+        properties = reached(packet, "message_properties_header")
+        return (
+            _ASKED[(reached(properties, "flags") or 0) & 0xF],
             _JOURNALED[flags >> 8 & 3],
             self._reader.queue(user, "response_queue") if flags & _RQ else None,
             bool(signature),
-            bool(level or (reached(security, "flags") or 0) & _EB),
+            bool(reached(properties, "privacy_level") or (reached(security, "flags") or 0) & _EB),
         )
 
 
-def _of_other(record: Record, message: Message, kind: BodyKind | None) -> Content:
+def _of_other(record: Record, kind: BodyKind | None) -> _Told:
     """What a message says that came over HTTP or in a transfer buffer."""
     properties = getattr(record.packet, "properties", None)
-    journaling = (
-        getattr(properties, "negative_journaling_requested", False),
-        getattr(properties, "positive_journaling_requested", False),
-    )
-    return Content(
-        message["queue"],
-        _body(kind),
-        message["via"],
-        message["delivery"],
-        message["priority"],
+    negative = getattr(properties, "negative_journaling_requested", False)
+    positive = getattr(properties, "positive_journaling_requested", False)
+    return (
         _ASKED[(getattr(properties, "acknowledgements_requested", None) or 0) & 0xF],
-        _JOURNALED[bool(journaling[0]) | bool(journaling[1]) << 1],
+        _JOURNALED[bool(negative) | bool(positive) << 1],
         getattr(properties, "response_queue_format_name", None),
         bool(getattr(properties, "signature", None)),
         kind is not None and kind.kind == "encrypted",
