@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions.session import Moment
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import SIGNATURE
@@ -83,7 +84,7 @@ class Sender(NamedTuple):
 @lru_cache(maxsize=256)
 def sender_of(queue_manager: bytes, src: str | None) -> Sender:
     """The sender of a message that came from ``src`` (``address:port``)."""
-    return Sender(bytes(queue_manager), (src or "").rpartition(":")[0])
+    return Sender(bytes(queue_manager), host_of(src))
 
 
 class Sent(Protocol):

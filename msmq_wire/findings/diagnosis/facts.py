@@ -16,6 +16,7 @@ from msmq_wire.findings.diagnosis.inventory import Inventory
 from msmq_wire.findings.diagnosis.returns import Returns
 from msmq_wire.findings.diagnosis.security import Security
 from msmq_wire.findings.diagnosis.words import port
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
 from msmq_wire.records.run import Run, bounds
@@ -210,6 +211,6 @@ class Facts:
                 return
             use = uses[key] = PortUse(first=moment_of(record))
         use.count += times
-        pair = ((record.src or "").rpartition(":")[0], (record.dst or "").rpartition(":")[0])
+        pair = host_of(record.src), host_of(record.dst)
         if pair in use.pairs or len(use.pairs) < _MOST_PAIRS:
             use.pairs[pair] = use.pairs.get(pair, 0) + times

@@ -200,7 +200,7 @@ def addresses(story: Story, facts: Facts, words: Words, telling: Telling) -> Non
     for (number, role), use in facts.ports.items():
         pairs = [pair for pair in use.pairs if pair not in told]
         if pairs:
-            ends = listed([f"{client} with {server}:{number}" for client, server in pairs])
+            ends = listed([f"{client} with {_at(server, number)}" for client, server in pairs])
             telling.say(
                 f"{role[:1].upper()}{role[1:]}: {ends}; first in {words.frame(use.first)}.", use.first
             )
@@ -225,6 +225,10 @@ def addresses(story: Story, facts: Facts, words: Words, telling: Telling) -> Non
         ],
         "addresses": [{"header": one, "address": text} for one, text in list(facts.addresses)[:_MOST_HOSTS]],
     }
+
+
+def _at(server: str, number: int) -> str:
+    return f"[{server}]:{number}" if ":" in server else f"{server}:{number}"
 
 
 def _names(story: Story) -> dict[str, set[GUID]]:

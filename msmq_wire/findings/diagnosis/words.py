@@ -11,6 +11,7 @@ from datetime import UTC, datetime, tzinfo
 
 from msmq_wire.findings.diagnosis.answer import MOST
 from msmq_wire.records.capture_names import short_names
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Moment
 from msmq_wire.sessions.clocks import PERIODS
 from msmq_wire.units import MILLISECOND, SECOND
@@ -88,8 +89,8 @@ def later(since: Moment | None, until: Moment | None) -> str:
 
 
 def host(endpoint: str) -> str:
-    """The host of ``address:port``."""
-    return endpoint.rpartition(":")[0] or endpoint
+    """The host of ``address:port``, as findings name it; of what has no port all of it."""
+    return host_of(endpoint) or endpoint
 
 
 def port(endpoint: str) -> int | None:

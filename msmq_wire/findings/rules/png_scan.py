@@ -8,6 +8,7 @@ from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import place_at
 from msmq_wire.findings.sweeps import Sweep, sweeps_of
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
 
@@ -33,7 +34,7 @@ def _said(sweep: Sweep) -> str:
     told = [f"{sweep.client} pings {len(sweep.hosts):,} hosts{lasted}, from {sweep.hosts[0]} on"]
     for what, pings in (("answered", sweep.answered), ("not reached, says ICMP", sweep.unreachable)):
         if pings:
-            hosts = [one.server.rpartition(":")[0] for one in pings]
+            hosts = [host_of(one.server) for one in pings]
             more = f" and {len(hosts) - _SHOWN:,} more" if len(hosts) > _SHOWN else ""
             told.append(f"{what}: {', '.join(hosts[:_SHOWN])}{more}")
     followed = f"{len(sweep.followed):,}" if sweep.followed else "none"

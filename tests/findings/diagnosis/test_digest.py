@@ -23,6 +23,7 @@ from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.sweeps import port_sweeps
 from msmq_wire.findings.diagnosis.unopened import failure
 from msmq_wire.findings.diagnosis.words import Words
+from msmq_wire.records.record import Record
 from msmq_wire.sessions import NACK_REASONS, Follower, Moment, Session
 from msmq_wire.units import SECOND
 from tests.effort import in_batches
@@ -67,9 +68,11 @@ OTHERWISE = {name: reason for reason, names in _REASONS.items() for name in name
 """Expectations that do not hold, and why."""
 
 
-def digest(path: Path) -> tuple[Digest, tuple[Answer, ...]]:
+def digest(
+    path: Path, change: Callable[[Record], Record] = lambda record: record
+) -> tuple[Digest, tuple[Answer, ...]]:
     diagnosis, judge = Diagnosis(), Judge(TOLD)
-    for record in read_capture(path, streams=True):
+    for record in map(change, read_capture(path, streams=True)):
         diagnosis.feed(record, judge.feed(record))
     diagnosis.found(judge.finish())
     assert judge.story is not None
@@ -143,6 +146,19 @@ def test_what_calls_for_a_look_is_in_the_digest(path: Path) -> None:
         assert line.rule is not None or line.question is not None
         assert line.action.endswith(".")
         assert line.frames or line.rule == "TIM-SKEW"
+
+
+def over_ipv6(record: Record) -> Record:
+    ends = (re.sub(r"^192\.0\.2\.(\d+):", r"[2001:db8::\1]:", end or "") for end in (record.src, record.dst))
+    return msgspec.structs.replace(record, **dict(zip(("src", "dst"), ends, strict=True)))
+
+
+@pytest.mark.parametrize("name", ["diagnose/q05_slow_clock", "diagnose/q17_slow", "digest/silent_server"])
+def test_a_cause_is_told_once_over_ipv6_too(name: str) -> None:
+    path = FIXTURES / f"{name}.pcap"
+    (line,), (other,) = digest(path)[0].lines, digest(path, over_ipv6)[0].lines
+    assert (other.rule, other.question, other.count) == (line.rule, line.question, line.count)
+    assert other.who == tuple(one.replace("192.0.2.", "2001:db8::") for one in line.who)
 
 
 @pytest.fixture
