@@ -72,7 +72,7 @@ class Fold:
 
     def add(self, finding: Finding) -> None:
         """Count a finding."""
-        part = finding.evidence[0].capture if self._by_capture and finding.evidence else ""
+        part = _capture(finding) if self._by_capture else ""
         key = part, finding.group
         if key not in self._piles and len(self._piles) >= MOST_GROUPS:
             key = "", finding.explained_by or finding.id
@@ -103,7 +103,7 @@ class _Tally:
     def add(self, finding: Finding) -> None:
         self.count += 1
         if _weight(finding) > _weight(self.lead):
-            if self._capture(finding) != self._capture(self.lead):
+            if _capture(finding) != _capture(self.lead):
                 self.frames = {}
             self.lead = finding
         for one in finding.evidence:
@@ -112,11 +112,8 @@ class _Tally:
                 self.last = one.time if self.last is None else max(self.last, one.time)
             _keep(self.hosts, (host for host in (host_of(one.src), host_of(one.dst)) if host))
             _keep(self.captures, (one.capture,))
-            if one.capture == self._capture(self.lead):
+            if one.capture == _capture(self.lead):
                 _keep(self.frames, one.frames)
-
-    def _capture(self, finding: Finding) -> str:
-        return finding.evidence[0].capture if finding.evidence else ""
 
     def group(self, id_: str, explained: Iterable[_Tally] = ()) -> Group:
         told = tuple(sorted((one.group(id_) for one in explained), key=_place))
@@ -156,6 +153,10 @@ def _keep(kept: dict[_T, None], more: Iterable[_T]) -> None:
         if len(kept) >= MOST_KEPT:
             return
         kept[one] = None
+
+
+def _capture(finding: Finding) -> str:
+    return finding.evidence[0].capture if finding.evidence else ""
 
 
 def _weight(finding: Finding) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from msmq_wire.sessions import Moment, Session, SessionNote, Story
 
 __all__ = [
     "HALF", "SessionIndex", "doubts_of", "half_captured", "is_answer", "is_from_server", "note_seen", "noted",
-    "place_at", "place_in",
+    "one_sided", "place_at", "place_in",
 ]  # fmt: skip
 
 HALF = "one direction of this connection was captured: the other side's packets are not known"

@@ -25,7 +25,7 @@ class Run(Protocol):
     """Packets of one capture in order of completion, and the records between them.
 
     Packet ``i`` has the bytes ``data[offsets[i] : offsets[i + 1]]``. ``id``, ``time`` (0 for none),
-    ``stream`` (-1 for none), ``pair`` and ``offset`` have one value a packet. The numbers of the frames that
+    ``stream`` (-1 for none) and ``pair`` have one value a packet. The numbers of the frames that
     carry it are ``carriers[first[i] : last[i]]``, ``pairs[pair[i]]`` are its source and destination.
     ``others`` are the records that are no packet; the ids of both are without a hole.
     """
@@ -45,8 +45,6 @@ class Run(Protocol):
     @property
     def pair(self) -> Integers: ...
     @property
-    def offset(self) -> Integers: ...
-    @property
     def first(self) -> Integers: ...
     @property
     def last(self) -> Integers: ...
@@ -59,12 +57,6 @@ class Run(Protocol):
 
     def __len__(self) -> int:
         """How many packets there are."""
-
-    def frames(self, index: int, /) -> tuple[int, ...]:
-        """The numbers of the frames that carry a packet."""
-
-    def endpoints(self, index: int, /) -> tuple[str, str]:
-        """Source and destination of a packet, as in `Record`."""
 
     def record(self, index: int, /) -> Record:
         """One packet, decoded and judged the first time that it is asked for."""

@@ -14,12 +14,23 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions.session import Moment
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["AHEAD", "NEAR", "Clocks", "HostClock", "Sender", "is_time", "length_of_time", "sender_of"]
+__all__ = [
+    "AHEAD",
+    "NEAR",
+    "PERIODS",
+    "Clocks",
+    "HostClock",
+    "Sender",
+    "is_time",
+    "length_of_time",
+    "sender_of",
+]
 
 AHEAD = 300
 """Seconds that clocks may differ; a domain allows as much."""
@@ -36,7 +47,8 @@ _APART = 10 * SECOND
 """How far apart they must lie: what waited together is sent together, and agrees as well."""
 _STEEPEST = 0.05
 """A clock gains or loses no more than this; what looks so is a queue that empties, or a time that stands."""
-_PERIODS = ((_DAY, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
+PERIODS = ((_DAY, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
+"""Units of time: seconds, and what one and several are called."""
 
 
 def is_time(sent: int | None, captured: int | None) -> bool:
@@ -52,7 +64,7 @@ def is_time(sent: int | None, captured: int | None) -> bool:
 def length_of_time(seconds: int) -> str:
     """``4 min 10 s``, ``5 days``: the two largest units."""
     parts = []
-    for size, one, many in _PERIODS:
+    for size, one, many in PERIODS:
         number, seconds = divmod(seconds, size)
         if number:
             parts.append(f"{number:,} {one if number == 1 else many}")
@@ -72,7 +84,7 @@ class Sender(NamedTuple):
 @lru_cache(maxsize=256)
 def sender_of(queue_manager: bytes, src: str | None) -> Sender:
     """The sender of a message that came from ``src`` (``address:port``)."""
-    return Sender(bytes(queue_manager), (src or "").rpartition(":")[0])
+    return Sender(bytes(queue_manager), host_of(src))
 
 
 class Sent(Protocol):

@@ -16,17 +16,18 @@ from msmq_wire.sessions.message import FollowedMessage, History, manager_of, mes
 from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.twins import IDENTIFIER
 from msmq_wire.units import SECOND
+from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = ["NACK_REASONS", "class_words", "life_of"]
+__all__ = ["NACK_REASONS", "TIMEOUTS", "class_words", "life_of"]
 
-_INFINITE = 0xFFFFFFFF
 _ACK_RECEIVE = int(MessageClass.MQMSG_CLASS_ACK_RECEIVE)
 _ACK_REACH_QUEUE = int(MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE)
-_TIMEOUTS = {
+TIMEOUTS = {
     int(MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT): "time_to_reach_queue",
     int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_TIMEOUT): "time_to_be_received",
 }
+"""Classes that say that a time was over which the sender had set."""
 _NACK = 0x8000
 
 NACK_REASONS: Mapping[int, str] = {
@@ -149,7 +150,7 @@ _NOTHING = History()
 
 def _end(message: FollowedMessage, seconds: int | None) -> int | None:
     sent = message.sent_time
-    if seconds is None or seconds == _INFINITE or sent is None or not is_time(sent, message.first.time):
+    if seconds is None or seconds == INFINITE or sent is None or not is_time(sent, message.first.time):
         return None
     return sent + seconds
 
@@ -164,7 +165,7 @@ def _judge(message: FollowedMessage, history: History, ordered: Moment | None) -
         return _Told("received", f"{history.received_by} received it by remote read", (history.received,))
     nack = next((one for one in acks if one.message_class & _NACK), None)
     if nack is not None:
-        outcome: Outcome = "expired" if nack.message_class in _TIMEOUTS else "refused"
+        outcome: Outcome = "expired" if nack.message_class in TIMEOUTS else "refused"
         reason = f"{_by(nack)} says: {class_words(nack.message_class)}"
         return _Told(outcome, reason, (nack.at,), nack.message_class)
     if history.rejected is not None and (history.rejected_class or 0) & _NACK:
@@ -223,8 +224,8 @@ def _expired(
     A message that was late when it was sent, and was acknowledged, is told so only where that clock is sure:
     a sender sends none that its own clock calls expired. [MS-MQMQ] 2.2.19.1, [MS-MQQB] 3.1.7.1.2
     """
-    if told.nack_class in _TIMEOUTS:
-        return _TIMEOUTS[told.nack_class]
+    if told.nack_class in TIMEOUTS:
+        return TIMEOUTS[told.nack_class]
     if now is None or told.outcome in ("received", "refused"):
         return None
     first = message.first.time

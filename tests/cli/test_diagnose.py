@@ -106,7 +106,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "7. Which addresses did MSMQ use?",
         "192.0.2.21 (queue manager a1d30c5b…) connected to 192.0.2.10:1801 (queue manager "
         "c277e190…) from port 49731; first in frame 1.",
-        "[2001:db8::21] (queue manager a1d30c5b…) connected to [2001:db8::10]:1801 (queue "
+        "2001:db8::21 (queue manager a1d30c5b…) connected to [2001:db8::10]:1801 (queue "
         "manager c277e190…) from port 49732; first in frame 15.",
     ),
     "q08_ports": (

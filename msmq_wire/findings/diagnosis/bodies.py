@@ -17,7 +17,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.sessions import Moment
-from msmq_wire.sessions.message import MessageReader
+from msmq_wire.sessions.message import MessageReader, moment_of
 
 __all__ = ["FIRST", "Bodies", "BodyKind"]
 
@@ -110,7 +110,7 @@ class Bodies:
                 if not encrypted:
                     self._looks[looks] = _UNLOOKED
                 return _UNLOOKED
-            moment = Moment(record.id, record.frames[-1] if record.frames else None, record.time)
+            moment = moment_of(record)
             known = self.kinds[key] = BodyKind(queue, kind, opened, convention, sure, body_type, moment)
         self._looks[looks] = known
         return known

@@ -12,16 +12,15 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.cause import Cause
-from msmq_wire.findings.diagnosis.messages import seconds_text
-from msmq_wire.findings.diagnosis.words import Words, count, host, short
+from msmq_wire.findings.diagnosis.words import Words, count, host, seconds_text, short
 from msmq_wire.sessions import MessageLife, Moment
+from msmq_wire.wire.headers.base_header import INFINITE
 
 __all__ = ["SharedTimes", "shared_times"]
 
 _MOST_OPEN = 4096
 _FM, _LM = 1 << 2, 1 << 3
 _ID, _ID_BITS = 4, 0xFFFFF
-_INFINITE = 0xFFFFFFFF
 _REPORTED = (
     "MSMQ is reported to give all messages of a transaction the time of the first: packets show that "
     "one time, and not what the application set on each."
@@ -89,7 +88,7 @@ class SharedTimes:
         if one.messages < 2:
             return
         self.several += 1
-        if one.limit in (None, _INFINITE):
+        if one.limit in (None, INFINITE):
             return
         self.transactions += 1
         self.messages += one.messages

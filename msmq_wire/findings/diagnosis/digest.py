@@ -168,10 +168,9 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
 
 def digest_of(answers: Sequence[Answer], suspects: Suspects, words: Words, looked_at: str) -> Digest:
     """What answers and findings say is wrong, the cause first."""
-    groups = [group for group in suspects.groups() if group.rank >= _FROM]
     hostile: dict[str, list[Group]] = {}
     others: list[Group] = []
-    for group in groups:
+    for group in suspects.groups():
         sender = suspects.sender(group)
         others.append(group) if sender is None else hostile.setdefault(sender, []).append(group)
     drafts = [_of_sender(sender, of_sender) for sender, of_sender in hostile.items()]
@@ -365,8 +364,7 @@ def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Dr
         draft.text += f"; but {_cut(lead.lead.caveats[0])}"
     if cves:
         draft.text += f", which matches the published condition of {listed(cves)}"
-    told = [group for group in lead.explained if group.rank >= _FROM]
-    for group in (*told, *explained):
+    for group in (*lead.explained, *explained):
         draft.frames |= dict.fromkeys(group.frames if group.captures == lead.captures else ())
         if group.lead.id != lead.lead.id:
             draft.also[f"{_titled(group)} ({group.lead.id})"] = None

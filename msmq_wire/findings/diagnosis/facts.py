@@ -15,11 +15,14 @@ from msmq_wire.findings.diagnosis.bodies import FIRST, Bodies, BodyKind
 from msmq_wire.findings.diagnosis.inventory import Inventory
 from msmq_wire.findings.diagnosis.returns import Returns
 from msmq_wire.findings.diagnosis.security import Security
+from msmq_wire.findings.diagnosis.words import port
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
 from msmq_wire.records.run import Run, bounds
 from msmq_wire.rpc.interfaces import Role
 from msmq_wire.sessions import Moment
+from msmq_wire.sessions.message import moment_of
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.user_header import AddressOverlay, address_text
 
@@ -119,7 +122,7 @@ class Facts:
             time = int(run.time[end]) or None
             moment = Moment(int(ids[end]), int(run.carriers[run.last[end] - 1]), time)
             more = moment, group.count, group.total, group.smallest, group.largest
-            self.inventory.feed(record, _moment(record), of_numbers[kind], more)
+            self.inventory.feed(record, moment_of(record), of_numbers[kind], more)
 
     def _begin(self, number: int, capture: str) -> None:
         if not self.captures or self.captures[-1][1] != capture:
@@ -135,28 +138,28 @@ class Facts:
             self._message(record, kind)
         elif type_ == "srmp_receipt":
             if record.parent is None:
-                self._use(self.ports, (_port(record.dst), "receipts over HTTP (SRMP)"), record)
+                self._use(self.ports, (port(record.dst or "") or 0, "receipts over HTTP (SRMP)"), record)
         elif type_ == "gap":
             if record.missing != 0:
                 self.gaps += 1
                 self.missing += record.missing or 0
-                self.first_gap = self.first_gap or _moment(record)
+                self.first_gap = self.first_gap or moment_of(record)
         elif type_ == "tcp_stream":
             if record.event == "syn":
-                self._use(self.tried, _port(record.dst), record)
+                self._use(self.tried, port(record.dst or "") or 0, record)
         elif type_ == "rpc_call":
             self._call(record)
         elif type_ == "rpc_bind":
             self._bind(record)
 
     def _message(self, record: Record, kind: BodyKind | None) -> None:
-        moment = _moment(record)
+        moment = moment_of(record)
         self.brought += record.type in _BROUGHT
         self.security.feed(record)
         self.inventory.feed(record, moment, kind)
         if record.type == "srmp_message":
             if record.parent is None:
-                self._use(self.ports, (_port(record.dst), "messages over HTTP (SRMP)"), record)
+                self._use(self.ports, (port(record.dst or "") or 0, "messages over HTTP (SRMP)"), record)
             return
         if is_read(record):
             self.returns.message(record, moment)
@@ -173,24 +176,24 @@ class Facts:
             return
         text = address_text(holder.address_type, holder.address)
         if text and len(self.addresses) < _MOST_ADDRESSES:
-            self.addresses.setdefault((header, text), _moment(record))
+            self.addresses.setdefault((header, text), moment_of(record))
 
     def _call(self, record: Record) -> None:
         call = record.packet
         if not isinstance(call, RpcCall):
             return
         self.calls += 1
-        self.returns.call(record, call, _moment(record))
+        self.returns.call(record, call, moment_of(record))
         if call.sealed:
             self.sealed += 1
-            self.first_sealed = self.first_sealed or _moment(record)
-        number = _port(record.dst)
+            self.first_sealed = self.first_sealed or moment_of(record)
+        number = port(record.dst or "") or 0
         self._use(self.ports, (number, f"calls of {call.interface}"), record)
         named = getattr(call.response, "return_value", None)
         if call.role is not Role.ASK_PORT or not isinstance(named, int) or not 0 < named < 0x10000:
             return
         if len(self.named_ports) < _MOST_PORTS:
-            self.named_ports.setdefault((call.method or "", named), _moment(record))
+            self.named_ports.setdefault((call.method or "", named), moment_of(record))
 
     def _bind(self, record: Record) -> None:
         bind = record.packet
@@ -198,7 +201,7 @@ class Facts:
             return
         self.levels[bind.auth_level] += 1
         for context in bind.contexts[:16]:
-            self._use(self.ports, (_port(record.dst), f"calls of {context.interface}"), record, 0)
+            self._use(self.ports, (port(record.dst or "") or 0, f"calls of {context.interface}"), record, 0)
 
     @staticmethod
     def _use(uses: dict[Any, PortUse], key: Any, record: Record, times: int = 1) -> None:
@@ -206,17 +209,8 @@ class Facts:
         if use is None:
             if len(uses) >= _MOST_PORTS:
                 return
-            use = uses[key] = PortUse(first=_moment(record))
+            use = uses[key] = PortUse(first=moment_of(record))
         use.count += times
-        pair = ((record.src or "").rpartition(":")[0], (record.dst or "").rpartition(":")[0])
+        pair = host_of(record.src), host_of(record.dst)
         if pair in use.pairs or len(use.pairs) < _MOST_PAIRS:
             use.pairs[pair] = use.pairs.get(pair, 0) + times
-
-
-def _moment(record: Record) -> Moment:
-    return Moment(record.id, record.frames[-1] if record.frames else None, record.time)
-
-
-def _port(endpoint: str | None) -> int:
-    digits = (endpoint or "").rpartition(":")[2]
-    return int(digits) if digits.isdecimal() and len(digits) <= 5 else 0

@@ -17,6 +17,7 @@ from msmq_wire.findings.diagnosis.words import count, host, listed, short, span
 from msmq_wire.findings.finding import Confidence
 from msmq_wire.findings.session_places import one_sided
 from msmq_wire.sessions import MessageLife, Moment, Session, Story, class_words
+from msmq_wire.sessions.outcomes import TIMEOUTS
 from msmq_wire.units import SECOND
 
 __all__ = ["REMEDIES", "Fates"]
@@ -27,8 +28,6 @@ _PATIENCE = 120 * SECOND
 """No acknowledgment is waited for longer, [MS-MQQB] 2.2.2.1."""
 _NACK = 0x8000
 _PURGED, _UNREAD = 0xC001, 0xC002
-_OVER = (0x8002, _UNREAD)
-"""A time was over that the sender had set."""
 _NO_SUCCESS = 300
 """From this HTTP status on a message was not accepted."""
 
@@ -244,7 +243,7 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         moments.append(session.close)
     return Cause(
         text=text,
-        severity="low" if key.nack_class in _OVER or (key.fate == "unanswered" and not sure) else "medium",
+        severity="low" if key.nack_class in TIMEOUTS or (key.fate == "unanswered" and not sure) else "medium",
         confidence=confidence,
         moments=tuple(moments),
         who=(*list(pile.senders)[:_MOST_MOMENTS], key.dst),
@@ -267,12 +266,13 @@ _SEVERAL = (
     ("it is", "they are"),
     ("its", "their"),
     ("rejected it", "rejected them"),
+    ("it", "they"),
 )
 
 
 def _of_several(why: str) -> str:
     """What is said of a message, of several."""
-    for one, many in (*_SEVERAL, ("it", "they")):
+    for one, many in _SEVERAL:
         why = re.sub(rf"\b{one}\b", many, why)
     return why
 

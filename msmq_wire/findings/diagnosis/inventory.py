@@ -6,7 +6,7 @@ question 11, which opens one of those that look alike.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -15,7 +15,7 @@ from msmq_wire.findings.diagnosis.bodies import BodyKind
 from msmq_wire.findings.diagnosis.words import Words, count, each_time
 from msmq_wire.records.column import Column
 from msmq_wire.records.look import Look
-from msmq_wire.records.message import Message, message_of
+from msmq_wire.records.message import message_of
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment
 from msmq_wire.sessions.lives import is_acknowledgment
@@ -53,25 +53,20 @@ class Content(NamedTuple):
     encrypted: bool
 
 
-class _Sum(msgspec.Struct):
-    """Messages of one content."""
+_Told: TypeAlias = tuple[str, str, str | None, bool, bool]
+"""The last five of a content, which each carrier has elsewhere."""
 
+
+class _Line(msgspec.Struct):
+    """A row of the table: messages of one content, sizes in bytes."""
+
+    content: Content
     first: Moment
     last: Moment
-    count: int = 0
+    messages: int = 0
     bytes: int = 0
     smallest: int | None = None
     largest: int | None = None
-
-
-class _Line(msgspec.Struct, frozen=True):
-    """A row of the table: a content with its sums, sizes in bytes."""
-
-    content: Content
-    messages: int
-    bytes: int
-    smallest: int | None
-    largest: int | None
 
 
 class Inventory:
@@ -81,7 +76,7 @@ class Inventory:
     """
 
     def __init__(self) -> None:
-        self.sums: dict[Content, _Sum] = {}
+        self.sums: dict[Content, _Line] = {}
         self.left_out = 0
         self._reader = MessageReader()
 
@@ -94,86 +89,59 @@ class Inventory:
     ) -> None:
         """Take a message whose body is of a ``kind``, None for one without a body.
 
-        It may stand for ``more`` of one content: the last of them, how many, and sizes as `add` takes them.
+        It may stand for ``more`` of one content: the last of them, how many, and the sum, the smallest and
+        the largest of their sizes.
         """
         message = message_of(record)
         if message is None or is_acknowledgment(message["message_class"]):
             return
         size = message["body_size"]
-        content = self._of_packet if message.carrier == "packet" else _of_other
-        last, *sizes = more or (moment, 1, size or 0, size, size)
-        self.add(content(record, message, kind), moment, last, *sizes)
+        told = self._of_packet(record) if message.carrier == "packet" else _of_other(record, kind)
+        shown = (message[name] for name in ("via", "delivery", "priority"))
+        content = Content(message["queue"], _body(kind), *shown, *told)
+        last, number, total, smallest, largest = more or (moment, 1, size or 0, size, size)
+        line = self.sums.get(content)
+        if line is None:
+            if len(self.sums) >= _MOST_ROWS:
+                self.left_out += number
+                return
+            line = self.sums[content] = _Line(content, moment, last)
+        if last.record > line.last.record:
+            line.last = last
+        line.messages += number
+        line.bytes += total
+        if smallest is not None and largest is not None:
+            line.smallest = smallest if line.smallest is None else min(line.smallest, smallest)
+            line.largest = largest if line.largest is None else max(line.largest, largest)
 
-    def _of_packet(self, record: Record, message: Message, kind: BodyKind | None) -> Content:
+    def lines(self) -> list[_Line]:
+        """The rows, those of most messages first."""
+        return sorted(self.sums.values(), key=lambda line: (-line.messages, -line.bytes))
+
+    def _of_packet(self, record: Record) -> _Told:
         packet = record.packet
         user = reached(packet, "user_header")
         flags = reached(user, "flags") or 0
         security = reached(packet, "security_header")
         signature = reached(reached(security, "security_data"), "signature")
-        level = reached(reached(packet, "message_properties_header"), "privacy_level")
-        wanted = reached(reached(packet, "message_properties_header"), "flags") or 0
-        return Content(
-            message["queue"],
-            _body(kind),
-            message["via"],
-            message["delivery"],
-            message["priority"],
-            _ASKED[wanted & 0xF],
+        properties = reached(packet, "message_properties_header")
+        return (
+            _ASKED[(reached(properties, "flags") or 0) & 0xF],
             _JOURNALED[flags >> 8 & 3],
             self._reader.queue(user, "response_queue") if flags & _RQ else None,
             bool(signature),
-            bool(level or (reached(security, "flags") or 0) & _EB),
+            bool(reached(properties, "privacy_level") or (reached(security, "flags") or 0) & _EB),
         )
 
-    def add(
-        self,
-        content: Content,
-        first: Moment,
-        last: Moment,
-        number: int,
-        total: int,
-        smallest: int | None,
-        largest: int | None,
-    ) -> None:
-        """Take a ``number`` of messages of one content, with the sum and the ends of their sizes."""
-        one = self.sums.get(content)
-        if one is None:
-            if len(self.sums) >= _MOST_ROWS:
-                self.left_out += number
-                return
-            one = self.sums[content] = _Sum(first, last)
-        if last.record > one.last.record:
-            one.last = last
-        one.count += number
-        one.bytes += total
-        if smallest is not None and largest is not None:
-            one.smallest = smallest if one.smallest is None else min(one.smallest, smallest)
-            one.largest = largest if one.largest is None else max(one.largest, largest)
 
-    def lines(self) -> list[_Line]:
-        """The rows, those of most messages first."""
-        found = (
-            _Line(content, one.count, one.bytes, one.smallest, one.largest)
-            for content, one in self.sums.items()
-        )
-        return sorted(found, key=lambda line: (-line.messages, -line.bytes))
-
-
-def _of_other(record: Record, message: Message, kind: BodyKind | None) -> Content:
+def _of_other(record: Record, kind: BodyKind | None) -> _Told:
     """What a message says that came over HTTP or in a transfer buffer."""
     properties = getattr(record.packet, "properties", None)
-    journaling = (
-        getattr(properties, "negative_journaling_requested", False),
-        getattr(properties, "positive_journaling_requested", False),
-    )
-    return Content(
-        message["queue"],
-        _body(kind),
-        message["via"],
-        message["delivery"],
-        message["priority"],
+    negative = getattr(properties, "negative_journaling_requested", False)
+    positive = getattr(properties, "positive_journaling_requested", False)
+    return (
         _ASKED[(getattr(properties, "acknowledgements_requested", None) or 0) & 0xF],
-        _JOURNALED[bool(journaling[0]) | bool(journaling[1]) << 1],
+        _JOURNALED[bool(negative) | bool(positive) << 1],
         getattr(properties, "response_queue_format_name", None),
         bool(getattr(properties, "signature", None)),
         kind is not None and kind.kind == "encrypted",
@@ -244,8 +212,8 @@ def inventory(sums: Inventory, again: int, brought: int, words: Words, telling: 
         return
     total = sum(line.messages for line in found) + sums.left_out
     queues = len({line.content.queue for line in found})
-    first = min((one.first for one in sums.sums.values()), key=lambda at: at.record)
-    last = max((one.last for one in sums.sums.values()), key=lambda at: at.record)
+    first = min((line.first for line in found), key=lambda at: at.record)
+    last = max((line.last for line in found), key=lambda at: at.record)
     text = f"{count(total, 'message')} of {count(len(found), 'kind')} for {count(queues, 'queue')}, "
     text += f"{count(sum(line.bytes for line in found), 'byte')} of bodies; first in {words.frame(first)}"
     telling.say(f"{text}, last in {words.frame(last)}.", first, last)

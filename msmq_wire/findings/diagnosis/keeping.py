@@ -18,6 +18,7 @@ from msmq_wire.findings.diagnosis.claims import Fact
 from msmq_wire.findings.diagnosis.messages import is_taken
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short, span
 from msmq_wire.sessions import Acknowledgment, MessageLife, class_words
+from msmq_wire.sessions.outcomes import TIMEOUTS
 from msmq_wire.units import SECOND
 
 __all__ = ["KeptSums", "kept"]
@@ -42,10 +43,6 @@ _KEPT = _STATES[:4]
 _OVER: tuple[State, ...] = ("received", "refused")
 _LONG = 10 * SECOND
 """Half of AckTimeout: until then a receiver may be silent. [MS-MQQB] 3.1.5.8.2"""
-
-
-_EXPIRED = (0x8002, 0xC002)
-"""Classes that say that a time was over, as the sender wanted it."""
 
 
 class _Group(msgspec.Struct):
@@ -129,7 +126,7 @@ def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> Non
     for key, group in ranked[:MOST]:
         by = None if group.by is None else group.by.at
         # What was not acknowledged, or was refused, questions 4 and 5 tell at medium.
-        refused = key[0] == "refused" and key[-1] not in _EXPIRED
+        refused = key[0] == "refused" and key[-1] not in TIMEOUTS
         waited = refused or (key[0] in _KEPT and _waited(group, now) >= _LONG)
         text = _text(key, group, words, now)
         telling.say(text, group.first.first, by, attention="low" if waited else None)

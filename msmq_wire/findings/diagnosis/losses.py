@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.fates import REMEDIES
-from msmq_wire.findings.diagnosis.messages import MessageSums, Stale, is_taken, seconds_text, why
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short
+from msmq_wire.findings.diagnosis.messages import MessageSums, Stale, is_taken, why
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, seconds_text, short
 from msmq_wire.sessions import MessageLife, Moment, RemoteQueue, Story, TransactionalStream, class_words
 from msmq_wire.sessions.clocks import length_of_time
 from msmq_wire.units import SECOND

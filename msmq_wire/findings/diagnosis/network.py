@@ -13,7 +13,7 @@ import msgspec
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts, PortUse
 from msmq_wire.findings.diagnosis.peers import FindingSums, is_naked
-from msmq_wire.findings.diagnosis.unopened import failure, given_up, unopened
+from msmq_wire.findings.diagnosis.unopened import failure, given_up, obstacle, unopened
 from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed, part, port, short
 from msmq_wire.findings.session_places import one_sided
 from msmq_wire.findings.sweeps import sweeps_of
@@ -31,7 +31,7 @@ _MEANS = {
     "reset": "A reset to a SYN comes from a host where nothing listens on the port, or from a firewall.",
     "icmp": "ICMP comes from a firewall or from a host where nothing listens on the port.",
     "silence": "Silence to a SYN comes from a firewall that drops it, or from a host that is off.",
-    "accepted": "TCP was answered, so the port is open; the queue manager behind it said nothing.",
+    "establishing": "TCP was answered, so the port is open; the queue manager behind it said nothing.",
     "refused": "CS is the refusal of the queue manager: a wrong ServerGuid or a limit on sessions.",
 }
 
@@ -75,22 +75,13 @@ def connections(story: Story, sums: FindingSums, words: Words, telling: Telling)
         telling.say(text, *_moments(kept))
     if len(counts) > MOST:
         telling.say(f"And {len(counts) - MOST:,} more pairs of hosts whose connections failed.")
-    for meaning in dict.fromkeys(_meaning(kept[0]) for kept in failures.values()):
+    for meaning in dict.fromkeys(_MEANS.get(obstacle(kept[0]) or "") for kept in failures.values()):
         if meaning:
-            telling.say(_MEANS[meaning])
+            telling.say(meaning)
     _ends(story, words, telling)
     unopened(story, sums.suspects, telling)
     given_up(story, sums.suspects, telling)
     telling.facts = {"connections": total, "opened": opened, "failed": sum(counts.values())}
-
-
-def _meaning(session: Session) -> str:
-    kind = failure(session)
-    if kind == "refused_tcp":
-        return "icmp" if session.closed_by == "unreachable" else "reset"
-    if kind == "silence":
-        return "silence"
-    return "refused" if kind == "refused" else "accepted" if kind == "establishing" else ""
 
 
 def _told(session: Session, words: Words) -> str:
@@ -209,7 +200,7 @@ def addresses(story: Story, facts: Facts, words: Words, telling: Telling) -> Non
     for (number, role), use in facts.ports.items():
         pairs = [pair for pair in use.pairs if pair not in told]
         if pairs:
-            ends = listed([f"{client} with {server}:{number}" for client, server in pairs])
+            ends = listed([f"{client} with {_at(server, number)}" for client, server in pairs])
             telling.say(
                 f"{role[:1].upper()}{role[1:]}: {ends}; first in {words.frame(use.first)}.", use.first
             )
@@ -234,6 +225,10 @@ def addresses(story: Story, facts: Facts, words: Words, telling: Telling) -> Non
         ],
         "addresses": [{"header": one, "address": text} for one, text in list(facts.addresses)[:_MOST_HOSTS]],
     }
+
+
+def _at(server: str, number: int) -> str:
+    return f"[{server}]:{number}" if ":" in server else f"{server}:{number}"
 
 
 def _names(story: Story) -> dict[str, set[GUID]]:

@@ -90,7 +90,6 @@ class _Conduct(msgspec.Struct):
     completed: int = 0
     messages: int = 0
     taken: int = 0
-    empty: int = 0
     naked: int = 0
 
 
@@ -129,7 +128,6 @@ def peers(
         telling.claim("not_in_session", *_unacknowledged(there, story))
         conduct.messages += there.messages
         conduct.taken += there.messages - there.unacknowledged
-        conduct.empty += not there.messages
         conduct.naked += is_naked(session)
     ranked = sorted(sums.hosts.items(), key=lambda one: -SEVERITIES.index(one[1].severity))
     for name, marks in ranked[:MOST]:

@@ -19,13 +19,14 @@ from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.inventory import inventory
 from msmq_wire.findings.diagnosis.keeping import KeptSums, kept
 from msmq_wire.findings.diagnosis.losses import lost
-from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged, sent
+from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged
 from msmq_wire.findings.diagnosis.network import addresses, connections, identities, ports
 from msmq_wire.findings.diagnosis.order import streams
 from msmq_wire.findings.diagnosis.peers import FindingSums, peers
 from msmq_wire.findings.diagnosis.pinging import pings
 from msmq_wire.findings.diagnosis.reading import reads
 from msmq_wire.findings.diagnosis.returns import returns
+from msmq_wire.findings.diagnosis.sending import Sendings, sent
 from msmq_wire.findings.diagnosis.waiting import waits
 from msmq_wire.findings.diagnosis.words import Words, count
 from msmq_wire.findings.finding import Finding
@@ -91,12 +92,14 @@ class LifeSums:
     """What the answers need of messages."""
 
     def __init__(self) -> None:
-        self.sent = MessageSums()
+        self.sums = MessageSums()
+        self.sent = Sendings()
         self.kept = KeptSums()
         self.shared = SharedTimes()
 
     def feed(self, life: MessageLife) -> None:
         """Take a message."""
+        self.sums.feed(life)
         self.sent.feed(life)
         self.kept.feed(life)
         self.shared.feed(life)
@@ -145,7 +148,7 @@ class Diagnosis:
         if _OF_LIVES & set(numbers):
             for life in story.lives:
                 lives.feed(life)
-        sums = lives.sent
+        sums = lives.sums
         told = []
         for number in sorted(set(numbers) & set(QUESTIONS)):
             telling = Telling()
@@ -155,7 +158,7 @@ class Diagnosis:
                 case 2:
                     connections(story, self._findings, words, telling)
                 case 3:
-                    sent(sums, story, self._findings.suspects, words, telling)
+                    sent(lives.sent, sums, story, self._findings.suspects, words, telling)
                 case 4:
                     acknowledged(sums, words, telling)
                     sums.fates.unanswered(story, self._findings.suspects, telling)

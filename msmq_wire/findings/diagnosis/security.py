@@ -15,6 +15,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.sessions import Moment
+from msmq_wire.sessions.message import moment_of
 from msmq_wire.wire.headers.security_header import SecurityHeader, security_id_text
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, HashAlgorithm
@@ -57,7 +58,7 @@ class Security:
 
     def feed(self, record: Record, number: int = 1) -> None:
         """Take a message in whatever carries it, or so many that are protected alike."""
-        moment = Moment(record.id, record.frames[-1] if record.frames else None, record.time)
+        moment = moment_of(record)
         packet = record.packet
         if isinstance(packet, SrmpMessage):
             if record.parent is None:

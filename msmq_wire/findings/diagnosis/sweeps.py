@@ -27,10 +27,10 @@ _MOST_NAMED = 5
 
 
 class _Sweep(msgspec.Struct):
-    """What one host tried: the hosts, how many of them answered how, and when."""
+    """What one host tried: the hosts, how each of them answered, and when."""
 
-    hosts: dict[str, str]
-    moments: list[Moment]
+    hosts: dict[str, str] = {}
+    moments: list[Moment] = []
     first: int | None = None
     last: int | None = None
 
@@ -47,59 +47,44 @@ def port_sweeps(story: Story, failure: Callable[[Session], str | None], telling:
     """Name the hosts that connect to port 1801 of many others in vain; return them."""
     sweeps: dict[str, _Sweep] = {}
     kinds = [failure(session) for session in story.sessions]
+    # With these there is a session, or there may be one.
     others = {
         (host(session.client), host(session.server))
         for session, kind in zip(story.sessions, kinds, strict=True)
         if kind is None
     }
     for session, kind in zip(story.sessions, kinds, strict=True):
-        if (host(session.client), host(session.server)) in others:
-            # With that one there is a session, or there may be one.
+        client, server = host(session.client), host(session.server)
+        if kind is None or (client, server) in others:
             continue
-        if kind is not None:
-            how = (
-                "was silent" if kind == "silence" else "refused" if kind.startswith("refused") else "answered"
-            )
-            _add(sweeps, host(session.client), host(session.server), how, session.first)
-    return _tell(sweeps, telling)
-
-
-def _add(sweeps: dict[str, _Sweep], client: str, server: str, how: str, moment: Moment) -> None:
-    sweep = sweeps.get(client)
-    if sweep is None:
-        if len(sweeps) >= _MOST_CLIENTS:
-            return
-        sweep = sweeps[client] = _Sweep({}, [])
-    if server in sweep.hosts or len(sweep.hosts) < _MOST_HOSTS // max(len(sweeps), 16):
-        sweep.add(server, how, moment)
-
-
-def _tell(sweeps: dict[str, _Sweep], telling: Telling) -> frozenset[str]:
+        if client not in sweeps and len(sweeps) >= _MOST_CLIENTS:
+            continue
+        how = "was silent" if kind == "silence" else "refused" if kind.startswith("refused") else "answered"
+        sweep = sweeps.setdefault(client, _Sweep())
+        if server in sweep.hosts or len(sweep.hosts) < _MOST_HOSTS // max(len(sweeps), 16):
+            sweep.add(server, how, session.first)
     found = {client: sweep for client, sweep in sweeps.items() if len(sweep.hosts) >= _MANY}
     for client, sweep in found.items():
-        kinds = Counter(sweep.hosts.values())
-        time = "" if sweep.first is None or sweep.last is None else f" in {span(sweep.last - sweep.first)}"
-        answered = [name for name, how in sweep.hosts.items() if how == "answered"]
-        named = f" ({listed(answered[:_MOST_NAMED], len(answered))})"
-        told = [
-            f"{number:,} {_plural(how) if number > 1 else how}{named if how == 'answered' else ''}"
-            for how, number in kinds.items()
-        ]
-        telling.blame(
-            Cause(
-                text=f"{client} tried port 1801 of {count(len(sweep.hosts), 'host')}{time} and opened no "
-                f"session with them: {listed(told)}; a scan does this, and a host that is cut off",
-                severity="medium",
-                confidence="likely",
-                moments=tuple(sweep.moments),
-                who=(client, *answered[:_MOST_NAMED]),
-                action=f"find out what {client} is",
-                count=len(sweep.hosts),
-                rules=("SES-CONNECT", "SES-REFUSED"),
-            )
-        )
+        telling.blame(_cause(client, sweep))
     return frozenset(found)
 
 
-def _plural(how: str) -> str:
-    return "were silent" if how == "was silent" else how
+def _cause(client: str, sweep: _Sweep) -> Cause:
+    time = "" if sweep.first is None or sweep.last is None else f" in {span(sweep.last - sweep.first)}"
+    answered = [name for name, how in sweep.hosts.items() if how == "answered"]
+    told = []
+    for how, number in Counter(sweep.hosts.values()).items():
+        text = f"{number:,} {how if number == 1 else how.replace('was', 'were')}"
+        named = f" ({listed(answered[:_MOST_NAMED], number)})" if how == "answered" else ""
+        told.append(text + named)
+    return Cause(
+        text=f"{client} tried port 1801 of {count(len(sweep.hosts), 'host')}{time} and opened no "
+        f"session: {listed(told)}; a scan does this, and a host that is cut off",
+        severity="medium",
+        confidence="likely",
+        moments=tuple(sweep.moments),
+        who=(client, *answered[:_MOST_NAMED]),
+        action=f"find out what {client} is",
+        count=len(sweep.hosts),
+        rules=("SES-CONNECT", "SES-REFUSED"),
+    )

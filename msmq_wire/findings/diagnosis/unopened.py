@@ -20,7 +20,7 @@ from msmq_wire.findings.session_places import one_sided
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.units import SECOND
 
-__all__ = ["failure", "given_up", "refused", "unopened"]
+__all__ = ["failure", "given_up", "obstacle", "refused", "unopened"]
 
 _MOST_SERVERS = 4096
 _MOST_CLIENTS = 32
@@ -60,6 +60,14 @@ def failure(session: Session) -> str | None:
     return session.reached
 
 
+def obstacle(session: Session) -> str | None:
+    """The same, with what refused the connection: ``icmp`` or ``reset``."""
+    kind = failure(session)
+    if kind == "refused_tcp":
+        return "icmp" if session.closed_by == "unreachable" else "reset"
+    return kind
+
+
 class _Pile(msgspec.Struct):
     """Connections to one server that failed; of each client the number of the last, and how that one did."""
 
@@ -77,9 +85,7 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
     last_opened: dict[tuple[str, str], int] = {}
     swept = port_sweeps(story, failure, telling)
     for session in story.sessions:
-        kind = failure(session)
-        if kind == "refused_tcp":
-            kind = "icmp" if session.closed_by == "unreachable" else "reset"
+        kind = obstacle(session)
         if kind is None:
             if session.reached == "open":
                 opened[host(session.server)] += 1

@@ -11,12 +11,25 @@ from datetime import UTC, datetime, tzinfo
 
 from msmq_wire.findings.diagnosis.answer import MOST
 from msmq_wire.records.capture_names import short_names
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Moment
+from msmq_wire.sessions.clocks import PERIODS
 from msmq_wire.units import MILLISECOND, SECOND
 
-__all__ = ["Words", "count", "each_time", "host", "later", "listed", "part", "port", "short", "span"]
+__all__ = [
+    "Words",
+    "count",
+    "each_time",
+    "host",
+    "later",
+    "listed",
+    "part",
+    "port",
+    "seconds_text",
+    "short",
+    "span",
+]
 
-_PERIODS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
 _GUID = 36
 
 
@@ -44,13 +57,21 @@ def span(nanoseconds: int) -> str:
         return f"{nanoseconds / MILLISECOND:.1f} ms"
     if nanoseconds < 60 * SECOND:
         return f"{nanoseconds / SECOND:.2f} s"
-    seconds = nanoseconds // SECOND
+    return " ".join(_parts(nanoseconds // SECOND)[:2])
+
+
+def seconds_text(seconds: int) -> str:
+    """A length of time to the second: ``1 day 4 min 10 s``."""
+    return " ".join(_parts(seconds)) or "0 s"
+
+
+def _parts(seconds: int) -> list[str]:
     parts = []
-    for size, one, many in _PERIODS:
+    for size, one, many in PERIODS:
         number, seconds = divmod(seconds, size)
         if number:
             parts.append(f"{number} {one if number == 1 else many}")
-    return " ".join(parts[:2])
+    return parts
 
 
 def each_time(again: int, brought: int) -> str:
@@ -68,8 +89,8 @@ def later(since: Moment | None, until: Moment | None) -> str:
 
 
 def host(endpoint: str) -> str:
-    """The host of ``address:port``."""
-    return endpoint.rpartition(":")[0] or endpoint
+    """The host of ``address:port``, as findings name it; of what has no port all of it."""
+    return host_of(endpoint) or endpoint
 
 
 def port(endpoint: str) -> int | None:

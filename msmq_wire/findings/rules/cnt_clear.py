@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from msmq_wire.findings.guards import Told
 from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.message_bodies import IN_PACKET
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -38,7 +39,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     if not kind:
         return ()
     # The place only: what a body says is not for a list of findings.
-    place = place_of(record, "message_properties_header.message_body")
+    place = place_of(record, IN_PACKET)
     place = evidence_of(record, place.path, place.offset, place.length)
     return (Seen(message=f"{len(body)} bytes of {kind} are sent in clear", evidence=(place,)),)
 
@@ -72,9 +73,9 @@ RULE = Rule(
     when=(
         (_IS_LONG, one_of(_HEADER.body_type, *_TEXT_TYPES)),
         (
-            Told.of(_STARTS.__contains__, "message_properties_header.message_body", head=1),
+            Told.of(_STARTS.__contains__, IN_PACKET, head=1),
             _IS_LONG,
-            Told.of(_may_be_text, "message_properties_header.message_body", head=_LEAST),
+            Told.of(_may_be_text, IN_PACKET, head=_LEAST),
         ),
     ),
     check=_check,

@@ -8,7 +8,8 @@ from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import place_at
 from msmq_wire.findings.sweeps import Sweep, sweeps_of
-from msmq_wire.sessions import PingExchange, Story
+from msmq_wire.records.endpoint import host_of
+from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
@@ -33,7 +34,7 @@ def _said(sweep: Sweep) -> str:
     told = [f"{sweep.client} pings {len(sweep.hosts):,} hosts{lasted}, from {sweep.hosts[0]} on"]
     for what, pings in (("answered", sweep.answered), ("not reached, says ICMP", sweep.unreachable)):
         if pings:
-            hosts = [one.server.rpartition(":")[0] for one in pings]
+            hosts = [host_of(one.server) for one in pings]
             more = f" and {len(hosts) - _SHOWN:,} more" if len(hosts) > _SHOWN else ""
             told.append(f"{what}: {', '.join(hosts[:_SHOWN])}{more}")
     followed = f"{len(sweep.followed):,}" if sweep.followed else "none"
@@ -43,16 +44,8 @@ def _said(sweep: Sweep) -> str:
 def _places(sweep: Sweep) -> Iterator[Evidence]:
     """The first ping, those that somebody answered, and the last."""
     shown = dict.fromkeys((sweep.pings[0], *sweep.answered[: _SHOWN - 2], sweep.pings[-1]))
-    yield from (_place(ping) for ping in sorted(shown, key=_record))
-
-
-def _record(ping: PingExchange) -> int:
-    return 0 if ping.request is None else ping.request.record
-
-
-def _place(ping: PingExchange) -> Evidence:
-    assert ping.request is not None
-    return place_at(ping.request, ping.client, ping.server)
+    places = (place_at(ping.request, ping.client, ping.server) for ping in shown if ping.request is not None)
+    yield from sorted(places, key=lambda place: place.record or 0)
 
 
 RULE = Rule(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.engines.places import span
+from msmq_wire.findings.lengths import place_of
 from msmq_wire.findings.packet_fields import field
 from msmq_wire.findings.rereads import AGAIN
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -21,10 +21,9 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if aborts is None or aborts < AGAIN or name is None or not name.text:
         return
     moves = record.packet.subqueue_header.move_counter
-    offset, length = span(record.packet, _COUNTER)
     yield Seen(
         message=f"AbortCounter is {aborts} and MoveCounter {moves}, in subqueue {name.text}",
-        evidence=(evidence_of(record, _COUNTER, offset, length, aborts.to_bytes(4, "little")),),
+        evidence=(place_of(record, _COUNTER),),
     )
 
 

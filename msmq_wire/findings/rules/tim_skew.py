@@ -29,7 +29,6 @@ _IS_LATE = (_TIME >= (_SENT + _WAIT + 1) * SECOND) & (
     ((_LIMIT == INFINITE) & (_TIME >= (_SENT + _ENDLESS_WAIT + 1) * SECOND))
     | ((_LIMIT != INFINITE) & (_TIME >= (_SENT + _LIMIT + 1) * SECOND))
 )
-
 _IS_OF_2013 = within(_TIME, (SIGNATURE - NEAR) * SECOND, (SIGNATURE + NEAR + 1) * SECOND - 1)
 
 
@@ -78,14 +77,7 @@ RULE = Rule(
     harmless="A message that waited for weeks in an outgoing queue; a capture with wrong or shifted times; "
     "a packet with a made-up time.",
     types=("user_message",),
-    when=(
-        (_TIME != 0)
-        & (_IS_AHEAD | _IS_LATE)
-        & (
-            (_SENT != SIGNATURE)
-            | within(_TIME, (SIGNATURE - NEAR) * SECOND, (SIGNATURE + NEAR + 1) * SECOND - 1)
-        ),
-    ),
+    when=((_TIME != 0) & (_IS_AHEAD | _IS_LATE) & ((_SENT != SIGNATURE) | _IS_OF_2013),),
     exact=True,
     check=_check,
     by_clock=_by_clock,

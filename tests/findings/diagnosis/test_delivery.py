@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fixtures.build_frames import pcap
 from fixtures.build_sessions import Script, Step
+from msmq_wire import build_message
 from msmq_wire.findings.diagnosis import Answer
 from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.inventory import Content, Inventory, inventory
+from msmq_wire.findings.diagnosis.inventory import Inventory, inventory
 from msmq_wire.findings.diagnosis.words import Words
+from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment
 from tests.findings.diagnosis.test_questions import answers
 
@@ -99,19 +101,20 @@ def test_a_transaction_that_the_capture_holds_a_part_of_says_so(tmp_path: Path, 
     assert ("; not all of it was captured" in said) is not last
 
 
-def test_an_inventory_keeps_so_many_rows_and_counts_the_rest() -> None:
+def test_an_inventory_keeps_so_many_rows_and_counts_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.import_module("msmq_wire.findings.diagnosis.inventory"), "_MOST_ROWS", 4)
     sums, telling = Inventory(), Telling()
-    same: tuple[Any, ...] = ("UTF-8 XML", "tcp", "express", 3, "", "", None, False, False)
-    for number in range(1, 1031):
-        sums.add(
-            Content(f"DIRECT=OS:h\\q{number}", *same), Moment(1, 1, 0), Moment(2, 2, 0), number, 10, 4, 6
-        )
+    for number in range(1, 8):
+        message = build_message(f"DIRECT=OS:h\\q{number}", b"<a/>")
+        record = Record(id=number, type="user_message", frames=(number,), length=0, packet=message)
+        sums.feed(record, Moment(1, 1, 0), None, (Moment(2, 2, 0), 1000 * number, 10, 4, 6))
     inventory(sums, 2, 3, Words(), telling)
     rows = telling.facts["rows"]
-    assert (len(rows), rows[0]["messages"], rows[-1]["messages"]) == (1024, 1024, 1)
-    assert telling.facts["left_out"] == sum(range(1025, 1031))
-    assert telling.facts["messages"] == sum(range(1, 1031))
+    assert [(row["queue"], row["messages"]) for row in rows] == [
+        (f"DIRECT=OS:h\\q{number}", 1000 * number) for number in (4, 3, 2, 1)
+    ]
+    assert (telling.facts["left_out"], telling.facts["messages"]) == (18_000, 28_000)
     assert telling.caveats == [
-        "6,165 messages of further kinds are not in the table",
+        "18,000 messages of further kinds are not in the table",
         "messages that were sent again (2) and brought by calls (3) count each time",
     ]
