@@ -279,7 +279,7 @@ def _of_several(why: str) -> str:
 
 def _told_of(src: str, dst: str, message_class: int, moment: Moment) -> Cause:
     """A negative acknowledgment of a message that was not captured."""
-    over = message_class in _OVER
+    over = message_class in TIMEOUTS
     told = f"{src} told {dst} that a message {'expired' if over else 'was refused'}"
     return Cause(
         text=f"{told}: {class_words(message_class)} (class 0x{message_class:04x}); the message "

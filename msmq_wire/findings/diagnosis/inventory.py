@@ -97,8 +97,8 @@ class Inventory:
             return
         size = message["body_size"]
         told = self._of_packet(record) if message.carrier == "packet" else _of_other(record, kind)
-        shown = (message[name] for name in ("via", "delivery", "priority"))
-        content = Content(message["queue"], _body(kind), *shown, *told)
+        via, delivery, priority = (message[name] for name in ("via", "delivery", "priority"))
+        content = Content(message["queue"], _body(kind), via, delivery, priority, *told)
         last, number, total, smallest, largest = more or (moment, 1, size or 0, size, size)
         line = self.sums.get(content)
         if line is None:

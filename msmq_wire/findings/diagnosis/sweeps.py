@@ -79,7 +79,7 @@ def _cause(client: str, sweep: _Sweep) -> Cause:
         told.append(text + named)
     return Cause(
         text=f"{client} tried port 1801 of {count(len(sweep.hosts), 'host')}{time} and opened no "
-        f"session: {listed(told)}; a scan does this, and a host that is cut off",
+        f"session with them: {listed(told)}; a scan does this, and a host that is cut off",
         severity="medium",
         confidence="likely",
         moments=tuple(sweep.moments),

@@ -333,7 +333,7 @@ def test_hosts_that_were_tried_in_vain_are_told_by_how_they_answered(answered: i
     telling = Telling()
     assert port_sweeps(story, failure, telling) == {"192.0.2.9"}
     (cause,) = telling.causes
-    tried = "192.0.2.9 tried port 1801 of 12 hosts in 11.00 s and opened no session"
+    tried = "192.0.2.9 tried port 1801 of 12 hosts in 11.00 s and opened no session with them"
     assert cause.text == f"{tried}: {how}; a scan does this, and a host that is cut off"
 
 
