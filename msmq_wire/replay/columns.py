@@ -6,20 +6,21 @@ record. Packets that are not proven to be whole have nothing here; they are deco
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from msmq_wire.engines.columns.scopes import column_at, combinations
-from msmq_wire.engines.columns.shown import has, shown
-from msmq_wire.engines.columns.values import Arms, Column, Number, Octets, Part, Rows
+from msmq_wire.engines.columns.scopes import combinations
+from msmq_wire.engines.columns.shown import among, has, numbers, octets, shown
+from msmq_wire.engines.columns.values import Arms, Part, Rows
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.replay.packets import USER_PACKETS
 from msmq_wire.replay.rules.contents import AH, EB, PACKET
 from msmq_wire.replay.state import ShownMessage
 from msmq_wire.replay.user_packet import Placed, UserPacket, named
+from msmq_wire.sessions.columns import keys_of, sequences_of
 from msmq_wire.wire.headers.session_header import SessionHeader
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from msmq_wire.records.run import Integers, Run
 
 __all__ = ["Observed", "observed"]
+
+_MANAGER = "user_header.source_queue_manager"
 
 
 class Observed:
@@ -49,7 +52,7 @@ def observed(run: Run) -> Observed:
         if len(places) and (stem == "session_ack" or stem in USER_PACKETS):
             _fill(found.headers, places, _session_headers(proven))
             if stem in USER_PACKETS:
-                keys = _keys_of(proven)
+                keys = keys_of(proven.top, _MANAGER, "user_header.message_id", proven.rows)
                 _fill(found.packets, places, _user_packets(run, stem, proven, keys))
                 if stem == "user_message":
                     _fill(found.shown, places, _shown(run, proven, keys))
@@ -59,12 +62,6 @@ def observed(run: Run) -> Observed:
 def _fill(column: Any, places: Integers, values: Iterable[Any] | None) -> None:
     if values is not None:
         column[places] = np.fromiter(values, object, len(places))
-
-
-def _keys_of(proven: Proven) -> list[bytes]:
-    top, rows = proven.top, proven.rows
-    guids = _octets(top, "user_header.source_queue_manager", rows)
-    return _keys(guids, _numbers(top, "user_header.message_id", rows))
 
 
 def _frames(run: Run, places: Integers) -> list[int]:
@@ -80,12 +77,12 @@ def _user_packets(run: Run, stem: str, proven: Proven, keys: list[bytes]) -> Ite
         [None if stream < 0 else stream for stream in run.stream[places].tolist()],
         _frames(run, places),
         keys,
-        _octets(top, "user_header.source_queue_manager", rows),
-        map(named, _octets(top, "user_header.queue_manager_address", rows)),
+        octets(top, _MANAGER, rows),
+        map(named, octets(top, "user_header.queue_manager_address", rows)),
         _queues(top, rows),
-        _numbers(top, "user_header.flags", rows).tolist(),
-        _numbers(top, "message_properties_header.flags", rows).tolist(),
-        _numbers(top, "message_properties_header.message_class", rows).tolist(),
+        numbers(top, "user_header.flags", rows).tolist(),
+        numbers(top, "message_properties_header.flags", rows).tolist(),
+        numbers(top, "message_properties_header.message_class", rows).tolist(),
         has(top, "multi_queue_format_header", rows).tolist(),
         _placed(top, rows),
         _about(stem, proven),
@@ -97,11 +94,11 @@ def _shown(run: Run, proven: Proven, keys: list[bytes]) -> Iterable[ShownMessage
     hosts = [(host_of(dst), host_of(src)) for src, dst in run.pairs]
     pairs = run.pair[places].tolist()
     label = [*map(hash, shown(top, "message_properties_header.label", rows))]
-    sizes = _numbers(top, "message_properties_header.message_size", rows).tolist()
+    sizes = numbers(top, "message_properties_header.message_size", rows).tolist()
     bodies = shown(top, "message_properties_header.message_body", rows)
     digests = [hash(body) if len(body) == size else None for body, size in zip(bodies, sizes, strict=True)]
-    elsewhere = _numbers(top, "user_header.flags", rows) & AH
-    elsewhere |= _numbers(top, "security_header.flags", rows) & EB
+    elsewhere = numbers(top, "user_header.flags", rows) & AH
+    elsewhere |= numbers(top, "security_header.flags", rows) & EB
     for place in np.flatnonzero(elsewhere).tolist():
         sizes[place] = digests[place] = None
     return map(
@@ -111,29 +108,22 @@ def _shown(run: Run, proven: Proven, keys: list[bytes]) -> Iterable[ShownMessage
         _frames(run, places),
         [hosts[pair][0] for pair in pairs],
         [hosts[pair][1] for pair in pairs],
-        _numbers(top, "user_header.sent_time", rows).tolist(),
-        _numbers(top, "base_header.time_to_reach_queue", rows).tolist(),
+        numbers(top, "user_header.sent_time", rows).tolist(),
+        numbers(top, "base_header.time_to_reach_queue", rows).tolist(),
         label,
         sizes,
         digests,
     )
 
 
-def _keys(guids: Sequence[bytes], numbers: Integers) -> list[bytes]:
-    """The 20 bytes that name each of some messages."""
-    tails = numbers.astype("<u4").tobytes()
-    return [guid + tails[at : at + 4] for guid, at in zip(guids, range(0, len(tails), 4), strict=True)]
-
-
 def _about(stem: str, proven: Proven) -> Iterable[Any]:
     top, rows = proven.top, proven.rows
     if stem == "order_ack":
-        numbers = _numbers(top, "order_ack_body.tx_sequence_number", rows).tolist()
-        return zip(_sequences(top, "order_ack_body", rows), numbers, strict=True)
+        places = numbers(top, "order_ack_body.tx_sequence_number", rows).tolist()
+        return zip(sequences_of(top, "order_ack_body.tx_sequence_id", rows), places, strict=True)
     if stem == "final_ack":
-        guids = _octets(top, "final_ack_body.source_guid", rows)
-        return _keys(guids, _numbers(top, "final_ack_body.message_id", rows))
-    if not _numbers(top, "message_properties_header.message_class", rows).any():
+        return keys_of(top, "final_ack_body.source_guid", "final_ack_body.message_id", rows)
+    if not numbers(top, "message_properties_header.message_class", rows).any():
         # Nobody asks of a message that acknowledges nothing.
         return repeat(None)
     return shown(top, "message_properties_header.correlation_id", rows)
@@ -146,18 +136,12 @@ def _placed(top: Part, rows: Integers) -> Iterable[Placed | None]:
     own = rows[there]
     made = map(
         Placed,
-        _numbers(top, "transaction_header.flags", own).tolist(),
-        _sequences(top, "transaction_header", own),
-        _numbers(top, "transaction_header.tx_sequence_number", own).tolist(),
-        _numbers(top, "transaction_header.previous_tx_sequence_number", own).tolist(),
+        numbers(top, "transaction_header.flags", own).tolist(),
+        sequences_of(top, "transaction_header.tx_sequence_id", own),
+        numbers(top, "transaction_header.tx_sequence_number", own).tolist(),
+        numbers(top, "transaction_header.previous_tx_sequence_number", own).tolist(),
     )
-    return made if there.all() else _among(there.tolist(), made)
-
-
-def _sequences(top: Part, header: str, rows: Integers) -> list[int]:
-    times = _numbers(top, f"{header}.tx_sequence_id.time_stamp", rows)
-    ordinals = _numbers(top, f"{header}.tx_sequence_id.ordinal", rows)
-    return [time << 32 | ordinal for time, ordinal in zip(times.tolist(), ordinals.tolist(), strict=True)]
+    return among(there, made)
 
 
 _OF_HEADER = (
@@ -174,7 +158,7 @@ def _session_headers(proven: Proven) -> Iterable[SessionHeader | None] | None:
     there = has(top, "session_header", rows)
     if not there.any():
         return None
-    columns = [_numbers(top, f"session_header.{name}", rows[there]).tolist() for name in _OF_HEADER]
+    columns = [numbers(top, f"session_header.{name}", rows[there]).tolist() for name in _OF_HEADER]
     made = [
         SessionHeader(
             ack_sequence_number=number,
@@ -184,13 +168,7 @@ def _session_headers(proven: Proven) -> Iterable[SessionHeader | None] | None:
         )
         for number, first, flags, window in zip(*columns, strict=True)
     ]
-    return made if there.all() else _among(there.tolist(), made)
-
-
-def _among(there: list[bool], made: Iterable[Any]) -> Iterable[Any]:
-    """Values for the rows that have them, None for the others."""
-    values = iter(made)
-    return (next(values) if one else None for one in there)
+    return among(there, made)
 
 
 def _queues(top: Part, rows: Integers) -> Iterable[Any]:
@@ -208,26 +186,3 @@ def _queues(top: Part, rows: Integers) -> Iterable[Any]:
             codes += arm.rows.spread(own + len(queues), everywhere)
             queues += [arm.cls(**dict(zip(names, values, strict=True))) for values in found]
     return [queues[code] for code in codes[rows].tolist()]
-
-
-def _numbers(top: Part, path: str, rows: Integers) -> Integers:
-    """The numbers at a path, 0 where there are none."""
-    column = _at(top, path)
-    if not isinstance(column, Number):
-        return np.zeros(len(rows), np.int64)
-    return column.rows.spread(column.values, Rows(column.rows.total))[rows]
-
-
-def _octets(top: Part, path: str, rows: Integers) -> list[bytes]:
-    """The byte strings at a path that all rows have; those that are equal are one value."""
-    column = _at(top, path)
-    (arm,) = column.arms if isinstance(column, Arms) else (column,)
-    assert isinstance(arm, Octets)
-    codes, values = arm.codes
-    return [values[code] for code in arm.rows.spread(codes, Rows(arm.rows.total))[rows].tolist()]
-
-
-def _at(top: Part, path: str) -> Column:
-    """The column at a path, which may lead into the body of an acknowledgment."""
-    first, _, inner = path.partition(".")
-    return column_at(top.inside[first], inner) if first in top.inside else column_at(top, path)

@@ -14,7 +14,7 @@ import numpy as np
 from msmq_wire.capture.briefs import answered, values_of
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.engines.columns import Proven
-from msmq_wire.engines.columns.shown import has, shown
+from msmq_wire.engines.columns.shown import among, has, shown
 from msmq_wire.records.message import Message, is_listed
 from msmq_wire.records.record import Record
 from msmq_wire.report.rows import ASKED, OF_HEADERS, MessageRow, RowMaker
@@ -153,12 +153,4 @@ def _rows(
 def _held(found: Proven, path: str, rows: Any) -> list[Any]:
     """The values at a path, None where there is none."""
     there = has(found.top, path, rows)
-    if there.all():
-        return shown(found.top, path, rows)
-    values: list[Any] = [None] * len(rows)
-    if there.any():
-        for place, value in zip(
-            np.flatnonzero(there).tolist(), shown(found.top, path, rows[there]), strict=True
-        ):
-            values[place] = value
-    return values
+    return among(there, shown(found.top, path, rows[there]) if there.any() else ())

@@ -7,15 +7,16 @@ that say nothing of a session, or that nobody can place, are left to their recor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
+from itertools import count, repeat
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from msmq_wire.engines.columns import Proven
-from msmq_wire.engines.columns.shown import format_names, has, numbers, octets_at, shown
-from msmq_wire.engines.columns.values import Number, Octets, Part, Rows, coded_numbers
+from msmq_wire.engines.columns.scopes import column_at
+from msmq_wire.engines.columns.shown import among, coded, format_names, has, numbers, octets, octets_at, shown
+from msmq_wire.engines.columns.values import Part, coded_numbers
 from msmq_wire.records.message import delivery_of
 from msmq_wire.records.run import Run
 from msmq_wire.sessions.clocks import Sender, sender_of
@@ -31,9 +32,8 @@ from msmq_wire.sessions.sights import (
     Sighted,
 )
 from msmq_wire.sessions.transactions import Place, StreamKey
-from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["sighted"]
+__all__ = ["keys_of", "sequences_of", "sighted"]
 
 Integers: TypeAlias = NDArray[np.int64]
 T = TypeVar("T")
@@ -41,6 +41,7 @@ _ADMIN = 0xE000
 """The bits of UserHeader.Flags that say that there is an administration queue."""
 _GROWS = 1000
 """More bytes than a plain message adds to a session and a sequence that are there."""
+_MANAGER, _NUMBER = "user_header.source_queue_manager", "user_header.message_id"
 _HALVES = ("ordinal", "time_stamp")
 _64_BITS = (1 << 64) - 1
 _COUNTS = (
@@ -86,7 +87,7 @@ class _Packets:
             on &= has(proven.top, "message_properties_header", proven.rows)
         inside = f"{stem}_body"
         if inside in _BODIES:
-            on &= inside in proven.top.inside and has_inside(proven.top, inside, proven.rows)
+            on &= has(proven.top, inside, proven.rows)
         self.run = run
         self.top = proven.top
         self.places, self.rows = proven.places[on], proven.rows[on]
@@ -112,45 +113,28 @@ class _Packets:
         found: list[int] = (self.run.offsets[self.places + 1] - self.run.offsets[self.places]).tolist()
         return found
 
-    def keys(self, part: Part, queue_manager: str, number: str) -> tuple[list[bytes], Integers, list[bytes]]:
-        """The keys that a GUID and a number of a structure make; a code for the GUIDs, and what they are."""
-        guid, count = part.fields[queue_manager], part.fields[number]
-        assert isinstance(guid, Octets)
-        assert isinstance(count, Number)
-        everywhere = Rows(part.rows.total)
-        whole = np.empty((len(self.rows), 20), np.uint8)
-        codes, values = guid.codes
-        codes = guid.rows.spread(codes, everywhere)[self.rows]
-        table = np.frombuffer(b"".join(values) or bytes(16), np.uint8).reshape(-1, 16)
-        whole[:, :16] = table[codes]
-        ids = count.rows.spread(count.values, everywhere)[self.rows].astype("<u4")
-        whole[:, 16:] = ids.view(np.uint8).reshape(-1, 4)
-        raw = whole.tobytes()
-        return [raw[at : at + 20] for at in range(0, len(raw), 20)], codes, values
-
     def counts(self) -> list[SeenCounts | None]:
         """Their SessionHeaders, None for those without."""
         there = has(self.top, "session_header", self.rows)
         if not there.any():
             return [None] * len(self.rows)
-        rows = self.rows[there]
-        columns = [numbers(self.top, f"session_header.{name}", rows).tolist() for name in _COUNTS]
-        made = map(SeenCounts, *columns)
-        return [next(made) if one else None for one in there.tolist()]
-
-    def part(self, name: str) -> Part:
-        found = self.top.fields[name] if name in self.top.fields else self.top.inside[name]
-        assert isinstance(found, Part)
-        return found
+        columns = [numbers(self.top, f"session_header.{name}", self.rows[there]).tolist() for name in _COUNTS]
+        return among(there, map(SeenCounts, *columns))
 
 
 _BODIES = frozenset(("order_ack_body", "final_ack_body"))
 
 
-def has_inside(top: Part, name: str, rows: Integers) -> NDArray[np.bool_]:
-    """Which rows have the structure that is inside a field."""
-    found: NDArray[np.bool_] = top.inside[name].rows.mask[rows]
-    return found
+def keys_of(top: Part, manager: str, number: str, rows: Integers) -> list[bytes]:
+    """The keys that the queue managers and the numbers at two paths make, for rows that have them."""
+    tails = numbers(top, number, rows).astype("<u4").tobytes()
+    return [guid + tails[at : at + 4] for guid, at in zip(octets(top, manager, rows), count(0, 4))]
+
+
+def sequences_of(top: Part, path: str, rows: Integers) -> list[int]:
+    """The numbers of sequences that the TxSequenceIDs at a path make."""
+    ordinals, times = (numbers(top, f"{path}.{name}", rows).tolist() for name in _HALVES)
+    return [time << 32 | ordinal for time, ordinal in zip(times, ordinals, strict=True)]
 
 
 def _session_acks(packets: _Packets) -> list[Any]:
@@ -168,8 +152,9 @@ def _looked_up(codes: Integers, find: Callable[[int], T]) -> list[T]:
 
 def _messages(packets: _Packets) -> SeenMessages:
     top, rows, run = packets.top, packets.rows, packets.run
-    header = packets.part("user_header")
-    keys, managers, names = packets.keys(header, "source_queue_manager", "message_id")
+    header = column_at(top, "user_header")
+    assert isinstance(header, Part)
+    managers, names = coded(top, _MANAGER, rows)
     pairs, pair_of = run.pair[packets.places], run.pairs
     flags = numbers(top, "user_header.flags", rows)
     sent = packets.numbers("user_header.sent_time")
@@ -184,7 +169,7 @@ def _messages(packets: _Packets) -> SeenMessages:
     charged = (LIFE + 20 + sizes) // UNIT + 1
     messages = map(
         FollowedMessage,
-        keys,
+        keys_of(top, _MANAGER, _NUMBER, rows),
         packets.moments(),
         repeat("tcp"),
         _looked_up(pairs, lambda pair: pair_of[pair][0]),
@@ -206,17 +191,15 @@ def _messages(packets: _Packets) -> SeenMessages:
         _contents(packets, sent),
         charged.tolist(),
     )
-    count = len(pair_of)
+    ways = len(pair_of)
 
     def sender(code: int) -> Sender:
-        return sender_of(names[code // count], pair_of[code % count][0])
+        return sender_of(names[code // ways], pair_of[code % ways][0])
 
     return SeenMessages(
         list(messages),
-        _looked_up(
-            run.stream[packets.places] * count + pairs, lambda way: (way // count, pair_of[way % count])
-        ),
-        _looked_up(managers * count + pairs, sender),
+        _looked_up(run.stream[packets.places] * ways + pairs, lambda way: (way // ways, pair_of[way % ways])),
+        _looked_up(managers * ways + pairs, sender),
         packets.sizes(),
         packets.counts(),
         _sequences_of(packets, (managers, names), (queues, queue_names)),
@@ -301,8 +284,10 @@ def _places(packets: _Packets) -> list[Place]:
     return list(zip(*(packets.numbers(f"transaction_header.{name}") for name in names), strict=True))
 
 
-def _acks(packets: _Packets) -> tuple[list[Any], ...]:
-    """What OrderAcks and FinalAcks say, up to their class."""
+def _acks(packets: _Packets, body: str) -> tuple[list[Any], ...]:
+    """What OrderAcks and FinalAcks say alike."""
+    top, rows = packets.top, packets.rows
+    sequences = sequences_of(top, f"{body}.tx_sequence_id", rows)
     return (
         packets.moments(),
         packets.streams(),
@@ -311,32 +296,21 @@ def _acks(packets: _Packets) -> tuple[list[Any], ...]:
         packets.numbers("user_header.flags"),
         packets.counts(),
         packets.numbers("message_properties_header.message_class"),
+        keys_of(top, _MANAGER, _NUMBER, rows),
+        list(zip(sequences, packets.numbers(f"{body}.tx_sequence_number"), strict=True)),
     )
 
 
-def _acknowledged(packets: _Packets, body: Part) -> list[tuple[int, int]]:
-    ordinal, stamp = (numbers(body, f"tx_sequence_id.{name}", packets.rows).tolist() for name in _HALVES)
-    number = numbers(body, "tx_sequence_number", packets.rows).tolist()
-    return [(high << 32 | low, place) for low, high, place in zip(ordinal, stamp, number, strict=True)]
-
-
 def _order_acks(packets: _Packets) -> list[Any]:
-    header = packets.part("user_header")
-    keys, codes, managers = packets.keys(header, "source_queue_manager", "message_id")
-    by = _looked_up(codes, lambda code: GUID(managers[code]))
-    address = header.fields["queue_manager_address"]
-    assert isinstance(address, Octets)
-    codes = address.rows.spread(address.codes[0], Rows(header.rows.total))[packets.rows]
-    to = _looked_up(codes, address.codes[1].__getitem__)
-    places = _acknowledged(packets, packets.part("order_ack_body"))
-    return list(map(SeenOrderAck, *_acks(packets), keys, by, to, places))
+    ends = (_MANAGER, "user_header.queue_manager_address")
+    source, to = (octets(packets.top, path, packets.rows) for path in ends)
+    return list(map(SeenOrderAck, *_acks(packets, "order_ack_body"), source, to))
 
 
 def _final_acks(packets: _Packets) -> list[Any]:
-    keys, _, _ = packets.keys(packets.part("user_header"), "source_queue_manager", "message_id")
-    body = packets.part("final_ack_body")
-    about, _, _ = packets.keys(body, "source_guid", "message_id")
-    return list(map(SeenFinalAck, *_acks(packets), keys, about, _acknowledged(packets, body)))
+    body = "final_ack_body"
+    about = keys_of(packets.top, f"{body}.source_guid", f"{body}.message_id", packets.rows)
+    return list(map(SeenFinalAck, *_acks(packets, body), about))
 
 
 _READERS = {

@@ -94,8 +94,8 @@ class SeenMessages(msgspec.Struct, gc=False):
         )
 
 
-class SeenOrderAck(msgspec.Struct, frozen=True, gc=False):
-    """An OrderAck: the sequence and the number that it acknowledges, who sends it and to whom."""
+class SeenUserAck(msgspec.Struct, frozen=True, gc=False):
+    """An acknowledgment of a class, and the sequence and the number there that it is about."""
 
     at: Moment
     stream: int
@@ -105,24 +105,20 @@ class SeenOrderAck(msgspec.Struct, frozen=True, gc=False):
     counts: SeenCounts | None
     class_: int
     key: bytes
+    place: tuple[int, int]
+
+
+class SeenOrderAck(SeenUserAck, frozen=True, gc=False):
+    """An OrderAck: who sends it, and to whom."""
+
     source: GUID
     to: GUID
-    place: tuple[int, int]
 
 
-class SeenFinalAck(msgspec.Struct, frozen=True, gc=False):
-    """A FinalAck of a class: key and place of the message that it is about."""
+class SeenFinalAck(SeenUserAck, frozen=True, gc=False):
+    """A FinalAck: the key of the message that it is about."""
 
-    at: Moment
-    stream: int
-    ends: tuple[str, str]
-    size: int
-    flags: int
-    counts: SeenCounts | None
-    class_: int
-    key: bytes
     about: bytes
-    place: tuple[int, int]
 
 
 Sighted: TypeAlias = SeenMessage | SeenAck | SeenOrderAck | SeenFinalAck

@@ -134,12 +134,12 @@ def evaluate(expression: Expression, part: Part | None, rows: Rows) -> tuple[Any
 
 
 def column_at(part: Part, path: str) -> Column:
-    """The column of a field at a dotted path; None when no row has it."""
+    """The column of a field at a dotted path, or of what is inside of one; None when no row has it."""
     column: Column = part
     for name in path.split("."):
         if not isinstance(column, Part):
             return None
-        column = column.fields.get(name)
+        column = column.fields.get(name, column.inside.get(name))
     return column
 
 

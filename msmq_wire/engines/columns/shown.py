@@ -6,7 +6,7 @@ The rule kept here: what a row has is what `UserHeader.format_name`, `WcharText.
 from __future__ import annotations
 
 from codecs import utf_16_le_decode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatNam
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = ["format_names", "has", "is_set", "numbers", "octets_at", "shown"]
+__all__ = ["among", "coded", "format_names", "has", "is_set", "numbers", "octets", "octets_at", "shown"]
 
 _FORMAT_NAME = ".format_name"
 _SELECTORS = 0x7FC00
@@ -56,6 +56,28 @@ def numbers(top: Part, path: str, rows: Integers) -> Integers:
     return values if mask == -1 else (values & mask) >> shift
 
 
+def coded(top: Part, path: str, rows: Integers) -> tuple[Integers, list[bytes]]:
+    """A code for the bytes at a dotted path, for rows of a walk that have them, and what each code is."""
+    column, _, _ = _at(top, path)
+    (arm,) = column.arms if isinstance(column, Arms) else (column,)
+    assert isinstance(arm, Octets)
+    codes, values = arm.codes
+    found: Integers = arm.rows.spread(codes, Rows(arm.rows.total))[rows]
+    return found, values
+
+
+def octets(top: Part, path: str, rows: Integers) -> list[bytes]:
+    """The bytes at a dotted path, for rows of a walk that have them; those that are equal are one value."""
+    codes, values = coded(top, path, rows)
+    return [values[code] for code in codes.tolist()]
+
+
+def among(there: Bools, values: Iterable[Any]) -> list[Any]:
+    """Values for the rows that have them, None for the others."""
+    some = iter(values)
+    return [next(some) if one else None for one in there.tolist()]
+
+
 def octets_at(top: Part, path: str, rows: Integers) -> tuple[Integers, Integers]:
     """Where the bytes at a dotted path begin and end in their source, for rows of a walk that have them."""
     column, _, _ = _at(top, path)
@@ -81,12 +103,11 @@ def shown(top: Part, path: str, rows: Integers) -> list[Any]:
     if isinstance(column, Number):
         found: list[Any] = numbers(top, path, rows).tolist()
         return found
-    everywhere = Rows(top.rows.total)
     assert isinstance(column, Octets)
     if issubclass(column.kind, GUID | FixedWcharText):
-        codes, found = column.codes
-        texts = [str(column.kind(value)) for value in found]
-        return [texts[code] for code in column.rows.spread(codes, everywhere)[rows].tolist()]
+        codes, values = coded(top, path, rows)
+        texts = [str(value) for value in values]
+        return [texts[code] for code in codes.tolist()]
     starts, ends = octets_at(top, path, rows)
     with memoryview(column.source.bytes) as data:  # type: ignore[arg-type]  # an array is a buffer
         if not issubclass(column.kind, WcharText):
@@ -107,7 +128,7 @@ def _at(top: Part, path: str) -> tuple[Column, int, int]:
     stem, _, last = path.removesuffix(_FORMAT_NAME).rpartition(".")
     parent = column_at(top, stem) if stem else top
     if isinstance(parent, Part):
-        return parent.fields.get(last), -1, 0
+        return column_at(parent, last), -1, 0
     holder, _, word = stem.rpartition(".")
     part = column_at(top, holder)
     if isinstance(part, Part) and part.cls.BITS is not None and part.cls.BITS.field == word:
