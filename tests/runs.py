@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import strategies as st
 
 from msmq_wire.capture.batches import PacketBatch, read_batches
 from msmq_wire.capture.harvest import batch_of
-from msmq_wire.records.record import FoundPacket, Item
+from msmq_wire.records.record import FoundPacket, Item, Record
 
-__all__ = ["CAPTURES", "FIXTURES", "SESSION_SCENES", "SHUFFLES", "Shuffle", "in_batches_of", "read"]
+__all__ = [
+    "CAPTURES",
+    "FIXTURES",
+    "SESSION_SCENES",
+    "SHUFFLES",
+    "Shuffle",
+    "decoded_while",
+    "in_batches_of",
+    "read",
+]
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 CAPTURES = sorted(
@@ -25,6 +35,24 @@ SESSION_SCENES = sorted((FIXTURES / "sessions").glob("*.pcap"))
 def read(path: Path, size: int | None = None) -> list[PacketBatch]:
     """A capture in batches of so many bytes."""
     return list(read_batches(path, streams=True, chunk_size=size))
+
+
+def decoded_while(take: Callable[[PacketBatch], object], patch: pytest.MonkeyPatch) -> list[Record]:
+    """What is decoded of a batch with messages and acknowledgments of all kinds while it is taken."""
+    (batch,) = read(FIXTURES / "sessions" / "transactional_acks.pcap")
+    stems = {found.cls.stem() for found in batch.proven() if len(found.places)}
+    assert stems >= {"user_message", "session_ack", "order_ack"}
+    decoded: list[Record] = []
+    record = PacketBatch.record
+
+    def note(self: PacketBatch, place: int) -> Record:
+        found = record(self, place)
+        decoded.append(found)
+        return found
+
+    patch.setattr(PacketBatch, "record", note)
+    take(batch)
+    return decoded
 
 
 @cache

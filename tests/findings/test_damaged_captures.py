@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,22 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire import read_capture
-from msmq_wire.capture import packet_batch
 from msmq_wire.capture.batches import read_batches
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import Judge
 from msmq_wire.records.view import view
 
+pytestmark = pytest.mark.usefixtures("few_are_worth_columns")
+
 _CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 _HEADER = 24
 """Bytes of the header of a pcap file."""
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _few_are_worth_columns() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packet_batch, "_WORTH_COLUMNS", 1)
-        yield
 
 
 def _damaged(data: st.DataObject, whole: bytes) -> bytes:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from msmq_wire.capture import packet_batch
 from msmq_wire.capture.batches import PacketBatch
 from msmq_wire.findings import RULES, Finding, Judge
 from msmq_wire.findings.asking import asking
@@ -20,14 +19,9 @@ from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import in_order
 from msmq_wire.wire.fields import WireStruct
 from tests.effort import in_batches
-from tests.runs import CAPTURES, FIXTURES, read
+from tests.runs import CAPTURES, decoded_while, read
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _few_are_worth_columns() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packet_batch, "_WORTH_COLUMNS", 1)
-        yield
+pytestmark = pytest.mark.usefixtures("few_are_worth_columns")
 
 
 def told(judge: Judge, found: list[Finding]) -> tuple[Any, ...]:
@@ -128,18 +122,10 @@ def test_every_rule_that_may_be_asked_of_a_whole_packet_says_when() -> None:
 
 
 def test_only_what_a_rule_may_speak_of_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    (batch,) = read(FIXTURES / "sessions" / "transactional_acks.pcap")
-    decoded: set[int | None] = set()
-    record = PacketBatch.record
-
-    def note(self: PacketBatch, place: int) -> Record:
-        found = record(self, place)
-        decoded.add(found.id)
-        return found
-
-    monkeypatch.setattr(PacketBatch, "record", note)
     judge = Judge({id_: rule for id_, rule in RULES.items() if rule.over == "record"})
     monkeypatch.setattr(judge._follower, "take", lambda run: None)
-    found = [*judge.take(batch), *judge.finish()]
-    assert decoded == {place.record for one in found for place in one.evidence}
-    assert 0 < len(decoded) < len(batch) / 2
+    found: list[Finding] = []
+    decoded = decoded_while(lambda batch: found.extend((*judge.take(batch), *judge.finish())), monkeypatch)
+    ids = {one.id for one in decoded}
+    assert ids == {place.record for one in found for place in one.evidence}
+    assert 0 < len(ids) < 9

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from fixtures.build_replay_sessions import SCENES
 from msmq_wire.capture.batches import PacketBatch
-from msmq_wire.records.record import Record
 from msmq_wire.records.run import in_order
 from msmq_wire.replay import Replayer
 from msmq_wire.replay.columns import observed
@@ -21,7 +20,7 @@ from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.rules.contents import shown_by
 from msmq_wire.replay.user_packet import user_packet
 from tests.effort import examples, in_batches
-from tests.runs import CAPTURES, FIXTURES, SESSION_SCENES, SHUFFLES, Shuffle, read
+from tests.runs import CAPTURES, FIXTURES, SESSION_SCENES, SHUFFLES, Shuffle, decoded_while, read
 
 _SCENES = [FIXTURES / "findings" / f"{name}.pcap" for name in SCENES] + SESSION_SCENES
 
@@ -56,20 +55,8 @@ def test_tiny_batches_deviate_as_records_do(path: Path) -> None:
 
 
 def test_whole_user_packets_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    (batch,) = read(FIXTURES / "sessions" / "transactional_acks.pcap")
-    user = {found.cls.stem(): len(found.places) for found in batch.proven()}
-    assert user.keys() >= {"user_message", "session_ack", "order_ack"}
-    decoded: list[str] = []
-    record = PacketBatch.record
-
-    def note(self: PacketBatch, place: int) -> Record:
-        found = record(self, place)
-        decoded.append(found.type)
-        return found
-
-    monkeypatch.setattr(PacketBatch, "record", note)
-    Replayer().take(batch)
-    assert set(decoded) == {"establish_connection", "connection_parameters"}
+    decoded = {one.type for one in decoded_while(Replayer().take, monkeypatch)}
+    assert decoded == {"establish_connection", "connection_parameters"}
 
 
 @in_batches(CAPTURES)

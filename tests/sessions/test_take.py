@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire.capture.batches import PacketBatch
-from msmq_wire.records.record import Record
 from msmq_wire.records.run import in_order
 from msmq_wire.sessions import Follower, Leaving, story
 from tests.effort import examples, in_batches
-from tests.runs import CAPTURES, FIXTURES, SESSION_SCENES, SHUFFLES, Shuffle, read
+from tests.runs import CAPTURES, SESSION_SCENES, SHUFFLES, Shuffle, decoded_while, read
 
 pytestmark = pytest.mark.usefixtures("few_are_worth_columns")
 
@@ -86,17 +85,5 @@ def test_packets_in_any_order_some_of_them_twice_tell_the_same(
 
 
 def test_whole_packets_of_open_connections_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    (batch,) = read(FIXTURES / "sessions" / "transactional_acks.pcap")
-    user = {found.cls.stem(): len(found.places) for found in batch.proven()}
-    assert user.keys() >= {"user_message", "session_ack", "order_ack"}
-    decoded: list[str] = []
-    record = PacketBatch.record
-
-    def note(self: PacketBatch, place: int) -> Record:
-        found = record(self, place)
-        decoded.append(found.type)
-        return found
-
-    monkeypatch.setattr(PacketBatch, "record", note)
-    Follower().take(batch)
-    assert set(decoded) == {"establish_connection", "connection_parameters"}
+    decoded = {one.type for one in decoded_while(Follower().take, monkeypatch)}
+    assert decoded == {"establish_connection", "connection_parameters"}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from msmq_wire.capture import packet_batch
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.findings import Judge
 from msmq_wire.findings.diagnosis import Diagnosis
@@ -17,12 +16,7 @@ from msmq_wire.records.run import in_order
 from tests.effort import in_batches
 from tests.runs import CAPTURES, FIXTURES, read
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _few_are_worth_columns() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packet_batch, "_WORTH_COLUMNS", 1)
-        yield
+pytestmark = pytest.mark.usefixtures("few_are_worth_columns")
 
 
 def answered(batches: Sequence[PacketBatch], *, by_column: bool) -> Any:
