@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Annotated, BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -16,7 +16,7 @@ from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, version_text
-from msmq_wire.findings import RULES, Judge
+from msmq_wire.findings import RULES, Finding, Judge
 from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.output import whole_file
 from msmq_wire.records.record import Record
@@ -24,6 +24,9 @@ from msmq_wire.redaction.judging import RedactingJudge
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.report import CaptureFacts, Gone, ReadFacts, Shelf, Totals, report_page
 from msmq_wire.sessions import Follower, Leaving, Story
+
+if TYPE_CHECKING:
+    from msmq_wire.capture.packet_batch import PacketBatch
 
 __all__ = ["report"]
 
@@ -73,16 +76,9 @@ def report(
     reading = options.reading(files, redactor, streams=True)
     _refuse_inputs(reading.files, output)
     reading.hashing = True
-    totals, shelf, gone = Totals(bodies="bodies" not in redactor.what), Shelf(), Gone()
-    diagnosis = Diagnosis()
-
-    def leave(what: Leaving) -> None:
-        gone.leave(what)
-        diagnosis.leave(what)
-
-    take = _redacted if redactor.what else _plain
-    story, failures = take(reading, redactor, totals, shelf, diagnosis, leave)
-    if not totals.records and reading.status:
+    taken = _Taken(bodies="bodies" not in redactor.what)
+    story = _redacted(reading, redactor, taken) if redactor.what else _plain(reading, taken)
+    if not taken.totals.records and reading.status:
         # Nothing could be read, and the errors say so.
         raise typer.Exit(1)
     facts = ReadFacts(
@@ -93,12 +89,12 @@ def report(
         understood=reading.understood,
         skipped=reading.skipped,
         notices=() if redactor.hides_hosts else tuple(reading.notices),
-        failures=tuple(failures),
+        failures=tuple(taken.failures),
         redacted=tuple(sorted(redactor.what)),
     )
-    answers = diagnosis.answers(story)
-    digest = diagnosis.digest(answers, story, frames=reading.frames)
-    parts = list(report_page(totals, story, shelf, facts, gone, answers=answers, digest=digest))
+    shelf, answers = taken.shelf, taken.diagnosis.answers(story)
+    digest = taken.diagnosis.digest(answers, story, frames=reading.frames)
+    parts = list(report_page(taken.totals, story, shelf, facts, taken.gone, answers=answers, digest=digest))
     try:
         with _opened(output, force=force) as page:
             page.writelines(part.encode() for part in parts)
@@ -115,72 +111,68 @@ def report(
     raise typer.Exit(reading.status)
 
 
-def _plain(
-    reading: Reading,
-    redactor: Redactor,
-    totals: Totals,
-    shelf: Shelf,
-    diagnosis: Diagnosis,
-    leave: Callable[[Leaving], None],
-) -> tuple[Story, list[str]]:
-    """Take everything that is read, by batches where it is; the story, and what is wrong with files."""
-    judge = Judge(leave=leave)
-    failures: list[str] = []
-    for item in reading.batched():
+class _Taken:
+    """What a page is made of beside the story, as far as it was read; ``failures`` are damaged files."""
+
+    def __init__(self, *, bodies: bool) -> None:
+        self.totals = Totals(bodies=bodies)
+        self.shelf = Shelf()
+        self.gone = Gone()
+        self.diagnosis = Diagnosis()
+        self.failures: list[str] = []
+
+    def leave(self, what: Leaving) -> None:
+        """Take what is followed no longer."""
+        self.gone.leave(what)
+        self.diagnosis.leave(what)
+
+    def add(self, item: Record | PacketBatch, found: list[Finding]) -> None:
+        """Take what was read, and what was found there."""
+        others: tuple[Record, ...]
         if isinstance(item, Record):
-            found = judge.feed(item)
-            totals.feed(item)
-            diagnosis.feed(item, found)
-            failures += _failures((item,))
+            self.totals.feed(item)
+            self.diagnosis.feed(item, found)
+            others = (item,)
         else:
-            found = judge.take(item)
-            totals.take(item)
-            diagnosis.take(item, found)
-            failures += _failures(item.others)
-        shelf.add(found)
-    _finish(judge, shelf, diagnosis)
+            self.totals.take(item)
+            self.diagnosis.take(item, found)
+            others = item.others
+        for record in others:
+            if record.type == "error" and record.error is None:
+                self.failures.append(f"{_name(record.capture)}: {record.reason or 'the file is damaged'}")
+        self.shelf.add(found)
+
+    def finish(self, judge: Judge | RedactingJudge) -> None:
+        """Take what is found at the end."""
+        found = judge.finish()
+        self.shelf.add(found)
+        self.shelf.more.update(judge.more)
+        self.diagnosis.found(found)
+
+
+def _plain(reading: Reading, taken: _Taken) -> Story:
+    """Take everything that is read, by batches where it is; the story."""
+    judge = Judge(leave=taken.leave)
+    for item in reading.batched():
+        taken.add(item, judge.feed(item) if isinstance(item, Record) else judge.take(item))
+    taken.finish(judge)
     assert judge.story is not None
-    return judge.story, failures
+    return judge.story
 
 
-def _redacted(
-    reading: Reading,
-    redactor: Redactor,
-    totals: Totals,
-    shelf: Shelf,
-    diagnosis: Diagnosis,
-    leave: Callable[[Leaving], None],
-) -> tuple[Story, list[str]]:
+def _redacted(reading: Reading, redactor: Redactor, taken: _Taken) -> Story:
     """The same, where what is told comes from redacted records alone."""
     # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
     names = Redactor(redactor.what - {Redaction.BODIES})
     bodies = Redactor(redactor.what & {Redaction.BODIES})
-    judge, follower = RedactingJudge(RULES, redactor), Follower(leave=leave)
-    failures: list[str] = []
+    judge, follower = RedactingJudge(RULES, redactor), Follower(leave=taken.leave)
     for record in reading:
         found = judge.feed(record)
         named = names.record(record)
-        shown = bodies.record(named)
         follower.feed(named)
-        totals.feed(shown)
-        diagnosis.feed(shown, found)
-        shelf.add(found)
-        failures += _failures((shown,))
-    _finish(judge, shelf, diagnosis)
-    return follower.finish(), failures
-
-
-def _finish(judge: Judge | RedactingJudge, shelf: Shelf, diagnosis: Diagnosis) -> None:
-    found = judge.finish()
-    shelf.add(found)
-    shelf.more.update(judge.more)
-    diagnosis.found(found)
-
-
-def _failures(records: Iterable[Record]) -> Iterator[str]:
-    for record in records:
-        if record.type == "error" and record.error is None:
-            yield f"{_name(record.capture)}: {record.reason or 'the file is damaged'}"
+        taken.add(bodies.record(named), found)
+    taken.finish(judge)
+    return follower.finish()
 
 
 def _facts(file: FileRead) -> CaptureFacts:
