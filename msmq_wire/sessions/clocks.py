@@ -8,14 +8,13 @@ that was made up) has nothing beside it on the line that others lie on, and coun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
 from msmq_wire.records.endpoint import host_of
-from msmq_wire.sessions.session import Moment
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -85,15 +84,6 @@ class Sender(NamedTuple):
 def sender_of(queue_manager: bytes, src: str | None) -> Sender:
     """The sender of a message that came from ``src`` (``address:port``)."""
     return Sender(bytes(queue_manager), host_of(src))
-
-
-class Sent(Protocol):
-    """What was sent at a time (seconds) and first seen at another (ns)."""
-
-    @property
-    def sent_time(self) -> int | None: ...
-    @property
-    def first(self) -> Moment: ...
 
 
 class HostClock(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -214,18 +204,6 @@ class Clocks:
             pairs = self._pairs[sender] = _Pairs()
             self._of_manager.setdefault(sender.queue_manager, sender)
         pairs.take(sent, captured)
-
-    def take_all(self, sender: Sender, messages: Iterable[Sent]) -> None:
-        """Take the first transmissions of messages of a sender."""
-        pairs = self._pairs.get(sender)
-        for message in messages:
-            if pairs is None:
-                self.take(sender, message.sent_time, message.first.time)
-                pairs = self._pairs.get(sender)
-                continue
-            sent, captured = message.sent_time, message.first.time
-            if captured is not None and sent and (sent != SIGNATURE or is_time(sent, captured)):
-                pairs.take(sent, captured)
 
     def of(self, sender: Sender) -> HostClock | None:
         """The clock of a sender; where only its queue manager is known, as that shows it elsewhere."""

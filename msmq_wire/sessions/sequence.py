@@ -8,7 +8,7 @@ from the capture, numbers follow what either side states, and nothing after that
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count as count_from
 from itertools import islice, repeat, takewhile
 
@@ -113,21 +113,7 @@ class SentSequence:
         self.last_message = moment
         kept = message is not None and self._messages.get(message.key) is message
         one = SentPacket(self.number, number, moment, key, kept)
-        if self._waiting is NOTHING_WAITS:
-            self._waiting = deque()
-        waiting = self._waiting
-        waiting.append(one)
-        if len(waiting) > _MAX_WAITING:
-            self._overlook(waiting.popleft())
-        if number:
-            if self._unstored is NOTHING_UNSTORED:
-                self._unstored = OrderedDict()
-            self._unstored[number] = one
-            if len(self._unstored) > _MAX_WAITING:
-                self._unstored.popitem(last=False)
-        if not self._closed and len(waiting) >= self._limit:
-            self._closed = True
-            self.window_closings += 1
+        self._hold((one,))
         if self._early:
             self._late(one)
 
@@ -160,18 +146,23 @@ class SentSequence:
         self.number += count
         self.recoverable += stored
         self.recoverable_number += stored
+        self._hold(sent)
+
+    def _hold(self, sent: Sequence[SentPacket]) -> None:
+        """Let packets wait for their acknowledgments."""
         if self._waiting is NOTHING_WAITS:
             self._waiting = deque()
         waiting = self._waiting
         waiting.extend(sent)
         while len(waiting) > _MAX_WAITING:
             self._overlook(waiting.popleft())
-        if stored:
-            if self._unstored is NOTHING_UNSTORED:
-                self._unstored = OrderedDict()
-            self._unstored.update((one.recoverable, one) for one in sent if one.recoverable)
-            while len(self._unstored) > _MAX_WAITING:
-                self._unstored.popitem(last=False)
+        for one in sent:
+            if one.recoverable:
+                if self._unstored is NOTHING_UNSTORED:
+                    self._unstored = OrderedDict()
+                self._unstored[one.recoverable] = one
+        while len(self._unstored) > _MAX_WAITING:
+            self._unstored.popitem(last=False)
         if not self._closed and len(waiting) >= self._limit:
             self._closed = True
             self.window_closings += 1

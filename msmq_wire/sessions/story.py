@@ -247,8 +247,8 @@ class Follower:
             conversation, moment = conversations[stream], seen.messages[rows[-1]].first
             conversation.last = moment
             self._sessions.touched(conversation, moment)
-        for sender, rows in _grouped(seen.senders, row, end):
-            self._clocks.take_all(sender, [seen.messages[at] for at in rows])
+        for sender, message in zip(seen.senders[row:end], messages, strict=True):
+            self._clocks.take(sender, message.sent_time, message.first.time)
         for key, rows in sequences:
             if key is None:
                 continue

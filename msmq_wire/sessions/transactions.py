@@ -129,21 +129,12 @@ class TransactionTracker:
 
         ``key`` names its sequence.
         """
-        number, previous, flags = place
         stream = self._streams.get(key) or self._begin(key, ends, at)
-        if session is not None and session not in stream.sessions and len(stream.sessions) < 64:
-            stream.sessions[session] = None
+        self._place(stream, message, place, at, session)
         stream.certain &= certain
         stream.last = at
         stream.messages += 1
-        if previous == stream.last_number == number - 1 and stream.first_number:
-            stream.last_number = number
-            self._await(stream, number)
-        else:
-            self._number(stream, number, previous, at)
         self._changed[stream] = None
-        message.stream, message.place = stream.number, number
-        message.transaction = flags
 
     def sent_all(
         self,
@@ -155,17 +146,8 @@ class TransactionTracker:
     ) -> None:
         """Take messages of one sequence, the first between two ``ends``, all carried by sessions."""
         stream = self._streams.get(key) or self._begin(key, ends, messages[0].first)
-        last, number, sessions = stream.last_number, stream.number, stream.sessions
-        for message, (place, previous, flags) in zip(messages, places, strict=True):
-            if previous == last == place - 1 and stream.first_number:
-                stream.last_number = last = place
-                self._await(stream, place)
-            else:
-                self._number(stream, place, previous, message.first)
-                last = stream.last_number
-            message.stream, message.place, message.transaction = number, place, flags
-            if message.session not in sessions and message.session is not None and len(sessions) < 64:
-                sessions[message.session] = None
+        for message, place in zip(messages, places, strict=True):
+            self._place(stream, message, place, message.first, message.session)
         stream.certain &= certain
         stream.last = messages[-1].first
         stream.messages += len(messages)
@@ -174,6 +156,19 @@ class TransactionTracker:
     def beginning(self, keys: Iterable[StreamKey]) -> int:
         """How many bytes sequences take that would begin with these keys."""
         return sum(_STREAM + len(key[2] or "") for key in keys if key not in self._streams)
+
+    def _place(
+        self, stream: _Stream, message: FollowedMessage, place: Place, at: Moment, session: int | None
+    ) -> None:
+        number, previous, flags = place
+        if session is not None and session not in stream.sessions and len(stream.sessions) < 64:
+            stream.sessions[session] = None
+        if previous == stream.last_number == number - 1 and stream.first_number:
+            stream.last_number = number
+            self._await(stream, number)
+        else:
+            self._number(stream, number, previous, at)
+        message.stream, message.place, message.transaction = stream.number, number, flags
 
     def _begin(self, key: StreamKey, ends: tuple[str, str], at: Moment) -> _Stream:
         source, sequence, queue = key
