@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from msmq_wire.findings import RULES, SEVERITIES, Evidence, Finding
 from msmq_wire.findings.folding import Fold, Group
 from msmq_wire.report.links import Links
-from msmq_wire.report.markup import Markup, joined, tag, visible
+from msmq_wire.report.markup import Markup, badge, joined, scrolling, tag, visible
 from msmq_wire.report.wording import count_text, date_text
 
 __all__ = ["Shelf", "Told", "finding_section"]
@@ -89,7 +89,7 @@ def finding_section(shelf: Shelf, groups: Sequence[Group], told: Told) -> Markup
     if not shelf.total:
         return tag("p", "No rule found anything.")
     counted = [
-        tag("li", tag("span", severity, class_=f"badge {severity}"), f" {shelf.severities[severity]:,}")
+        tag("li", badge(severity), f" {shelf.severities[severity]:,}")
         for severity in reversed(SEVERITIES)
         if shelf.severities[severity]
     ]
@@ -120,7 +120,7 @@ def _of_group(shelf: Shelf, group: Group, told: Told, *, opened: bool = False) -
     explained = sum(one.count for one in group.explained)
     summary = tag(
         "summary",
-        tag("span", group.severity, class_=f"badge {group.severity}"),
+        badge(group.severity),
         " ",
         tag("code", lead.id),
         " ",
@@ -222,15 +222,7 @@ def _place(place: Evidence, links: Links) -> Markup:
     listed = tag("dl", *(tag("div", tag("dt", name), " ", tag("dd", value)) for name, value in facts))
     dump = None
     if place.data:
-        lines = tag("pre", tag("code", _hex(place)))
-        dump = tag(
-            "div",
-            lines,
-            class_="scroll",
-            tabindex="0",
-            role="region",
-            aria_label="Bytes, scrolls sideways",
-        )
+        dump = scrolling("Bytes", tag("pre", tag("code", _hex(place))))
     return tag("div", listed, dump, class_="place")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msmq_wire.findings.diagnosis import Answer
 from msmq_wire.findings.diagnosis.digest import Digest, DigestLine
 from msmq_wire.report.links import Links
-from msmq_wire.report.markup import Markup, joined, tag, visible
+from msmq_wire.report.markup import Markup, badge, joined, tag, visible
 from msmq_wire.report.wording import count_text
 
 __all__ = ["answer_section", "digest_section"]
@@ -49,7 +49,7 @@ def _line(line: DigestLine, answers: Sequence[Answer], links: Links) -> Markup:
     records = links.of_records(line.records)
     return tag(
         "li",
-        tag("p", _badge(line.severity), " ", visible(line.text, _LONGEST), class_="lead"),
+        tag("p", badge(line.severity), " ", visible(line.text, _LONGEST), class_="lead"),
         tag("p", tag("strong", "What to do: "), visible(line.action, _LONGEST)) if line.action else None,
         tag(
             "p",
@@ -89,10 +89,10 @@ def _answer(answer: Answer, links: Links) -> Markup:
     if len(statements) > _AT_ONCE + 1:
         rest = statements[_AT_ONCE:]
         statements[_AT_ONCE:] = [tag("details", tag("summary", f"{len(rest)} more sentences"), *rest)]
-    badge = joined(_badge(answer.attention), " ") if answer.attention else None
+    mark = joined(badge(answer.attention), " ") if answer.attention else None
     return tag(
         "li",
-        tag("p", badge, f"{answer.number}. {answer.question}", class_="lead"),
+        tag("p", mark, f"{answer.number}. {answer.question}", class_="lead"),
         *statements,
         *(
             tag("p", f"Beside that: {visible(caveat.removesuffix('.'), _LONGEST)}.", class_="muted")
@@ -101,7 +101,3 @@ def _answer(answer: Answer, links: Links) -> Markup:
         class_=answer.attention or "none",
         id=f"question-{answer.number}",
     )
-
-
-def _badge(severity: str) -> Markup:
-    return tag("span", severity, class_=f"badge {severity}")

@@ -8,7 +8,7 @@ from collections import Counter
 import msgspec
 
 from msmq_wire.report.gone import Gone
-from msmq_wire.report.markup import Markup, joined, tag
+from msmq_wire.report.markup import Markup, joined, scrolling, tag
 from msmq_wire.report.tables import table
 from msmq_wire.report.totals import Edge, Totals
 from msmq_wire.report.wording import bytes_text, count_text, host_of
@@ -112,14 +112,7 @@ def talk_section(hosts: dict[str, Host], ways: _Ways, left_out: int) -> Markup:
         return tag("p", "No host sent anything that was understood.")
     picture: Markup | None = None
     if len(hosts) <= _MOST_DRAWN:
-        picture = tag(
-            "div",
-            _picture(hosts, ways),
-            class_="scroll",
-            tabindex="0",
-            role="region",
-            aria_label="Picture of hosts and messages, scrolls sideways",
-        )
+        picture = scrolling("Picture of hosts and messages", _picture(hosts, ways))
     else:
         picture = tag(
             "p", f"{count_text(len(hosts), 'host')}: too many for a picture, the table has the busiest ways."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from msmq_wire.report.axis import TimeAxis
-from msmq_wire.report.markup import Markup, joined, tag
+from msmq_wire.report.markup import Markup, joined, scrolling, tag
 from msmq_wire.report.tables import table, when
 from msmq_wire.report.totals import Lane, Totals
 from msmq_wire.report.wording import count_text, date_text, duration_text
@@ -53,14 +53,7 @@ def session_section(story: Story, totals: Totals) -> Markup:
         words += f"{odd:,} with something out of order, " if odd else ""
         words += f"{left_out - odd:,} in which everything is in order" if left_out > odd else "no other"
         note = tag("p", f"{words}.", class_="note")
-    lanes = tag(
-        "div",
-        _picture(chosen, totals),
-        class_="scroll",
-        tabindex="0",
-        role="region",
-        aria_label="Sessions over time, scrolls sideways",
-    )
+    lanes = scrolling("Sessions over time", _picture(chosen, totals))
     return joined(_legend(), lanes, note, _listed(story))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from msmq_wire.invisible import numbered, seen
 
-__all__ = ["Markup", "escaped", "joined", "script_json", "tag", "visible"]
+__all__ = ["Markup", "badge", "escaped", "joined", "script_json", "scrolling", "tag", "visible"]
 
 _VOID = frozenset(("br", "hr", "input", "meta"))
 _IN_SCRIPTS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "'": "\\u0027"})
@@ -64,6 +64,17 @@ def tag(name: str, /, *children: object, **attributes: Any) -> Markup:
     if name in _VOID:
         return Markup(f"<{name}{given}>")
     return Markup(f"<{name}{given}>{joined(*children)}</{name}>")
+
+
+def scrolling(name: str, *children: object) -> Markup:
+    """What may be wider than the page: a region of its own, which a keyboard can scroll."""
+    label = f"{name}, scrolls sideways"
+    return tag("div", *children, class_="scroll", tabindex="0", role="region", aria_label=label)
+
+
+def badge(severity: str) -> Markup:
+    """A severity as a word in its colour."""
+    return tag("span", severity, class_=f"badge {severity}")
 
 
 def script_json(value: Any) -> Markup:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msmq_wire.report.axis import TimeAxis
 from msmq_wire.report.buckets import Durations, TimeBuckets
 from msmq_wire.report.fates import Fates
-from msmq_wire.report.markup import Markup, joined, tag
+from msmq_wire.report.markup import Markup, joined, scrolling, tag
 from msmq_wire.report.wording import count_text, date_text, duration_text
 
 __all__ = ["flow_section"]
@@ -83,21 +83,10 @@ def _latency(words: str, durations: Durations) -> Markup:
     if places[-1] - places[0] < _ALIKE:
         return _like_latencies(told, values)
     first, last = places[0], max(places[-1], places[0] + 5)
-    step = (_RIGHT - _LEFT) / (last - first + 1)
-    top = _round_up(max(durations.bins.values()))
-    drawn = []
-    every = max(1, round(70 / step))
-    for at, place in enumerate(range(first, last + 1)):
-        x = _LEFT + at * step
-        count = durations.bins.get(place, 0)
-        low, high = duration_text(Durations.start(place)), duration_text(Durations.start(place + 1))
-        if place == Durations.FIRST:
-            low = "0"
-        if count:
-            drawn.append(_bar(x + 1, step - 2, count, top, f"{low} to {high}: {count:,}"))
-        if at % every == 0:
-            drawn.append(tag("text", low, x=f"{x:.1f}", y=_BOTTOM + 16, class_="tick", text_anchor="start"))
-    return _figure(told, joined(_scale(top), *drawn))
+    texts = [duration_text(Durations.start(place)) for place in range(first, last + 2)]
+    if first == Durations.FIRST:
+        texts[0] = "0"
+    return _bars(told, texts, [durations.bins.get(place, 0) for place in range(first, last + 1)])
 
 
 def _latency_words(words: str, durations: Durations) -> str:
@@ -115,14 +104,20 @@ def _like_latencies(told: str, values: Sequence[int]) -> Markup:
     """Those that are much the same, in even steps from the shortest to the longest."""
     first, width = values[0], (values[-1] - values[0]) // _STEPS + 1
     counts = Counter((value - first) // width for value in values)
-    top, step = _round_up(max(counts.values())), (_RIGHT - _LEFT) / _STEPS
+    texts = [duration_text(first + at * width) for at in range(_STEPS + 1)]
+    return _bars(told, texts, [counts[at] for at in range(_STEPS)], every=6)
+
+
+def _bars(told: str, texts: Sequence[str], counts: Sequence[int], every: int | None = None) -> Markup:
+    """How many there are from each of these durations to the next; ``every`` so many are written below."""
+    top, step = _round_up(max(counts)), (_RIGHT - _LEFT) / len(counts)
+    every = every or max(1, round(70 / step))
     drawn = []
-    for at in range(_STEPS):
-        low, high = duration_text(first + at * width), duration_text(first + (at + 1) * width)
+    for at, (low, high, count) in enumerate(zip(texts, texts[1:], counts, strict=False)):
         x = _LEFT + at * step
-        if counts[at]:
-            drawn.append(_bar(x + 1, step - 2, counts[at], top, f"{low} to {high}: {counts[at]:,}"))
-        if at % 6 == 0:
+        if count:
+            drawn.append(_bar(x + 1, step - 2, count, top, f"{low} to {high}: {count:,}"))
+        if at % every == 0:
             drawn.append(tag("text", low, x=f"{x:.1f}", y=_BOTTOM + 16, class_="tick", text_anchor="start"))
     return _figure(told, joined(_scale(top), *drawn))
 
@@ -152,10 +147,7 @@ def _figure(words: str, inner: Markup, height: int = _HEIGHT) -> Markup:
     picture = tag(
         "svg", inner, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=words, class_="picture"
     )
-    region = tag(
-        "div", picture, class_="scroll", tabindex="0", role="region", aria_label="Plot, scrolls sideways"
-    )
-    return tag("figure", region, tag("figcaption", words))
+    return tag("figure", scrolling("Plot", picture), tag("figcaption", words))
 
 
 def _bar(x: float, width: float, count: int, top: int, words: str) -> Markup:

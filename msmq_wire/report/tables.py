@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 
 from msmq_wire.report.fates import Fates
-from msmq_wire.report.markup import Markup, joined, tag, visible
+from msmq_wire.report.markup import Markup, joined, scrolling, tag, visible
 from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.sessions import Story
@@ -55,8 +55,8 @@ def table(
         for row, id_ in zip(rows, chain(ids, repeat(None)), strict=False)
     ]
     body = tag("tbody", *lines, id=f"{script}-rows" if script else None)
-    shown = tag(
-        "div",
+    shown = scrolling(
+        caption,
         tag(
             "table",
             tag("caption", caption),
@@ -64,10 +64,6 @@ def table(
             body,
             id=f"{script}s-table" if script else None,
         ),
-        class_="scroll",
-        tabindex="0",
-        role="region",
-        aria_label=f"{caption}, scrolls sideways",
     )
     return joined(shown, tag("p", f"And {more:,} more.", class_="note") if more > 0 else None)
 
