@@ -20,8 +20,7 @@ from msmq_wire.replay.packets import USER_PACKETS
 from msmq_wire.replay.rules.contents import AH, EB, PACKET
 from msmq_wire.replay.state import ShownMessage
 from msmq_wire.replay.user_packet import Placed, UserPacket, named
-from msmq_wire.sessions.columns import keys_of, sequences_of
-from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.sessions.columns import headers_of, keys_of, sequences_of
 
 if TYPE_CHECKING:
     from msmq_wire.engines.columns import Proven
@@ -50,7 +49,7 @@ def observed(run: Run) -> Observed:
     for proven in run.proven():
         stem, places = proven.cls.stem(), proven.places
         if len(places) and (stem == "session_ack" or stem in USER_PACKETS):
-            _fill(found.headers, places, _session_headers(proven))
+            _fill(found.headers, places, headers_of(proven.top, proven.rows))
             if stem in USER_PACKETS:
                 keys = keys_of(proven.top, _MANAGER, "user_header.message_id", proven.rows)
                 _fill(found.packets, places, _user_packets(run, stem, proven, keys))
@@ -59,9 +58,8 @@ def observed(run: Run) -> Observed:
     return found
 
 
-def _fill(column: Any, places: Integers, values: Iterable[Any] | None) -> None:
-    if values is not None:
-        column[places] = np.fromiter(values, object, len(places))
+def _fill(column: Any, places: Integers, values: Iterable[Any]) -> None:
+    column[places] = np.fromiter(values, object, len(places))
 
 
 def _frames(run: Run, places: Integers) -> list[int]:
@@ -141,33 +139,6 @@ def _placed(top: Part, rows: Integers) -> Iterable[Placed | None]:
         numbers(top, "transaction_header.tx_sequence_number", own).tolist(),
         numbers(top, "transaction_header.previous_tx_sequence_number", own).tolist(),
     )
-    return among(there, made)
-
-
-_OF_HEADER = (
-    "ack_sequence_number",
-    "recoverable_msg_ack_seq_number",
-    "recoverable_msg_ack_flags",
-    "window_size",
-)
-"""What is asked of a SessionHeader."""
-
-
-def _session_headers(proven: Proven) -> Iterable[SessionHeader | None] | None:
-    top, rows = proven.top, proven.rows
-    there = has(top, "session_header", rows)
-    if not there.any():
-        return None
-    columns = [numbers(top, f"session_header.{name}", rows[there]).tolist() for name in _OF_HEADER]
-    made = [
-        SessionHeader(
-            ack_sequence_number=number,
-            recoverable_msg_ack_seq_number=first,
-            recoverable_msg_ack_flags=flags,
-            window_size=window,
-        )
-        for number, first, flags, window in zip(*columns, strict=True)
-    ]
     return among(there, made)
 
 

@@ -62,7 +62,6 @@ class TimeAxis:
                 cuts.append((end, start))
                 spans -= length
         self.parts = _parts(self.first, self.last, sorted(cuts), max(spans, 1), left, right)
-        self.cuts = len(cuts)
 
     def x(self, time: int) -> float:
         """Where a time stands, in pixels."""

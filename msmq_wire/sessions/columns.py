@@ -25,15 +25,15 @@ from msmq_wire.sessions.message import FollowedMessage, content
 from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.sights import (
     SeenAck,
-    SeenCounts,
     SeenFinalAck,
     SeenMessages,
     SeenOrderAck,
     Sighted,
 )
 from msmq_wire.sessions.transactions import Place, StreamKey
+from msmq_wire.wire.headers.session_header import SessionHeader
 
-__all__ = ["keys_of", "sequences_of", "sighted"]
+__all__ = ["headers_of", "keys_of", "sequences_of", "sighted"]
 
 Integers: TypeAlias = NDArray[np.int64]
 T = TypeVar("T")
@@ -113,13 +113,8 @@ class _Packets:
         found: list[int] = (self.run.offsets[self.places + 1] - self.run.offsets[self.places]).tolist()
         return found
 
-    def counts(self) -> list[SeenCounts | None]:
-        """Their SessionHeaders, None for those without."""
-        there = has(self.top, "session_header", self.rows)
-        if not there.any():
-            return [None] * len(self.rows)
-        columns = [numbers(self.top, f"session_header.{name}", self.rows[there]).tolist() for name in _COUNTS]
-        return among(there, map(SeenCounts, *columns))
+    def headers(self) -> list[SessionHeader | None]:
+        return headers_of(self.top, self.rows)
 
 
 _BODIES = frozenset(("order_ack_body", "final_ack_body"))
@@ -131,6 +126,16 @@ def keys_of(top: Part, manager: str, number: str, rows: Integers) -> list[bytes]
     return [guid + tails[at : at + 4] for guid, at in zip(octets(top, manager, rows), count(0, 4))]
 
 
+def headers_of(top: Part, rows: Integers) -> list[SessionHeader | None]:
+    """The SessionHeaders of rows, None for those without; what is reserved is left out."""
+    there = has(top, "session_header", rows)
+    if not there.any():
+        return [None] * len(rows)
+    columns = [numbers(top, f"session_header.{name}", rows[there]).tolist() for name in _COUNTS]
+    values = (zip(_COUNTS, one, strict=True) for one in zip(*columns, strict=True))
+    return among(there, (SessionHeader(**dict(one)) for one in values))
+
+
 def sequences_of(top: Part, path: str, rows: Integers) -> list[int]:
     """The numbers of sequences that the TxSequenceIDs at a path make."""
     ordinals, times = (numbers(top, f"{path}.{name}", rows).tolist() for name in _HALVES)
@@ -138,7 +143,7 @@ def sequences_of(top: Part, path: str, rows: Integers) -> list[int]:
 
 
 def _session_acks(packets: _Packets) -> list[Any]:
-    columns: tuple[list[Any], ...] = (packets.moments(), packets.streams(), packets.ends(), packets.counts())
+    columns: tuple[list[Any], ...] = (packets.moments(), packets.streams(), packets.ends(), packets.headers())
     return list(map(SeenAck, *columns))
 
 
@@ -201,7 +206,7 @@ def _messages(packets: _Packets) -> SeenMessages:
         _looked_up(run.stream[packets.places] * ways + pairs, lambda way: (way // ways, pair_of[way % ways])),
         _looked_up(managers * ways + pairs, sender),
         packets.sizes(),
-        packets.counts(),
+        packets.headers(),
         _sequences_of(packets, (managers, names), (queues, queue_names)),
         _places(packets),
         _until(packets, np.array(classes, np.int64) == 0),
@@ -294,7 +299,7 @@ def _acks(packets: _Packets, body: str) -> tuple[list[Any], ...]:
         packets.ends(),
         packets.sizes(),
         packets.numbers("user_header.flags"),
-        packets.counts(),
+        packets.headers(),
         packets.numbers("message_properties_header.message_class"),
         keys_of(top, _MANAGER, _NUMBER, rows),
         list(zip(sequences, packets.numbers(f"{body}.tx_sequence_number"), strict=True)),

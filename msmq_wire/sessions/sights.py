@@ -13,23 +13,13 @@ from msmq_wire.sessions.clocks import Sender
 from msmq_wire.sessions.message import FollowedMessage
 from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.transactions import Place, StreamKey
+from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.types.guid import GUID
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SeenAck", "SeenCounts", "SeenFinalAck", "SeenMessage", "SeenMessages", "SeenOrderAck", "Sighted"]
-
-
-class SeenCounts(msgspec.Struct, frozen=True, gc=False):
-    """What a SessionHeader says."""
-
-    ack_sequence_number: int
-    recoverable_msg_ack_seq_number: int
-    recoverable_msg_ack_flags: int
-    user_msg_sequence_number: int
-    recoverable_msg_seq_number: int
-    window_size: int
+__all__ = ["SeenAck", "SeenFinalAck", "SeenMessage", "SeenMessages", "SeenOrderAck", "Sighted"]
 
 
 class SeenAck(msgspec.Struct, frozen=True, gc=False):
@@ -38,7 +28,7 @@ class SeenAck(msgspec.Struct, frozen=True, gc=False):
     at: Moment
     stream: int
     ends: tuple[str, str]
-    counts: SeenCounts
+    counts: SessionHeader
 
 
 class SeenMessage(msgspec.Struct, frozen=True, gc=False):
@@ -52,7 +42,7 @@ class SeenMessage(msgspec.Struct, frozen=True, gc=False):
     ends: tuple[str, str]
     sender: Sender
     size: int
-    counts: SeenCounts | None
+    counts: SessionHeader | None
     sequence: StreamKey | None
     place: Place
 
@@ -75,7 +65,7 @@ class SeenMessages(msgspec.Struct, gc=False):
     ways: list[tuple[int, tuple[str, str]]]
     senders: list[Sender]
     sizes: list[int]
-    counts: list[SeenCounts | None]
+    counts: list[SessionHeader | None]
     sequences: list[StreamKey | None]
     places: list[Place]
     until: list[int]
@@ -102,7 +92,7 @@ class SeenUserAck(msgspec.Struct, frozen=True, gc=False):
     ends: tuple[str, str]
     size: int
     flags: int
-    counts: SeenCounts | None
+    counts: SessionHeader | None
     class_: int
     key: bytes
     place: tuple[int, int]
