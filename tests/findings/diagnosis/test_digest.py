@@ -20,12 +20,10 @@ from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.digest import MOST_LINES, digest_of
 from msmq_wire.findings.diagnosis.fates import REMEDIES
 from msmq_wire.findings.diagnosis.suspects import Suspects
-from msmq_wire.findings.diagnosis.sweeps import port_sweeps
-from msmq_wire.findings.diagnosis.unopened import failure, unopened
+from msmq_wire.findings.diagnosis.unopened import unopened
 from msmq_wire.findings.diagnosis.words import Words
 from msmq_wire.records.record import Record
-from msmq_wire.sessions import NACK_REASONS, Follower, Moment, Session
-from msmq_wire.units import SECOND
+from msmq_wire.sessions import NACK_REASONS
 from tests.effort import in_batches
 from tests.sessions.tape import Tape
 
@@ -311,30 +309,6 @@ def test_a_message_that_calls_only_move_has_a_cause_without_a_host() -> None:
 def test_a_capture_without_msmq_has_nothing_to_judge() -> None:
     found, _ = digest(FIXTURES / "captures" / "path_no_msmq.pcap")
     assert found.nothing == "Nothing of MSMQ."
-
-
-@pytest.mark.parametrize(
-    ("answered", "how"),
-    [(0, "2 refused and 10 were silent"), (1, "2 refused, 1 answered (192.0.2.102) and 9 were silent")],
-)
-def test_hosts_that_were_tried_in_vain_are_told_by_how_they_answered(answered: int, how: str) -> None:
-    sessions = []
-    for at in range(12):
-        seen = Moment(at + 1, at + 1, at * SECOND)
-        refuses, answers = at < 2, at - 2 < answered
-        session = Session(
-            number=at, capture="a.pcap", stream=at, client="192.0.2.9:4000",
-            server=f"192.0.2.{100 + at}:1801", state="refused_tcp" if refuses else "tcp_only",
-            reached="tcp_only", started=True, first=seen, last=seen, syn=seen,
-            syn_ack=seen if answers else None,
-        )  # fmt: skip
-        sessions.append(session)
-    story = msgspec.structs.replace(Follower().finish(), sessions=tuple(sessions))
-    telling = Telling()
-    assert port_sweeps(story, failure, telling) == {"192.0.2.9"}
-    (cause,) = telling.causes
-    tried = "192.0.2.9 tried port 1801 of 12 hosts in 11.00 s and opened no session with them"
-    assert cause.text == f"{tried}: {how}; a scan does this, and a host that is cut off"
 
 
 def test_every_negative_acknowledgment_has_its_remedy() -> None:
