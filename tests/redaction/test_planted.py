@@ -231,6 +231,7 @@ _MORE: dict[str, Sequence[tuple[str, ...]]] = {
     "messages": (("--all",), ("--all", "--columns", "all")),
     "calls": ((), ("--columns", "all")),
     "findings": (("--level", "info"), ("--columns", "all")),
+    "diagnose": ((), ("--question", "18")),
     "timeline": ((), ("--session", "0"), ("--session", "1"), ("--message", "0")),
     "report": (("-o", "{folder}/report.html", "--force"),),
     "route-audit": (("--topology", _TOPOLOGY, "--all"),),
@@ -260,6 +261,7 @@ def command_lines() -> list[Command]:
             for format_ in formats
             if ("--hex" not in more or "tree" in format_)
             and ("--columns" not in more or not {"tree", "sarif"} & set(format_))
+            and (name != "diagnose" or more or "csv" not in format_)
         ]
     return lines
 

@@ -145,7 +145,7 @@ def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judge
     # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
     names = Redactor(redactor.what - {Redaction.BODIES})
     bodies = Redactor(redactor.what & {Redaction.BODIES})
-    redacting, follower = RedactingJudge(rules, names), Follower(leave=diagnosis.leave)
+    redacting, follower = RedactingJudge(rules, redactor), Follower(leave=diagnosis.leave)
     for record in reading:
         found = redacting.feed(record)
         shown = names.record(record)
