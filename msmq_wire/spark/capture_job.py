@@ -5,7 +5,9 @@ The rule kept here: every table of a capture comes from one pass over it, so the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,16 +23,18 @@ from msmq_wire.records.record import Record
 from msmq_wire.sessions import Leaving, MessageLife, Session
 from msmq_wire.spark.call_columns import call_batches
 from msmq_wire.spark.capture_reading import Damage, Numbering
-from msmq_wire.spark.captures import Capture
-from msmq_wire.spark.ledger import Entry, capture_key
+from msmq_wire.spark.captures import Capture, has_changed
+from msmq_wire.spark.identity import Content, content_of, source_row
 from msmq_wire.spark.message_columns import batches_of
+from msmq_wire.spark.places import Place
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import open_capture
+from msmq_wire.spark.sources import open_capture, read_packets
+from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.spark.story_columns import anomaly_rows, error_rows, finding_rows, life_rows, session_rows
 from msmq_wire.spark.table_files import TableWriter, WrittenFile
 from msmq_wire.spark.table_schemas import STORIES
 
-__all__ = ["JobPlan", "StoryTeller", "decode_capture", "entry_of", "rows_of", "write_records"]
+__all__ = ["Done", "Entry", "JobPlan", "StoryTeller", "Todo", "decode_captures", "entry_of", "write_records"]
 
 _TOGETHER = 4096
 """Sessions and lives, or findings, that are written at a time."""
@@ -38,6 +42,7 @@ _NO_MESSAGE = ("tcp_stream", "error")
 """Records that are no rows of ``messages``: sessions and errors tell them."""
 _PASSING = ("cannot open ", "cannot read ", "reading a zstd-compressed ")
 """How the damage begins that says nothing of the bytes of a file: another time, or elsewhere, it is read."""
+_WHOLE = 1 << 60
 
 
 class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +51,7 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
     ``key`` stands for everything that changes the rows.
     """
 
-    output: str
+    place: Place
     options: ReadOptions
     tables: tuple[str, ...]
     run: str
@@ -58,22 +63,83 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
         return bool(set(STORIES) & set(self.tables))
 
 
-def decode_capture(capture: Capture, plan: JobPlan) -> Entry:
-    """Write the tables of one capture, hidden; return its entry in the ledger."""
+class Todo(msgspec.Struct, frozen=True, kw_only=True):
+    """A capture to decode; ``heads`` and ``contents`` are those of its files, None where nobody looked."""
+
+    capture: Capture
+    heads: tuple[str, ...]
+    contents: tuple[Content | None, ...]
+
+    @property
+    def digest(self) -> str | None:
+        """What stands for the content of all its files, whatever they are called; None if one has none."""
+        digests = sorted(one.digest for one in self.contents if one is not None)
+        if len(digests) < len(self.contents) or not digests:
+            return None
+        return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of ``captures``, and those of ``sources`` that go with it."""
+
+    capture: str
+    digest: str | None
+    length: int
+    files: int
+    scope: str
+    options: str
+    run: str
+    version: str
+    tables: tuple[str, ...]
+    rows: Mapping[str, int]
+    frames: int
+    understood: int
+    skipped: Mapping[str, int]
+    damage: tuple[str, ...]
+    notices: Mapping[str, int]
+    more: Mapping[str, int]
+    sources: tuple[Mapping[str, Any], ...] = ()
+
+    def row(self) -> dict[str, Any]:
+        """The row of ``captures``."""
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "sources"}
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What a task did: captures, and the files that their rows share."""
+
+    entries: list[Entry]
+    files: list[WrittenFile]
+
+
+def decode_captures(todo: Sequence[Todo], plan: JobPlan) -> Done:
+    """Write the tables of captures into files that they share."""
+    with TableWriter(plan.place, plan.tables) as writer:
+        entries = [_decode(one, plan, writer) for one in todo]
+    return Done(entries, writer.files)
+
+
+def _decode(todo: Todo, plan: JobPlan, writer: TableWriter) -> Entry:
+    contents = [one or content_of(file) for one, file in zip(todo.contents, todo.capture.files, strict=True)]
+    todo = replace(todo, contents=tuple(contents))
+    capture, before = todo.capture, Counter(writer.rows)
     reading = open_capture(capture, plan.options)
-    with TableWriter(plan.output, capture_key(capture.name), plan.tables) as writer:
-        teller = StoryTeller(writer, capture.name, plan) if plan.tells_stories else None
-        for batch in reading:
-            write_records(writer, batch, reading.numbering, plan.options)
-            if teller is not None:
-                teller.take(batch.records())
+    teller = StoryTeller(writer, capture.name, plan) if plan.tells_stories else None
+    for batch in reading:
+        write_records(writer, batch, reading.numbering, plan.options)
         if teller is not None:
-            teller.finish()
+            teller.take(batch.records())
+    if teller is not None:
+        teller.finish()
+    if writer.wants("packets"):
+        for split in place_splits(capture.files, replace(plan.options, split_bytes=_WHOLE), {}):
+            for rows in read_packets(replace(split, capture=capture.name), plan.options):
+                writer.write("packets", rows)
     finder = reading.finder
     return entry_of(
-        capture,
+        todo,
         plan,
-        writer.files,
+        rows=writer.rows - before,
         frames=reading.frames,
         understood=finder.understood,
         skipped=dict(finder.skipped),
@@ -84,39 +150,37 @@ def decode_capture(capture: Capture, plan: JobPlan) -> Entry:
 
 
 def entry_of(
-    capture: Capture,
-    plan: JobPlan,
-    files: Sequence[WrittenFile],
-    *,
-    damage: Iterable[Damage] = (),
-    more: dict[str, int] | None = None,
-    **counts: Any,
+    todo: Todo, plan: JobPlan, *, damage: Iterable[Damage], rows: Mapping[str, int], **counts: Any
 ) -> Entry:
-    """The entry of a capture whose rows are in ``files``."""
+    """The entry of a capture whose rows were written.
+
+    A file that could not be read, or that changed meanwhile, is not known by its place: the next run looks at
+    it again.
+    """
     damage = tuple(damage)
-    unread = {one.path: one.reason for one in damage if one.reason.startswith(_PASSING)}
-    sources = (replace(file, error=unread.get(file.path, file.error)) for file in capture.files)
+    unread = {one.path for one in damage if one.reason.startswith(_PASSING)}
+    steady = {file.path for file in todo.capture.files if file.path not in unread and not has_changed(file)}
+    files = list(zip(todo.capture.files, todo.heads, todo.contents, strict=True))
+    sources = [
+        source_row(todo.capture.name, file, head, content)
+        for file, head, content in files
+        if file.path in steady and content is not None
+    ]
     return Entry(
-        capture=capture.name,
-        sources=tuple(sources),
+        capture=todo.capture.name,
+        digest=todo.digest if len(sources) == len(files) else None,
+        length=sum(one.length for one in todo.contents if one is not None),
+        files=len(files),
+        scope=plan.options.scope,
         options=plan.key,
         run=plan.run,
-        files=tuple(files),
-        rows=rows_of(files),
-        more=more or {},
-        damage=tuple(f"{one.path}: {one.reason}" for one in damage),
-        tables=plan.tables,
         version=msmq_wire.__version__,
+        tables=plan.tables,
+        rows=dict(rows),
+        damage=tuple(f"{one.path}: {one.reason}" for one in damage),
+        sources=tuple(sources),
         **counts,
     )
-
-
-def rows_of(files: Iterable[WrittenFile]) -> dict[str, int]:
-    """How many rows files hold, by table."""
-    rows: dict[str, int] = {}
-    for file in files:
-        rows[file.table] = rows.get(file.table, 0) + file.rows
-    return rows
 
 
 def write_records(

@@ -27,6 +27,7 @@ __all__ = [
     "Scope",
     "captures_of",
     "folder_of",
+    "has_changed",
     "legible",
     "list_files",
     "refuse_url",
@@ -167,6 +168,12 @@ def _file(path: str) -> CaptureFile:
     if reason is not None:
         return CaptureFile(path=name, size=0, mtime_ns=0, error=f"cannot open {name}: {reason}")
     return CaptureFile(path=path, size=found.st_size, mtime_ns=found.st_mtime_ns)
+
+
+def has_changed(file: CaptureFile) -> bool:
+    """Whether a file is not as it was when it was listed."""
+    now = _file(file.path)
+    return (now.size, now.mtime_ns, now.error) != (file.size, file.mtime_ns, file.error)
 
 
 def captures_of(files: Sequence[CaptureFile], scope: Scope) -> list[Capture]:

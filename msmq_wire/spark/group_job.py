@@ -16,20 +16,19 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from msmq_wire.spark.capture_job import JobPlan, StoryTeller, entry_of, write_records
+from msmq_wire.spark.capture_job import Done, Entry, JobPlan, StoryTeller, Todo, entry_of, write_records
 from msmq_wire.spark.capture_reading import Damage, Numbering
-from msmq_wire.spark.captures import Capture
 from msmq_wire.spark.conversations import FRAME_COLUMNS, Conversations
 from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of
 from msmq_wire.spark.keys import negotiator_of
-from msmq_wire.spark.ledger import Entry, capture_key
 from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import bundles, read_packets
 from msmq_wire.spark.spark_schema import spark_schema
-from msmq_wire.spark.split_planning import Indexed, PlacedSplit, place_splits
+from msmq_wire.spark.split_planning import PlacedSplit, indexed, place_splits
 from msmq_wire.spark.story_columns import damage_rows
 from msmq_wire.spark.table_files import TableWriter, WrittenFile
+from msmq_wire.spark.tasks import each, finished
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,17 +48,22 @@ class _Written(NamedTuple):
     """What a task did for a capture."""
 
     files: list[WrittenFile]
+    rows: dict[str, int]
     counts: dict[str, Any]
 
 
 def frames_of(spark: SparkSession, splits: Sequence[PlacedSplit], options: ReadOptions) -> DataFrame:
     """The frames of splits, as ``msmq-packets`` gives them with all their bytes and without payloads."""
-    sizes = [0 if one.split is None else one.split.end - one.split.start for one in splits]
-    parts = bundles(splits, sizes, options.split_bytes)
+    parts = _bundled(splits, options)
     rows = spark.sparkContext.parallelize(parts, max(1, len(parts))).map(_pickled)
     named = spark.createDataFrame(rows, "splits binary")
     read = partial(_read_frames, options=replace(options, frame=True, payload=False))
     return named.mapInArrow(read, spark_schema(PACKET_SCHEMA))
+
+
+def _bundled(splits: Sequence[PlacedSplit], options: ReadOptions) -> list[list[PlacedSplit]]:
+    sizes = [0 if one.split is None else one.split.end - one.split.start for one in splits]
+    return bundles(splits, sizes, options.split_bytes)
 
 
 def _pickled(splits: Sequence[PlacedSplit]) -> tuple[bytearray]:
@@ -89,18 +93,23 @@ def sorted_frames(frames: DataFrame, tasks: int) -> DataFrame:
 
 def decode_groups(
     spark: SparkSession,
-    captures: Sequence[Capture],
+    todo: Sequence[Todo],
     plan: JobPlan,
-    known: Indexed,
     *,
     frames: DataFrame | None = None,
     tasks: int | None = None,
-) -> list[Entry]:
-    """Decode captures together; return their entries.
+) -> Done:
+    """Decode captures together; return their entries, and the files that have their rows.
 
     ``frames`` are those of the captures; by default they are read from their files. ``tasks`` is how many
     tasks decode, by default one for each 128 MiB and at least one for each core.
     """
+    captures = [one.capture for one in todo]
+    files = [file for capture in captures for file in capture.files if file.error is None]
+    walked = each(
+        spark, [file.path for file in files], partial(indexed, split_bytes=plan.options.split_bytes)
+    )
+    known = {one.path: one for one in walked if one is not None}
     splits = [split for capture in captures for split in place_splits(capture.files, plan.options, known)]
     numberings = _numberings(splits)
     read = Counter[str]()
@@ -110,8 +119,14 @@ def decode_groups(
             damage[one.capture].append(Damage(one.path, one.error, one.error_offset))
         if one.split is not None:
             read[one.capture] += one.split.frames
+    whole = [one for one in splits if one.split is not None]
+    found: dict[str, list[_Written]] = {}
+    if "packets" in plan.tables:
+        for part in finished(spark, _bundled(whole, plan.options), partial(_write_packets, plan=plan)):
+            for name, written in part:
+                found.setdefault(name, []).append(written)
     if frames is None:
-        frames = frames_of(spark, [one for one in splits if one.split is not None], plan.options)
+        frames = frames_of(spark, whole, plan.options)
     size = sum(capture.size for capture in captures)
     tasks = tasks or max(spark.sparkContext.defaultParallelism, size // _TASK_BYTES + 1)
     decode = partial(_decode, plan=plan, numberings=numberings)
@@ -119,13 +134,25 @@ def decode_groups(
     if plan.tells_stories:
         judged = items.repartition(min(len(captures), tasks), "capture").sortWithinPartitions(*_ORDER)
         items = judged.mapInArrow(partial(_judge, plan=plan), from_arrow_schema(_ITEMS))
-    found: dict[str, list[_Written]] = {}
     for row in items.select("capture", "record").collect():
         found.setdefault(row.capture, []).append(pickle.loads(row.record))
-    return [
-        _entry(capture, plan, found.get(capture.name, []), damage[capture.name], read[capture.name])
-        for capture in captures
-    ]
+    done = Done([], [])
+    for group in todo:
+        name = group.capture.name
+        parts = found.setdefault(name, [])
+        done.entries.append(_entry(group, plan, parts, damage[name], read[name]))
+        done.files.extend(file for part in parts for file in part.files)
+    return done
+
+
+def _write_packets(splits: Sequence[PlacedSplit], plan: JobPlan) -> list[tuple[str, _Written]]:
+    found = []
+    for split in splits:
+        with TableWriter(plan.place, ("packets",)) as writer:
+            for batch in read_packets(split, plan.options):
+                writer.write("packets", batch)
+        found.append((split.capture, _Written(writer.files, dict(writer.rows), {})))
+    return found
 
 
 def _numberings(splits: Iterable[PlacedSplit]) -> dict[str, Numbering]:
@@ -145,17 +172,17 @@ def _decode(batches: Iterable[Any], plan: JobPlan, numberings: Mapping[str, Numb
     for batch in conversations.decode(batches):
         if writer is None or batch.capture != capture:
             if writer is not None:
-                yield _said(capture, writer.close(), {})
+                yield _said(capture, writer, {})
             capture = batch.capture
-            writer = TableWriter(plan.output, capture_key(capture), plan.tables)
+            writer = TableWriter(plan.place, plan.tables)
         write_records(writer, batch, numberings[capture], plan.options)
         if plan.tells_stories:
             columns = item_columns(batch) | {"clock": pa.array(conversations.clocks)}
             yield _items(capture, columns, len(conversations.clocks))
     if writer is not None:
-        yield _said(capture, writer.close(), {})
+        yield _said(capture, writer, {})
     for name, counts in conversations.counts.items():
-        yield _said(name, [], counts)
+        yield _said(name, None, counts)
 
 
 def _items(capture: str, columns: dict[str, Any], count: int) -> Any:
@@ -163,8 +190,9 @@ def _items(capture: str, columns: dict[str, Any], count: int) -> Any:
     return pa.RecordBatch.from_arrays([columns[one.name] for one in _ITEMS], schema=_ITEMS)
 
 
-def _said(capture: str, files: list[WrittenFile], counts: dict[str, Any]) -> Any:
-    record = pickle.dumps(_Written(files, counts))
+def _said(capture: str, writer: TableWriter | None, counts: dict[str, Any]) -> Any:
+    files, rows = ([], {}) if writer is None else (writer.close(), dict(writer.rows))
+    record = pickle.dumps(_Written(files, rows, counts))
     row = {"capture": capture, "clock": _FIRST, "id": _FIRST, "record": record}
     return pa.RecordBatch.from_pylist([row], schema=_ITEMS)
 
@@ -192,7 +220,7 @@ class _Judging:
 
     def __init__(self, capture: str, plan: JobPlan) -> None:
         self.capture = capture
-        self._writer = TableWriter(plan.output, capture_key(capture), plan.tables)
+        self._writer = TableWriter(plan.place, plan.tables)
         self._teller = StoryTeller(self._writer, capture, plan)
 
     def take(self, rows: Any) -> None:
@@ -201,7 +229,7 @@ class _Judging:
     def finish(self) -> Any:
         """Write what is told; return the row that says so."""
         self._teller.finish()
-        return _said(self.capture, self._writer.close(), {"more": self._teller.more})
+        return _said(self.capture, self._writer, {"more": self._teller.more})
 
 
 def _runs(batch: Any) -> Iterator[tuple[str, Any]]:
@@ -214,31 +242,26 @@ def _runs(batch: Any) -> Iterator[tuple[str, Any]]:
             start = stop
 
 
-def _entry(
-    capture: Capture, plan: JobPlan, found: Sequence[_Written], known: list[Damage], frames: int
-) -> Entry:
+def _entry(todo: Todo, plan: JobPlan, found: list[_Written], known: list[Damage], frames: int) -> Entry:
     """Put together what all tasks did for a capture; the rows of its damage are written here."""
     told = (Damage(*one) for written in found for one in written.counts.get("damage", ()))
     # Frames that come from elsewhere bring what is known already.
     damage = list(dict.fromkeys((*known, *told)))
-    files = [file for written in found for file in written.files]
-    with TableWriter(plan.output, capture_key(capture.name), plan.tables) as writer:
-        writer.write("errors", damage_rows(capture.name, damage))
-    skipped: Counter[str] = Counter()
-    notices: Counter[str] = Counter()
-    more: Counter[str] = Counter()
+    with TableWriter(plan.place, plan.tables) as writer:
+        writer.write("errors", damage_rows(todo.capture.name, damage))
+    found.append(_Written(writer.files, dict(writer.rows), {}))
+    rows: Counter[str] = Counter()
+    counts: dict[str, Counter[str]] = {name: Counter() for name in ("skipped", "notices", "more")}
     for written in found:
-        skipped.update(written.counts.get("skipped", {}))
-        notices.update(written.counts.get("notices", {}))
-        more.update(written.counts.get("more", {}))
+        rows.update(written.rows)
+        for name, counter in counts.items():
+            counter.update(written.counts.get(name, {}))
     return entry_of(
-        capture,
+        todo,
         plan,
-        [*files, *writer.files],
+        damage=damage,
+        rows=rows,
         frames=frames,
         understood=sum(written.counts.get("understood", 0) for written in found),
-        skipped=dict(skipped),
-        notices=dict(notices),
-        more=dict(more),
-        damage=damage,
+        **{name: dict(counter) for name, counter in counts.items()},
     )

@@ -1,7 +1,7 @@
-"""The job: captures in, Parquet tables out, every capture once.
+"""The job: captures in, tables out, every capture once, whatever it is called.
 
-The rule kept here: tasks decode and write hidden files, the driver publishes; a run that is ended at any
-point leaves tables that are right, and the next one goes on.
+The rule kept here: what a run costs grows with what is new. Tasks decode and write files; the driver commits
+what has ended, whole captures at a time, so a run that is ended at any point leaves tables that are right.
 """
 
 from __future__ import annotations
@@ -9,66 +9,71 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
 import msmq_wire
-from msmq_wire.capture.splits import FileIndex, index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.capture_job import JobPlan, decode_capture, rows_of
-from msmq_wire.spark.captures import (
-    Capture,
-    CaptureFile,
-    captures_of,
-    folder_of,
-    legible,
-    list_files,
-    refuse_url,
-)
+from msmq_wire.spark.capture_job import Done, Entry, JobPlan, Todo, decode_captures
+from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, legible, list_files
 from msmq_wire.spark.group_job import decode_groups
-from msmq_wire.spark.ledger import Entry, Ledger, capture_key
+from msmq_wire.spark.identity import (
+    Content,
+    Known,
+    Seen,
+    candidates,
+    content_of,
+    file_key,
+    head_of,
+    place_files,
+    source_row,
+)
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import OPENING, bundles, read_packets
-from msmq_wire.spark.split_planning import Indexed, place_splits, read_index, update_index
-from msmq_wire.spark.store_warnings import store_warnings
-from msmq_wire.spark.table_files import TableWriter, WrittenFile
+from msmq_wire.spark.sources import bundles
+from msmq_wire.spark.store import Change, Snapshot, Store, among
 from msmq_wire.spark.table_schemas import TABLES
+from msmq_wire.spark.tasks import each, finished
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["DEFAULT_TABLES", "Run", "index_captures", "run_job"]
+__all__ = ["DEFAULT_TABLES", "Run", "run_job"]
 
 DEFAULT_TABLES = tuple(table for table in TABLES if table != "packets")
 """What is filled unless something else is asked for: packets repeat every byte of the captures."""
 
-_INDEX = "index"
+_PAUSE = 5.0
+"""Seconds between two commits: what ends meanwhile is committed together."""
 _WAVE = 8
-"""Bundles of captures for each core that are published together."""
+"""Bundles of groups for each core that are decoded together."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run did; kept as ``runs/<name>.json`` below the output.
+    """What a run did; kept as a row of the table ``runs``.
 
-    ``captures`` counts those decoded, ``unchanged`` those that the tables held already, ``left_out`` files in
-    the folders that do not look like captures; ``rows`` counts by table, ``damage`` says what could not be
-    read, ``warnings`` what the tables hold that may not be expected of them. Times are RFC 3339, UTC.
+    ``captures`` counts those decoded, ``unchanged`` those that the tables held already, as they are or as a
+    copy, ``left_out`` files in the folders that do not look like captures; ``rows`` counts by table,
+    ``damage`` says what could not be read, ``warnings`` what the tables hold that may not be expected of
+    them. Times are UTC.
     """
 
     name: str
     version: str
     inputs: tuple[str, ...]
-    options: Mapping[str, Any]
+    options: Mapping[str, str]
     tables: tuple[str, ...]
-    started: str
-    ended: str
+    started: datetime
+    ended: datetime
     captures: int
     unchanged: int
     left_out: int
@@ -80,27 +85,35 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
+class _Work(msgspec.Struct, frozen=True):
+    """What there is to do: captures to decode, files that are copies, and how many captures are known."""
+
+    todo: list[Todo]
+    copies: list[dict[str, Any]]
+    unchanged: int
+
+
 def run_job(
     spark: SparkSession,
     output: str,
     options: ReadOptions,
     *,
     tables: Iterable[str] = DEFAULT_TABLES,
-    force: bool = False,
+    again: bool = False,
     tell: Callable[[str], None] = lambda text: None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Run:
-    """Fill the tables below ``output`` with the captures that ``options`` name.
+    """Fill the tables below ``output``, a folder or URL, with the captures that ``options`` name.
 
-    A capture whose files have not changed since a run with the same options and tables is left alone, unless
-    ``force``. Tables that the output has are filled, too, even if they are not asked for: none may lack what
-    the others have. ``tell`` is given a line of progress now and then, ``warn`` each of the `Run.warnings`,
-    before anything is read. Raises MsmqWireError where ``output``
-    cannot be written, another run has it, or it has a file as a part of another capture already; with
-    ``onError=fail`` also where a file cannot be read.
+    A capture whose content the tables hold is left alone, whatever it is called, and whatever options or
+    version it was read with, unless ``again``: then its rows are replaced. Of one that grew the rows are
+    replaced, too. Tables that the output has are filled even if they are not asked for. ``tell`` is given a
+    line of progress now and then, ``warn`` each of the `Run.warnings`, before anything is decoded. Raises
+    MsmqWireError where ``output`` cannot be written, or it has a file as a part of another capture already;
+    with ``onError=fail`` also where a file cannot be read.
     """
-    started = _now()
-    output = folder_of(output)
+    started = datetime.now(UTC)
+    store = Store(output)
     # Sessions need the steps of connections; these are no rows of messages.
     options = replace(options, streams=True, paths=tuple(map(_absolute, options.paths)))
     listing = list_files(options.paths, pattern=options.glob, recursive=options.recursive)
@@ -108,47 +121,34 @@ def run_job(
         for file in listing.files:
             if file.error is not None:
                 raise CaptureError(file.error)
-    name = f"{started.replace(':', '').replace('-', '')}-{secrets.token_hex(4)}"
-    done: list[Entry] = []
-    with Ledger(output) as ledger:
-        filled = {table for entry in ledger.entries.values() for table in entry.tables}
-        wanted = tuple(table for table in TABLES if table in filled | set(tables))
-        plan = JobPlan(output=output, options=options, tables=wanted, run=name, key=_key(options, wanted))
-        captures = captures_of(listing.files, options.scope)
-        _refuse_twice(captures, ledger)
-        todo = [capture for capture in captures if force or not ledger.has(capture, plan.key)]
-        warnings = tuple(store_warnings(ledger, captures, todo, plan.options, plan.key))
-        for text in warnings:
-            warn(text)
-        known: Indexed = {}
-        if todo and (options.scope == "group" or "packets" in wanted):
-            # Those of captures that are left alone stay in the index.
-            files = [file for capture in captures for file in capture.files]
-            index_captures(spark, files, str(ledger.output / _INDEX), options.split_bytes)
-            known = read_index(str(ledger.output / _INDEX), files, options.split_bytes)
-        for wave in _waves(spark, todo, options):
-            tell(f"{len(done)} of {len(todo)} captures")
-            if options.scope == "group":
-                entries = decode_groups(spark, wave, plan, known)
-            else:
-                entries = _decode_files(spark, wave, plan)
-            if "packets" in wanted:
-                entries = _with_packets(spark, wave, entries, plan, known)
-            for entry in entries:
-                if entry.damage and options.on_error == "fail":
-                    raise CaptureError(entry.damage[0])
-                ledger.publish(entry)
-                done.append(entry)
-        ledger.sweep()
-        run = _told(
-            plan,
-            done,
-            started,
-            unchanged=len(captures) - len(todo),
-            left_out=listing.left_out,
-            warnings=warnings,
-        )
-        _write_run(ledger.output / "runs", run)
+    store.make()
+    snapshot = store.snapshot()
+    wanted = {*snapshot.tables, *tables}
+    plan = JobPlan(
+        place=store.place,
+        options=options,
+        tables=tuple(table for table in TABLES if table in wanted),
+        run=f"{started:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
+        key=_key(options),
+    )
+    _refuse_twice(snapshot, listing.files, options.scope)
+    placed = _groups if options.scope == "group" else _files
+    work = placed(spark, snapshot, listing.files, again)
+    warnings = () if again else tuple(_warnings(snapshot, listing.files, plan))
+    for text in warnings:
+        warn(text)
+    publisher = _Publisher(store, plan, work, tell)
+    publisher.copies(work.copies)
+    if options.scope == "group":
+        for wave in _waves(spark, work.todo, options):
+            publisher.take(decode_groups(spark, wave, plan))
+    else:
+        parts = bundles(work.todo, [one.capture.size for one in work.todo], options.split_bytes)
+        for done in finished(spark, parts, partial(decode_captures, plan=plan)):
+            publisher.take(done)
+    publisher.flush()
+    run = publisher.run(started, listing.left_out, warnings)
+    store.append("runs", msgspec.structs.asdict(run))
     return run
 
 
@@ -156,115 +156,248 @@ def _absolute(path: str) -> str:
     return path if not path or "://" in path else os.path.abspath(path)
 
 
-def _refuse_twice(captures: Iterable[Capture], ledger: Ledger) -> None:
-    """Raise MsmqWireError where a file would be in the tables as a part of two captures."""
-    held = {file.path: entry.capture for entry in ledger.entries.values() for file in entry.sources}
-    for capture in captures:
-        for file in capture.files:
-            other = held.get(file.path, capture.name)
-            if other != capture.name:
-                raise MsmqWireError(
-                    f"{ledger.output} holds {file.path} as {other}, read with another scope: "
-                    "take another folder for the tables"
-                )
-
-
-def index_captures(spark: SparkSession, files: Sequence[CaptureFile], folder: str, split_bytes: int) -> int:
-    """Bring the index of splits in ``folder`` up to date, a task for each bundle of files.
-
-    Returns how many files were walked. The option ``index`` of ``msmq-packets`` takes such a folder.
-    """
-
-    refuse_url(folder)
-
-    def walk(paths: Sequence[str]) -> list[FileIndex]:
-        sizes = {file.path: file.size for file in files}
-        parts = bundles(paths, [sizes[path] for path in paths], 1 << 28)
-        indexed = partial(_indexed, split_bytes=split_bytes)
-        found = spark.sparkContext.parallelize(parts, len(parts)).map(indexed).collect()
-        return [index for part in found for index in part]
-
-    return update_index(folder, files, split_bytes, walk)
-
-
-def _indexed(paths: Sequence[str], split_bytes: int) -> list[FileIndex]:
-    found = []
-    for path in paths:
-        try:
-            found.append(index_file(path, split_bytes))
-        except CaptureError:
-            # It is no capture: that is said where it is placed.
-            continue
-    return found
-
-
-def _waves(spark: SparkSession, captures: Sequence[Capture], options: ReadOptions) -> Iterator[list[Capture]]:
-    """Captures that are decoded, then published, together: enough to keep all cores at work."""
-    cores = spark.sparkContext.defaultParallelism
-    wave: list[Capture] = []
-    size = 0
-    for capture in captures:
-        wave.append(capture)
-        size += capture.size + OPENING * len(capture.files)
-        # A group keeps all cores at work by itself.
-        some = options.scope == "group" or len(wave) >= _WAVE * cores
-        if some and size >= _WAVE * cores * options.split_bytes:
-            yield wave
-            wave, size = [], 0
-    if wave:
-        yield wave
-
-
-def _decode_files(spark: SparkSession, captures: Sequence[Capture], plan: JobPlan) -> list[Entry]:
-    """Decode captures that are one file each, as a task for each bundle of them."""
-    parts = bundles(captures, [capture.size for capture in captures], plan.options.split_bytes)
-    decode = partial(_decode_bundle, plan=plan)
-    found = spark.sparkContext.parallelize(parts, len(parts)).map(decode).collect()
-    return [entry for part in found for entry in part]
-
-
-def _decode_bundle(captures: Sequence[Capture], plan: JobPlan) -> list[Entry]:
-    return [decode_capture(capture, plan) for capture in captures]
-
-
-def _with_packets(
-    spark: SparkSession, captures: Sequence[Capture], entries: Iterable[Entry], plan: JobPlan, known: Indexed
-) -> list[Entry]:
-    """Write the frames of captures, a task for each bundle of splits, and add the files to the entries."""
-    splits = [
-        split
-        for capture in captures
-        for split in place_splits(capture.files, plan.options, known)
-        if split.split is not None
+def _files(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool) -> _Work:
+    """Captures that are one file each."""
+    fresh, known = _apart(snapshot, files)
+    heads = each(spark, fresh, head_of)
+    seen = [Seen(file=file, head=head) for file, head in zip(fresh, heads, strict=True)]
+    paths, starts = [file.path for file in fresh], sorted({head for head in heads if head})
+    alike = [
+        Known(**row)
+        for row in snapshot.rows(
+            "sources", Known._fields, among("head", starts) | among("path", paths)
+        ).to_pylist()
     ]
-    sizes = [0 if one.split is None else one.split.end - one.split.start for one in splits]
-    parts = bundles(splits, sizes, plan.options.split_bytes)
-    write = partial(_write_packets, plan=plan)
-    files: dict[str, list[WrittenFile]] = {}
-    if parts:
-        for found in spark.sparkContext.parallelize(parts, len(parts)).map(write).collect():
-            for capture, written in found:
-                files.setdefault(capture, []).extend(written)
-    added = []
-    for entry in entries:
-        both = (*entry.files, *files.get(entry.capture, ()))
-        added.append(replace(entry, files=both, rows=rows_of(both)))
-    return added
+    worth = candidates(seen, alike)
+    some = [(one.file, worth[one.file.path]) for one in seen if one.file.path in worth]
+    contents = dict(zip([file.path for file, _ in some], each(spark, some, _content), strict=True))
+    seen = [replace(one, content=contents.get(one.file.path)) for one in seen]
+    # What could not be read has a name, too, until it can.
+    whole = among("capture", paths) & ds.field("digest").is_valid()
+    names = snapshot.rows("captures", ["capture"], whole).column("capture").to_pylist()
+    work = _Work([], [], len(known))
+    decoded = set()
+    if again:
+        for row in _sources(snapshot, known):
+            file = CaptureFile(path=row["path"], size=row["size"], mtime_ns=row["mtime_ns"])
+            if row["capture"] not in decoded:
+                decoded.add(row["capture"])
+                work.todo.append(
+                    _todo(row["capture"], file, row["head"], Content(row["length"], row["digest"]))
+                )
+        work = replace(work, unchanged=len(known) - len(decoded))
+    for one in place_files(seen, alike, names):
+        copy = one.kind == "copy" and one.capture not in decoded
+        if one.kind == "copy" and not (again and copy):
+            assert one.seen.content is not None
+            work.copies.append(source_row(one.capture, one.seen.file, one.seen.head, one.seen.content))
+            continue
+        decoded.add(one.capture)
+        work.todo.append(_todo(one.capture, one.seen.file, one.seen.head, one.seen.content))
+    return replace(work, unchanged=work.unchanged + len(work.copies))
 
 
-def _write_packets(splits: Sequence[Any], plan: JobPlan) -> list[tuple[str, list[WrittenFile]]]:
-    found = []
-    for split in splits:
-        with TableWriter(plan.output, capture_key(split.capture), ("packets",)) as writer:
-            for batch in read_packets(split, plan.options):
-                writer.write("packets", batch)
-        found.append((split.capture, writer.files))
-    return found
+def _todo(name: str, file: CaptureFile, head: str, content: Content | None) -> Todo:
+    return Todo(capture=Capture(name=name, files=(file,)), heads=(head,), contents=(content,))
 
 
-def _key(options: ReadOptions, tables: Sequence[str]) -> str:
+def _content(one: tuple[CaptureFile, set[int]]) -> Content | None:
+    return content_of(*one)
+
+
+def _groups(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool) -> _Work:
+    """Captures that are all files of a folder."""
+    fresh, known = _apart(snapshot, files)
+    looked: dict[str, tuple[str, Content | None]] = {
+        row["path"]: (row["head"], Content(row["length"], row["digest"])) for row in _sources(snapshot, known)
+    }
+    for file, head, content in zip(
+        fresh, each(spark, fresh, head_of), each(spark, fresh, content_of), strict=True
+    ):
+        looked[file.path] = head, content
+    work = _Work([], [], 0)
+    for capture in captures_of(files, "group"):
+        found = [looked[file.path] for file in capture.files]
+        todo = Todo(
+            capture=capture,
+            heads=tuple(head for head, _ in found),
+            contents=tuple(content for _, content in found),
+        )
+        rows = snapshot.rows("captures", ["capture"], ds.field("digest") == (todo.digest or ""))
+        if again or not len(rows):
+            work.todo.append(todo)
+            continue
+        work = replace(work, unchanged=work.unchanged + 1)
+        new = {file.path for file in fresh}
+        work.copies.extend(
+            source_row(rows.column("capture")[0].as_py(), file, head, content)
+            for file, (head, content) in zip(capture.files, found, strict=True)
+            if file.path in new and content is not None
+        )
+    return work
+
+
+def _apart(snapshot: Snapshot, files: Sequence[CaptureFile]) -> tuple[list[CaptureFile], list[CaptureFile]]:
+    """The files that the tables do not know by path, size and time of change, and those that they know."""
+    keys = pa.array([None if file.error is not None else file_key(file) for file in files], pa.binary())
+    known = pc.is_in(keys, value_set=snapshot.rows("sources", ["key"]).column("key")).to_pylist()
+    parts: tuple[list[CaptureFile], list[CaptureFile]] = [], []
+    for file, is_known in zip(files, known, strict=True):
+        parts[is_known and file.error is None].append(file)
+    return parts
+
+
+def _sources(snapshot: Snapshot, files: Iterable[CaptureFile]) -> list[dict[str, Any]]:
+    """What the tables know of files, which they know."""
+    names = ("capture", "path", "size", "mtime_ns", "head", "length", "digest")
+    wanted = among("key", [file_key(file) for file in files])
+    found: list[dict[str, Any]] = snapshot.rows("sources", names, wanted).to_pylist()
+    return sorted(found, key=lambda row: row["path"])
+
+
+def _refuse_twice(snapshot: Snapshot, files: Sequence[CaptureFile], scope: str) -> None:
+    """Raise MsmqWireError where a file would be in the tables as a part of two captures."""
+    others = snapshot.rows("captures", ["capture"], ds.field("scope") != scope).column("capture")
+    if not len(others):
+        return
+    held = among("capture", others) & among("path", [file.path for file in files])
+    for row in snapshot.rows("sources", ["capture", "path"], held).to_pylist():
+        raise MsmqWireError(
+            f"{snapshot.store.place.url} holds {row['path']} as {row['capture']}, read with another scope: "
+            "take another folder for the tables"
+        )
+
+
+def _warnings(snapshot: Snapshot, files: Sequence[CaptureFile], plan: JobPlan) -> Iterator[str]:
+    """A line for each thing about captures that stay which may not be expected of them."""
+    for column, value, text in (
+        ("options", plan.key, "read with other options"),
+        ("version", msmq_wire.__version__, "decoded by another version of msmq-wire"),
+    ):
+        others = snapshot.rows("captures", ["capture"], ds.field(column) != value).column("capture")
+        if not len(others):
+            continue
+        keys = [file_key(file) for file in files if file.error is None]
+        held = among("capture", others) & among("key", keys)
+        names = sorted(set(snapshot.rows("sources", ["capture"], held).column("capture").to_pylist()))
+        if names:
+            count = (
+                "1 capture stays as it is" if len(names) == 1 else f"{len(names)} captures stay as they are"
+            )
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            yield f"{count}, {text} ({names[0]}{more}): --again decodes what is named again"
+
+
+class _Publisher:
+    """Commits what tasks have done, and counts it."""
+
+    def __init__(self, store: Store, plan: JobPlan, work: _Work, tell: Callable[[str], None]) -> None:
+        self._store = store
+        self._plan = plan
+        self._tell = tell
+        self._unchanged = work.unchanged
+        self._count = len(work.todo)
+        self._bytes = sum(one.capture.size for one in work.todo)
+        self._sizes = {one.capture.name: one.capture.size for one in work.todo}
+        self._read = 0
+        self._waiting: list[Done] = []
+        self._latest = time.monotonic()
+        self._done = 0
+        self._totals: Counter[str] = Counter()
+        self._rows: Counter[str] = Counter(dict.fromkeys(plan.tables, 0))
+        self._skipped: Counter[str] = Counter()
+        self._damage: list[str] = []
+
+    def copies(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Note files that are captures under other names."""
+        if rows:
+            self._store.publish(lambda snapshot: Change(books={"sources": rows}))
+
+    def take(self, done: Done) -> None:
+        """Take what a task did. Raises CaptureError where a file is damaged and that is to fail."""
+        for entry in done.entries:
+            if entry.damage and self._plan.options.on_error == "fail":
+                raise CaptureError(entry.damage[0])
+        self._waiting.append(done)
+        if time.monotonic() - self._latest >= _PAUSE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Commit what waits."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self._store.publish(partial(self._change, waiting))
+        for entry in (entry for done in waiting for entry in done.entries):
+            self._count_in(entry)
+        if waiting:
+            self._tell(f"{self._done} of {self._count} captures, {_size(self._read)} of {_size(self._bytes)}")
+        self._latest = time.monotonic()
+
+    def _change(self, waiting: Sequence[Done], snapshot: Snapshot) -> Change:
+        entries = [entry for done in waiting for entry in done.entries]
+        names = {entry.capture for entry in entries}
+        digests = {entry.digest for entry in entries if entry.digest is not None}
+        held = among("capture", sorted(names)) | among("digest", sorted(digests))
+        rows = {row["key"]: row for entry in entries for row in entry.sources}
+        noted = snapshot.rows("sources", ["key"], among("key", rows)).column("key").to_pylist()
+        there = set(snapshot.rows("captures", ["capture"], held).column("capture").to_pylist())
+        return Change(
+            files=[file for done in waiting for file in done.files],
+            tables=self._plan.tables,
+            gone=frozenset(there),
+            # Another run was faster, with the same content under another name.
+            forgotten=frozenset(there - names),
+            books={
+                "captures": [entry.row() for entry in entries],
+                "sources": [row for key, row in rows.items() if key not in noted],
+            },
+        )
+
+    def _count_in(self, entry: Entry) -> None:
+        self._done += 1
+        self._read += self._sizes.get(entry.capture, 0)
+        self._totals.update(frames=entry.frames, understood=entry.understood)
+        self._rows.update(entry.rows)
+        self._skipped.update(entry.skipped)
+        self._damage += entry.damage
+
+    def run(self, started: datetime, left_out: int, warnings: tuple[str, ...]) -> Run:
+        """What was done in all."""
+        plan = self._plan
+        default = ReadOptions(streams=True)
+        return Run(
+            name=plan.run,
+            version=msmq_wire.__version__,
+            inputs=tuple(map(legible, plan.options.paths)),
+            options={
+                name: str(_plain(value))
+                for name, value in msgspec.structs.asdict(plan.options).items()
+                if name != "paths" and value != getattr(default, name)
+            },
+            tables=plan.tables,
+            started=started,
+            ended=datetime.now(UTC),
+            captures=self._done,
+            unchanged=self._unchanged,
+            left_out=left_out,
+            frames=self._totals["frames"],
+            understood=self._totals["understood"],
+            rows=dict(self._rows),
+            skipped=dict(self._skipped),
+            damage=tuple(self._damage),
+            warnings=warnings,
+        )
+
+
+def _waves(spark: SparkSession, todo: Sequence[Todo], options: ReadOptions) -> Iterator[list[Todo]]:
+    """Groups that are decoded together: enough to keep all cores at work."""
+    most = _WAVE * spark.sparkContext.defaultParallelism * options.split_bytes
+    yield from bundles(todo, [one.capture.size for one in todo], most)
+
+
+def _key(options: ReadOptions) -> str:
     """What stands for everything that changes rows; secrets are in it as the names of their files."""
-    parts = {name: _plain(getattr(options, name)) for name in _DECIDES} | {"tables": tables}
+    parts = {name: _plain(getattr(options, name)) for name in _DECIDES}
     text = msgspec.json.encode(parts, order="deterministic", enc_hook=sorted)
     return hashlib.sha256(text).hexdigest()[:16]
 
@@ -290,36 +423,5 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _told(plan: JobPlan, done: Sequence[Entry], started: str, **more: Any) -> Run:
-    rows: Counter[str] = Counter(dict.fromkeys(plan.tables, 0))
-    skipped: Counter[str] = Counter()
-    for entry in done:
-        rows.update(entry.rows)
-        skipped.update(entry.skipped)
-    return Run(
-        name=plan.run,
-        version=msmq_wire.__version__,
-        inputs=tuple(map(legible, plan.options.paths)),
-        options={name: _plain(value) for name, value in msgspec.to_builtins(plan.options).items()},
-        tables=plan.tables,
-        started=started,
-        ended=_now(),
-        captures=len(done),
-        frames=sum(entry.frames for entry in done),
-        understood=sum(entry.understood for entry in done),
-        rows=dict(rows),
-        skipped=dict(skipped),
-        damage=tuple(damage for entry in done for damage in entry.damage),
-        **more,
-    )
-
-
-def _write_run(folder: Path, run: Run) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    beside = folder / f".{run.name}.tmp"
-    beside.write_bytes(msgspec.json.format(msgspec.json.encode(run), indent=1))
-    beside.rename(folder / f"{run.name}.json")
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

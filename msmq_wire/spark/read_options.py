@@ -39,7 +39,7 @@ OPTIONS: Mapping[str, str] = {
     "payload": "Whether payloads and bodies are given: true or false.",
     "frame": "Whether packets have all captured bytes of their frame: true or false.",
     "onError": "quarantine: files that cannot be read give rows that say so; fail: they end the query.",
-    "index": "A folder with an index of splits, see `msmq_wire.spark.job.index_captures`.",
+    "index": "A folder with an index of splits, see `msmq_wire.spark.split_planning.index_captures`.",
     "chunkBytes": "Bytes of a capture that are decoded together.",
     "followed": "Messages followed at a time; of more, the oldest are told as they stand then.",
     "ntPasswordFile": "A file with a password a line that open sealed calls (NTLM).",

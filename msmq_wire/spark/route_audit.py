@@ -6,15 +6,13 @@ capture is judged by itself, in the order of its records, as in the process that
 
 from __future__ import annotations
 
-import os
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from msmq_wire.errors import CaptureError
+from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.record import Record
 from msmq_wire.routing.hop_view import hop_view
 from msmq_wire.routing.topology import Topology
@@ -51,8 +49,6 @@ _COLUMNS = {
 """What the audit looks at, by where it stands in a table of messages."""
 _NUMBERS = ("id", "time_ns", "stream", "number", "flags")
 _TYPES = ("user_message", "establish_connection")
-_DAY = "day="
-"""How the folders of a table begin."""
 _TOGETHER = 4096
 """Rows made at a time."""
 _TEXT = "label"
@@ -197,55 +193,38 @@ def _guid(text: str | None) -> Any:
         return msgspec.UNSET
 
 
-def table_records(folder: str) -> Iterator[tuple[Record, str | None]]:
-    """The records in a folder of tables that an audit looks at, and the labels of messages.
+def table_records(output: str) -> Iterator[tuple[Record, str | None]]:
+    """The records in the tables of a run that an audit looks at, and the labels of messages.
 
-    ``folder`` is the output of a run, or its table ``messages`` alone. Captures come one after the other, in
-    the order of their names; of one of them the columns that are needed are in memory. Needs pyarrow. Raises
-    CaptureError for what is no table of messages, with what is wrong.
+    ``output`` is the folder, or URL, that the run wrote to. Captures come one after the other, in the order
+    of their names; of one of them the columns that are needed are in memory. Needs pyarrow and deltalake.
+    Raises CaptureError where there are no tables, and for what cannot be read.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
     import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
-    import pyarrow.fs as pafs  # type: ignore[import-untyped]  # it has no stubs
 
-    place = _messages_below(folder)
+    from msmq_wire.spark.store import Store
+
+    try:
+        snapshot = Store(output).snapshot()
+    except MsmqWireError as error:
+        raise CaptureError(str(error)) from None
     kinds = {"frames": pa.list_(pa.int64())} | dict.fromkeys(_NUMBERS, pa.int64())
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in _COLUMNS])
+    columns = {name: ds.field(*path.split(".")) for name, path in _COLUMNS.items()}
+    names = snapshot.rows("captures", ["capture"]).column("capture").to_pylist()
     try:
-        # A name with a colon is no address of another file system.
-        tables = ds.dataset(place, format="parquet", partitioning="hive", filesystem=pafs.LocalFileSystem())
-        columns = {name: ds.field(*path.split(".")) for name, path in _COLUMNS.items()}
-        captures = defaultdict(list)
-        for fragment in tables.get_fragments():
-            names = pc.unique(fragment.to_table(tables.schema, columns=["capture"]).column("capture"))
-            for name in names.to_pylist():
-                captures[name].append(fragment)
-        for name in sorted(name for name in captures if isinstance(name, str)):
+        for name in sorted(names):
+            messages = snapshot.dataset("messages", holding=[name])
+            if messages is None:
+                return
             wanted = (
                 (ds.field("capture") == name) & ds.field("type").isin(_TYPES) & ds.field("parent").is_null()
             )
-            parts = (
-                one.to_table(tables.schema, columns=columns, filter=wanted) for one in captures.pop(name)
-            )
-            rows = pa.concat_tables([part.cast(schema) for part in parts]).sort_by("id")
+            rows = messages.to_table(columns=columns, filter=wanted).cast(schema).sort_by("id")
             for batch in rows.to_batches(_TOGETHER):
                 for row in batch.to_pylist():
                     yield record_of(row), row[_TEXT]
     except (pa.ArrowException, OSError) as error:
         problem = str(error).partition("\n")[0]
-        raise CaptureError(f"no table of messages can be read from {folder}: {problem}") from error
-
-
-def _messages_below(folder: str) -> str:
-    """Where the Parquet files of messages are. Raises CaptureError where there are none."""
-    below = os.path.join(folder, "messages")
-    if os.path.isdir(below):
-        return below
-    try:
-        inside = os.listdir(folder)
-    except OSError as error:
-        raise CaptureError(f"cannot open {folder}: {error.strerror or error}") from error
-    if not any(name.endswith(".parquet") or name.startswith(_DAY) for name in inside):
-        raise CaptureError(f"{folder} holds no tables: msmq-wire spark run --output {folder} makes them")
-    return folder
+        raise CaptureError(f"no table of messages can be read from {output}: {problem}") from error

@@ -13,9 +13,10 @@ __all__ = ["spark_schema"]
 def spark_schema(schema: Any) -> StructType:
     """The Spark schema of an Arrow schema of ours; what a column means is its comment."""
     found = from_arrow_schema(schema)
+    said = [one.metadata.get(b"doc") or one.metadata[b"comment"] for one in schema]
     return StructType(
         [
-            StructField(one.name, one.dataType, one.nullable, {"comment": arrow.metadata[b"doc"].decode()})
-            for one, arrow in zip(found.fields, schema, strict=True)
+            StructField(one.name, one.dataType, one.nullable, {"comment": comment.decode()})
+            for one, comment in zip(found.fields, said, strict=True)
         ]
     )

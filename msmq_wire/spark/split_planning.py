@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
@@ -18,10 +19,22 @@ from msgspec.structs import replace
 from msmq_wire.capture.splits import FileIndex, Split, index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.arrow_types import array_of, struct_type
-from msmq_wire.spark.captures import CaptureFile, captures_of
+from msmq_wire.spark.captures import CaptureFile, captures_of, refuse_url
 from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.tasks import each
 
-__all__ = ["INDEX_SCHEMA", "PlacedSplit", "place_splits", "read_index", "update_index", "write_index"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = [
+    "INDEX_SCHEMA",
+    "PlacedSplit",
+    "index_captures",
+    "indexed",
+    "place_splits",
+    "read_index",
+    "write_index",
+]
 
 _INDEX = struct_type(FileIndex)
 INDEX_SCHEMA = pa.schema([*_INDEX, pa.field("split_bytes", pa.int64())])
@@ -93,19 +106,27 @@ def read_index(folder: str, files: Iterable[CaptureFile], split_bytes: int) -> I
     return found
 
 
-def update_index(
-    folder: str,
-    files: Sequence[CaptureFile],
-    split_bytes: int,
-    run: Callable[[Sequence[str]], Iterable[FileIndex]],
-) -> int:
-    """Bring a kept index up to date with files: ``run`` walks those that it lacks; return their number."""
+def index_captures(spark: SparkSession, files: Sequence[CaptureFile], folder: str, split_bytes: int) -> int:
+    """Bring a kept index up to date with files, walking those that it lacks by tasks; return their number.
+
+    The option ``index`` of ``msmq-packets`` takes such a folder.
+    """
+    refuse_url(folder)
     known = dict(read_index(folder, files, split_bytes))
     missing = [file.path for file in files if file.error is None and file.path not in known]
     if missing:
-        known |= {index.path: index for index in run(missing)}
+        walked = each(spark, missing, partial(indexed, split_bytes=split_bytes))
+        known |= {index.path: index for index in walked if index is not None}
         write_index(folder, known.values(), split_bytes)
     return len(missing)
+
+
+def indexed(path: str, split_bytes: int) -> FileIndex | None:
+    """The index of a file; None for what is no capture, which is said where it is placed."""
+    try:
+        return index_file(path, split_bytes)
+    except CaptureError:
+        return None
 
 
 def write_index(folder: str, indexes: Iterable[FileIndex], split_bytes: int) -> None:

@@ -1,13 +1,12 @@
-"""Rows into the Parquet files of tables, hidden until the capture they come from is done.
+"""Rows into the Parquet files of tables, which nobody reads before a commit names them.
 
-The rule kept here: a task only adds files with names of its own, which no reader of the tables sees. What a
-task that failed left behind harms nobody and is swept away later.
+The rule kept here: a task only adds files with names of its own. What a task that failed left behind is in no
+version of a table, and is swept away later.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 from collections import Counter
 from collections.abc import Iterable
@@ -20,15 +19,13 @@ import msgspec
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
-import pyarrow.fs as pafs  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.spark.table_schemas import DAY, table_schemas
+from msmq_wire.spark.places import Place
+from msmq_wire.spark.table_schemas import DAY, file_schema
 
-__all__ = ["HIDDEN", "NO_DAY", "TableWriter", "WrittenFile"]
+__all__ = ["NO_DAY", "TableWriter", "WrittenFile"]
 
-HIDDEN = "."
-"""What the name of a file starts with until it counts."""
 NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 """The partition of rows without a time, and of those of days for which there would be too many files."""
 
@@ -44,32 +41,41 @@ _MOST_WAITING = 1 << 26
 _MOST_OPEN = 32
 """Files that one task holds open: captures seldom span more days."""
 _MOST_FILES = 1000
-"""Files of one table that one task makes for a capture: times may be anything, and a file is some 50 KB."""
+"""Files of one table that one task makes: times may be anything, and a file is some 50 KB."""
 
 
 class WrittenFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that counts once it is published: ``folder`` is below the output, ``name`` without `HIDDEN`."""
+    """A file that counts once it is committed: ``path`` is below its table, ``size`` in bytes.
+
+    ``first`` and ``last`` are the least and the largest name of a capture in it, None without such a column.
+    """
 
     table: str
-    folder: str
-    name: str
+    path: str
+    day: str | None
+    size: int
     rows: int
+    first: str | None
+    last: str | None
 
 
 class _Part:
     """The rows of one table and day that one task has written so far, and those that wait."""
 
-    def __init__(self, output: str, table: str, day: str, stem: str) -> None:
-        self.folder = os.path.join(table, f"{DAY}={day}")
-        self.table = table
-        self.name = f"part-{stem}-{secrets.token_hex(8)}.parquet"
-        self.rows = 0
+    def __init__(self, place: Place, table: str, day: str | None) -> None:
+        self._table = table
+        self._day = None if day == NO_DAY else day
+        name = f"part-{secrets.token_hex(16)}.parquet"
+        folder = place.join(table) if day is None else place.join(table, f"{DAY}={day}")
+        folder.make_folder()
+        self.place = folder.join(name)
+        self._path = name if day is None else f"{DAY}={day}/{name}"
+        self._rows = 0
+        self._names: set[str] = set()
         self._waiting: list[Any] = []
         self._waiting_rows = 0
         self.waiting_bytes = 0
-        os.makedirs(os.path.join(output, self.folder), exist_ok=True)
-        self._path = os.path.join(output, self.folder, HIDDEN + self.name)
-        self._schema = table_schemas()[table]
+        self._schema = file_schema(table)
         self._writer: Any = None
         self._groups = 0
 
@@ -90,48 +96,59 @@ class _Part:
             return
         if self._writer is None:
             self._writer = pq.ParquetWriter(
-                self._path,
+                self.place.path,
                 self._schema,
                 compression="zstd",
                 use_dictionary=_repeated(self._schema),
                 write_statistics=[name for name in _JUDGED if name in self._schema.names],
-                # A name with a colon is no address of another file system.
-                filesystem=pafs.LocalFileSystem(),
+                filesystem=self.place.filesystem(),
             )
-        self._writer.write_table(pa.Table.from_batches(self._waiting, self._schema))
+        rows = pa.Table.from_batches(self._waiting, self._schema)
+        if "capture" in self._schema.names:
+            bounds = pc.min_max(rows.column("capture"))
+            self._names |= {bounds["min"].as_py(), bounds["max"].as_py()}
+        self._writer.write_table(rows)
         self._groups += 1
-        self.rows += self._waiting_rows
+        self._rows += self._waiting_rows
         self._waiting, self._waiting_rows, self.waiting_bytes = [], 0, 0
 
     def close(self) -> WrittenFile:
         self.flush()
-        if self._writer is not None:
-            self._writer.close()
-        return self.place
-
-    @property
-    def place(self) -> WrittenFile:
-        return WrittenFile(table=self.table, folder=self.folder, name=self.name, rows=self.rows)
+        self._writer.close()
+        return WrittenFile(
+            table=self._table,
+            path=self._path,
+            day=self._day,
+            size=self.place.info().size,
+            rows=self._rows,
+            first=min(self._names, default=None),
+            last=max(self._names, default=None),
+        )
 
     def discard(self) -> None:
-        if self._writer is not None:
-            with contextlib.suppress(OSError, pa.ArrowException):
-                # There may be no room for the end of the file.
+        """Take the file away, if it is there."""
+        # There may be no room for the end of the file.
+        with contextlib.suppress(OSError, pa.ArrowException):
+            if self._writer is not None:
                 self._writer.close()
+        with contextlib.suppress(OSError):
+            self.place.delete()
 
 
 class TableWriter:
-    """Writes rows of one capture; ``files`` are what to publish, complete when the block is left.
+    """Writes rows into files below a place; ``files`` are what to commit, complete when the block is left.
 
-    ``stem`` is part of the names of its files. An exception in the block takes the files away.
+    ``rows`` counts those written so far, by table.
+    An exception in the block takes the files away. Tables that are not ``partitioned`` have no column `DAY`.
     """
 
-    def __init__(self, output: str, stem: str, tables: Iterable[str]) -> None:
+    def __init__(self, place: Place, tables: Iterable[str], *, partitioned: bool = True) -> None:
         self.files: list[WrittenFile] = []
-        self._output = output
-        self._stem = stem
+        self.rows: Counter[str] = Counter()
+        self._place = place
         self._tables = frozenset(tables)
-        self._open: dict[tuple[str, str], _Part] = {}
+        self._partitioned = partitioned
+        self._open: dict[tuple[str, str | None], _Part] = {}
         self._made: Counter[str] = Counter()
 
     def __enter__(self) -> TableWriter:
@@ -145,16 +162,15 @@ class TableWriter:
             return
         for part in self._open.values():
             part.discard()
-            self.files.append(part.place)
         for file in self.files:
             with contextlib.suppress(OSError):
-                os.unlink(os.path.join(self._output, file.folder, HIDDEN + file.name))
+                self._place.join(file.table, *file.path.split("/")).delete()
         self.files = []
 
     def close(self) -> list[WrittenFile]:
         """End all files and return them."""
-        self.files += [part.close() for part in self._open.values()]
-        self._open.clear()
+        while self._open:
+            self._end(next(iter(self._open)))
         return self.files
 
     def wants(self, table: str) -> bool:
@@ -165,10 +181,14 @@ class TableWriter:
         """Add rows of a table's schema."""
         if table not in self._tables or not len(batch):
             return
+        self.rows[table] += len(batch)
+        if not self._partitioned:
+            self._add(table, None, batch)
+            return
         day = pc.divide(batch.column("time").cast(pa.int64()), _MICROSECONDS)
         days = pc.unique(day)
         if len(days) == 1:
-            self._add(table, days[0].as_py(), batch)
+            self._add(table, self._day(table, days[0].as_py()), batch)
             return
         order = pc.array_sort_indices(day)
         sorted_days = pc.fill_null(day.take(order), -1).to_numpy()
@@ -176,49 +196,49 @@ class TableWriter:
         late = []
         for start, stop in pairwise(edges.tolist()):
             rows, value = order.slice(start, stop - start), int(sorted_days[start])
-            if value < 0 or self._is_excess(table, value):
+            name = self._day(table, None if value < 0 else value)
+            if name == NO_DAY:
                 late.append(rows)
             else:
                 # A slice would keep the whole batch while it waits.
-                self._add(table, value, batch.take(rows))
+                self._add(table, name, batch.take(rows))
         if late:
             # In their order, whatever day each is of.
             places = np.sort(np.concatenate([rows.to_numpy() for rows in late]))
-            self._add(table, None, batch.take(pa.array(places)))
+            self._add(table, NO_DAY, batch.take(pa.array(places)))
 
-    def _add(self, table: str, day: int | None, rows: Any) -> None:
+    def _day(self, table: str, day: int | None) -> str:
+        """The partition of a day, counted since 1970."""
+        # Not every number of nanoseconds is a date that Python knows, but all that 63 bits hold are.
+        name = NO_DAY if day is None else datetime.fromtimestamp(day * 86_400, UTC).date().isoformat()
+        return NO_DAY if self._made[table] >= _MOST_FILES and (table, name) not in self._open else name
+
+    def _add(self, table: str, day: str | None, rows: Any) -> None:
         self._part(table, day).add(rows)
         waiting = self._open.values()
         if sum(part.waiting_bytes for part in waiting) > _MOST_WAITING:
             max(waiting, key=lambda part: part.waiting_bytes).flush()
 
-    def _is_excess(self, table: str, day: int | None) -> bool:
-        return self._made[table] >= _MOST_FILES and (table, _name(day)) not in self._open
-
-    def _part(self, table: str, day: int | None) -> _Part:
-        name = NO_DAY if self._is_excess(table, day) else _name(day)
-        part = self._open.get((table, name))
+    def _part(self, table: str, day: str | None) -> _Part:
+        part = self._open.get((table, day))
         if part is not None and part.is_full:
-            self.files.append(self._open.pop((table, name)).close())
+            self._end((table, day))
             # Not one more: what is large may be in many files.
             self._made[table] -= 1
             part = None
         if part is None:
             if len(self._open) >= _MOST_OPEN:
-                oldest = next(iter(self._open))
-                self.files.append(self._open.pop(oldest).close())
-            part = self._open[table, name] = _Part(self._output, table, name, self._stem)
+                self._end(next(iter(self._open)))
+            part = self._open[table, day] = _Part(self._place, table, day)
             self._made[table] += 1
         return part
 
-
-def _name(day: int | None) -> str:
-    """The partition of a day, counted since 1970."""
-    # Not every number of nanoseconds is a date that Python knows, but all that 63 bits hold are.
-    return NO_DAY if day is None else datetime.fromtimestamp(day * 86_400, UTC).date().isoformat()
+    def _end(self, key: tuple[str, str | None]) -> None:
+        self.files.append(self._open[key].close())
+        del self._open[key]
 
 
 def _repeated(schema: Any) -> list[str]:
     """The columns whose values are often the same: texts, but not those that are long."""
-    long = {"label", "body", "payload", "frame", "request", "response", "what"}
+    long = {"label", "body", "payload", "frame", "request", "response", "what", "digest", "head"}
     return [one.name for one in schema if pa.types.is_string(one.type) and one.name not in long]

@@ -15,10 +15,12 @@ from msmq_wire.spark.call_columns import call_schema
 from msmq_wire.spark.message_columns import message_schema
 from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 
-__all__ = ["DAY", "STORIES", "TABLES", "table_schemas"]
+__all__ = ["BOOKS", "DAY", "STORIES", "TABLES", "delta_schema", "file_schema", "table_schemas"]
 
 TABLES = ("packets", "messages", "calls", "sessions", "lives", "findings", "anomalies", "errors")
-"""All tables; each is a folder of Parquet files, partitioned by `DAY`."""
+"""All tables of rows, partitioned by `DAY`."""
+BOOKS = ("captures", "sources", "runs")
+"""The tables that say what was read: which captures are in the tables, which files these were, and when."""
 STORIES = ("sessions", "lives", "findings")
 """The tables that are told of a whole capture, after its last record."""
 DAY = "day"
@@ -53,6 +55,72 @@ _ERRORS = [
     field("offset", pa.int64(), "Bytes before it: of the packet, of the stream (gap), of the file (error)."),
     field("missing", pa.int64(), "Bytes of a gap that were not captured."),
 ]
+_TEXT, _NUMBER = pa.string(), pa.int64()
+_COUNTS = pa.map_(_TEXT, _NUMBER)
+_RUN = [
+    field("version", _TEXT, "The version of msmq-wire."),
+    field("tables", pa.list_(_TEXT), "The tables that were filled."),
+    field("rows", _COUNTS, "How many rows it gave, by table."),
+    field("frames", _NUMBER, "Frames read."),
+    field("understood", _NUMBER, "Frames that carried MSMQ traffic."),
+    field("skipped", _COUNTS, "The other frames, by reason."),
+    field("damage", pa.list_(_TEXT), "Which file is damaged, and why."),
+]
+_BOOKS = {
+    "captures": [
+        field(
+            "capture",
+            _TEXT,
+            "Its name: the file, with scope group the folder, as it was read first.",
+            nullable=False,
+        ),
+        field("digest", _TEXT, "SHA-256 of its content, decompressed; null where it could not be read."),
+        field("length", _NUMBER, "Bytes of its content."),
+        field("files", _NUMBER, "How many files it is."),
+        field("scope", _TEXT, "file or group."),
+        field("options", _TEXT, "Stands for the options that decide its rows."),
+        field("run", _TEXT, "The run that decoded it."),
+        *_RUN,
+        field("notices", _COUNTS, "What was noticed in reading, by kind."),
+        field("more", _COUNTS, "Findings that were too many to be written, by rule."),
+    ],
+    "sources": [
+        field("capture", _TEXT, "The capture that it is, or is a part of.", nullable=False),
+        field("path", _TEXT, "A file that was seen.", nullable=False),
+        field("size", _NUMBER, "Its bytes then."),
+        field("mtime_ns", _NUMBER, "Its time of change then, ns since 1970."),
+        field("key", pa.binary(), "Stands for path, size and time of change."),
+        field("head", _TEXT, "SHA-256 of the first 4 KiB of its content."),
+        field("length", _NUMBER, "Bytes of its content, decompressed."),
+        field("digest", _TEXT, "SHA-256 of its content, decompressed."),
+    ],
+    "runs": [
+        field("name", _TEXT, "Its name, which begins with its time.", nullable=False),
+        field("inputs", pa.list_(_TEXT), "What it was told to read."),
+        field("options", pa.map_(_TEXT, _TEXT), "The options that were not those by default."),
+        field("started", TIME, "When it began, UTC."),
+        field("ended", TIME, "When it ended, UTC."),
+        field("captures", _NUMBER, "Captures decoded."),
+        field("unchanged", _NUMBER, "Captures that the tables held already."),
+        field("left_out", _NUMBER, "Files in the folders that do not look like captures."),
+        *_RUN,
+        field("warnings", pa.list_(_TEXT), "What the tables hold that may not be expected of them."),
+    ],
+}
+
+
+def file_schema(table: str) -> Any:
+    """The Arrow schema of the files of a table: the partition column is in their folders."""
+    return pa.schema(_BOOKS[table]) if table in BOOKS else table_schemas()[table]
+
+
+@cache
+def delta_schema(table: str) -> Any:
+    """The Arrow schema of a table as a log has it: with the partition column, and comments."""
+    columns = list(file_schema(table))
+    if table not in BOOKS:
+        columns.append(field(DAY, pa.date32(), "Day of the time, UTC."))
+    return pa.schema([one.with_metadata({"comment": one.metadata[b"doc"].decode()}) for one in columns])
 
 
 @cache

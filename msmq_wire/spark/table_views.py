@@ -1,101 +1,84 @@
-"""The tables below a folder as views of a session.
+"""The tables of a store as views of a session.
 
-The rule kept here: a table that was not filled is an empty view with its columns, so a query never fails for
-a lack of rows.
+The rule kept here: what a view shows is one snapshot, all captures of it whole, as long as the session lasts;
+a table that has no row yet is an empty view with its columns.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark.table_schemas import DAY, TABLES, table_schemas
+from msmq_wire.spark.arrow_types import table_rows
+from msmq_wire.spark.places import Place
+from msmq_wire.spark.spark_schema import spark_schema
+from msmq_wire.spark.store import Snapshot, Store, StoredFile
+from msmq_wire.spark.table_schemas import BOOKS, DAY, TABLES, delta_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
-__all__ = ["VIEWS", "folder_problem", "register_views"]
+__all__ = ["VIEWS", "register_views"]
 
-_COUNTS = "map<string, bigint>"
-_LEDGER = {
-    "captures": (
-        "capture string, "
-        "sources array<struct<path: string, size: bigint, mtime_ns: bigint, first_time: bigint, "
-        "error: string>>, options string, run string, "
-        "files array<struct<table: string, folder: string, name: string, rows: bigint>>, "
-        f"rows {_COUNTS}, frames bigint, understood bigint, skipped {_COUNTS}, notices {_COUNTS}, "
-        f"more {_COUNTS}, damage array<string>, tables array<string>, "
-        "version string"
-    ),
-    "runs": (
-        "name string, version string, inputs array<string>, options map<string, string>, "
-        "tables array<string>, started timestamp, ended timestamp, captures bigint, unchanged bigint, "
-        f"left_out bigint, frames bigint, understood bigint, rows {_COUNTS}, skipped {_COUNTS}, "
-        "damage array<string>, warnings array<string>"
-    ),
-}
-"""What a run notes down beside the tables, a JSON file each."""
-VIEWS = (*TABLES, *_LEDGER)
+VIEWS = (*TABLES, *BOOKS)
 """The names of all views."""
 
 _GLOB = re.compile(r"([\\*?\[\]{}])")
 
 
-def register_views(spark: SparkSession, folder: str, statement: str = "") -> None:
-    """Make each table below ``folder`` a view of its name, and what the runs noted: ``captures``, ``runs``.
+def register_views(spark: SparkSession, output: str, statement: str = "") -> None:
+    """Make each table below ``output``, a folder or URL, a view of its name.
 
-    Every table has its columns and the partition ``day``, a date. With a ``statement`` only the views that it
-    names are made, or all if it names none: Spark looks at every file of a table first. Raises MsmqWireError
-    where the folder holds no output of a run.
+    The tables of rows have the partition ``day``, a date. With a ``statement`` only the views that it names
+    are made, or all if it names none. Raises MsmqWireError where there are no tables.
     """
-    problem = folder_problem(folder)
-    if problem is not None:
-        raise MsmqWireError(problem)
+    snapshot = Store(output).snapshot()
     named = set(re.findall(r"\w+", statement.lower()))
-    for table in TABLES:
-        if table in named or named.isdisjoint(VIEWS):
-            _table(spark, folder, table).createOrReplaceTempView(table)
-    for name, columns in _LEDGER.items():
-        if name not in named and not named.isdisjoint(VIEWS):
-            continue
-        path = os.path.join(folder, name)
-        # The files are written with indentation: a value spans lines.
-        read = spark.read.schema(columns).option("multiLine", True)
-        frame = read.json(_url(path)) if os.path.isdir(path) else spark.createDataFrame([], columns)
-        frame.createOrReplaceTempView(name)
+    for view in VIEWS:
+        if view in named or named.isdisjoint(VIEWS):
+            _table(spark, snapshot, view).createOrReplaceTempView(view)
 
 
-def folder_problem(folder: str) -> str | None:
-    """Say why a folder cannot be asked, or None."""
-    if not os.path.isdir(folder):
-        return f"there is no folder {folder}"
-    if not any(os.path.isdir(os.path.join(folder, view)) for view in VIEWS):
-        return f"{folder} holds no tables: msmq-wire spark run --output {folder} makes them"
-    return None
-
-
-def _table(spark: SparkSession, folder: str, table: str) -> DataFrame:
-    schema = _schema(table)
-    path = os.path.join(folder, table)
-    if not os.path.isdir(path):
+def _table(spark: SparkSession, snapshot: Snapshot, name: str) -> DataFrame:
+    schema = spark_schema(delta_schema(name))
+    files = snapshot.files(name)
+    if not files:
         return spark.createDataFrame([], schema)
-    return spark.read.schema(schema).parquet(_url(path))
+    place = snapshot.store.place.join(name)
+    if not place.is_local:
+        # Spark would need jars for the store; what wrote the files can read them, too.
+        parts = spark.createDataFrame([(one.path, one.day) for one in files], f"path string, {DAY} string")
+        spread = parts.repartition(len(files))
+        return spread.mapInArrow(partial(_read, place=place, name=name), schema)
+    paths = [_url(place, one) for one in files]
+    return spark.read.schema(schema).option("basePath", _escaped(place)).parquet(*paths)
 
 
-def _schema(table: str) -> StructType:
-    # pyspark is needed for this alone.
-    from pyspark.sql.types import DateType
+def _read(batches: Iterable[Any], place: Place, name: str) -> Iterator[Any]:
+    """The rows of files that are named, a batch at a time."""
+    import datetime
 
-    from msmq_wire.spark.spark_schema import spark_schema
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 
-    return spark_schema(table_schemas()[table]).add(
-        DAY, DateType(), True, {"comment": "Day of the time, UTC."}
-    )
+    schema = delta_schema(name).remove_metadata()
+    for batch in batches:
+        for row in batch.to_pylist():
+            day = None if row[DAY] is None else datetime.date.fromisoformat(row[DAY])
+            with place.join(*row["path"].split("/")).open_input() as source:
+                for rows in pq.ParquetFile(source).iter_batches(1 << 13):
+                    columns = {one: rows.column(one) for one in rows.schema.names}
+                    if DAY in schema.names:
+                        columns[DAY] = pa.repeat(pa.scalar(day, pa.date32()), len(rows))
+                    yield table_rows(columns, len(rows), schema)
 
 
-def _url(path: str) -> str:
+def _url(place: Place, file: StoredFile) -> str:
     """A path as Spark reads it: on this file system, and no pattern."""
-    return "file:" + _GLOB.sub(r"\\\1", os.path.abspath(path))
+    return _escaped(place.join(*file.path.split("/")))
+
+
+def _escaped(place: Place) -> str:
+    return "file:" + _GLOB.sub(r"\\\1", place.path)

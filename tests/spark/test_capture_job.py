@@ -12,6 +12,7 @@ import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
+from msmq_wire.spark.ledger import Entry
 
 from msmq_wire import Record, read_capture
 from msmq_wire.capture.pcap import Frame
@@ -26,7 +27,6 @@ from msmq_wire.spark import capture_job
 from msmq_wire.spark.capture_job import JobPlan, decode_capture
 from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
 from msmq_wire.spark.keys import negotiator_of
-from msmq_wire.spark.ledger import Entry
 from msmq_wire.spark.message_columns import CALLS
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_files import HIDDEN, NO_DAY

@@ -14,10 +14,10 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.captures import CaptureFile, Listing, captures_of, folder_of, list_files
-from msmq_wire.spark.job import index_captures, run_job
 from msmq_wire.spark.landing import LandingLog
 from msmq_wire.spark.packaging import write_package
 from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.split_planning import index_captures, run_job
 
 DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
 

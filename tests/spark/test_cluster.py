@@ -14,13 +14,13 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
+from msmq_wire.spark.ledger import Ledger
 
 from benchmarks.traffic import in_order, write
 from benchmarks.workload import mixed
 from msmq_wire.spark.capture_job import JobPlan, decode_capture
 from msmq_wire.spark.captures import Scope, captures_of, list_files
 from msmq_wire.spark.job import DEFAULT_TABLES
-from msmq_wire.spark.ledger import Ledger
 from msmq_wire.spark.packaging import write_package
 from msmq_wire.spark.read_options import ReadOptions
 from tests.spark.standalone import Cluster, Job, opened, wait_for

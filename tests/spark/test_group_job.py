@@ -13,6 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
+from msmq_wire.spark.ledger import Entry
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import rand
 
@@ -25,7 +26,6 @@ from msmq_wire.spark.captures import Capture, captures_of, list_files
 from msmq_wire.spark.conversations import FRAME_COLUMNS, Conversations
 from msmq_wire.spark.group_job import decode_groups, frames_of, sorted_frames
 from msmq_wire.spark.keys import negotiator_of
-from msmq_wire.spark.ledger import Entry
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.spark.table_files import HIDDEN

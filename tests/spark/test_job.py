@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
+from msmq_wire.spark.ledger import Entry, Ledger, capture_key
 from pyspark.sql import SparkSession
 
 from msmq_wire.capture.source import read_frames
@@ -23,7 +24,6 @@ from msmq_wire.spark import job
 from msmq_wire.spark.capture_job import decode_capture
 from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.job import DEFAULT_TABLES, Run, index_captures, run_job
-from msmq_wire.spark.ledger import Entry, Ledger, capture_key
 from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_files import HIDDEN

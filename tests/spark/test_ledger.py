@@ -16,11 +16,11 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
+from msmq_wire.spark.ledger import Entry, Ledger, capture_key
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark import ledger as module
 from msmq_wire.spark.captures import Capture, CaptureFile
-from msmq_wire.spark.ledger import Entry, Ledger, capture_key
 from msmq_wire.spark.table_files import HIDDEN, TableWriter, WrittenFile
 from msmq_wire.spark.table_schemas import table_schemas
 from tests.effort import share

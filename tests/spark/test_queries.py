@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+from msmq_wire.spark.ledger import Entry
 from pyspark.sql import SparkSession
 
 from msmq_wire import read_capture
@@ -25,7 +26,6 @@ from msmq_wire.records.view import anomaly_view
 from msmq_wire.sessions import NACK_REASONS, MessageLife, RemoteRead, Session
 from msmq_wire.spark.job import Run, run_job
 from msmq_wire.spark.keys import negotiator_of
-from msmq_wire.spark.ledger import Entry
 from msmq_wire.spark.queries import QUERIES, query_problem
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_schemas import TABLES, table_schemas

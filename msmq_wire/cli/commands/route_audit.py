@@ -87,15 +87,15 @@ def route_audit(
     zone = options.zone(None if format_ is RowFormat.TABLE or filters else format_)
     if topology_file == "-" and "-" in files:
         raise typer.BadParameter("standard input is a capture or the topology, not both")
-    folders = [file for file in files if os.path.isdir(file) and not holds_captures(file, options.recursive)]
+    folders = [file for file in files if _holds_tables(file, options)]
     captures = [file for file in files if file not in folders]
     if folders and (filters or options.ports):
         raise typer.BadParameter("--filter and --port read captures, not tables")
     selection = Selection(filter_for(filters, zone))
     redactor = options.redactor()
     topology = read_topology(topology_file, quiet=options.quiet or redactor.hides_hosts)
-    if folders and find_spec("pyarrow") is None:
-        complain("tables need pyarrow: pip install 'msmq-wire[arrow]'")
+    if folders and find_spec("deltalake") is None:
+        complain("tables need deltalake: pip install 'msmq-wire[spark]'")
         raise typer.Exit(1)
     reading = options.reading(captures, redactor, streams=True)
     tally = _Tally()
@@ -162,6 +162,11 @@ def _in_tables(folder: str, topology: Topology, redactor: Redactor) -> Iterator[
         hop = auditor.feed(record)
         if hop is not None:
             yield record, hop, redactor.told(label, LABEL)
+
+
+def _holds_tables(path: str, options: ReadingOptions) -> bool:
+    """Whether a path is the output of a run: a URL, or a folder without captures."""
+    return "://" in path or (os.path.isdir(path) and not holds_captures(path, options.recursive))
 
 
 def _writer(

@@ -149,8 +149,11 @@ def run(
             show_default=False,
         ),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Decode captures again that the tables hold already.")
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", "--force", help="Decode captures again that the tables hold, and replace their rows."
+        ),
     ] = False,
     fail: Annotated[bool, typer.Option("--fail", help="End at the first file that cannot be read.")] = False,
     split_bytes: Annotated[
@@ -219,7 +222,7 @@ def run(
             output,
             options,
             tables=wanted,
-            force=force,
+            again=again,
             tell=_nothing if quiet else tell,
             warn=lambda text: complain(f"WARNING: {text}"),
         )

@@ -16,7 +16,7 @@ from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.rows import CsvWriter, JsonWriter
 from msmq_wire.cli.spark_rows import cell_of, distinct_names, plain_value
-from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
+from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, errors_told, running_session
 from msmq_wire.spark.queries import QUERIES, query_problem
 from msmq_wire.spark.session import spark_problem
 
@@ -40,7 +40,7 @@ def sql(
         typer.Option(
             "--tables",
             metavar="DIR",
-            help="The folder that msmq-wire spark run wrote to.",
+            help="The folder, or URL, that msmq-wire spark run wrote to.",
             show_default=False,
         ),
     ] = None,
@@ -63,8 +63,9 @@ def sql(
     """Ask the tables in SQL.
 
     The views are packets, messages, calls, sessions, lives, findings, anomalies and errors, each with the
-    column day; captures and runs tell what was read when. A table that was not filled is empty. DESCRIBE
-    messages names its columns. Only SELECT, WITH, SHOW, DESCRIBE and EXPLAIN are run, so nothing is changed.
+    column day; captures, sources and runs tell what was read when. A table that was not filled is empty.
+    DESCRIBE messages names its columns. Only SELECT, WITH, SHOW, DESCRIBE and EXPLAIN are run, so nothing is
+    changed.
     Times are UTC; bytes are printed in base64.
 
     Exit status: 0 done, rows or none; 1 DIR holds no tables, the query failed while it ran, or Spark or Java
@@ -87,12 +88,11 @@ def sql(
     if tables is None:
         raise typer.BadParameter("name the folder of the tables", param_hint="--tables")
     check_spark(master, driver_memory)
-    from msmq_wire.spark.table_views import folder_problem, register_views
+    from msmq_wire.spark.store import Store
+    from msmq_wire.spark.table_views import register_views
 
-    problem = folder_problem(tables)
-    if problem is not None:
-        complain(problem)
-        raise typer.Exit(1)
+    with errors_told():
+        Store(tables).snapshot()
     with running_session(master, driver_memory) as spark:
         register_views(spark, tables, text)
         _print(_ask(spark, text), format_, limit, color, quiet=quiet)

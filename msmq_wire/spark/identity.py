@@ -1,0 +1,197 @@
+"""Which file is which capture: by what is in it, whatever it is called and wherever it lies.
+
+The rule kept here: a file is a copy of another, or another that grew, only after all bytes of the shorter one
+were compared, by their SHA-256. Size, name and the first bytes only say which files are worth a look.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from msmq_wire.capture.source import Source
+from msmq_wire.errors import CaptureError
+from msmq_wire.spark.captures import CaptureFile
+
+__all__ = [
+    "Content",
+    "Known",
+    "Placed",
+    "Seen",
+    "candidates",
+    "content_of",
+    "file_key",
+    "head_of",
+    "place_files",
+    "source_row",
+]
+
+_HEAD = 4096
+_BLOCK = 1 << 20
+
+
+class Content(msgspec.Struct, frozen=True):
+    """What is in a file, decompressed: bytes, and the SHA-256 of all of them and of some beginnings.
+
+    Of what is no capture, or is damaged where it is compressed, the bytes of the file itself count.
+    """
+
+    length: int
+    digest: str
+    marks: Mapping[int, str] = {}
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that the tables do not know by its place; ``content`` is None where nothing begins like it."""
+
+    file: CaptureFile
+    head: str
+    content: Content | None = None
+
+
+class Known(NamedTuple):
+    """A file that the tables know: the capture that it is, and what was in it."""
+
+    capture: str
+    path: str
+    head: str
+    length: int
+    digest: str
+
+
+class Placed(msgspec.Struct, frozen=True, kw_only=True):
+    """A file and the capture that it is: ``new``, a ``copy`` of one, or one that ``grew``."""
+
+    seen: Seen
+    capture: str
+    kind: Literal["new", "copy", "grew"]
+
+
+def file_key(file: CaptureFile) -> bytes:
+    """What stands for path, size and time of change: a file with a key that is known is not opened again."""
+    text = f"{file.path}\0{file.size}\0{file.mtime_ns}"
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()[:16]
+
+
+def head_of(file: CaptureFile) -> str:
+    """The SHA-256 of the first 4 KiB of the content; empty for a file that cannot be read."""
+    return "" if file.error is not None else _walked(file, (), _HEAD).digest
+
+
+def content_of(file: CaptureFile, lengths: Iterable[int] = ()) -> Content | None:
+    """Read all of a file; ``lengths`` are the beginnings to mark. None where it cannot be read."""
+    found = None if file.error is not None else _walked(file, sorted(set(lengths)), None)
+    return found if found is not None and found.digest else None
+
+
+def _walked(file: CaptureFile, lengths: Sequence[int], most: int | None) -> Content:
+    # As a Path, because the text "-" would be standard input.
+    path = Path(file.path)
+    try:
+        with Source(path) as source:
+            window = source.window()
+            found = _hashed(window.read_into, lengths, most)
+            if window.failure is None:
+                return found
+    except CaptureError:
+        pass
+    try:
+        with path.open("rb") as raw:
+            return _hashed(raw.readinto, lengths, most)
+    except (OSError, ValueError):
+        return Content(0, "")
+
+
+def _hashed(read: Callable[[memoryview], int], lengths: Sequence[int], most: int | None) -> Content:
+    sha, length, marks = hashlib.sha256(), 0, dict[int, str]()
+    waiting = [one for one in lengths if one]
+    view = memoryview(bytearray(_BLOCK))
+    while most is None or length < most:
+        stop = _BLOCK if most is None else min(_BLOCK, most - length)
+        stop = min(stop, waiting[0] - length) if waiting else stop
+        count = read(view[:stop])
+        if not count:
+            break
+        sha.update(view[:count])
+        length += count
+        if waiting and length == waiting[0]:
+            marks[waiting.pop(0)] = sha.hexdigest()
+    return Content(length, sha.hexdigest(), marks)
+
+
+def source_row(capture: str, file: CaptureFile, head: str, content: Content) -> dict[str, Any]:
+    """The row of ``sources`` of a file."""
+    return {
+        "capture": capture,
+        "path": file.path,
+        "size": file.size,
+        "mtime_ns": file.mtime_ns,
+        "key": file_key(file),
+        "head": head,
+        "length": content.length,
+        "digest": content.digest,
+    }
+
+
+def candidates(seen: Iterable[Seen], known: Iterable[Known]) -> dict[str, set[int]]:
+    """The files that may be a copy or may have grown, by path: the lengths of what they may begin with."""
+    lengths: dict[str, set[int]] = {}
+    starts: dict[str, set[int]] = {}
+    heads: dict[str, list[CaptureFile]] = {}
+    for one in known:
+        lengths.setdefault(one.path, set()).add(one.length)
+        starts.setdefault(one.head, set()).add(one.length)
+    for new in seen:
+        heads.setdefault(new.head, []).append(new.file)
+    found = {}
+    for head, alike in heads.items():
+        for file in alike:
+            if head and (head in starts or file.path in lengths or len(alike) > 1):
+                sizes = {other.size for other in alike}
+                found[file.path] = starts.get(head, set()) | lengths.get(file.path, set()) | sizes
+    return found
+
+
+def place_files(seen: Sequence[Seen], known: Sequence[Known], names: Iterable[str]) -> list[Placed]:
+    """Say which capture each file is. ``names`` are taken already, beside those of ``known``."""
+    taken = {*names, *(one.capture for one in known)}
+    captures = {one.digest: one.capture for one in known}
+    whole: list[tuple[Content, str]] = []
+    placed = []
+    # What grew most comes first: shorter files may be what it was before.
+    for one in sorted(seen, key=lambda one: (-(one.content.length if one.content else 0), one.file.path)):
+        content = one.content
+        same = None if content is None else _same(content, captures, whole)
+        grew = None if content is None or same is not None else _grew(content, known)
+        if same is not None:
+            placed.append(Placed(seen=one, capture=same, kind="copy"))
+            continue
+        name = grew if grew is not None else _free_name(one.file.path, taken)
+        taken.add(name)
+        placed.append(Placed(seen=one, capture=name, kind="new" if grew is None else "grew"))
+        if content is not None:
+            captures[content.digest] = name
+            whole.append((content, name))
+    return sorted(placed, key=lambda one: one.seen.file.path)
+
+
+def _same(content: Content, captures: Mapping[str, str], whole: Iterable[tuple[Content, str]]) -> str | None:
+    before = (name for one, name in whole if one.marks.get(content.length) == content.digest)
+    return captures.get(content.digest) or next(before, None)
+
+
+def _grew(content: Content, known: Iterable[Known]) -> str | None:
+    begins = [one for one in known if one.length and content.marks.get(one.length) == one.digest]
+    return max(begins, key=lambda one: one.length).capture if begins else None
+
+
+def _free_name(path: str, taken: set[str]) -> str:
+    """The path, or with a number where other content has that name."""
+    name, number = path, 2
+    while name in taken:
+        name, number = f"{path}#{number}", number + 1
+    return name

@@ -1,0 +1,412 @@
+"""The store: Delta tables below one place, and which version of each of them counts.
+
+The rule kept here: a version of a table counts only when the table ``captures`` names it. The commit on
+``captures`` comes last and says with its rows at which versions the other tables hold all of them, so whoever
+goes through a `Snapshot` sees captures whole or not at all. Who publishes builds on the versions that are
+named; what stands above them is of somebody who died, or who will find that another commit was faster. There
+is no lock: of two commits on ``captures`` one wins, and the other begins again.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import msgspec
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.fs as pafs  # type: ignore[import-untyped]  # it has no stubs
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction
+
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.spark.places import place_of
+from msmq_wire.spark.table_files import TableWriter, WrittenFile
+from msmq_wire.spark.table_schemas import BOOKS, DAY, TABLES, delta_schema, file_schema
+
+__all__ = ["Change", "Snapshot", "Store", "StoredFile", "among"]
+
+_ATTEMPTS = 40
+_PAUSE = 0.05
+"""Seconds that who lost a commit waits at first; they grow with every attempt, up to `_LONGEST`."""
+_LONGEST = 2.0
+_SMALL = 8 << 20
+_MANY = 32
+"""So many small files of ``captures`` or ``sources`` become one when a row is added."""
+_PROPERTIES = {"delta.checkpointInterval": "50"}
+_CAPTURES = "captures"
+
+
+class StoredFile(msgspec.Struct, frozen=True):
+    """A file of a version of a table: path below the table, bytes, rows, and the captures it may hold."""
+
+    path: str
+    size: int
+    rows: int
+    day: str | None
+    first: str
+    last: str
+
+    def may_hold(self, names: Sequence[str]) -> bool:
+        """Whether rows of one of the captures ``names``, which are sorted, may be in it."""
+        at = bisect_left(names, self.first)
+        return at < len(names) and names[at] <= self.last
+
+
+class Change(msgspec.Struct, kw_only=True):
+    """What a commit of all tables does: files to add, rows of captures to take away, rows of books to add.
+
+    ``tables`` are to be there, with rows or without. ``gone`` are captures whose rows go, ``forgotten`` those
+    whose files are not known any more, either. ``merged`` are files that others of ``files`` replace, by
+    table.
+    """
+
+    files: Sequence[WrittenFile] = ()
+    tables: Sequence[str] = ()
+    gone: frozenset[str] = frozenset()
+    forgotten: frozenset[str] = frozenset()
+    books: Mapping[str, Sequence[Mapping[str, Any]]] = {}
+    merged: Mapping[str, frozenset[str]] = {}
+
+
+Make: TypeAlias = "Callable[[Snapshot], Change | None]"
+
+
+class Store:
+    """The tables below ``output``, a folder or the URL of one.
+
+    Raises MsmqWireError where tables cannot be there, and for those of a version before there was a log.
+    """
+
+    def __init__(self, output: str) -> None:
+        self.place = place_of(output)
+        self.place.join(_CAPTURES).table_url  # noqa: B018  (raises for a name that no table can have)
+        older = self.place.join(_CAPTURES).list()
+        if any(one.path.endswith(".json") for one in older) and not self.exists:
+            raise MsmqWireError(
+                f"{output} holds tables of msmq-wire 0.9 or older, which have no log: "
+                "decode the captures into another folder"
+            )
+
+    @property
+    def exists(self) -> bool:
+        """Whether there are tables."""
+        return self._is_table(_CAPTURES)
+
+    def make(self) -> None:
+        """Make what is not there yet: an empty ``captures``."""
+        if not self.exists:
+            self._create(_CAPTURES)
+
+    def snapshot(self) -> Snapshot:
+        """What counts now. Raises MsmqWireError where there are no tables."""
+        try:
+            return Snapshot(self, self._load(_CAPTURES))
+        except TableNotFoundError:
+            raise MsmqWireError(
+                f"{self.place.url} holds no tables: msmq-wire spark run --output {self.place.url} makes them"
+            ) from None
+
+    def publish(self, make: Make) -> Snapshot:
+        """Do what ``make`` says to a snapshot; ask it again where another commit was faster.
+
+        Returns what counts then. Raises MsmqWireError where it cannot be written.
+        """
+        pause = _PAUSE
+        for _ in range(_ATTEMPTS):
+            snapshot = self.snapshot()
+            change = make(snapshot)
+            if change is None:
+                return snapshot
+            try:
+                self._publish(snapshot, change)
+                return self.snapshot()
+            except CommitFailedError:
+                time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
+                pause = min(pause * 2, _LONGEST)
+            except (DeltaError, OSError) as error:
+                raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
+        raise MsmqWireError(f"cannot write {self.place.url}: other runs were faster {_ATTEMPTS} times")
+
+    def _publish(self, snapshot: Snapshot, change: Change) -> None:
+        lacking = set(change.tables) - snapshot.versions.keys()
+        touched = {file.table for file in change.files} | {*change.books, *change.merged, *lacking}
+        if change.gone:
+            touched |= snapshot.versions.keys()
+        named = [
+            Transaction(table, self._commit(snapshot, table, change))
+            for table in sorted(touched - {_CAPTURES})
+        ]
+        actions = self._actions(snapshot, _CAPTURES, change)
+        self._write(snapshot.captures, _CAPTURES, actions, named)
+
+    def _commit(self, snapshot: Snapshot, table: str, change: Change) -> int:
+        """Commit what is to be done to one table; return the version that has it and nothing else."""
+        named = snapshot.versions.get(table)
+        if named is None and not self._is_table(table):
+            self._create(table)
+        stands = self._load(table)
+        if stands.version() != (named or 0):
+            # Somebody died before captures named it, or is not there yet.
+            stands.restore(named or 0, commit_properties=_once())
+            stands = self._above(table, stands.version() + 1)
+        if self._lacks_columns(stands, table):
+            empty = delta_schema(table).empty_table()
+            write_deltalake(stands, empty, mode="append", schema_mode="merge", commit_properties=_once())
+            stands = self._above(table, stands.version())
+        actions = self._actions(snapshot, table, change)
+        if not actions:
+            return int(stands.version())
+        self._write(stands, table, actions, [])
+        return int(stands.version()) + 1
+
+    def _above(self, table: str, version: int) -> DeltaTable:
+        """A table at a version that was just made. Raises CommitFailedError where it is not the last."""
+        stands = self._load(table)
+        if stands.version() != version:
+            raise CommitFailedError(f"{table} is at {stands.version()}, not {version}")
+        return stands
+
+    def _write(self, stands: DeltaTable, table: str, actions: list[Any], named: list[Transaction]) -> None:
+        stands.create_write_transaction(
+            actions,
+            mode="append",
+            schema=delta_schema(table),
+            partition_by=[DAY] if table in TABLES else [],
+            commit_properties=_once(named),
+        )
+
+    def _actions(self, snapshot: Snapshot, table: str, change: Change) -> list[Any]:
+        """Files to add to a table and to remove from it; shared files are written anew without what goes."""
+        files = [file for file in change.files if file.table == table]
+        out = set(change.merged.get(table, ()))
+        rows = change.books.get(table, ())
+        going = change.forgotten if table == "sources" else change.gone
+        gone = sorted(going)
+        stands = snapshot.files(table) if gone or out or table in BOOKS else []
+        rewritten = [file for file in stands if file.path not in out and file.may_hold(gone)] if gone else []
+        if rows and table in BOOKS:
+            small = [file for file in stands if file.size < _SMALL]
+            rewritten += [one for one in small if one not in rewritten] if len(small) >= _MANY else []
+        if rewritten or rows:
+            with TableWriter(self.place, (table,), partitioned=table in TABLES) as writer:
+                for file in rewritten:
+                    for batch in self.batches(table, file, without=going):
+                        writer.write(table, batch)
+                if rows:
+                    writer.write(table, pa.RecordBatch.from_pylist(list(rows), schema=file_schema(table)))
+            files += writer.files
+        out |= {file.path for file in rewritten}
+        now = time.time_ns() // 1_000_000
+        days = {file.path: file.day for file in stands}
+        removed = [
+            RemoveAction(path, True, now, None, {DAY: days[path]} if table in TABLES else {})
+            for path in sorted(out)
+        ]
+        return [*removed, *(_added(file, now) for file in files)]
+
+    def batches(
+        self, table: str, file: StoredFile, *, without: frozenset[str] = frozenset()
+    ) -> Iterator[Any]:
+        """The rows of a file, as the schema of its table has them now; those of some captures left out."""
+        schema = file_schema(table)
+        place = self.place.join(table, *file.path.split("/"))
+        wanted = ~among("capture", sorted(without)) if without else None
+        source = ds.dataset([place.path], schema=schema, format="parquet", filesystem=place.filesystem())
+        for batch in source.to_batches(filter=wanted, batch_size=1 << 13, batch_readahead=1):
+            if len(batch):
+                yield batch
+
+    def vacuum(self, hours: int, *, dry: bool) -> list[str]:
+        """Delete files that no version of the last ``hours`` has, and no named one; return their paths."""
+        snapshot = self.snapshot()
+        found = []
+        for table in (_CAPTURES, *snapshot.versions, *self._unnamed(snapshot)):
+            stands = self._load(table)
+            named = snapshot.versions.get(table)
+            gone = stands.vacuum(
+                hours,
+                dry_run=dry,
+                enforce_retention_duration=False,
+                full=True,
+                keep_versions=None if named is None else [named],
+            )
+            found += [f"{table}/{path}" for path in gone]
+        return found
+
+    def _unnamed(self, snapshot: Snapshot) -> list[str]:
+        return [
+            table
+            for table in (*TABLES, *BOOKS[1:])
+            if table not in snapshot.versions and self._is_table(table)
+        ]
+
+    def append(self, table: str, row: Mapping[str, Any]) -> None:
+        """Add a row to a table that stands by itself: ``runs``."""
+        if not self._is_table(table):
+            self._create(table)
+        rows = pa.Table.from_pylist([row], schema=delta_schema(table))
+        try:
+            write_deltalake(self._load(table), rows, mode="append", schema_mode="merge")
+        except (DeltaError, OSError) as error:
+            raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
+
+    def _is_table(self, table: str) -> bool:
+        return self.place.join(table, "_delta_log").exists()
+
+    def _create(self, table: str) -> None:
+        place = self.place.join(table)
+        try:
+            place.make_folder()
+            DeltaTable.create(
+                place.table_url,
+                schema=delta_schema(table),
+                partition_by=[DAY] if table in TABLES else [],
+                configuration=_PROPERTIES,
+                storage_options=place.storage_options,
+            )
+        except (DeltaError, OSError) as error:
+            # Another run may have made it meanwhile.
+            if not self._is_table(table):
+                raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
+
+    def _load(self, table: str, version: int | None = None) -> DeltaTable:
+        place = self.place.join(table)
+        return DeltaTable(place.table_url, version=version, storage_options=place.storage_options)
+
+    def _lacks_columns(self, stands: DeltaTable, table: str) -> bool:
+        """Whether a table has fewer columns than this version writes; MsmqWireError where it has others."""
+        try:
+            return _lacks(pa.struct(pa.schema(stands.schema().to_arrow())), pa.struct(delta_schema(table)))
+        except TypeError as error:
+            raise MsmqWireError(
+                f"{self.place.url}: the table {table} is of another version of msmq-wire: {error}"
+            ) from None
+
+
+class Snapshot:
+    """The tables as they were when all captures that ``captures`` lists were whole in them.
+
+    ``versions`` are those of the other tables, by name: a table that is not there has no row yet.
+    """
+
+    def __init__(self, store: Store, captures: DeltaTable) -> None:
+        self.store = store
+        self.captures = captures
+        self.version = captures.version()
+        self._files: dict[str, list[StoredFile]] = {}
+        found = {
+            table: captures.transaction_version(table) for table in (*TABLES, *BOOKS) if table != _CAPTURES
+        }
+        self.versions: Mapping[str, int] = {name: one for name, one in found.items() if one is not None}
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The tables of rows, in their order."""
+        return tuple(table for table in TABLES if table in self.versions)
+
+    def table(self, name: str) -> DeltaTable | None:
+        """A table at the version that counts; None where it has no row yet."""
+        if name == _CAPTURES:
+            return self.captures
+        if name == "runs":
+            return self.store._load(name) if self.store._is_table(name) else None
+        version = self.versions.get(name)
+        return None if version is None else self.store._load(name, version)
+
+    def files(self, name: str) -> list[StoredFile]:
+        """The files of a table."""
+        if name not in self._files:
+            self._files[name] = self._listed(name)
+        return self._files[name]
+
+    def _listed(self, name: str) -> list[StoredFile]:
+        table = self.table(name)
+        if table is None:
+            return []
+        found = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+        return [
+            StoredFile(
+                one["path"],
+                one["size_bytes"],
+                one["num_records"] or 0,
+                None if one.get(f"partition.{DAY}") is None else one[f"partition.{DAY}"].isoformat(),
+                # What a file has no bounds of may be in it.
+                one.get("min.capture") or "",
+                one.get("max.capture") or "\U0010ffff",
+            )
+            for one in found
+        ]
+
+    def dataset(self, name: str, *, holding: Sequence[str] | None = None) -> Any:
+        """A table as a pyarrow dataset with all columns; None where it has no row yet.
+
+        With ``holding`` only the files that may hold rows of these captures, which are sorted.
+        """
+        files = self.files(name)
+        if not files:
+            return None
+        if holding is not None:
+            files = [one for one in files if one.may_hold(holding)]
+        place = self.store.place.join(name)
+        days = None
+        if name in TABLES:
+            day = ds.field(DAY)
+            days = [day.is_null() if one.day is None else day == date.fromisoformat(one.day) for one in files]
+        return ds.FileSystemDataset.from_paths(
+            [one.path for one in files],
+            schema=delta_schema(name),
+            format=ds.ParquetFileFormat(),
+            filesystem=pafs.SubTreeFileSystem(place.path, place.filesystem()),
+            partitions=days,
+        )
+
+    def rows(self, name: str, columns: Sequence[str], wanted: Any = None) -> Any:
+        """Columns of a table, of the rows that a pyarrow expression wants."""
+        found = self.dataset(name)
+        if found is None:
+            schema = delta_schema(name)
+            return pa.table({one: pa.array([], schema.field(one).type) for one in columns})
+        return found.to_table(columns=list(columns), filter=wanted)
+
+
+def among(name: str, values: Iterable[Any]) -> Any:
+    """What wants the rows whose column ``name`` has one of some values."""
+    kind = pa.binary() if name == "key" else pa.string()
+    return ds.field(name).isin(pa.array(values, kind))
+
+
+def _once(named: Iterable[Transaction] = ()) -> CommitProperties:
+    """A commit on the version that was read and no other: the next one, or none."""
+    return CommitProperties(max_commit_retries=0, app_transactions=list(named) or None)
+
+
+def _added(file: WrittenFile, now: int) -> AddAction:
+    bounds = {"numRecords": file.rows, "nullCount": {}}
+    if file.first is not None:
+        bounds |= {"minValues": {"capture": file.first}, "maxValues": {"capture": file.last}}
+    day = {DAY: file.day} if file.table in TABLES else {}
+    return AddAction(file.path, file.size, day, now, True, json.dumps(bounds))
+
+
+def _lacks(has: Any, wanted: Any) -> bool:
+    """Whether a type has fewer members than ``wanted``. Raises TypeError where one is of another type."""
+    if pa.types.is_list(wanted) and pa.types.is_list(has):
+        return _lacks(has.value_type, wanted.value_type)
+    if not (pa.types.is_struct(wanted) and pa.types.is_struct(has)):
+        if pa.types.is_map(wanted) != pa.types.is_map(has) or (not pa.types.is_map(has) and has != wanted):
+            raise TypeError(f"it has {has} where this version writes {wanted}")
+        return False
+    members = {one.name: one.type for one in has}
+    return any(one.name not in members or _lacks(members[one.name], one.type) for one in wanted)
+
+
+def _line(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or str(error).partition("\n")[0] or type(error).__name__
