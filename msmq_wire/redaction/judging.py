@@ -2,14 +2,15 @@
 
 The rule kept here: the rules judge the captured records, so redaction finds neither more nor less. What is
 printed was made of redacted records alone, by a second judge that sees nothing else; where that one does not
-come to the same finding at the same places, the title of the rule stands for the message.
+come to the same finding at the same places, the title of the rule stands for the message. Whoever shows
+records, findings and a story of one capture takes all three from `Telling`, which redacts each as it must be.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,16 +19,17 @@ from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run, in_order
-from msmq_wire.redaction.redactor import Redactor
-from msmq_wire.sessions import LeftOut, Story
+from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.sessions import Follower, Leaving, LeftOut, Story
 
-__all__ = ["NOT_TOLD", "RedactingJudge"]
+__all__ = ["NOT_TOLD", "RedactingJudge", "Telling"]
 
 NOT_TOLD = "what was observed is not told: it may quote what is redacted"
 """The caveat of a finding whose message is the title of its rule."""
 
 _Places: TypeAlias = tuple[tuple[int | None, tuple[int, ...], str, int, int], ...]
 _Key: TypeAlias = tuple[str, str, str, _Places]
+_R = TypeVar("_R", bound=Run)
 
 
 class RedactingJudge:
@@ -102,6 +104,50 @@ class RedactingJudge:
             evidence=self._redactor.told(finding.evidence),
             caveats=(NOT_TOLD,),
         )
+
+
+class Telling:
+    """Captured records in; records, findings and the story as ``redactor`` lets them be shown out.
+
+    ``rules`` are those asked, ``more`` is that of a judge. ``leave`` is given what the story follows no
+    longer, redacted as the story is.
+    """
+
+    def __init__(
+        self, rules: Mapping[str, Rule], redactor: Redactor, leave: Callable[[Leaving], None] | None = None
+    ) -> None:
+        # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
+        self._names = Redactor(redactor.what - {Redaction.BODIES})
+        self._bodies = Redactor(redactor.what & {Redaction.BODIES})
+        self._follower = Follower(leave=leave) if redactor.what else None
+        self._judge = RedactingJudge(rules, redactor) if redactor.what else Judge(rules, leave=leave)
+        self.more = self._judge.more
+
+    def feed(self, record: Record) -> tuple[Record, list[Finding]]:
+        """Take the next record as it was captured; return it as it may be shown, and what is found now."""
+        found = self._judge.feed(record)
+        if self._follower is None:
+            return record, found
+        named = self._names.record(record)
+        self._follower.feed(named)
+        return self._bodies.record(named), found
+
+    def told(self, items: Iterable[Record | _R]) -> Iterator[tuple[Record | _R, list[Finding]]]:
+        """The same of all that is read; where nothing is redacted a run stays whole."""
+        for item in items:
+            if isinstance(item, Record):
+                yield self.feed(item)
+            elif self._follower is None:
+                yield item, self._judge.take(item)
+            else:
+                yield from map(self.feed, in_order(item))
+
+    def finish(self) -> tuple[list[Finding], Story]:
+        """Judge sessions, messages and the whole story; return what is found, and the story to be shown."""
+        found = self._judge.finish()
+        story = self._judge.story if self._follower is None else self._follower.finish()
+        assert story is not None
+        return found, story
 
 
 def _key(finding: Finding) -> _Key:

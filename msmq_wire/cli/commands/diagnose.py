@@ -14,14 +14,14 @@ from msmq_wire.cli.render.answer_text import AnswerText
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.rows import CsvWriter
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.findings import RULES, Judge
+from msmq_wire.findings import RULES
 from msmq_wire.findings.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis
 from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.findings.diagnosis.view import answer_view, digest_view
 from msmq_wire.records.record import Record
-from msmq_wire.redaction.judging import RedactingJudge
-from msmq_wire.redaction.redactor import Redaction, Redactor
-from msmq_wire.sessions import Follower, Story
+from msmq_wire.redaction.judging import Telling
+from msmq_wire.redaction.redactor import Redactor
+from msmq_wire.sessions import Story
 
 __all__ = ["AnswerFormat", "diagnose"]
 
@@ -133,23 +133,12 @@ def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judge
     and those that never speak above info not at all.
     """
     rules = {id_: rule for id_, rule in RULES.items() if rule.severity != "info"} if judged else {}
-    if not redactor.what:
-        judge = Judge(rules, leave=diagnosis.leave)
-        for item in reading.batched():
-            if isinstance(item, Record):
-                diagnosis.feed(item, judge.feed(item))
-            else:
-                diagnosis.take(item, judge.take(item))
-        diagnosis.found(judge.finish())
-        return judge.story or Follower().finish()
-    # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
-    names = Redactor(redactor.what - {Redaction.BODIES})
-    bodies = Redactor(redactor.what & {Redaction.BODIES})
-    redacting, follower = RedactingJudge(rules, redactor), Follower(leave=diagnosis.leave)
-    for record in reading:
-        found = redacting.feed(record)
-        shown = names.record(record)
-        follower.feed(shown)
-        diagnosis.feed(bodies.record(shown), found)
-    diagnosis.found(redacting.finish())
-    return follower.finish()
+    telling = Telling(rules, redactor, diagnosis.leave)
+    for item, found in telling.told(reading.batched()):
+        if isinstance(item, Record):
+            diagnosis.feed(item, found)
+        else:
+            diagnosis.take(item, found)
+    found, story = telling.finish()
+    diagnosis.found(found)
+    return story

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
@@ -16,14 +16,14 @@ from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, version_text
-from msmq_wire.findings import RULES, Finding, Judge
+from msmq_wire.findings import RULES, Finding
 from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.output import whole_file
 from msmq_wire.records.record import Record
-from msmq_wire.redaction.judging import RedactingJudge
-from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.redaction.judging import Telling
+from msmq_wire.redaction.redactor import Redactor
 from msmq_wire.report import CaptureFacts, Gone, ReadFacts, Shelf, Totals, report_page
-from msmq_wire.sessions import Follower, Leaving, Story
+from msmq_wire.sessions import Leaving, Story
 
 if TYPE_CHECKING:
     from msmq_wire.capture.packet_batch import PacketBatch
@@ -77,7 +77,7 @@ def report(
     _refuse_inputs(reading.files, output)
     reading.hashing = True
     taken = _Taken(bodies="bodies" not in redactor.what)
-    story = _redacted(reading, redactor, taken) if redactor.what else _plain(reading, taken)
+    story = _follow(reading, redactor, taken)
     if not taken.totals.records and reading.status:
         # Nothing could be read, and the errors say so.
         raise typer.Exit(1)
@@ -142,37 +142,21 @@ class _Taken:
                 self.failures.append(f"{_name(record.capture)}: {record.reason or 'the file is damaged'}")
         self.shelf.add(found)
 
-    def finish(self, judge: Judge | RedactingJudge) -> None:
-        """Take what is found at the end."""
-        found = judge.finish()
+    def finish(self, found: list[Finding], more: Mapping[str, int]) -> None:
+        """Take what is found at the end; ``more`` counts by rule what was not given."""
         self.shelf.add(found)
-        self.shelf.more.update(judge.more)
+        self.shelf.more.update(more)
         self.diagnosis.found(found)
 
 
-def _plain(reading: Reading, taken: _Taken) -> Story:
-    """Take everything that is read, by batches where it is; the story."""
-    judge = Judge(leave=taken.leave)
-    for item in reading.batched():
-        taken.add(item, judge.feed(item) if isinstance(item, Record) else judge.take(item))
-    taken.finish(judge)
-    assert judge.story is not None
-    return judge.story
-
-
-def _redacted(reading: Reading, redactor: Redactor, taken: _Taken) -> Story:
-    """The same, where what is told comes from redacted records alone."""
-    # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
-    names = Redactor(redactor.what - {Redaction.BODIES})
-    bodies = Redactor(redactor.what & {Redaction.BODIES})
-    judge, follower = RedactingJudge(RULES, redactor), Follower(leave=taken.leave)
-    for record in reading:
-        found = judge.feed(record)
-        named = names.record(record)
-        follower.feed(named)
-        taken.add(bodies.record(named), found)
-    taken.finish(judge)
-    return follower.finish()
+def _follow(reading: Reading, redactor: Redactor, taken: _Taken) -> Story:
+    """Take everything that is read as it may be shown; the story."""
+    telling = Telling(RULES, redactor, taken.leave)
+    for item, found in telling.told(reading.batched()):
+        taken.add(item, found)
+    found, story = telling.finish()
+    taken.finish(found, telling.more)
+    return story
 
 
 def _facts(file: FileRead) -> CaptureFacts:
