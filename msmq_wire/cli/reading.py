@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import msgspec
 
+from msmq_wire.capture.hashing import FileRead, Hashing
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import Source
-from msmq_wire.cli.hashing import FileRead, Hashing
 from msmq_wire.cli.interrupts import Interrupts
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.render.values import count_text

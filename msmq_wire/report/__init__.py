@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msmq_wire.report.evidence import Shelf
 from msmq_wire.report.gone import Gone
-from msmq_wire.report.page import CaptureFacts, ReadFacts, report_page
+from msmq_wire.report.page import ReadFacts, report_page
 from msmq_wire.report.totals import Totals
 
-__all__ = ["CaptureFacts", "Gone", "ReadFacts", "Shelf", "Totals", "report_page"]
+__all__ = ["Gone", "ReadFacts", "Shelf", "Totals", "report_page"]

@@ -13,6 +13,7 @@ from importlib.resources import files
 
 import msgspec
 
+from msmq_wire.capture.hashing import FileRead
 from msmq_wire.findings.diagnosis import Answer
 from msmq_wire.findings.diagnosis.digest import Digest
 from msmq_wire.report.evidence import Shelf, Told, finding_section
@@ -30,25 +31,10 @@ from msmq_wire.report.totals import Totals
 from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text
 from msmq_wire.sessions import Story
 
-__all__ = ["CaptureFacts", "ReadFacts", "report_page"]
+__all__ = ["ReadFacts", "report_page"]
 
 _MOST_CAPTURES = 4
 _MOST_LISTED = 1000
-
-
-class CaptureFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A capture: ``size`` in bytes and ``sha256`` are those of the file, of what was read if not ``whole``.
-
-    ``first`` and ``last`` are the times of its earliest and latest frame, nanoseconds since 1970.
-    """
-
-    name: str
-    size: int
-    sha256: str
-    whole: bool = True
-    frames: int = 0
-    first: int | None = None
-    last: int | None = None
 
 
 class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +47,7 @@ class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     program: str
     captures: tuple[str, ...] = ()
-    files: tuple[CaptureFacts, ...] = ()
+    files: tuple[FileRead, ...] = ()
     frames: int = 0
     understood: int = 0
     skipped: Counter[str] = msgspec.field(default_factory=Counter)
@@ -222,7 +208,7 @@ def _summary(
     return joined(*parts)
 
 
-def capture_section(captures: Sequence[CaptureFacts]) -> Markup:
+def capture_section(captures: Sequence[FileRead]) -> Markup:
     """What tells the captures from all others."""
     if not captures:
         return tag("p", "Nothing is known of the files.")

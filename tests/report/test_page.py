@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from msmq_wire.capture.hashing import FileRead
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
 from msmq_wire.engines.fit import fit
@@ -21,7 +22,7 @@ from msmq_wire.findings import SEVERITIES, Evidence, Finding
 from msmq_wire.findings.diagnosis import Answer, Statement
 from msmq_wire.findings.diagnosis.digest import Digest, DigestLine
 from msmq_wire.records.record import Record
-from msmq_wire.report import CaptureFacts, Totals
+from msmq_wire.report import Totals
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID
@@ -115,6 +116,10 @@ def _hostile_findings() -> Iterator[Finding]:
         )
 
 
+def _file(text: str) -> FileRead:
+    return FileRead(name=text, size=1, sha256=text, whole=True, frames=0, first=None, last=None)
+
+
 @pytest.fixture(scope="module")
 def hostile() -> str:
     return hostile_page()
@@ -129,7 +134,7 @@ def hostile_page() -> str:
         notices=HOSTILE,
         failures=HOSTILE,
         skipped=Counter(dict.fromkeys(HOSTILE, 3)),
-        files=tuple(CaptureFacts(name=text, size=1, sha256=text) for text in HOSTILE),
+        files=tuple(map(_file, HOSTILE)),
         answers=tuple(_hostile_answers()),
         digest=Digest(
             lines=tuple(

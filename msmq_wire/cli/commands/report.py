@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
+import msgspec
 import typer
 
-from msmq_wire.cli.hashing import FileRead
 from msmq_wire.cli.options import CaptureFiles, Force, check_output
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -22,7 +22,7 @@ from msmq_wire.output import whole_file
 from msmq_wire.records.record import Record
 from msmq_wire.redaction.judging import Telling
 from msmq_wire.redaction.redactor import Redactor
-from msmq_wire.report import CaptureFacts, Gone, ReadFacts, Shelf, Totals, report_page
+from msmq_wire.report import Gone, ReadFacts, Shelf, Totals, report_page
 from msmq_wire.sessions import Leaving, Story
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def report(
     facts = ReadFacts(
         program=version_text(),
         captures=tuple(map(_name, reading.files)),
-        files=tuple(_facts(one) for one in reading.hashed),
+        files=tuple(msgspec.structs.replace(one, name=_name(one.name)) for one in reading.hashed),
         frames=reading.frames,
         understood=reading.understood,
         skipped=reading.skipped,
@@ -157,18 +157,6 @@ def _follow(reading: Reading, redactor: Redactor, taken: _Taken) -> Story:
     found, story = telling.finish()
     taken.finish(found, telling.more)
     return story
-
-
-def _facts(file: FileRead) -> CaptureFacts:
-    return CaptureFacts(
-        name=_name(file.name),
-        size=file.size,
-        sha256=file.sha256,
-        whole=file.whole,
-        frames=file.frames,
-        first=file.first,
-        last=file.last,
-    )
 
 
 def _refuse_inputs(files: Sequence[str], output: str) -> None:

@@ -1,4 +1,7 @@
-"""SHA-256 of files, taken as they are read: `Hashing`; `FileRead` is what is kept of one."""
+"""SHA-256 of files, taken as they are read: `Hashing`; `FileRead` is what is kept of one.
+
+The rule kept here: a hash is that of the bytes as they lie in the file, packed or damaged, and of no others.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from msmq_wire.capture.reader import CaptureReader
 __all__ = ["FileRead", "Hashing"]
 
 
-class FileRead(msgspec.Struct, frozen=True):
+class FileRead(msgspec.Struct, frozen=True, kw_only=True):
     """A file as it was read: ``size`` and ``sha256`` are of all its bytes, unless it is not ``whole``.
 
     ``first`` and ``last`` are the times of its earliest and latest frame, in nanoseconds since 1970.
