@@ -101,6 +101,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     ``conduct`` is given where the rule tells that a queue manager disobeys the binary protocol, which replay
     tells too: the packet in which it does, as ``SessionAck``.
 
+    ``standing`` is given where the rule tells how hosts are set up, whatever happened in the capture: what it
+    finds below high stands a level lower in a digest, behind what went wrong.
+
     ``by_clock`` is asked about what is timed, at the end.
     """
 
@@ -119,6 +122,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     explains: tuple[str, ...] = ()
     explains_later: tuple[str, ...] = ()
     conduct: str = ""
+    standing: bool = False
     types: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     when: When | None = None

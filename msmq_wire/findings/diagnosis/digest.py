@@ -14,7 +14,7 @@ import msgspec
 from msmq_wire.findings.diagnosis.answer import Answer
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.facts import Facts
-from msmq_wire.findings.diagnosis.suspects import Suspects
+from msmq_wire.findings.diagnosis.suspects import SCANNERS, Suspects
 from msmq_wire.findings.diagnosis.words import Words, count, listed
 from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from msmq_wire.findings.folding import MOST_KEPT, Group
@@ -35,13 +35,11 @@ _MOST_CHARACTERS = 200
 _MOST_HOSTS = 3
 _MOST_TO_DO = 100
 _FROM = SEVERITIES.index("low")
-_STANDING = frozenset(("RPC-LEVEL", "CNT-WEAK", "BOD-BINFMT", "ID-MANY"))
-"""How hosts are set up, whatever happened in the capture: it stands a level lower, behind what went wrong."""
 _PACKETS = ("FRM-", "FLG-", "LEN-", "SES-", "RPL-", "ID-CLONE")
 """Rules about packets that a receiver may refuse, or close the session for."""
 _OPENING = frozenset(("SES-GUID", "RPL-ECHO", "RPL-GOESON"))
 """Rules about the answer that opens a session, and what follows from it."""
-_SCANNERS, _IDENTITY, _ANY, _NAMES = "FPR-", "ID-", "FRM-MUST", "PNG-GUID"
+_IDENTITY, _ANY, _NAMES = "ID-", "FRM-MUST", "PNG-GUID"
 _NAME = re.compile(r"[A-Z][a-z]*[^a-z\s]|[A-Z]{2}")
 """How a title begins that begins with a name: ``PacketSize``, ``SRMP``."""
 
@@ -299,10 +297,11 @@ def _joined(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
 def _merged(groups: Iterable[Group]) -> Iterator[tuple[Group, list[Group]]]:
     """Groups, the gravest first, each with those that are about the same frames."""
     kept: list[tuple[Group, list[Group]]] = []
-    for group in sorted(groups, key=lambda one: (one.lead.id in _STANDING, -one.rank, one.lead.id == _ANY)):
+    for group in sorted(groups, key=lambda one: (_is_standing(one), -one.rank, one.lead.id == _ANY)):
+        standing = _is_standing(group)
         for lead, explained in kept[:_MOST_LEADS]:
             if (
-                (lead.lead.id in _STANDING) == (group.lead.id in _STANDING)
+                _is_standing(lead) == standing
                 and lead.captures == group.captures
                 and (
                     (group.frames and set(group.frames) <= set(lead.frames))
@@ -326,13 +325,18 @@ def _specific(group: Group) -> tuple[bool, bool, bool, bool, int]:
     """What says more of what was sent stands first: a CVE, a scanner, a field, then how it was sent."""
     id_ = group.lead.id
     over = _over(group) != "record"
-    scanner = id_.startswith(_SCANNERS)
+    scanner = id_.startswith(SCANNERS)
     return not group.lead.cves, not scanner, id_ == "FPR-SAMPLE", over and not scanner, -group.rank
 
 
 def _over(group: Group) -> str:
     rule = RULES.get(group.lead.id)
     return "" if rule is None else rule.over
+
+
+def _is_standing(group: Group) -> bool:
+    rule = RULES.get(group.lead.id)
+    return rule is not None and rule.standing
 
 
 def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Draft:
@@ -351,7 +355,7 @@ def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Dr
         at=lead.first or 0,
         rule=lead.lead.id,
         frames=dict.fromkeys(lead.frames),
-        standing=lead.lead.id in _STANDING and lead.severity != "high",
+        standing=_is_standing(lead) and lead.severity != "high",
         odd=lead.lead.id == _ANY,
         # Who is one with whom, its message says.
         senders={sender: None} if sender and not lead.lead.id.startswith(_IDENTITY) else {},

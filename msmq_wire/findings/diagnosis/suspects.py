@@ -11,15 +11,16 @@ from collections.abc import Collection, Iterable
 from msmq_wire.findings.finding import SEVERITIES, Finding
 from msmq_wire.findings.folding import MOST_GROUPS, Fold, Group
 
-__all__ = ["Connection", "Suspects", "connection_of"]
+__all__ = ["SCANNERS", "Connection", "Suspects", "connection_of"]
 
+SCANNERS = "FPR-"
+"""How the ids of the rules begin that know a scanner by its packets."""
 Connection = tuple[str, str]
 """The ends of a connection, in one order whoever sends."""
 _FROM = SEVERITIES.index("low")
 _MOST_CONNECTIONS = 4096
 _MOST_OF_A_GROUP = 64
 _MOST_TOLD = 65_536
-_SCANNERS = "FPR-"
 _REPLIES = "RPL-"
 
 
@@ -57,7 +58,7 @@ class Suspects:
                     if len(known) < _MOST_OF_A_GROUP:
                         known[connection] = None
             hostile = finding.severity == "high" and not finding.id.startswith(_REPLIES)
-            if (hostile or finding.id.startswith(_SCANNERS)) and len(self._senders) < _MOST_CONNECTIONS:
+            if (hostile or finding.id.startswith(SCANNERS)) and len(self._senders) < _MOST_CONNECTIONS:
                 self._senders.setdefault(connections[0], finding.sender)
 
     def hostile(self, one: str | None, other: str | None) -> bool:

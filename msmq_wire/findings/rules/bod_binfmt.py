@@ -59,6 +59,7 @@ RULE = Rule(
     action="Find the application that reads the queue, and let it use another formatter or limit the types.",
     harmless="BinaryMessageFormatter of old .NET applications writes these streams by default.",
     cves=_CVES,
+    standing=True,
     types=BODY_TYPES,
     when=((BEGINS_WITH_NUL, Told.of(_is_header, IN_PACKET, head=_HEADER)),),
     check=_check,

@@ -61,6 +61,7 @@ RULE = Rule(
     action="Set SHA-256 or SHA-512 and AES in the sending application; refuse weak hashes at the receiver.",
     harmless="Old applications that were never changed. The same numbers in a message that is neither "
     "signed nor encrypted are defaults and not judged.",
+    standing=True,
     types=("user_message", "message_packet"),
     when=(
         (this.security_header.signature_size != 0, _IS_WEAK_HASH),

@@ -48,6 +48,7 @@ RULE = Rule(
     "several: hosts behind one address, or a program that makes GUIDs up.",
     action="Find out what is at the address; look at the other findings about its sessions.",
     harmless="NAT, a cluster, or MSMQ installed anew.",
+    standing=True,
     over="story",
     check=_check,
 )

@@ -51,6 +51,7 @@ RULE = Rule(
     "A server demands packet privacy unless it was told otherwise.",
     action="Look for the registry values that relax the RPC level of Message Queuing, and take them back.",
     harmless="Windows Server 2003, workgroup computers, and hosts whose registry was relaxed on purpose.",
+    standing=True,
     types=("rpc_call",),
     check=_check,
 )

@@ -252,6 +252,28 @@ def test_what_one_host_sends_beside_something_hostile_is_one_line() -> None:
 def test_how_hosts_are_set_up_stands_behind_what_went_wrong() -> None:
     found = folded(finding("RPC-LEVEL", 4, 4000), finding("RPL-TIME", 8, 4000), finding("FRM-MUST", 12, 5000))
     assert [line.rule for line in found.lines] == ["RPL-TIME", "RPC-LEVEL", "FRM-MUST"]
+    # Neither explains the other where both are seen in one frame.
+    found = folded(finding("RPC-LEVEL", 4, 4000), finding("RPL-TIME", 4, 4000))
+    assert [line.rule for line in found.lines] == ["RPL-TIME", "RPC-LEVEL"]
+
+
+def test_a_rule_says_itself_that_it_tells_how_hosts_are_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {id_ for id_, rule in RULES.items() if rule.standing} == {
+        "BOD-BINFMT", "CNT-WEAK", "ID-MANY", "RPC-LEVEL",
+    }  # fmt: skip
+
+    def lines(standing: bool, **more: Any) -> list[str | None]:
+        rule = msgspec.structs.replace(
+            RULES["RPC-PURGE"], id="TST-RULE", severity="medium", standing=standing
+        )
+        monkeypatch.setattr("msmq_wire.findings.diagnosis.digest.RULES", {**RULES, rule.id: rule})
+        one = msgspec.structs.replace(finding("RPC-LEVEL", 4, 4000, **more), id=rule.id)
+        other = finding("RPL-TIME", 8, 4000, sender="198.51.100.8", severity="medium")
+        return [line.rule for line in folded(one, other).lines]
+
+    assert lines(standing=False) == ["TST-RULE", "RPL-TIME"]
+    assert lines(standing=True) == ["RPL-TIME", "TST-RULE"]
+    assert lines(standing=True, severity="high") == ["TST-RULE", "RPL-TIME"]
 
 
 def test_of_many_causes_five_are_told_and_the_others_counted() -> None:
