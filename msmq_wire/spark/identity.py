@@ -54,13 +54,17 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Known(NamedTuple):
-    """A file that the tables know: the capture that it is, and what was in it."""
+    """A file that the tables know: the capture that it is, what was in it, and whether that is all of it.
+
+    It is not where the capture has grown since.
+    """
 
     capture: str
     path: str
     head: str
     length: int
     digest: str
+    whole: bool = True
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,40 +142,50 @@ def source_row(capture: str, file: CaptureFile, head: str, content: Content) -> 
 
 
 def candidates(seen: Iterable[Seen], known: Iterable[Known]) -> dict[str, set[int]]:
-    """The files that may be a copy or may have grown, by path: the lengths of what they may begin with."""
+    """The files that may be a copy or may have grown, by path: the lengths of what they may begin with.
+
+    Files whose content is known are left out unless it lacks one of these: how long the content of a
+    compressed file is can be said only after it was read.
+    """
     lengths: dict[str, set[int]] = {}
     starts: dict[str, set[int]] = {}
-    heads: dict[str, list[CaptureFile]] = {}
+    heads: dict[str, list[Seen]] = {}
     for one in known:
         lengths.setdefault(one.path, set()).add(one.length)
         starts.setdefault(one.head, set()).add(one.length)
     for new in seen:
-        heads.setdefault(new.head, []).append(new.file)
+        heads.setdefault(new.head, []).append(new)
     found = {}
     for head, alike in heads.items():
-        for file in alike:
-            if head and (head in starts or file.path in lengths or len(alike) > 1):
-                sizes = {other.size for other in alike}
-                found[file.path] = starts.get(head, set()) | lengths.get(file.path, set()) | sizes
+        sizes = {one.file.size if one.content is None else one.content.length for one in alike}
+        for new in alike:
+            path, content = new.file.path, new.content
+            if head and (head in starts or path in lengths or len(alike) > 1):
+                wanted = starts.get(head, set()) | lengths.get(path, set()) | sizes
+                if content is None or {one for one in wanted if one < content.length} - {0, *content.marks}:
+                    found[path] = wanted
     return found
 
 
 def place_files(seen: Sequence[Seen], known: Sequence[Known], names: Iterable[str]) -> list[Placed]:
-    """Say which capture each file is. ``names`` are taken already, beside those of ``known``."""
-    taken = {*names, *(one.capture for one in known)}
+    """Say which capture each file is. ``names`` are taken already."""
+    taken = set(names)
     captures = {one.digest: one.capture for one in known}
+    # What is not all of a capture any more, or grew into one of the others here, grows no second time.
+    growing = [one for one in known if one.whole]
     whole: list[tuple[Content, str]] = []
     placed = []
     # What grew most comes first: shorter files may be what it was before.
     for one in sorted(seen, key=lambda one: (-(one.content.length if one.content else 0), one.file.path)):
         content = one.content
         same = None if content is None else _same(content, captures, whole)
-        grew = None if content is None or same is not None else _grew(content, known)
+        grew = None if content is None or same is not None else _grew(one.file.path, content, growing)
         if same is not None:
             placed.append(Placed(seen=one, capture=same, kind="copy"))
             continue
         name = grew if grew is not None else _free_name(one.file.path, taken)
         taken.add(name)
+        growing = [other for other in growing if other.capture != name]
         placed.append(Placed(seen=one, capture=name, kind="new" if grew is None else "grew"))
         if content is not None:
             captures[content.digest] = name
@@ -184,8 +198,14 @@ def _same(content: Content, captures: Mapping[str, str], whole: Iterable[tuple[C
     return captures.get(content.digest) or next(before, None)
 
 
-def _grew(content: Content, known: Iterable[Known]) -> str | None:
-    begins = [one for one in known if one.length and content.marks.get(one.length) == one.digest]
+def _grew(path: str, content: Content, known: Iterable[Known]) -> str | None:
+    begins = [
+        one
+        for one in known
+        if (not one.length or content.marks.get(one.length) == one.digest)
+        # Captures that have just begun begin all alike.
+        and (one.length >= _HEAD or one.capture.partition("#")[0] == path.partition("#")[0])
+    ]
     return max(begins, key=lambda one: one.length).capture if begins else None
 
 

@@ -138,7 +138,6 @@ def run_job(
     for text in warnings:
         warn(text)
     publisher = _Publisher(store, plan, work, tell)
-    publisher.copies(work.copies)
     if options.scope == "group":
         for wave in _waves(spark, work.todo, options):
             publisher.take(decode_groups(spark, wave, plan))
@@ -147,6 +146,7 @@ def run_job(
         for done in finished(spark, parts, partial(decode_captures, plan=plan)):
             publisher.take(done)
     publisher.flush()
+    publisher.copies(work.copies)
     run = publisher.run(started, listing.left_out, warnings)
     store.append("runs", msgspec.structs.asdict(run))
     return run
@@ -162,39 +162,56 @@ def _files(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile]
     heads = each(spark, fresh, head_of)
     seen = [Seen(file=file, head=head) for file, head in zip(fresh, heads, strict=True)]
     paths, starts = [file.path for file in fresh], sorted({head for head in heads if head})
-    alike = [
-        Known(**row)
-        for row in snapshot.rows(
-            "sources", Known._fields, among("head", starts) | among("path", paths)
-        ).to_pylist()
+    alike = snapshot.rows("sources", Known._fields[:-1], among("head", starts) | among("path", paths))
+    here = _sources(snapshot, known) if again else []
+    digests = _digests(snapshot, {*alike.column("capture").to_pylist(), *(row["capture"] for row in here)})
+    others = [
+        # What is in a capture that could not be read to its end is open.
+        Known(**row, whole=digests.get(row["capture"]) in (row["digest"], None))
+        for row in alike.to_pylist()
     ]
-    worth = candidates(seen, alike)
-    some = [(one.file, worth[one.file.path]) for one in seen if one.file.path in worth]
-    contents = dict(zip([file.path for file, _ in some], each(spark, some, _content), strict=True))
-    seen = [replace(one, content=contents.get(one.file.path)) for one in seen]
-    # What could not be read has a name, too, until it can.
-    whole = among("capture", paths) & ds.field("digest").is_valid()
-    names = snapshot.rows("captures", ["capture"], whole).column("capture").to_pylist()
+    for _ in range(2):
+        worth = candidates(seen, others)
+        some = [(one.file, worth[one.file.path]) for one in seen if one.file.path in worth]
+        contents = dict(zip([file.path for file, _ in some], each(spark, some, _content), strict=True))
+        seen = [replace(one, content=contents.get(one.file.path, one.content)) for one in seen]
     work = _Work([], [], len(known))
     decoded = set()
-    if again:
-        for row in _sources(snapshot, known):
+    for row in here:
+        # What a capture was before it grew is in it.
+        if row["capture"] not in decoded and digests.get(row["capture"]) == row["digest"]:
+            decoded.add(row["capture"])
             file = CaptureFile(path=row["path"], size=row["size"], mtime_ns=row["mtime_ns"])
-            if row["capture"] not in decoded:
-                decoded.add(row["capture"])
-                work.todo.append(
-                    _todo(row["capture"], file, row["head"], Content(row["length"], row["digest"]))
-                )
-        work = replace(work, unchanged=len(known) - len(decoded))
-    for one in place_files(seen, alike, names):
-        copy = one.kind == "copy" and one.capture not in decoded
-        if one.kind == "copy" and not (again and copy):
-            assert one.seen.content is not None
-            work.copies.append(source_row(one.capture, one.seen.file, one.seen.head, one.seen.content))
-            continue
+            work.todo.append(_todo(row["capture"], file, row["head"], Content(row["length"], row["digest"])))
+    work = replace(work, unchanged=len(known) - len(decoded))
+    for one in place_files(seen, others, _names(snapshot, paths)):
+        file, head, content = one.seen.file, one.seen.head, one.seen.content
+        if one.kind == "copy":
+            assert content is not None
+            if not again or one.capture in decoded or digests.get(one.capture) != content.digest:
+                work.copies.append(source_row(one.capture, file, head, content))
+                continue
         decoded.add(one.capture)
-        work.todo.append(_todo(one.capture, one.seen.file, one.seen.head, one.seen.content))
+        work.todo.append(_todo(one.capture, file, head, content))
     return replace(work, unchanged=work.unchanged + len(work.copies))
+
+
+def _digests(snapshot: Snapshot, names: Iterable[str]) -> dict[str, str | None]:
+    """The digests of captures, by name."""
+    found = snapshot.rows("captures", ["capture", "digest"], among("capture", sorted(names)))
+    return {row["capture"]: row["digest"] for row in found.to_pylist()}
+
+
+def _names(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
+    """The names of captures that may be in the way of new ones."""
+    alike = among("capture", paths) | pc.match_substring_regex(ds.field("capture"), r"#[0-9]+\z")
+    # What could not be read has a name, too, until it can.
+    found: list[str] = (
+        snapshot.rows("captures", ["capture"], alike & ds.field("digest").is_valid())
+        .column("capture")
+        .to_pylist()
+    )
+    return found
 
 
 def _todo(name: str, file: CaptureFile, head: str, content: Content | None) -> Todo:
@@ -309,9 +326,16 @@ class _Publisher:
         self._damage: list[str] = []
 
     def copies(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Note files that are captures under other names."""
+        """Note files that are captures under other names, as far as these are in the tables."""
+        names = {row["capture"] for row in rows}
+
+        def change(snapshot: Snapshot) -> Change | None:
+            digests = _digests(snapshot, names)
+            there = [row for row in rows if digests.get(row["capture"]) is not None]
+            return Change(books={"sources": there}) if there else None
+
         if rows:
-            self._store.publish(lambda snapshot: Change(books={"sources": rows}))
+            self._store.publish(change)
 
     def take(self, done: Done) -> None:
         """Take what a task did. Raises CaptureError where a file is damaged and that is to fail."""
