@@ -12,7 +12,6 @@ import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
-from msmq_wire.spark.ledger import Entry
 
 from msmq_wire import Record, read_capture
 from msmq_wire.capture.pcap import Frame
@@ -24,12 +23,14 @@ from msmq_wire.findings import Finding, Judge
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.sessions import Session, Story, budget, follow
 from msmq_wire.spark import capture_job
-from msmq_wire.spark.capture_job import JobPlan, decode_capture
+from msmq_wire.spark.capture_job import Done, Entry, JobPlan, Todo, decode_captures
 from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
+from msmq_wire.spark.identity import content_of, head_of, source_row
 from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.message_columns import CALLS
+from msmq_wire.spark.places import Place, place_of
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.table_files import HIDDEN, NO_DAY
+from msmq_wire.spark.table_files import NO_DAY
 from msmq_wire.spark.table_schemas import TABLES, table_schemas
 from tests.effort import in_batches, remembered
 
@@ -46,7 +47,8 @@ class Kept:
 
     tables: ClassVar[Tables] = {}
 
-    def __init__(self, output: str, stem: str, tables: Sequence[str]) -> None:
+    def __init__(self, place: Place, tables: Sequence[str]) -> None:
+        self.rows: Counter[str] = Counter()
         self.files: list[Any] = []
         self._wanted = tables
         Kept.tables = {table: [] for table in tables}
@@ -65,12 +67,13 @@ class Kept:
             assert batch.schema.equals(table_schemas()[table])
             place = batch.schema.get_field_index("time")
             batch = batch.set_column(place, "time", batch.column(place).cast(pa.int64()))
+            self.rows[table] += len(batch)
             Kept.tables[table] += batch.to_pylist()
 
 
-def plan_of(output: Path | str = "", tables: Sequence[str] = WRITTEN, **options: Any) -> JobPlan:
+def plan_of(output: Path | str = "nowhere", tables: Sequence[str] = WRITTEN, **options: Any) -> JobPlan:
     asked = ReadOptions(streams=True, **options)
-    return JobPlan(output=str(output), options=asked, tables=tuple(tables), run="run", key="key")
+    return JobPlan(place=place_of(str(output)), options=asked, tables=tuple(tables), run="run", key="key")
 
 
 def capture_at(path: Path) -> Capture:
@@ -78,11 +81,30 @@ def capture_at(path: Path) -> Capture:
     return capture
 
 
-def kept(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Tables, Entry]:
+def todo_of(capture: Capture) -> Todo:
+    """A capture at which nobody looked yet, but at its files' first bytes."""
+    nobody = (None,) * len(capture.files)
+    return Todo(capture=capture, heads=tuple(map(head_of, capture.files)), contents=nobody)
+
+
+def decoded(path: Path | Capture, plan: JobPlan) -> Done:
+    """What a task does for one capture."""
+    return decode_captures([todo_of(capture_at(path) if isinstance(path, Path) else path)], plan)
+
+
+def kept(path: Path | Capture, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Tables, Entry]:
     """The rows of a capture by table, and its entry."""
     monkeypatch.setattr(capture_job, "TableWriter", Kept)
-    entry = decode_capture(capture_at(path), plan_of(**options))
+    (entry,) = decoded(path, plan_of(**options)).entries
     return Kept.tables, entry
+
+
+def sources_of(path: Path) -> tuple[dict[str, Any], ...]:
+    """What an entry says of the file of a capture that could be read."""
+    (file,) = capture_at(path).files
+    content = content_of(file)
+    assert content is not None
+    return (source_row(str(path), file, head_of(file), content),)
 
 
 @remembered
@@ -210,7 +232,6 @@ def test_tables_say_what_is_said_of_the_records(path: Path, monkeypatch: pytest.
 @in_batches(CAPTURES)
 def test_an_entry_counts_what_the_summary_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, entry = kept(path, monkeypatch)
-    capture = capture_at(path)
     assert (entry.capture, entry.options, entry.run) == (str(path), "key", "run")
     assert entry.tables == WRITTEN
     with CaptureReader(path, negotiator=negotiator_of(ReadOptions())) as reader:
@@ -223,7 +244,8 @@ def test_an_entry_counts_what_the_summary_counts(path: Path, monkeypatch: pytest
         assert entry.damage == (f"{path}: {reason}",)
         return
     summary = reader.summary
-    assert entry.sources == capture.files
+    assert entry.sources == sources_of(path)
+    assert (entry.digest, entry.length) == (entry.sources[0]["digest"], entry.sources[0]["length"])
     assert (entry.frames, entry.understood) == (summary.frames, summary.understood)
     assert (entry.skipped, entry.notices) == (summary.skipped, summary.notices)
     damage = [f"{path}: {one.reason}" for one in records if one.type == "error"]
@@ -245,7 +267,7 @@ def test_damage_is_told_once_with_its_file_and_its_place(
     assert rows[0]["frame_no"] is None
     assert tables["messages"]
     # What is wrong with its bytes is wrong with them every time.
-    assert entry.sources == capture_at(path).files
+    assert entry.sources == sources_of(path)
 
 
 def test_a_file_that_went_away_is_read_again_when_it_is_there(
@@ -255,22 +277,32 @@ def test_a_file_that_went_away_is_read_again_when_it_is_there(
     path.write_bytes((FIXTURES / "captures" / "demo.pcap").read_bytes())
     capture = capture_at(path)
     path.unlink()
-    monkeypatch.setattr(capture_job, "TableWriter", Kept)
-    entry = decode_capture(capture, plan_of())
+    tables, entry = kept(capture, monkeypatch)
     reason = f"cannot open {path}: No such file or directory"
     assert entry.damage == (f"{path}: {reason}",)
-    assert [one.error for one in entry.sources] == [reason]
-    (row,) = Kept.tables["errors"]
+    assert (entry.sources, entry.digest) == ((), None)
+    (row,) = tables["errors"]
     assert (row["path"], row["message"], row["time"]) == (str(path), reason, None)
 
 
 def test_a_file_that_could_not_be_listed_gives_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     file = CaptureFile(path="/x.pcap", size=0, mtime_ns=0, error="cannot open /x.pcap: Permission denied")
-    monkeypatch.setattr(capture_job, "TableWriter", Kept)
-    entry = decode_capture(Capture(name="/x.pcap", files=(file,)), plan_of())
-    assert entry.sources == (file,)
-    (row,) = Kept.tables["errors"]
+    tables, entry = kept(Capture(name="/x.pcap", files=(file,)), monkeypatch)
+    assert (entry.sources, entry.digest, entry.files) == ((), None, 1)
+    (row,) = tables["errors"]
     assert (row["path"], row["message"]) == ("/x.pcap", file.error)
+
+
+def test_a_file_that_changes_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "grows.pcap"
+    data = (FIXTURES / "captures" / "demo.pcap").read_bytes()
+    path.write_bytes(data[:1000])
+    capture = capture_at(path)
+    path.write_bytes(data)
+    _, entry = kept(capture, monkeypatch)
+    assert (entry.sources, entry.digest) == ((), None)
 
 
 @pytest.mark.parametrize("followed", [1, 2, 5])
@@ -327,12 +359,30 @@ def test_findings_are_not_held_until_the_end(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_only_the_tables_that_are_wanted_are_written(tmp_path: Path) -> None:
-    capture = capture_at(FIXTURES / "captures" / "demo.pcap")
     for wanted in (("messages",), ("lives", "errors"), ("packets",)):
-        entry = decode_capture(capture, plan_of(tmp_path, wanted))
-        assert {file.table for file in entry.files} <= set(wanted)
-        assert set(entry.rows) == {file.table for file in entry.files}
+        done = decoded(FIXTURES / "captures" / "demo.pcap", plan_of(tmp_path, wanted))
+        (entry,) = done.entries
+        assert {file.table for file in done.files} <= set(wanted)
+        assert set(entry.rows) == {file.table for file in done.files}
         assert entry.tables == wanted
+
+
+def test_captures_of_a_task_share_files_and_say_each_what_it_gave(tmp_path: Path) -> None:
+    names = ("clean_ipv6.pcap", "clean_expired.pcap", "path_cut_file.pcap")
+    paths = [FIXTURES / "captures" / name for name in names]
+    plan = plan_of(tmp_path, TABLES)
+    together = decode_captures([todo_of(capture_at(path)) for path in paths], plan)
+    alone = [decoded(path, plan).entries[0] for path in paths]
+    assert together.entries == alone
+    kinds = Counter((file.table, file.day) for file in together.files)
+    assert set(kinds.values()) == {1}
+    for file in together.files:
+        names = pq.ParquetFile(tmp_path / file.table / file.path).read(["capture"])["capture"].to_pylist()
+        assert (file.first, file.last, file.rows) == (min(names), max(names), len(names))
+    rows = Counter[str]()
+    for entry in alone:
+        rows.update(entry.rows)
+    assert rows == Counter({table: sum(f.rows for f in together.files if f.table == table) for table in rows})
 
 
 def midnight(folder: Path, times: Sequence[int]) -> Path:
@@ -347,44 +397,41 @@ def midnight(folder: Path, times: Sequence[int]) -> Path:
     return path
 
 
-def test_a_capture_over_midnight_is_in_both_days_and_nobody_sees_it_yet(tmp_path: Path) -> None:
+def test_a_capture_over_midnight_is_in_both_days(tmp_path: Path) -> None:
     count = len(list(read_frames(FIXTURES / "captures" / "demo.pcap")))
     start = 20_484 * DAY - count // 2 * 1_000_000
     path = midnight(tmp_path, [start + number * 1_000_000 for number in range(count)])
     output = tmp_path / "tables"
-    entry = decode_capture(capture_at(path), plan_of(output))
-    days = {file.folder.partition("day=")[2] for file in entry.files}
-    assert days == {"2026-01-30", "2026-01-31"}
-    assert not [one for one in output.rglob("*.parquet") if not one.name.startswith(HIDDEN)]
+    done = decoded(path, plan_of(output))
+    (entry,) = done.entries
+    assert {file.day for file in done.files} == {"2026-01-30", "2026-01-31"}
     rows = 0
-    for file in entry.files:
-        assert re.fullmatch(r"part-[0-9a-f]{16}-[0-9a-f]{16}\.parquet", file.name)
-        table = pq.ParquetFile(output / file.folder / (HIDDEN + file.name)).read()
+    for file in done.files:
+        assert re.fullmatch(rf"day={file.day}/part-[0-9a-f]{{32}}\.parquet", file.path)
+        table = pq.ParquetFile(output / file.table / file.path).read()
         rows += len(table)
-        for time in table["time"].to_pylist():
-            assert f"day={time.date()}" in file.folder
-    assert rows == sum(entry.rows.values()) == sum(file.rows for file in entry.files)
+        assert {str(time.date()) for time in table["time"].to_pylist()} == {file.day}
+    assert rows == sum(entry.rows.values()) == sum(file.rows for file in done.files)
     records = records_of(path)
     assert entry.rows["messages"] == sum(one.type not in (*CALLS, "tcp_stream", "error") for one in records)
 
 
 def test_a_capture_without_times_has_rows_without_a_day(tmp_path: Path) -> None:
-    count = len(list(read_frames(FIXTURES / "captures" / "demo.pcap")))
-    path = midnight(tmp_path, [0] * count)
-    entry = decode_capture(capture_at(path), plan_of(tmp_path / "tables"))
-    assert {file.folder.partition("=")[2] for file in entry.files} == {NO_DAY}
-    with_times = decode_capture(capture_at(FIXTURES / "captures" / "demo.pcap"), plan_of(tmp_path / "tables"))
-    assert entry.rows["messages"] == with_times.rows["messages"]
-    assert entry.rows["lives"] == with_times.rows["lives"]
+    demo = FIXTURES / "captures" / "demo.pcap"
+    count = len(list(read_frames(demo)))
+    done = decoded(midnight(tmp_path, [0] * count), plan_of(tmp_path / "tables"))
+    assert {(file.day, file.path.partition("/")[0]) for file in done.files} == {(None, f"day={NO_DAY}")}
+    (with_times,) = decoded(demo, plan_of(tmp_path / "tables")).entries
+    assert done.entries[0].rows["messages"] == with_times.rows["messages"]
+    assert done.entries[0].rows["lives"] == with_times.rows["lives"]
 
 
 @pytest.mark.parametrize("name", ["with space.pcap", "day=1.pcap", "ünï.pcap", "#1.pcap", "100%.pcap"])
 def test_a_capture_may_have_any_name(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes((FIXTURES / "captures" / "demo.pcap").read_bytes())
-    entry = decode_capture(capture_at(path), plan_of(tmp_path / "tables"))
-    for file in entry.files:
-        table = pq.ParquetFile(tmp_path / "tables" / file.folder / (HIDDEN + file.name)).read()
+    for file in decoded(path, plan_of(tmp_path / "tables")).files:
+        table = pq.ParquetFile(tmp_path / "tables" / file.table / file.path).read()
         assert set(table["capture"].to_pylist()) == {str(path)}
 
 

@@ -11,11 +11,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
 from msmq_wire.cli.app import main
-from msmq_wire.spark.capture_job import JobPlan, decode_capture
-from msmq_wire.spark.captures import captures_of, list_files
-from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.table_files import HIDDEN
 from tests.effort import in_batches
+from tests.spark.test_capture_job import decoded, plan_of
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _HITS = sorted(_FIXTURES.glob("findings/*/hit*.pcap*"))
@@ -51,10 +48,8 @@ def test_ids_are_those_of_decode_with_streams(
 
 def _tables(path: Path, output: Path, *names: str) -> list[Path]:
     """The files of tables of one capture."""
-    [capture] = captures_of(list_files([str(path)]).files, "file")
-    plan = JobPlan(output=str(output), options=ReadOptions(streams=True), tables=names, run="r", key="k")
-    files = decode_capture(capture, plan).files
-    return [output / file.folder / (HIDDEN + file.name) for file in files]
+    done = decoded(path, plan_of(output, names))
+    return [output / file.table / file.path for file in done.files]
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

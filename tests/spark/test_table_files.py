@@ -1,4 +1,4 @@
-"""Rows go to the files of their day, which nobody sees before they are published."""
+"""Rows go to the files of their day, which say what they hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from msmq_wire.spark import table_files
-from msmq_wire.spark.table_files import HIDDEN, NO_DAY, TableWriter, WrittenFile
+from msmq_wire.spark.places import Place, place_of
+from msmq_wire.spark.table_files import NO_DAY, TableWriter, WrittenFile
 from msmq_wire.spark.table_schemas import TABLES, table_schemas
 from tests.effort import examples
 
@@ -30,22 +31,23 @@ def errors(*times: int | None) -> Any:
 
 
 def content(output: Path, files: list[WrittenFile]) -> dict[str, list[int]]:
-    """The numbers of rows by the folder they are in; every file is hidden and holds what it says."""
+    """The numbers of rows by the folder they are in; every file holds what it says."""
     found: dict[str, list[int]] = {}
     for file in files:
-        path = output / file.folder / (HIDDEN + file.name)
+        path = output / file.table / file.path
         table = pq.ParquetFile(path).read()
         assert len(table) == file.rows > 0
         assert table.schema.equals(table_schemas()[file.table])
-        assert not (output / file.folder / file.name).exists()
-        found.setdefault(file.folder, []).extend(table["missing"].to_pylist())
-    assert len({(file.folder, file.name) for file in files}) == len(files)
+        assert (file.size, file.first, file.last) == (path.stat().st_size, "x", "x")
+        assert path.parent.name == f"day={file.day or NO_DAY}"
+        found.setdefault(f"{file.table}/{path.parent.name}", []).extend(table["missing"].to_pylist())
+    assert len({file.path for file in files}) == len(files)
     return found
 
 
 def test_rows_are_partitioned_by_the_day_of_their_time_in_utc(tmp_path: Path) -> None:
     day = (date(2026, 1, 31) - date(1970, 1, 1)).days
-    with TableWriter(str(tmp_path), "stem", TABLES) as writer:
+    with TableWriter(Place(str(tmp_path)), TABLES) as writer:
         writer.write(
             "errors", errors(day * DAY - 1, day * DAY, None, (day + 1) * DAY - 1, None, day * DAY - 2)
         )
@@ -56,12 +58,12 @@ def test_rows_are_partitioned_by_the_day_of_their_time_in_utc(tmp_path: Path) ->
         "errors/day=2026-01-31": [1, 3, 0],
         f"errors/day={NO_DAY}": [2, 4],
     }
-    assert all(file.name.startswith("part-stem-") for file in writer.files)
+    assert writer.rows == {"errors": 7}
 
 
 def test_the_first_and_the_last_time_that_a_capture_can_have_are_days(tmp_path: Path) -> None:
     last = datetime.fromtimestamp(LATEST // 1_000_000, UTC).date()
-    with TableWriter(str(tmp_path), "stem", TABLES) as writer:
+    with TableWriter(Place(str(tmp_path)), TABLES) as writer:
         writer.write("errors", errors(0, LATEST))
         writer.write("errors", errors(0))
         writer.write("errors", errors(LATEST))
@@ -98,7 +100,7 @@ def test_every_row_is_in_one_file_however_many_days_there_are(
             ("_MOST_WAITING", 2000),
         ):
             patch.setattr(table_files, name, value)
-        with TableWriter(str(output), "stem", TABLES) as writer:
+        with TableWriter(Place(str(output)), TABLES) as writer:
             expected: Counter[tuple[str, int]] = Counter()
             for days in batches:
                 writer.write("errors", errors(*(None if day is None else day * DAY for day in days)))
@@ -131,7 +133,7 @@ def test_times_that_mean_nothing_do_not_make_files_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_files, "_MOST_FILES", 50)
-    with TableWriter(str(tmp_path), "stem", TABLES) as writer:
+    with TableWriter(Place(str(tmp_path)), TABLES) as writer:
         for start in range(0, 3000, 1000):
             writer.write("errors", errors(*(day * DAY for day in range(start, start + 1000))))
     found = content(tmp_path, writer.files)
@@ -141,7 +143,7 @@ def test_times_that_mean_nothing_do_not_make_files_without_end(
 
 
 def test_tables_that_are_not_wanted_are_not_written(tmp_path: Path) -> None:
-    with TableWriter(str(tmp_path), "stem", ("findings",)) as writer:
+    with TableWriter(Place(str(tmp_path)), ("findings",)) as writer:
         assert writer.wants("findings")
         assert not writer.wants("errors")
         writer.write("errors", errors(1))
@@ -156,7 +158,7 @@ def test_an_exception_takes_all_files_away_also_those_that_were_closed(
     monkeypatch.setattr(table_files, "_ROWS", 2)
 
     def fail() -> None:
-        with TableWriter(str(tmp_path), "stem", TABLES) as writer:
+        with TableWriter(Place(str(tmp_path)), TABLES) as writer:
             writer.write("errors", errors(*(day * DAY for day in range(8) for _ in range(3))))
             assert len(list(tmp_path.rglob("*.parquet"))) > 5
             raise KeyboardInterrupt
@@ -171,8 +173,7 @@ def test_the_output_may_have_any_name(name: str, tmp_path: Path) -> None:
     before = Path.cwd()
     os.chdir(tmp_path)
     try:
-        # Relative, since an address of a file system is none with a slash before it.
-        with TableWriter(name, "stem", TABLES) as writer:
+        with TableWriter(place_of(name), TABLES) as writer:
             writer.write("errors", errors(DAY))
     finally:
         os.chdir(before)
