@@ -13,7 +13,6 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
-from msmq_wire.spark.ledger import Entry
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import rand
 
@@ -22,13 +21,14 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.spark import group_job
+from msmq_wire.spark.capture_job import Done
 from msmq_wire.spark.captures import Capture, captures_of, list_files
 from msmq_wire.spark.conversations import FRAME_COLUMNS, Conversations
 from msmq_wire.spark.group_job import decode_groups, frames_of, sorted_frames
 from msmq_wire.spark.keys import negotiator_of
+from msmq_wire.spark.places import Place
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
-from msmq_wire.spark.table_files import HIDDEN
 from msmq_wire.spark.table_schemas import table_schemas
 from tests.effort import share
 from tests.spark.test_capture_job import (
@@ -40,6 +40,7 @@ from tests.spark.test_capture_job import (
     plan_of,
     records_of,
     story_rows,
+    todo_of,
 )
 from tests.spark.test_conversations import frames_below, in_order, shuffled
 
@@ -52,7 +53,8 @@ class Kept:
 
     tables: ClassVar[dict[str, dict[str, list[Any]]]] = {}
 
-    def __init__(self, output: str, stem: str, tables: Sequence[str]) -> None:
+    def __init__(self, place: Place, tables: Sequence[str]) -> None:
+        self.rows: Counter[str] = Counter()
         self._wanted = tables
 
     def wants(self, table: str) -> bool:
@@ -175,11 +177,11 @@ def rotated(folder: Path) -> tuple[Path, Path]:
     return whole, parts
 
 
-def tables_in(output: Path, entry: Entry) -> dict[str, list[str]]:
+def tables_in(output: Path, done: Done) -> dict[str, list[str]]:
     """The rows of a capture as texts, without what names its files, in an order of their own."""
     found: dict[str, list[str]] = {}
-    for file in entry.files:
-        table = pq.ParquetFile(output / file.folder / (HIDDEN + file.name)).read()
+    for file in done.files:
+        table = pq.ParquetFile(output / file.table / file.path).read()
         found.setdefault(file.table, []).extend(map(repr, table.to_pylist()))
     return {table: sorted(rows) for table, rows in found.items()}
 
@@ -190,16 +192,19 @@ def test_frames_in_any_order_and_twice_give_the_same_tables(spark: SparkSession,
     whole, parts = rotated(tmp_path)
     captures = captures_of(list_files([str(parts)]).files, "group")
     plan = plan_of(tmp_path / "tables", scope="group", split_bytes=4000)
-    (entry,) = decode_groups(spark, captures, plan, {})
-    expected = tables_in(tmp_path / "tables", entry)
+    todo = [todo_of(capture) for capture in captures]
+    done = decode_groups(spark, todo, plan)
+    (entry,) = done.entries
+    expected = tables_in(tmp_path / "tables", done)
     assert set(expected) == set(WRITTEN) - {"calls", "anomalies"}
 
     read = spark.read.format("msmq-packets").options(frame="true", payload="false", scope="group")
     frames = read.load(str(parts))
     twice = frames.unionByName(frames.where("number % 3 = 0 or error is not null")).orderBy(rand(7))
     for tasks in (1, 5):
-        (again,) = decode_groups(spark, captures, plan, {}, frames=twice.repartition(7), tasks=tasks)
-        assert tables_in(tmp_path / "tables", again) == expected
+        another = decode_groups(spark, todo, plan, frames=twice.repartition(7), tasks=tasks)
+        (again,) = another.entries
+        assert tables_in(tmp_path / "tables", another) == expected
         for name in ("frames", "understood", "skipped", "notices", "damage", "rows", "more", "sources"):
             assert getattr(again, name) == getattr(entry, name)
     assert [text.partition(": ")[0] for text in entry.damage] == [str(parts / "4.pcap")]
@@ -241,9 +246,10 @@ def test_no_frames_at_all_give_an_entry_without_rows(spark: SparkSession, tmp_pa
     path = tmp_path / "none" / "empty.pcap"
     path.parent.mkdir()
     write_pcap(path, [])
-    captures = captures_of(list_files([str(path)]).files, "group")
-    (entry,) = decode_groups(spark, captures, plan_of(tmp_path / "tables", scope="group"), {})
-    assert (entry.files, entry.frames, entry.damage) == ((), 0, ())
+    todo = [todo_of(capture) for capture in captures_of(list_files([str(path)]).files, "group")]
+    done = decode_groups(spark, todo, plan_of(tmp_path / "tables", scope="group"))
+    (entry,) = done.entries
+    assert (done.files, entry.frames, entry.damage) == ([], 0, ())
 
 
 def test_frames_of_taps_on_each_side_are_judged_in_the_order_of_time(
