@@ -53,7 +53,7 @@ def _table(spark: SparkSession, snapshot: Snapshot, name: str) -> DataFrame:
         spread = parts.repartition(len(files))
         return spread.mapInArrow(partial(_read, place=place, name=name), schema)
     paths = [_url(place, one) for one in files]
-    return spark.read.schema(schema).option("basePath", _escaped(place)).parquet(*paths)
+    return spark.read.schema(schema).option("basePath", f"file:{place.path}").parquet(*paths)
 
 
 def _read(batches: Iterable[Any], place: Place, name: str) -> Iterator[Any]:
@@ -77,8 +77,4 @@ def _read(batches: Iterable[Any], place: Place, name: str) -> Iterator[Any]:
 
 def _url(place: Place, file: StoredFile) -> str:
     """A path as Spark reads it: on this file system, and no pattern."""
-    return _escaped(place.join(*file.path.split("/")))
-
-
-def _escaped(place: Place) -> str:
-    return "file:" + _GLOB.sub(r"\\\1", place.path)
+    return "file:" + _GLOB.sub(r"\\\1", place.join(*file.path.split("/")).path)
