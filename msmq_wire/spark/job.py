@@ -134,7 +134,7 @@ def run_job(
     _refuse_twice(snapshot, listing.files, options.scope)
     placed = _groups if options.scope == "group" else _files
     work = placed(spark, snapshot, listing.files, again)
-    warnings = () if again else tuple(_warnings(snapshot, listing.files, plan))
+    warnings = () if again else tuple(_warnings(snapshot, listing.files, plan, work))
     for text in warnings:
         warn(text)
     publisher = _Publisher(store, plan, work, tell)
@@ -285,24 +285,36 @@ def _refuse_twice(snapshot: Snapshot, files: Sequence[CaptureFile], scope: str) 
         )
 
 
-def _warnings(snapshot: Snapshot, files: Sequence[CaptureFile], plan: JobPlan) -> Iterator[str]:
+def _warnings(
+    snapshot: Snapshot, files: Sequence[CaptureFile], plan: JobPlan, work: _Work
+) -> Iterator[str]:
     """A line for each thing about captures that stay which may not be expected of them."""
-    for column, value, text in (
-        ("options", plan.key, "read with other options"),
-        ("version", msmq_wire.__version__, "decoded by another version of msmq-wire"),
+    keys = among("key", [file_key(file) for file in files if file.error is None])
+    copies = {row["capture"] for row in work.copies}
+    decoded = {one.capture.name for one in work.todo}
+    for others, text in (
+        (ds.field("options") != plan.key, "read with other options"),
+        (ds.field("version") != msmq_wire.__version__, "decoded by another version of msmq-wire"),
+        (_fewer(snapshot, plan.tables), "without rows in some of the tables"),
     ):
-        others = snapshot.rows("captures", ["capture"], ds.field(column) != value).column("capture")
-        if not len(others):
+        found = snapshot.rows("captures", ["capture"], others).column("capture")
+        if not len(found):
             continue
-        keys = [file_key(file) for file in files if file.error is None]
-        held = among("capture", others) & among("key", keys)
-        names = sorted(set(snapshot.rows("sources", ["capture"], held).column("capture").to_pylist()))
+        held = snapshot.rows("sources", ["capture"], among("capture", found) & keys).column("capture")
+        names = sorted(({*held.to_pylist()} | copies & {*found.to_pylist()}) - decoded)
         if names:
             count = (
                 "1 capture stays as it is" if len(names) == 1 else f"{len(names)} captures stay as they are"
             )
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             yield f"{count}, {text} ({names[0]}{more}): --again decodes what is named again"
+
+
+def _fewer(snapshot: Snapshot, tables: Sequence[str]) -> Any:
+    """What wants the captures that were not decoded for all of some tables."""
+    text = pc.binary_join(snapshot.rows("captures", ["tables"]).column("tables"), " ")
+    fewer = [one for one in pc.unique(text).to_pylist() if not set(tables) <= set(one.split())]
+    return pc.binary_join(ds.field("tables"), " ").isin(pa.array(fewer, pa.string()))
 
 
 class _Publisher:
