@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pickle
 import shutil
+import struct
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,27 +17,50 @@ from typing import Any
 import msgspec
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
-from msmq_wire.spark.ledger import Entry, Ledger, capture_key
 from pyspark.sql import SparkSession
 
+import msmq_wire
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark import job
-from msmq_wire.spark.capture_job import decode_capture
-from msmq_wire.spark.captures import captures_of, list_files
-from msmq_wire.spark.job import DEFAULT_TABLES, Run, index_captures, run_job
+from msmq_wire.spark.capture_job import Done
+from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
+from msmq_wire.spark.job import DEFAULT_TABLES, Run, run_job
 from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.table_files import HIDDEN
-from msmq_wire.spark.table_schemas import TABLES
+from msmq_wire.spark.store import Store
+from msmq_wire.spark.table_schemas import DAY, TABLES
+from msmq_wire.spark.table_views import register_views
 from tests.effort import share
-from tests.spark.test_capture_job import plan_of
+from tests.spark.test_capture_job import decoded, plan_of, todo_of
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 DEMO = FIXTURES / "captures" / "demo.pcap"
 FOLDERS = (FIXTURES / "captures", FIXTURES / "rpc_captures")
 
 Visible = dict[str, list[str]]
+
+
+class Total:
+    """In place of an accumulator: tasks of this process add to the one of the driver, pickled."""
+
+    def __init__(self, value: Any, param: Any) -> None:
+        self.value = value
+        self._param = param
+
+    def __reduce__(self) -> Any:
+        _TOTALS[id(self)] = self
+        return _total, (id(self),)
+
+    def add(self, value: Any) -> None:
+        self.value = self._param.addInPlace(self.value, pickle.loads(pickle.dumps(value)))
+
+
+_TOTALS: dict[int, Total] = {}
+
+
+def _total(key: int) -> Total:
+    return _TOTALS[key]
 
 
 class Tasks:
@@ -49,6 +74,10 @@ class Tasks:
             [pickle.loads(pickle.dumps(task(pickle.loads(pickle.dumps(one))))) for one in self._parts]
         )
 
+    def foreach(self, task: Callable[[Any], Any]) -> None:
+        for one in self._parts:
+            pickle.loads(pickle.dumps(task))(pickle.loads(pickle.dumps(one)))
+
     def collect(self) -> list[Any]:
         return list(self._parts)
 
@@ -56,7 +85,13 @@ class Tasks:
 @pytest.fixture
 def one_process() -> Any:
     """A session that runs tasks at once: what scope file needs of Spark."""
-    context = SimpleNamespace(defaultParallelism=2, parallelize=lambda parts, count: Tasks(parts))
+    context = SimpleNamespace(
+        defaultParallelism=2,
+        parallelize=lambda parts, count: Tasks(parts),
+        accumulator=Total,
+        setJobGroup=lambda *_, **more: None,
+        cancelJobGroup=lambda group: None,
+    )
     return SimpleNamespace(sparkContext=context)
 
 
@@ -64,46 +99,85 @@ def options_of(*paths: Path, **options: Any) -> ReadOptions:
     return ReadOptions(paths=tuple(map(str, paths)), **options)
 
 
-def files_in(output: Path) -> list[Path]:
-    return sorted(path for path in output.glob("*/day=*/*.parquet") if not path.name.startswith(HIDDEN))
+def files_in(output: Path) -> set[str]:
+    """The files of the tables that count, with their tables."""
+    snapshot = Store(str(output)).snapshot()
+    return {f"{table}/{file.path}" for table in snapshot.tables for file in snapshot.files(table)}
+
+
+def rows_in(output: Path, table: str) -> list[dict[str, Any]]:
+    """The rows of a table that count; none where it has none."""
+    found = Store(str(output)).snapshot().dataset(table)
+    rows: list[dict[str, Any]] = [] if found is None else found.to_table().to_pylist()
+    return rows
+
+
+def told_columns(table: str) -> list[str] | None:
+    """The columns that say where a row of messages or calls comes from; None where all are compared."""
+    if table not in ("messages", "calls"):
+        return None
+    names = ["capture", "path", "frame_no", "id", "parent", "type", "time_ns", "src", "dst", "offset"]
+    return names + (["queue", "label"] if table == "messages" else ["method"])
+
+
+def as_texts(rows: Iterable[dict[str, Any]], leave_out: Sequence[str]) -> list[str]:
+    return [repr({name: value for name, value in row.items() if name not in leave_out}) for row in rows]
 
 
 def visible(output: Path, *leave_out: str) -> Visible:
     """The rows that a reader of the tables sees, as texts; those of messages and calls by their place."""
+    snapshot = Store(str(output)).snapshot()
     found: Visible = {}
-    for path in files_in(output):
-        table = path.parent.parent.name
-        names = None
-        if table in ("messages", "calls"):
-            names = ["capture", "path", "frame_no", "id", "parent", "type", "time_ns", "src", "dst", "offset"]
-            names += ["queue", "label"] if table == "messages" else ["method"]
-        rows = pq.ParquetFile(path).read(columns=names).to_pylist()
-        found.setdefault(table, []).extend(
-            repr({name: value for name, value in row.items() if name not in leave_out}) for row in rows
-        )
+    for table in snapshot.tables:
+        dataset = snapshot.dataset(table)
+        if dataset is None:
+            continue
+        names = told_columns(table) or dataset.schema.names
+        rows = dataset.to_table(columns=[*dict.fromkeys((*names, "time", DAY))]).to_pylist()
+        for row in rows:
+            assert row[DAY] == (None if row["time"] is None else row["time"].date())
+            for name in {"time", DAY} - {*names} | {DAY}:
+                del row[name]
+        found[table] = sorted(as_texts(rows, leave_out))
+    return found
+
+
+def seen_in(folder: Path, parts: Iterable[Done], *leave_out: str) -> Visible:
+    """The rows in the files of tasks, as `visible` gives them."""
+    found: Visible = {}
+    for file in (file for done in parts for file in done.files):
+        rows = pq.ParquetFile(folder / file.table / file.path).read(columns=told_columns(file.table))
+        found.setdefault(file.table, []).extend(as_texts(rows.to_pylist(), leave_out))
     return {table: sorted(rows) for table, rows in found.items()}
 
 
 def expected_of(folder: Path, *paths: Path, **options: Any) -> Visible:
     """What captures give one by one, without a job."""
-    files: list[Any] = []
-    for capture in captures_of(list_files(map(str, paths)).files, "file"):
-        files += decode_capture(capture, plan_of(folder, DEFAULT_TABLES, **options)).files
-    for file in files:
-        (folder / file.folder / (HIDDEN + file.name)).rename(folder / file.folder / file.name)
-    return visible(folder)
+    captures = captures_of(list_files(map(str, paths)).files, "file")
+    return seen_in(folder, [decoded(one, plan_of(folder, DEFAULT_TABLES, **options)) for one in captures])
 
 
-def copies(folder: Path, count: int, source: Path = DEMO) -> list[Path]:
+def another(number: int) -> bytes:
+    """The demo, whose first frame was captured a number of microseconds later: never twice the same bytes."""
+    data = bytearray(DEMO.read_bytes())
+    struct.pack_into("<I", data, 28, struct.unpack_from("<I", data, 28)[0] + 1 + number)
+    return bytes(data)
+
+
+def different(folder: Path, count: int) -> list[Path]:
+    """Captures that differ in the time of a frame, and give equally many rows."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"copy-{number:04}.pcap" for number in range(count)]
-    for path in paths:
-        shutil.copy(source, path)
+    for number, path in enumerate(paths):
+        path.write_bytes(another(number))
     return paths
 
 
 def run_of(output: Path, name: str) -> Run:
-    return msgspec.json.decode((output / "runs" / f"{name}.json").read_bytes(), type=Run)
+    """A run as it is kept."""
+    [row] = [row for row in rows_in(output, "runs") if row["name"] == name]
+    maps = {one: dict(row[one]) for one in ("options", "rows", "skipped")}
+    return msgspec.convert(row | maps, Run)
 
 
 def test_an_empty_folder_gives_a_run_and_no_tables(one_process: Any, tmp_path: Path) -> None:
@@ -112,15 +186,16 @@ def test_an_empty_folder_gives_a_run_and_no_tables(one_process: Any, tmp_path: P
     assert (run.captures, run.unchanged, run.left_out, run.damage) == (0, 0, 0, ())
     assert run.rows == dict.fromkeys(DEFAULT_TABLES, 0)
     assert run_of(tmp_path / "out", run.name) == run
-    assert files_in(tmp_path / "out") == []
+    assert files_in(tmp_path / "out") == set()
+    assert visible(tmp_path / "out") == {}
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_is_in_the_tables(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
-    good = copies(folder, 20)
+    good = different(folder, 20)
     good += [folder / name for name in ("with space.pcap", "day=1.pcap", "ünï.pcap", "100%#?.pcap")]
-    for path in good[20:]:
-        shutil.copy(DEMO, path)
+    for number, path in enumerate(good[20:], 20):
+        path.write_bytes(another(number))
     (folder / "folder.pcap").mkdir()
     (folder / "to-folder.pcap").symlink_to(folder / "folder.pcap")
     (folder / "dangling.pcap").symlink_to(folder / "nowhere")
@@ -132,12 +207,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_in_the_tables(one_process:
         file.write(DEMO.read_bytes())
     run = run_job(one_process, str(output), options_of(folder))
     assert (run.captures, run.left_out) == (30, 1)
-    errors = [
-        row
-        for path in files_in(output)
-        if path.parent.parent.name == "errors"
-        for row in pq.ParquetFile(path).read().to_pylist()
-    ]
+    errors = rows_in(output, "errors")
     with pytest.raises(CaptureError) as damage:
         list(read_frames(folder / "cut.pcap"))
     told = {
@@ -167,7 +237,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_in_the_tables(one_process:
 @pytest.mark.parametrize("name", ["text.pcap", "cut.pcap", "dangling.pcap"])
 def test_with_on_error_fail_the_file_is_named(name: str, one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
-    copies(folder, 2)
+    different(folder, 2)
     if name == "dangling.pcap":
         (folder / name).symlink_to(folder / "nowhere")
     else:
@@ -180,14 +250,13 @@ def test_with_on_error_fail_the_file_is_named(name: str, one_process: Any, tmp_p
     assert visible(output) == expected_of(tmp_path / "expected", folder)
 
 
-@pytest.mark.check
-def test_only_what_changed_is_read_again_and_nothing_is_doubled(one_process: Any, tmp_path: Path) -> None:
+def test_only_what_is_new_is_read_and_nothing_is_doubled(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
-    paths = copies(folder, 3)
+    paths = different(folder, 3)
     shutil.copy(FIXTURES / "captures" / "path_cut_file.pcap", folder / "cut.pcap")
     first = run_job(one_process, str(output), options_of(folder))
     assert (first.captures, first.unchanged) == (4, 0)
-    before, files = visible(output), {path: path.stat().st_mtime_ns for path in files_in(output)}
+    before, files = visible(output), files_in(output)
     assert before == expected_of(tmp_path / "expected", folder)
     assert {table: len(rows) for table, rows in before.items()} == {
         table: count for table, count in first.rows.items() if count
@@ -195,68 +264,176 @@ def test_only_what_changed_is_read_again_and_nothing_is_doubled(one_process: Any
 
     again = run_job(one_process, str(output), options_of(folder))
     assert (again.captures, again.unchanged, sum(again.rows.values())) == (0, 4, 0)
-    assert {path: path.stat().st_mtime_ns for path in files_in(output)} == files
-
-    os.utime(paths[0])
-    third = run_job(one_process, str(output), options_of(folder))
-    assert (third.captures, third.unchanged) == (1, 3)
-    assert visible(output) == before
-    changed = {path.name.split("-")[1] for path in set(files_in(output)) ^ set(files)}
-    assert changed == {capture_key(str(paths[0]))}
-
-    shutil.copy(FIXTURES / "captures" / "clean_ipv6.pcap", paths[1])
-    paths[2].unlink()
-    run_job(one_process, str(output), options_of(folder))
-    # What is gone from the folder stays in the tables.
-    shutil.copy(DEMO, paths[2])
-    assert visible(output) == expected_of(tmp_path / "expected again", folder)
-
-    forced = run_job(one_process, str(output), options_of(folder), force=True)
-    assert (forced.captures, forced.unchanged) == (4, 0)
-    assert visible(output) == expected_of(tmp_path / "expected then", folder)
-    with Ledger(str(output)) as ledger:
-        assert {entry.run for entry in ledger.entries.values()} == {forced.name}
+    # What was touched only, moved, packed, linked or copied is what it was.
+    os.utime(paths[0], ns=(5, 5))
+    paths[1].rename(folder / "moved.pcap")
+    (folder / "packed.pcap.gz").write_bytes(gzip.compress(another(2)))
+    (folder / "link.pcap").symlink_to(paths[0])
+    (folder / "linked").symlink_to(folder)
+    shutil.copy(folder / "cut.pcap", tmp_path)
+    third = run_job(one_process, str(output), options_of(folder, folder / "linked", tmp_path / "cut.pcap"))
+    assert (third.captures, third.unchanged) == (0, 13)
+    fourth = run_job(one_process, str(output), options_of(folder, folder / "linked", tmp_path / "cut.pcap"))
+    assert (fourth.captures, fourth.unchanged) == (0, 13)
+    assert files_in(output) == files
 
 
-@pytest.mark.check
-def test_other_options_read_captures_again(one_process: Any, tmp_path: Path) -> None:
+def test_a_capture_that_grew_is_replaced_and_other_content_is_another_capture(
+    one_process: Any, tmp_path: Path
+) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
-    copies(folder, 2)
-    runs: list[dict[str, Any]] = [
-        {},
+    paths = different(folder, 3)
+    whole = paths[0].read_bytes()
+    paths[0].write_bytes(whole[:-1000])
+    first = run_job(one_process, str(output), options_of(folder))
+    assert (first.captures, first.unchanged, len(first.damage)) == (3, 0, 1)
+    paths[0].write_bytes(whole)
+    run = run_job(one_process, str(output), options_of(folder))
+    assert (run.captures, run.unchanged, run.damage) == (1, 2, ())
+    assert visible(output) == expected_of(tmp_path / "expected", folder)
+
+    # What is gone from the folder stays in the tables, and so does what had the name before.
+    gone = [decoded(path, plan_of(tmp_path / "gone", DEFAULT_TABLES)) for path in paths]
+    paths[2].unlink()
+    shutil.copy(FIXTURES / "captures" / "clean_ipv6.pcap", paths[1])
+    (tmp_path / "in" / "grew.pcap.gz").write_bytes(gzip.compress(whole + whole[24:]))
+    run = run_job(one_process, str(output), options_of(folder))
+    assert (run.captures, run.unchanged) == (2, 1)
+    grew = Capture(name=str(paths[0]), files=captures_at(folder / "grew.pcap.gz"))
+    other = Capture(name=f"{paths[1]}#2", files=captures_at(paths[1]))
+    made = [decoded(one, plan_of(tmp_path / "then", DEFAULT_TABLES)) for one in (grew, other)]
+    expected = [seen_in(tmp_path / "gone", gone[1:]), seen_in(tmp_path / "then", made)]
+    tables = {table for part in expected for table in part}
+    assert visible(output) == {
+        table: sorted(row for part in expected for row in part.get(table, ())) for table in tables
+    }
+
+
+def captures_at(path: Path) -> tuple[CaptureFile, ...]:
+    return list_files([str(path)]).files
+
+
+def test_with_again_what_is_named_is_decoded_again_and_nothing_else(one_process: Any, tmp_path: Path) -> None:
+    folder, output = tmp_path / "in", tmp_path / "out"
+    paths = different(folder, 3)
+    (folder / "a copy.pcap").write_bytes(another(0))
+    (folder / "a stage.pcap").write_bytes(another(1)[:-2000])
+    first = run_job(one_process, str(output), options_of(folder))
+    assert (first.captures, first.unchanged) == (3, 2)
+    # Of several files with one content any may be read.
+    before, files = visible(output, "path"), files_in(output)
+    run = run_job(one_process, str(output), options_of(*paths[:2]), again=True)
+    assert (run.captures, run.unchanged) == (2, 0)
+    assert visible(output, "path") == before
+    assert not files_in(output) & files
+    runs = {row["capture"]: row["run"] for row in rows_in(output, "captures")}
+    assert runs == dict(
+        zip([f"{folder}/a copy.pcap", *map(str, paths[1:])], [run.name] * 2 + [first.name], strict=True)
+    )
+    # A stage of a capture is no reason to forget what came behind it, be it known or new.
+    for name in ("a stage.pcap", "another stage.pcap"):
+        (folder / name).write_bytes(another(1)[:-2000])
+        assert run_job(one_process, str(output), options_of(folder / name), again=True).captures == 0
+    run = run_job(one_process, str(output), options_of(folder), again=True)
+    assert (run.captures, run.unchanged) == (3, 3)
+    assert visible(output, "path") == before
+
+
+def test_captures_read_with_other_options_are_told_and_left_alone(one_process: Any, tmp_path: Path) -> None:
+    folder, output = tmp_path / "in", tmp_path / "out"
+    different(folder, 2)
+    run_job(one_process, str(output), options_of(folder))
+    before = visible(output)
+    others: list[dict[str, Any]] = [
         {"ports": frozenset((5,))},
         {"payload": False},
-        {"hosts": ("192.0.2.0/24",)},
+        {"hosts": ("198.51.100.0/24",)},
         {"since": 5},
     ]
-    for options in runs:
-        assert run_job(one_process, str(output), options_of(folder, **options)).captures == 2
-        # How they are read is no matter.
-        same = {**options, "split_bytes": 1 << 16, "chunk_bytes": 5000, "on_error": "fail"}
-        assert run_job(one_process, str(output), options_of(folder, **same)).captures == 0
-    secret = tmp_path / "secret"
+    for options in others:
+        told: list[str] = []
+        run = run_job(one_process, str(output), options_of(folder, **options), warn=told.append)
+        assert (run.captures, run.unchanged, list(run.warnings)) == (0, 2, told)
+        assert told == [
+            f"2 captures stay as they are, read with other options ({folder}/copy-0000.pcap and 1 more): "
+            "--again decodes what is named again"
+        ]
+        assert visible(output) == before
+    # How they are read is no matter.
+    same = {"split_bytes": 1 << 16, "chunk_bytes": 5000, "on_error": "fail"}
+    assert run_job(one_process, str(output), options_of(folder, **same)).warnings == ()
+
+    run = run_job(one_process, str(output), options_of(folder, **others[2]), again=True)
+    assert (run.captures, run.warnings) == (2, ())
+    assert visible(output) == expected_of(tmp_path / "expected", folder, **others[2])
+    assert run_of(output, run.name).options == {"hosts": "['198.51.100.0/24']"}
+
+
+def test_secrets_are_kept_as_the_names_of_their_files(one_process: Any, tmp_path: Path) -> None:
+    output, secret = tmp_path / "out", tmp_path / "secret"
     secret.write_text("a password")
-    run_job(one_process, str(output), options_of(folder, nt_password_file=str(secret)))
-    assert not [path for path in output.rglob("*.json") if "a password" in path.read_text()]
+    run_job(one_process, str(output), options_of(DEMO, nt_password_file=str(secret)))
+    texts = [path.read_bytes() for path in output.rglob("*") if path.is_file()]
+    assert any(b"nt_password_file" in text for text in texts)
+    assert not [text for text in texts if b"a password" in text]
 
 
-def test_a_table_that_is_there_is_filled_with_all_captures(one_process: Any, tmp_path: Path) -> None:
+def test_what_another_version_decoded_is_told(
+    one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out"
+    monkeypatch.setattr(msmq_wire, "__version__", "0.0.1")
+    assert run_job(one_process, str(output), options_of(DEMO)).warnings == ()
+    monkeypatch.undo()
+    shutil.copy(DEMO, tmp_path / "copy.pcap")
+    for path in (DEMO, tmp_path / "copy.pcap"):
+        run = run_job(one_process, str(output), options_of(path))
+        assert run.warnings == (
+            f"1 capture stays as it is, decoded by another version of msmq-wire ({DEMO}): "
+            "--again decodes what is named again",
+        )
+        assert run_of(output, run.name) == run
+    assert run_job(one_process, str(output), options_of(DEMO), again=True).warnings == ()
+    assert run_job(one_process, str(output), options_of(DEMO)).warnings == ()
+
+
+def test_what_a_run_says_of_other_captures_is_not_told(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
-    copies(folder, 2)
-    run_job(one_process, str(output), options_of(folder), tables=("lives",))
+    paths = different(folder, 2)
+    paths[1].write_bytes(paths[1].read_bytes()[:-1000])
+    run_job(one_process, str(output), options_of(*paths), tables=("lives",))
+    # Neither what is elsewhere nor what grew, though a file that it was is still there.
+    paths[1].rename(folder / "before.pcap")
+    paths[1].write_bytes(another(1))
+    run = run_job(one_process, str(output), options_of(folder / "before.pcap", paths[1], payload=False))
+    assert (run.captures, run.unchanged, run.warnings) == (1, 1, ())
+
+
+def test_a_table_that_is_there_is_filled_with_all_new_captures(one_process: Any, tmp_path: Path) -> None:
+    folder, output = tmp_path / "in", tmp_path / "out"
+    paths = different(folder, 2)
+    run_job(one_process, str(output), options_of(paths[0]), tables=("lives",))
     assert set(visible(output)) == {"lives"}
     run = run_job(one_process, str(output), options_of(folder), tables=("messages",))
-    assert run.tables == ("messages", "lives")
-    assert (set(visible(output)), run.captures) == ({"messages", "lives"}, 2)
-    again = run_job(one_process, str(output), options_of(folder), tables=("lives",))
-    assert (again.captures, again.unchanged) == (0, 2)
+    assert (run.tables, run.captures) == (("messages", "lives"), 1)
+    assert run.warnings == (
+        f"1 capture stays as it is, without rows in some of the tables ({paths[0]}): "
+        "--again decodes what is named again",
+    )
+    assert {row["capture"] for row in rows_in(output, "messages")} == {str(paths[1])}
+    assert {row["capture"] for row in rows_in(output, "lives")} == set(map(str, paths))
+    run = run_job(one_process, str(output), options_of(paths[0]), again=True, tables=())
+    assert (run.tables, run.captures) == (("messages", "lives"), 1)
+    assert {row["capture"] for row in rows_in(output, "messages")} == set(map(str, paths))
+    run = run_job(one_process, str(output), options_of(folder), tables=("lives",))
+    assert (run.captures, run.unchanged, run.warnings) == (0, 2, ())
 
 
 def test_a_capture_has_one_name_wherever_the_run_is_started(
     one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
-    copies(folder, 2)
+    different(folder, 2)
     monkeypatch.chdir(tmp_path)
     run = run_job(one_process, "out", ReadOptions(paths=("in",)))
     assert run.captures == 2
@@ -270,18 +447,18 @@ def test_a_capture_has_one_name_wherever_the_run_is_started(
 
 def test_a_file_is_in_the_tables_by_one_scope_only(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
-    (path, _) = copies(folder, 2)
+    (path, _) = different(folder, 2)
     run_job(one_process, str(output), options_of(folder))
     before = files_in(output)
     with pytest.raises(MsmqWireError, match="read with another scope") as error:
-        run_job(one_process, str(output), options_of(folder, scope="group"), force=True)
+        run_job(one_process, str(output), options_of(folder, scope="group"), again=True)
     assert str(path) in str(error.value)
     assert files_in(output) == before
 
 
 def test_an_output_that_is_no_text_is_told_of(one_process: Any, tmp_path: Path) -> None:
     name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
-    with pytest.raises(MsmqWireError, match=r"cannot write .*udcff: its name is not UTF-8"):
+    with pytest.raises(MsmqWireError, match=r"udcff: its name is not UTF-8"):
         run_job(one_process, name, options_of(DEMO))
 
 
@@ -300,49 +477,74 @@ class Killed(BaseException):
     """The run ends here."""
 
 
-@pytest.mark.parametrize("wave", share([1, 2]))
+@pytest.mark.parametrize("pause", [0.0, 1e9])
 def test_a_run_that_is_ended_goes_on_where_it_was(
-    wave: int, one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pause: float, one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "in"
-    copies(folder, 3)
+    different(folder, 3)
     expected = expected_of(tmp_path / "expected", folder)
-    monkeypatch.setattr(job, "_WAVE", wave)
+    monkeypatch.setattr(job, "_PAUSE", pause)
     options = options_of(folder, split_bytes=1)
-    publish = Ledger.publish
+    publish = Store.publish
     for count in range(3):
         output = tmp_path / f"out-{count}"
         left = [count]
 
-        def dying(self: Ledger, entry: Entry, left: list[int] = left) -> None:
+        def dying(self: Store, make: Any, left: list[int] = left) -> Any:
             if not left[0]:
                 raise Killed
             left[0] -= 1
-            publish(self, entry)
+            return publish(self, make)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Ledger, "publish", dying)
-            with pytest.raises(Killed):
+            patch.setattr(Store, "publish", dying)
+            # All at once when nobody waits: nothing is left to be killed after the first.
+            if pause and count:
                 run_job(one_process, str(output), options)
-        rows = visible(output)
-        assert len({row.split("'path'")[0] for row in rows.get("messages", ())}) == count
+            else:
+                with pytest.raises(Killed):
+                    run_job(one_process, str(output), options)
+        there = 3 if pause and count else count
+        assert len({row["capture"] for row in rows_in(output, "messages")}) == there
         run = run_job(one_process, str(output), options)
-        assert (run.captures, run.unchanged) == (3 - count, count)
+        assert (run.captures, run.unchanged) == (3 - there, there)
         assert visible(output) == expected
-        assert not list(output.rglob(f"{HIDDEN}part-*"))
 
 
-def test_a_second_run_at_the_same_time_is_refused(one_process: Any, tmp_path: Path) -> None:
-    output = tmp_path / "out"
-    with Ledger(str(output)), pytest.raises(MsmqWireError, match="another run writes to"):
-        run_job(one_process, str(output), options_of(DEMO))
-
-
-def test_captures_are_published_in_waves_that_keep_the_cores_at_work(
-    one_process: Any, tmp_path: Path
+def test_a_copy_is_not_known_before_what_it_is_a_copy_of(
+    one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copies(tmp_path / "in", 40)
-    captures = captures_of(list_files([str(tmp_path / "in")]).files, "file")
+    folder, output = tmp_path / "in", tmp_path / "out"
+    (path,) = different(folder, 1)
+    shutil.copy(path, folder / "other.pcap")
+
+    def dying(*_: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(job._Publisher, "flush", dying)
+        with pytest.raises(Killed):
+            run_job(one_process, str(output), options_of(folder))
+    path.unlink()
+    assert run_job(one_process, str(output), options_of(folder)).captures == 1
+    assert {row["capture"] for row in rows_in(output, "messages")} == {f"{folder}/other.pcap"}
+
+
+def test_a_run_says_how_far_it_is_by_captures_and_bytes(
+    one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "_PAUSE", 0.0)
+    different(tmp_path / "in", 2)
+    told: list[str] = []
+    run_job(one_process, str(tmp_path / "out"), options_of(tmp_path / "in", split_bytes=1), tell=told.append)
+    size = DEMO.stat().st_size
+    assert told == [f"{n} of 2 captures, {n * size / 1e6:.1f} MB of {2 * size / 1e6:.1f} MB" for n in (1, 2)]
+
+
+def test_groups_are_decoded_in_waves_that_keep_the_cores_at_work(one_process: Any, tmp_path: Path) -> None:
+    different(tmp_path / "in", 40)
+    captures = [todo_of(one) for one in captures_of(list_files([str(tmp_path / "in")]).files, "file")]
 
     def sizes(**options: Any) -> list[int]:
         waves = list(job._waves(one_process, captures, ReadOptions(**options)))
@@ -350,28 +552,19 @@ def test_captures_are_published_in_waves_that_keep_the_cores_at_work(
         return [len(wave) for wave in waves]
 
     assert sizes() == [40]
-    assert sizes(split_bytes=1) == [16, 16, 8]
-    # Opening counts, too: a million small files are not one wave.
-    assert sizes(split_bytes=5 << 20) == [20, 20]
-    assert sizes(split_bytes=1, scope="group") == [1] * 40
+    # Opening counts, too: a million small groups are not one wave.
+    assert sizes(split_bytes=5 << 20) == [19, 19, 2]
+    assert sizes(split_bytes=1) == [1] * 40
 
 
-def test_only_files_that_are_not_in_the_index_are_walked(one_process: Any, tmp_path: Path) -> None:
+def test_packets_are_every_frame(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
-    paths = copies(folder, 3)
+    different(folder, 2)
     (folder / "text.pcap").write_text("no capture")
-    options = options_of(folder, split_bytes=1000)
-    run_job(one_process, str(output), options, tables=TABLES)
-    files = list_files([str(folder)]).files
-    assert index_captures(one_process, files[:3], str(output / "index"), 1000) == 0
-    os.utime(paths[0])
-    run_job(one_process, str(output), options, tables=TABLES)
-    files = list_files([str(folder)]).files
-    # Those that were left alone are still in it.
-    assert index_captures(one_process, files[:3], str(output / "index"), 1000) == 0
-    assert index_captures(one_process, files[:3], str(output / "index"), 2000) == 3
-    packets = visible(output)["packets"]
-    assert len(packets) == 3 * len(list(read_frames(DEMO)))
+    run = run_job(one_process, str(output), options_of(folder, split_bytes=1000), tables=TABLES)
+    packets = Counter(row["error"] is None for row in rows_in(output, "packets"))
+    assert packets[True] == run.frames == 2 * len(list(read_frames(DEMO)))
+    assert (packets[False], run.rows["packets"]) == (1, run.frames + 1)
 
 
 @pytest.mark.check
@@ -388,7 +581,8 @@ def test_every_table_holds_what_the_captures_give_one_by_one(spark: SparkSession
         assert len(found[table]) == run.rows[table]
     again = run_job(spark, str(output), options_of(*paths))
     assert (again.captures, again.unchanged) == (0, run.captures)
-    rows = spark.read.parquet(str(output / "messages"))
+    register_views(spark, str(output))
+    rows = spark.table("messages")
     assert rows.count() == run.rows["messages"]
     assert dict(rows.dtypes)["day"] == "date"
     wrong = rows.where("not (day <=> cast(time as date))").count()
@@ -417,14 +611,11 @@ def test_groups_give_what_their_files_give_when_they_are_read_in_turn(
     found = visible(output, "id", "parent", "record", "stream", "number", "first", "last")
 
     # Ids are other ones, so only what does not depend on them is compared here.
-    expected = tmp_path / "expected"
-    frames = 0
+    expected, made = tmp_path / "expected", []
     for capture in captures_of(list_files(map(str, folders)).files, "group"):
-        entry = decode_capture(capture, plan_of(expected, DEFAULT_TABLES, scope="group"))
-        frames += entry.frames
-        for file in entry.files:
-            (expected / file.folder / (HIDDEN + file.name)).rename(expected / file.folder / file.name)
-    theirs = visible(expected, "id", "parent", "record", "stream", "number", "first", "last")
+        made.append(decoded(capture, plan_of(expected, DEFAULT_TABLES, scope="group")))
+    frames = sum(done.entries[0].frames for done in made)
+    theirs = seen_in(expected, made, "id", "parent", "record", "stream", "number", "first", "last")
     for table in ("messages", "anomalies"):
         assert found.get(table) == theirs.get(table)
     for table in DEFAULT_TABLES:
@@ -434,7 +625,8 @@ def test_groups_give_what_their_files_give_when_they_are_read_in_turn(
     source = spark.read.format("msmq-packets").option("scope", "group")
     packets = source.load([str(folder) for folder in folders]).where("error is null")
     columns = [name for name in PACKET_SCHEMA.names if name not in ("payload", "frame")]
-    written = spark.read.schema(source.load(str(folders[0])).schema).parquet(str(output / "packets"))
+    register_views(spark, str(output))
+    written = spark.table("packets")
     assert sorted(map(repr, written.select(columns).collect())) == sorted(
         map(repr, packets.select(columns).collect())
     )
@@ -444,5 +636,7 @@ def test_groups_give_what_their_files_give_when_they_are_read_in_turn(
     assert (again.captures, again.unchanged) == (0, 2)
     os.utime(folders[0] / "clean_ipv6.pcap")
     third = run_job(spark, str(output), options)
-    assert (third.captures, third.unchanged) == (1, 1)
+    assert (third.captures, third.unchanged) == (0, 2)
+    fourth = run_job(spark, str(output), options, again=True)
+    assert (fourth.captures, fourth.unchanged) == (2, 0)
     assert visible(output, "id", "parent", "record", "stream", "number", "first", "last") == found

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from msmq_wire.spark.ledger import Entry
 from pyspark.sql import SparkSession
 
 from msmq_wire import read_capture
@@ -24,10 +23,12 @@ from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import anomaly_view
 from msmq_wire.sessions import NACK_REASONS, MessageLife, RemoteRead, Session
+from msmq_wire.spark.capture_job import Entry
 from msmq_wire.spark.job import Run, run_job
 from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.queries import QUERIES, query_problem
 from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.store import Store
 from msmq_wire.spark.table_schemas import TABLES, table_schemas
 from msmq_wire.spark.table_views import VIEWS, register_views
 from msmq_wire.wire.types.enumerations import MessageClass
@@ -118,7 +119,7 @@ def told() -> Told:
 @pytest.fixture(scope="module")
 def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The tables of the captures, as views."""
-    output = tmp_path_factory.mktemp("tables [of] {all}?")
+    output = tmp_path_factory.mktemp("tables (of) {all}?")
     done = run_job(spark, str(output), ReadOptions(paths=tuple(map(str, CAPTURES))))
     register_views(spark, str(output))
     return done
@@ -468,12 +469,14 @@ def test_what_a_run_notes_is_a_view(spark: SparkSession, run: Run) -> None:
     assert row.name == run.name
     assert row.rows == run.rows
     assert row.damage == list(run.damage)
-    assert row.options["scope"] == "file"
-    assert [*spark.table("runs").columns] == [*Run.__struct_fields__]
-    assert [*spark.table("captures").columns] == [*Entry.__struct_fields__]
+    assert (row.options, row.inputs) == ({}, list(map(str, CAPTURES)))
+    assert {*spark.table("runs").columns} == {*Run.__struct_fields__}
+    assert {*spark.table("captures").columns, "sources"} == {*Entry.__struct_fields__}
     [entry] = spark.sql("SELECT * FROM captures WHERE capture LIKE '%demo.pcap'").collect()
-    assert entry.sources[0].path == entry.capture
-    assert sum(entry.rows.values()) == sum(file.rows for file in entry.files) > 0
+    [source] = spark.sql("SELECT * FROM sources WHERE capture LIKE '%demo.pcap'").collect()
+    assert (source.path, source.digest) == (entry.capture, entry.digest)
+    for table, count in entry.rows.items():
+        assert spark.table(table).where(f"capture = '{entry.capture}'").count() == count > 0
 
 
 @pytest.mark.spark
@@ -487,8 +490,7 @@ def test_rows_have_the_day_of_their_time(spark: SparkSession, run: Run) -> None:
 @pytest.mark.spark
 @pytest.mark.check
 def test_tables_that_were_not_filled_are_empty_and_can_be_asked(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "messages").mkdir()
+    Store(str(tmp_path)).make()
     register_views(spark, str(tmp_path))
     assert {table.name for table in spark.catalog.listTables()} >= set(VIEWS)
     for table in TABLES:
@@ -498,7 +500,7 @@ def test_tables_that_were_not_filled_are_empty_and_can_be_asked(spark: SparkSess
 
 @pytest.mark.spark
 def test_only_the_views_that_a_statement_names_are_made(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "runs").mkdir()
+    Store(str(tmp_path)).make()
     for view in VIEWS:
         spark.catalog.dropTempView(view)
     register_views(spark, str(tmp_path), "SELECT * FROM Messages m JOIN `captures` USING (capture)")
@@ -509,10 +511,9 @@ def test_only_the_views_that_a_statement_names_are_made(spark: SparkSession, tmp
 
 @pytest.mark.spark
 def test_a_folder_without_tables_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(MsmqWireError, match="holds no tables"):
-        register_views(spark, str(tmp_path))
-    with pytest.raises(MsmqWireError, match="there is no folder"):
-        register_views(spark, str(tmp_path / "none"))
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(MsmqWireError, match=f"{folder} holds no tables: msmq-wire spark run --output"):
+            register_views(spark, str(folder))
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
-import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -25,7 +23,10 @@ from msmq_wire.spark import register
 from msmq_wire.spark.message_columns import message_schema
 from msmq_wire.spark.route_audit import audit_messages, hop_schema, record_of, table_records
 from msmq_wire.spark.spark_schema import spark_schema
+from msmq_wire.spark.store import Change, Store
+from msmq_wire.spark.table_views import register_views
 from tests.effort import share
+from tests.spark.test_capture_job import decoded, plan_of
 
 _EXAMPLE = Path(__file__).resolve().parents[2] / "fixtures" / "routing" / "example.toml"
 _RIGHT = (
@@ -125,7 +126,8 @@ def test_tables_of_a_run_are_audited_on_spark_and_without_it_alike(
     output = tmp_path / "tables"
     words = ("spark", "run", "--quiet", str(routed), "--output", str(output), "--scope", scope)
     assert main(list(words)) == 0
-    found = audited(spark.read.parquet(str(output / "messages")), topology)
+    register_views(spark, str(output), "messages")
+    found = audited(spark.table("messages"), topology)
     whole = expected_rows(topology, list(routed.glob("*.pcap")), streams=True)
     in_process: list[dict[str, Any]] = []
     records = [record for record, _ in table_records(str(output))]
@@ -178,19 +180,24 @@ def test_a_row_that_ends_early_or_lies_is_no_hop(topology: Topology) -> None:
 
 
 def test_a_folder_without_tables_is_refused_with_what_would_make_them(tmp_path: Path) -> None:
-    (tmp_path / "x.pcap").write_bytes(b"")
-    with pytest.raises(CaptureError, match="holds no tables: msmq-wire spark run --output"):
-        list(table_records(str(tmp_path)))
-    with pytest.raises(CaptureError, match="cannot open"):
-        list(table_records(str(tmp_path / "nowhere")))
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 but no more")
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(CaptureError, match="holds no tables: msmq-wire spark run --output"):
+            list(table_records(str(folder)))
+    assert not (tmp_path / "nowhere").exists()
 
 
-def test_files_that_are_no_messages_are_refused_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "no.parquet").write_bytes(b"PAR1 but no more")
-    with pytest.raises(CaptureError, match="no table of messages can be read from"):
-        list(table_records(str(tmp_path)))
-    other = {"capture": ["c"], "type": ["user_message"], "parent": pa.array([None], pa.int64())}
-    pq.write_table(pa.table(other), tmp_path / "no.parquet")
-    with pytest.raises(CaptureError, match="no table of messages can be read from") as refused:
-        list(table_records(str(tmp_path)))
-    assert "\n" not in refused.value.message
+def test_a_file_that_is_gone_or_damaged_is_told_in_one_line(routed: Path, tmp_path: Path) -> None:
+    output = tmp_path / "tables"
+    done = decoded(routed / "whole.pcap", plan_of(output, ("messages",)))
+    store = Store(str(output))
+    store.make()
+    rows = [entry.row() for entry in done.entries]
+    store.publish(lambda snapshot: Change(files=done.files, books={"captures": rows}))
+    assert len(list(table_records(str(output)))) > 5
+    (path,) = output.glob("messages/day=*/*.parquet")
+    for damage in (lambda: path.write_bytes(b"PAR1 but no more"), path.unlink):
+        damage()
+        with pytest.raises(CaptureError, match="no table of messages can be read from") as refused:
+            list(table_records(str(output)))
+        assert "\n" not in refused.value.message
