@@ -18,6 +18,7 @@ from deltalake import DeltaTable
 
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
+from msmq_wire.spark import store
 from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
 from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.places import place_of
@@ -160,8 +161,8 @@ class Attacked:
 
     def check(self, output: Path, *, absent: bool = False) -> dict[str, Rows]:
         """What a reader sees, after it was checked; captures of before may be ``absent``."""
-        store = Store(str(output))
-        rows = seen(store.snapshot()) if store.exists or not absent else {}
+        tables = Store(str(output))
+        rows = seen(tables.snapshot()) if tables.exists or not absent else {}
         assert rows.keys() <= self.states.keys()
         for name, allowed in self.states.items():
             assert rows.get(name) in allowed or (absent and name not in rows), name
@@ -171,10 +172,10 @@ class Attacked:
         """Change everything once more, and see that all is there, and nothing else once it is swept."""
         change_everything(self.folder, str(output), TABLES)
         assert self.check(output) == self.after
-        store = Store(str(output))
-        store.vacuum(0, dry=False)
+        tables = Store(str(output))
+        tables.vacuum(0, dry=False)
         assert self.check(output) == self.after
-        assert written(output) == named(store.snapshot())
+        assert written(output) == named(tables.snapshot())
 
 
 @pytest.fixture(scope="module")
@@ -225,24 +226,30 @@ def aged(log: Path) -> None:
         os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 40 * 86_400))
 
 
-def test_no_commit_takes_the_log_of_what_captures_names(attacked: Attacked, tmp_path: Path) -> None:
+def test_no_commit_takes_the_log_of_what_captures_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(store._PROPERTIES, "delta.checkpointInterval", "2")
     output = tmp_path / "out"
-    shutil.copytree(attacked.before, output)
-    before = attacked.check(output)
-    messages = output / "messages"
-    aged(messages / "_delta_log")
-    for _ in range(60):
-        # As who publishes begins, and dies.
-        DeltaTable(str(messages)).restore(0)
-    assert list(messages.glob("_delta_log/*.checkpoint.parquet"))
-    assert attacked.check(output) == before
-    oldest = messages / "_delta_log" / f"{0:020}.json"
+    for name in ("demo", "path_vlan"):
+        run(str(output), CAPTURES / f"{name}.pcap", tables=TABLES)
+    before = seen(Store(str(output)).snapshot())
+    log = output / "messages" / "_delta_log"
+    aged(log)
+    # Of who died before captures named it.
+    messages = DeltaTable(str(output / "messages"))
+    messages.create_write_transaction([], "append", messages.schema(), partition_by=["day"])
+    assert list(log.glob(f"*{messages.version() + 1}.checkpoint.parquet"))
+    assert seen(Store(str(output)).snapshot()) == before
+    run(str(output), CAPTURES / "path_null.pcap", tables=TABLES)
+    aged(log)
+    before = seen(Store(str(output)).snapshot())
+    assert len(before) == 3
+    oldest = log / f"{0:020}.json"
     assert oldest.exists()
-    attacked.finish(output)
-    aged(messages / "_delta_log")
     Store(str(output)).vacuum(0, dry=False)
     assert not oldest.exists()
-    assert attacked.check(output) == attacked.after
+    assert seen(Store(str(output)).snapshot()) == before
 
 
 def test_a_table_whose_first_commit_was_not_made_is_made_again(attacked: Attacked, tmp_path: Path) -> None:
