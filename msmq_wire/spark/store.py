@@ -40,7 +40,11 @@ _LONGEST = 2.0
 _SMALL = 8 << 20
 _MANY = 32
 """So many small files of ``captures`` or ``sources`` become one when a row is added."""
-_PROPERTIES = {"delta.checkpointInterval": "50"}
+_PROPERTIES = {
+    "delta.checkpointInterval": "50",
+    # A commit that captures never named must not take away the log of the version that it names.
+    "delta.enableExpiredLogCleanup": "false",
+}
 _CAPTURES = "captures"
 
 
@@ -156,23 +160,14 @@ class Store:
         if stands.version() != (named or 0):
             # Somebody died before captures named it, or is not there yet.
             stands.restore(named or 0, commit_properties=_once())
-            stands = self._above(table, stands.version() + 1)
         if self._lacks_columns(stands, table):
             empty = delta_schema(table).empty_table()
             write_deltalake(stands, empty, mode="append", schema_mode="merge", commit_properties=_once())
-            stands = self._above(table, stands.version())
         actions = self._actions(snapshot, table, change)
         if not actions:
             return int(stands.version())
         self._write(stands, table, actions, [])
         return int(stands.version()) + 1
-
-    def _above(self, table: str, version: int) -> DeltaTable:
-        """A table at a version that was just made. Raises CommitFailedError where it is not the last."""
-        stands = self._load(table)
-        if stands.version() != version:
-            raise CommitFailedError(f"{table} is at {stands.version()}, not {version}")
-        return stands
 
     def _write(self, stands: DeltaTable, table: str, actions: list[Any], named: list[Transaction]) -> None:
         stands.create_write_transaction(
@@ -225,12 +220,15 @@ class Store:
                 yield batch
 
     def vacuum(self, hours: int, *, dry: bool) -> list[str]:
-        """Delete files that no version of the last ``hours`` has, and no named one; return their paths."""
+        """Delete files that no version of the last ``hours`` has, and no named one; return their paths.
+
+        Of the logs goes what is older than 30 days and not needed for what is named.
+        """
         snapshot = self.snapshot()
         found = []
         for table in (_CAPTURES, *snapshot.versions, *self._unnamed(snapshot)):
             stands = self._load(table)
-            named = snapshot.versions.get(table)
+            named = snapshot.version if table == _CAPTURES else snapshot.versions.get(table)
             gone = stands.vacuum(
                 hours,
                 dry_run=dry,
@@ -239,6 +237,8 @@ class Store:
                 keep_versions=None if named is None else [named],
             )
             found += [f"{table}/{path}" for path in gone]
+            if named is not None and not dry:
+                self._load(table, named).cleanup_metadata()
         return found
 
     def _unnamed(self, snapshot: Snapshot) -> list[str]:
@@ -259,7 +259,9 @@ class Store:
             raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
 
     def _is_table(self, table: str) -> bool:
-        return self.place.join(table, "_delta_log").exists()
+        # A folder of a log without a commit is of somebody who died.
+        place = self.place.join(table)
+        return DeltaTable.is_deltatable(place.table_url, place.storage_options)
 
     def _create(self, table: str) -> None:
         place = self.place.join(table)

@@ -1,0 +1,140 @@
+"""Runs in processes of their own, without Java, each ended with SIGKILL at one of its steps.
+
+A step is what changes a store: a file that is made, written, ended or deleted, a commit, a restore.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
+from deltalake import DeltaTable
+
+from msmq_wire.spark import store
+from msmq_wire.spark.job import DEFAULT_TABLES, run_job
+from msmq_wire.spark.places import Place
+from msmq_wire.spark.read_options import ReadOptions
+
+__all__ = ["change_everything", "killed_runs", "no_java", "run"]
+
+STEPS = {
+    "create": (DeltaTable, "create"),
+    "commit": (DeltaTable, "create_write_transaction"),
+    "restore": (DeltaTable, "restore"),
+    "append": (store, "write_deltalake"),
+    "make folder": (Place, "make_folder"),
+    "make file": (pq.ParquetWriter, "__init__"),
+    "write file": (pq.ParquetWriter, "write_table"),
+    "end file": (pq.ParquetWriter, "close"),
+}
+"""What is wrapped, by the name of the step."""
+
+
+class Tasks:
+    """In place of what Spark makes of a list: each part is a task, done when it is asked for."""
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self._parts = parts
+
+    def foreach(self, task: Callable[[Any], Any]) -> None:
+        for one in self._parts:
+            task(one)
+
+    def map(self, task: Callable[[Any], Any]) -> Tasks:
+        return Tasks([task(one) for one in self._parts])
+
+    def collect(self) -> list[Any]:
+        return list(self._parts)
+
+
+class Added:
+    """In place of an accumulator of lists."""
+
+    def __init__(self, value: list[Any]) -> None:
+        self.value = value
+
+    def add(self, more: list[Any]) -> None:
+        self.value.extend(more)
+
+
+def no_java() -> Any:
+    """What the job needs of a session, in this process."""
+    context = SimpleNamespace(
+        defaultParallelism=2,
+        parallelize=lambda parts, count: Tasks(parts),
+        accumulator=lambda value, kind: Added(value),
+        setJobGroup=lambda *names, **more: None,
+        cancelJobGroup=lambda name: None,
+    )
+    return SimpleNamespace(sparkContext=context)
+
+
+def run(
+    output: str, *paths: Path, tables: Sequence[str] = DEFAULT_TABLES, again: bool = False, **options: Any
+) -> Any:
+    """Fill tables with captures, without Java."""
+    asked = ReadOptions(paths=tuple(map(str, paths)), **options)
+    return run_job(no_java(), output, asked, tables=tables, again=again)
+
+
+def change_everything(folder: Path, output: str, tables: Sequence[str]) -> None:
+    """Add and replace what is in ``in``, read ``again.pcap`` again without payloads, forget ``gone.pcap``."""
+    gone = frozenset([str(folder / "gone.pcap")])
+    run(output, folder / "in", tables=tables)
+    run(output, folder / "again.pcap", tables=tables, again=True, payload=False)
+    store.Store(output).publish(lambda snapshot: store.Change(gone=gone, forgotten=gone))
+
+
+def _count_steps(last: int) -> list[str]:
+    """List the names of the steps from now on; the process ends in place of the one at ``last``."""
+    met: list[str] = []
+
+    def counted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*args: Any, **more: Any) -> Any:
+            if len(met) == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+            met.append(name)
+            return call(*args, **more)
+
+        return step
+
+    for name, (owner, attribute) in STEPS.items():
+        call = getattr(owner, attribute)
+        is_bound = attribute == "create"
+        setattr(owner, attribute, staticmethod(counted(name, call)) if is_bound else counted(name, call))
+    return met
+
+
+def killed_runs(
+    folder: Path, before: Path, outputs: str, tables: Sequence[str], lasts: Sequence[int]
+) -> None:
+    """For each of ``lasts`` copy the store ``before`` and change everything in it until that step.
+
+    With -1 it is not ended, and says in ``steps.json`` which steps it made.
+    """
+    for last in lasts:
+        output = outputs.format(last)
+        shutil.copytree(before, output)
+        child = os.fork()
+        if not child:
+            met = _count_steps(last)
+            change_everything(folder, output, tables)
+            Path(outputs.format("steps.json")).write_text(json.dumps(met))
+            os._exit(0)
+        status = os.waitpid(child, 0)[1]
+        assert status == (0 if last < 0 else signal.SIGKILL), f"the run until step {last} ended with {status}"
+
+
+if __name__ == "__main__":
+    asked = json.loads(sys.argv[1])
+    killed_runs(
+        Path(asked["folder"]), Path(asked["before"]), asked["outputs"], asked["tables"], asked["lasts"]
+    )

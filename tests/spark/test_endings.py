@@ -1,0 +1,261 @@
+"""Wherever a run ends: nothing is lost, nothing is doubled, and no reader sees half a capture."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
+import pytest
+from deltalake import DeltaTable
+
+from msmq_wire.capture.source import read_frames
+from msmq_wire.capture.writer import write_pcap
+from msmq_wire.spark import store
+from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
+from msmq_wire.spark.captures import captures_of, list_files
+from msmq_wire.spark.places import place_of
+from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.store import Snapshot, Store
+from tests.effort import WHOLE, share
+from tests.spark.one_run import change_everything, run
+
+ROOT = Path(__file__).resolve().parents[2]
+CAPTURES = ROOT / "fixtures" / "captures"
+TABLES = ("messages", "lives", "errors")
+
+Rows = dict[str, list[str]]
+"""The rows of one capture as texts, sorted, by table."""
+
+
+def rows_by_capture(found: dict[str, list[dict[str, Any]]]) -> dict[str, Rows]:
+    """Rows of tables, apart by their captures."""
+    rows: dict[str, Rows] = {}
+    for table, values in found.items():
+        for row in values:
+            rows.setdefault(row["capture"], {}).setdefault(table, []).append(repr(row))
+    return {name: {table: sorted(one) for table, one in some.items()} for name, some in rows.items()}
+
+
+def plainly(folder: Path, path: Path, tables: Sequence[str], **options: Any) -> Rows:
+    """What a capture gives by itself, without a store."""
+    plan = JobPlan(
+        place=place_of(str(folder)),
+        options=ReadOptions(streams=True, **options),
+        tables=tuple(tables),
+        run="plain",
+        key="",
+    )
+    (capture,) = captures_of(list_files([str(path)]).files, "file")
+    done = decode_captures([Todo(capture=capture, heads=("",), contents=(None,))], plan)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for file in done.files:
+        read = pq.ParquetFile(folder / file.table / file.path).read()
+        found.setdefault(file.table, []).extend(read.to_pylist())
+    shutil.rmtree(folder)
+    return rows_by_capture(found).get(str(path), {})
+
+
+def listed(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+    """The rows of ``captures`` by name; each name is there once."""
+    columns = ["capture", "digest", "length", "options", "rows", "run"]
+    rows = snapshot.rows("captures", columns).to_pylist()
+    assert len({row["capture"] for row in rows}) == len(rows)
+    return {row["capture"]: row for row in rows}
+
+
+def seen(snapshot: Snapshot) -> dict[str, Rows]:
+    """What a reader sees of each capture; raises where the tables do not agree."""
+    captures = listed(snapshot)
+    found = {}
+    for table in snapshot.tables:
+        columns = (
+            [name for name in snapshot.dataset(table).schema.names if name != "day"]
+            if (snapshot.files(table))
+            else []
+        )
+        found[table] = snapshot.rows(table, columns).to_pylist() if columns else []
+    rows = rows_by_capture(found)
+    assert rows.keys() <= captures.keys()
+    for name, one in captures.items():
+        counts = {table: len(some) for table, some in rows.get(name, {}).items()}
+        assert counts == {table: count for table, count in one["rows"] if count}, name
+    sources = snapshot.rows("sources", ["capture", "key"]).to_pylist()
+    assert {row["capture"] for row in sources} <= captures.keys()
+    assert set(Counter(row["key"] for row in sources).values()) <= {1}
+    return {name: rows.get(name, {}) for name in captures}
+
+
+def written(output: Path, tables: Sequence[str] = ("captures", "sources", *TABLES)) -> set[str]:
+    """The data files below an output, as a store names them."""
+    return {
+        str(path.relative_to(output))
+        for table in tables
+        for path in output.glob(f"{table}/**/*.parquet")
+        if "_delta_log" not in path.parts
+    }
+
+
+def named(snapshot: Snapshot) -> set[str]:
+    return {
+        f"{table}/{file.path}" for table in ("captures", *snapshot.versions) for file in snapshot.files(table)
+    }
+
+
+class Attacked:
+    """A store with captures, what is to become of them, and every state that a reader may see meanwhile."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.before = folder / "before"
+        (folder / "in").mkdir(parents=True)
+        kinds = {"in/grown.pcap": "demo", "in/kept.pcap": "clean_ipv6", "again.pcap": "path_loopback"}
+        kinds |= {"gone.pcap": "path_vlan"}
+        paths = {name: folder / name for name in kinds}
+        for name, kind in kinds.items():
+            shutil.copy(CAPTURES / f"{kind}.pcap", paths[name])
+        grown, new = paths["in/grown.pcap"], folder / "in" / "new.pcap"
+        frames = list(read_frames(grown))
+        write_pcap(grown, frames[: len(frames) // 2])
+        old = {str(path): self._plain(path) for path in paths.values()}
+        # One after the other, so that files are shared by captures, and all of them by none.
+        run(str(self.before), *paths.values(), tables=TABLES)
+        write_pcap(grown, frames)
+        shutil.copy(CAPTURES / "path_other_port.pcap", new)
+        self.after = {str(path): self._plain(path) for path in (grown, paths["in/kept.pcap"], new)}
+        again = paths["again.pcap"]
+        self.after[str(again)] = self._plain(again, payload=False)
+        changed = {name: rows for name, rows in self.after.items() if old.get(name) != rows}
+        assert len(changed) == 3
+        self.states = {name: [rows, self.after.get(name)] for name, rows in old.items()}
+        self.states[str(new)] = [None, self.after[str(new)]]
+
+    def _plain(self, path: Path, **options: Any) -> Rows:
+        return plainly(self.folder / "plain", path, TABLES, **options)
+
+    def kill(self, lasts: Sequence[int], before: Path, outputs: Path) -> list[Path]:
+        """Change everything in copies of a store, each ended at a step; return them."""
+        asked = {
+            "folder": str(self.folder),
+            "before": str(before),
+            "outputs": str(outputs / "{}"),
+            "tables": TABLES,
+            "lasts": lasts,
+        }
+        program = [sys.executable, "-m", "tests.spark.one_run", json.dumps(asked)]
+        done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return [outputs / str(last) for last in lasts]
+
+    def whole(self, before: Path, outputs: Path) -> tuple[Path, list[str]]:
+        """Change everything in a copy of a store; return it, and the steps of that."""
+        (output,) = self.kill([-1], before, outputs)
+        return output, json.loads((outputs / "steps.json").read_text())
+
+    def check(self, output: Path, *, absent: bool = False) -> dict[str, Rows]:
+        """What a reader sees, after it was checked; captures of before may be ``absent``."""
+        tables = Store(str(output))
+        rows = seen(tables.snapshot()) if tables.exists or not absent else {}
+        assert rows.keys() <= self.states.keys()
+        for name, allowed in self.states.items():
+            assert rows.get(name) in allowed or (absent and name not in rows), name
+        return rows
+
+    def finish(self, output: Path) -> None:
+        """Change everything once more, and see that all is there, and nothing else once it is swept."""
+        change_everything(self.folder, str(output), TABLES)
+        assert self.check(output) == self.after
+        tables = Store(str(output))
+        tables.vacuum(0, dry=False)
+        assert self.check(output) == self.after
+        assert written(output) == named(tables.snapshot())
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Attacked:
+    return Attacked(tmp_path_factory.mktemp("attacked"))
+
+
+PARTS = 4 if WHOLE else 1
+STEPS = {"make folder", "make file", "write file", "end file", "commit", "append"}
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("before", ["nothing", "captures", "a killed run"])
+def test_a_run_that_is_killed_at_any_step_leaves_whole_captures_and_the_next_ends_it(
+    before: str, part: int, attacked: Attacked, tmp_path: Path
+) -> None:
+    start, special = attacked.before, set[str]()
+    if before == "nothing":
+        start, special = tmp_path / "nothing", {"create"}
+        start.mkdir()
+    if before == "a killed run":
+        # All tables have a version that captures does not name.
+        _, steps = attacked.whole(start, tmp_path / "whole")
+        first = steps[: steps.index("append")]
+        last = len(first) - 1 - first[::-1].index("commit")
+        (start,) = attacked.kill([last], start, tmp_path / "killed")
+        special = {"restore"}
+    outputs = tmp_path / "out"
+    whole, steps = attacked.whole(start, outputs)
+    assert set(steps) == STEPS | special
+    states = set()
+    for output in [
+        whole,
+        *attacked.kill(list(share(range(part, len(steps), PARTS), 30, len(before))), start, outputs),
+    ]:
+        try:
+            states.add(repr(attacked.check(output, absent=before == "nothing")))
+            attacked.finish(output)
+        except BaseException as error:
+            error.add_note(f"killed at {output.name} of {steps}")
+            raise
+    assert len(states) > 2
+
+
+def aged(log: Path) -> None:
+    """Let everything in a log be 40 days old."""
+    for path in log.iterdir():
+        os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 40 * 86_400))
+
+
+def test_no_commit_takes_the_log_of_what_captures_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(store._PROPERTIES, "delta.checkpointInterval", "2")
+    output = tmp_path / "out"
+    for name in ("demo", "path_vlan"):
+        run(str(output), CAPTURES / f"{name}.pcap", tables=TABLES)
+    before = seen(Store(str(output)).snapshot())
+    log = output / "messages" / "_delta_log"
+    aged(log)
+    # Of who died before captures named it.
+    messages = DeltaTable(str(output / "messages"))
+    messages.create_write_transaction([], "append", messages.schema(), partition_by=["day"])
+    assert list(log.glob(f"*{messages.version() + 1}.checkpoint.parquet"))
+    assert seen(Store(str(output)).snapshot()) == before
+    run(str(output), CAPTURES / "path_null.pcap", tables=TABLES)
+    aged(log)
+    before = seen(Store(str(output)).snapshot())
+    assert len(before) == 3
+    oldest = log / f"{0:020}.json"
+    assert oldest.exists()
+    Store(str(output)).vacuum(0, dry=False)
+    assert not oldest.exists()
+    assert seen(Store(str(output)).snapshot()) == before
+
+
+def test_a_table_whose_first_commit_was_not_made_is_made_again(attacked: Attacked, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    for table in ("captures", "messages"):
+        # What a full disk leaves, or a death in the middle of it.
+        (output / table / "_delta_log").mkdir(parents=True)
+        (output / table / "_delta_log" / "00000000000000000000.json#1").touch()
+    attacked.finish(output)
