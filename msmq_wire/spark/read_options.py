@@ -18,7 +18,7 @@ from msmq_wire.units import SECOND
 __all__ = ["DEFAULT_SPLIT_BYTES", "OPTIONS", "Network", "OnError", "ReadOptions"]
 
 DEFAULT_SPLIT_BYTES = 64 << 20
-DEFAULT_CHUNK_BYTES = 1 << 21
+DEFAULT_CHUNK_BYTES = 1 << 23
 """Smaller than what `read_batches` takes: a worker has the columns of a chunk several times over."""
 
 OnError: TypeAlias = str

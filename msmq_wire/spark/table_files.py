@@ -31,7 +31,7 @@ NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 
 _MICROSECONDS = 86_400_000_000
 _ROWS = 1 << 15
-_BYTES = 1 << 24
+_BYTES = 1 << 25
 _GROUPS = 64
 """Row groups of one file: what Parquet keeps of them stays in memory until the file is closed."""
 _JUDGED = ("capture", "path", "type", "time", "time_ns", "src", "dst", "queue", "message_id", "rule", "code")
