@@ -110,12 +110,16 @@ def nulls(count: int, kind: Any) -> Any:
 
 
 @cache
-def _nulls(kind: Any, count: int = _NULLS) -> Any:
+def _nulls(kind: Any) -> Any:
+    count = _NULLS
     if pa.types.is_struct(kind):
-        children = [_nulls(one.type, count) for one in kind]
+        children = [_nulls(one.type) for one in kind]
         return pa.Array.from_buffers(kind, count, [_ZEROS], count, children=children)
     if pa.types.is_list(kind):
-        return pa.Array.from_buffers(kind, count, [_ZEROS] * 2, count, children=[_nulls(kind.value_type, 0)])
+        # What is in no list would be written whole: it is not cut as the rest is.
+        return pa.Array.from_buffers(
+            kind, count, [_ZEROS] * 2, count, children=[pa.nulls(0, kind.value_type)]
+        )
     return pa.Array.from_buffers(kind, count, [_ZEROS] * kind.num_buffers, count)
 
 

@@ -25,7 +25,8 @@ from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.message_columns import CALLS, message_schema
 from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import MsmqCalls, MsmqMessages, MsmqPackets, bundles, capture_partitions
+from msmq_wire.spark.sources import MsmqCalls, MsmqMessages, MsmqPackets, capture_partitions
+from msmq_wire.spark.task_rows import bundles
 from tests.effort import share
 
 RPC = Path(__file__).resolve().parents[2] / "fixtures" / "rpc_captures"
