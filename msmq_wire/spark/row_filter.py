@@ -6,8 +6,8 @@ left to Spark.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
@@ -77,9 +77,11 @@ def takes(one: Filter, schema: Any) -> bool:
         if str(kind) not in _SCALAR:
             return False
         for value in one.value if isinstance(one, In) else (one.value,):  # type: ignore[attr-defined]  # all others have one
-            if value is None or (isinstance(value, datetime.datetime) and value.tzinfo is None):
+            # A time without a zone is one of a zone that only the session knows.
+            if value is None or getattr(value, "tzinfo", UTC) is None:
                 return False
-            pa.scalar(value, kind)
+            if pa.scalar(value, kind).as_py() != value:
+                return False
     except (AttributeError, KeyError, TypeError, OverflowError, pa.ArrowException):
         # No column of ours, none that has members, or a value of another type.
         return False
