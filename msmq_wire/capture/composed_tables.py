@@ -46,10 +46,10 @@ def composed_fields(type_: str) -> list[Any]:
     return _fields(COMPOSED[type_])
 
 
-def composed_arrays(type_: str, records: Sequence[Record]) -> list[Any]:
-    """The columns of records of one type, an array for each of `composed_fields`."""
-    rows = [_cells(record.packet) for record in records]
-    return [pa.array([row[field.name] for row in rows], field.type) for field in composed_fields(type_)]
+def composed_arrays(records: Sequence[Record], fields: Sequence[Any]) -> list[Any]:
+    """The columns of records of one type, an array for each of some of its `composed_fields`."""
+    rows = [_cells(record.packet, fields) for record in records]
+    return [pa.array([row[field.name] for row in rows], field.type) for field in fields]
 
 
 @cache
@@ -87,9 +87,9 @@ def _struct(cls: type[msgspec.Struct]) -> Any:
     return pa.struct(_fields(cls))
 
 
-def _cells(value: msgspec.Struct) -> dict[str, Any]:
+def _cells(value: msgspec.Struct, fields: Sequence[Any]) -> dict[str, Any]:
     cells: dict[str, Any] = {}
-    for field in _fields(type(value)):
+    for field in fields:
         name = field.name
         if name.endswith("_raw"):
             text = getattr(value, name.removesuffix("_raw"))
@@ -104,7 +104,7 @@ def _cells(value: msgspec.Struct) -> dict[str, Any]:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
-        return _cells(value)
+        return _cells(value, _fields(type(value)))
     if isinstance(value, tuple):
         return [_cell(one) for one in value]
     if isinstance(value, GUID):

@@ -8,11 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from msmq_wire.capture.index import Array
 from msmq_wire.engines import columns
 from msmq_wire.engines.codec import default_engine
 from msmq_wire.engines.rows import engine as rows
+from msmq_wire.reassembly.bulk import gather
 from msmq_wire.records.record import FoundPacket, Record
 from msmq_wire.records.run import bounds
 
@@ -135,6 +137,22 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
             dst,
             None if stream < 0 else stream,
             int(self.offset[index]),
+        )
+
+    def only(self, ids: Array) -> PacketBatch:
+        """The packets and records with some ids, and the records that such a record carried."""
+        places = np.flatnonzero(np.isin(self.id, ids))
+        size = (self.offsets[1:] - self.offsets[:-1])[places]
+        wanted = set(ids.tolist())
+        others = [at for at, one in enumerate(self.others) if one.id in wanted or one.parent in wanted]
+        names = ("id", "completed", "time", "stream", "pair", "offset", "first", "last")
+        return msgspec.structs.replace(
+            self,
+            **{name: getattr(self, name)[places] for name in names},
+            data=gather(np.append(self.data, np.zeros(12, np.uint8)), self.offsets[places], size),
+            offsets=np.append(0, np.cumsum(size)),
+            others=tuple(self.others[at] for at in others),
+            others_completed=self.others_completed[others],
         )
 
     def types(self) -> Counter[str]:

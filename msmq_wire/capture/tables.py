@@ -5,7 +5,7 @@ The rule kept here: the rows of all tables together are the records of `read_cap
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,13 +18,14 @@ from msmq_wire.capture.index import Array
 from msmq_wire.capture.source import CaptureSource
 from msmq_wire.engines import arrow, columns
 from msmq_wire.engines.arrow_cells import cells, interleaved
+from msmq_wire.engines.arrow_schema import narrowed
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.registry import PACKETS
 
-__all__ = ["OTHER", "TABLES", "read_tables", "schema", "tables_of"]
+__all__ = ["OTHER", "TABLES", "places_of", "read_tables", "record_tables", "schema", "tables_of"]
 
 OTHER = "other"
 """The table of what is no packet, no call and no message: gaps, events of connections, damage of the file."""
@@ -97,23 +98,53 @@ def read_tables(
         yield tables_of(batch, judge=judge)
 
 
-def tables_of(batch: PacketBatch, *, judge: bool = True) -> dict[str, Any]:
-    """The record batches of one part of a capture, by table; see `read_tables`."""
+def tables_of(
+    batch: PacketBatch, *, judge: bool = True, wanted: frozenset[str] | None = None
+) -> dict[str, Any]:
+    """The record batches of one part of a capture, by table; see `read_tables`.
+
+    Of the columns, and of the fields in them, those that ``wanted`` names as `narrowed` has it; ``id`` is
+    always there.
+    """
     found = {}
     decoded = columns.decode(batch.data, batch.offsets, judge=judge)
-    for stem, made in arrow.record_batches(decoded).items():
+    for stem, made in arrow.record_batches(decoded, wanted).items():
         rows = made.column("row").to_numpy()
-        arrays = [*_where(batch, rows), *(made.column(name) for name in made.schema.names if name != "row")]
         table = UNKNOWN_PACKET if stem == columns.UNRECOGNISED else stem
-        found[table] = pa.RecordBatch.from_arrays(arrays, schema=schema(table))
-    others: dict[str, list[Record]] = {}
-    for record in batch.others:
-        kept = record.type in PACKETS or record.type in COMPOSED
-        others.setdefault(record.type if kept else OTHER, []).append(record)
-    for table, records in others.items():
-        made = _decoded(table, records, judge)
+        target = _target(table, wanted)
+        own = (made.column(name) for name in made.schema.names if name != "row")
+        found[table] = pa.RecordBatch.from_arrays([*_where(batch, rows, target), *own], schema=target)
+    for table, made in record_tables(batch.others, judge=judge, wanted=wanted).items():
         found[table] = _merged(found[table], made) if table in found else made
     return found
+
+
+def record_tables(
+    records: Iterable[Record], *, judge: bool = True, wanted: frozenset[str] | None = None
+) -> dict[str, Any]:
+    """The record batches of records that came decoded, by table; arguments as for `tables_of`."""
+    others: dict[str, list[Record]] = {}
+    for record in records:
+        kept = record.type in PACKETS or record.type in COMPOSED
+        others.setdefault(record.type if kept else OTHER, []).append(record)
+    return {table: _decoded(table, some, judge, _target(table, wanted)) for table, some in others.items()}
+
+
+def places_of(batch: PacketBatch, wanted: frozenset[str], records: Sequence[Record]) -> Any:
+    """Where the packets of a part of a capture were found, and ``records``, as one record batch.
+
+    No packet is decoded for that. The columns are those of `schema` that every table has, as far as they
+    are ``wanted``, and ``id``.
+    """
+    target = narrowed(pa.schema(_WHERE), wanted | {"id"})
+    packets = _where(batch, np.arange(len(batch)), target)
+    made = [_attribute(records, field) for field in target]
+    arrays = [pa.concat_arrays(pair) for pair in zip(packets, made, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def _target(table: str, wanted: frozenset[str] | None) -> Any:
+    return schema(table) if wanted is None else narrowed(schema(table), wanted | {"id"})
 
 
 def _merged(first: Any, second: Any) -> Any:
@@ -124,50 +155,54 @@ def _merged(first: Any, second: Any) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=first.schema)
 
 
-def _where(batch: PacketBatch, rows: Array) -> list[Any]:
-    time, stream = batch.time[rows], batch.stream[rows]
-    pair = pa.array(batch.pair[rows])
+def _where(batch: PacketBatch, rows: Array, target: Any) -> list[Any]:
+    """Where packets were found: those columns of a schema that say so."""
+    makers: dict[str, Callable[[], Any]] = {
+        "id": lambda: pa.array(batch.id[rows]),
+        "parent": lambda: pa.nulls(len(rows), pa.int64()),
+        "frames": lambda: _frames(batch, rows),
+        "time": lambda: pa.array(batch.time[rows], pa.timestamp("ns", "UTC"), mask=batch.time[rows] == 0),
+        "src": lambda: _end(batch, rows, 0),
+        "dst": lambda: _end(batch, rows, 1),
+        "stream": lambda: pa.array(batch.stream[rows], mask=batch.stream[rows] < 0),
+        "offset": lambda: pa.array(batch.offset[rows]),
+        "length": lambda: pa.array((batch.offsets[1:] - batch.offsets[:-1])[rows]),
+    }
+    return [makers[name]() for name in target.names if name in makers]
+
+
+def _frames(batch: PacketBatch, rows: Array) -> Any:
     first, count = batch.first[rows], (batch.last - batch.first)[rows]
     until = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(count, out=until[1:])
     carriers = batch.carriers[np.repeat(first - until[:-1], count) + np.arange(until[-1])]
-    return [
-        pa.array(batch.id[rows]),
-        pa.nulls(len(rows), pa.int64()),
-        pa.ListArray.from_arrays(pa.array(until.astype(np.int32)), pa.array(carriers)),
-        pa.array(time, pa.timestamp("ns", "UTC"), mask=time == 0),
-        pa.array([src for src, _ in batch.pairs], pa.string()).take(pair),
-        pa.array([dst for _, dst in batch.pairs], pa.string()).take(pair),
-        pa.array(stream, mask=stream < 0),
-        pa.array(batch.offset[rows]),
-        pa.array((batch.offsets[1:] - batch.offsets[:-1])[rows]),
-    ]
+    return pa.ListArray.from_arrays(pa.array(until.astype(np.int32)), pa.array(carriers))
 
 
-def _decoded(table: str, records: Sequence[Record], judge: bool) -> Any:
-    """The table of records that came decoded."""
-    target = schema(table)
-    arrays = [_attribute(records, field) for field in _WHERE]
-    if table == OTHER:
-        # A gap that is only skipped bytes misses none; other records have no number there.
-        arrays += [_attribute(records, field) for field in _OTHER]
-        return pa.RecordBatch.from_arrays(arrays, schema=target)
+def _end(batch: PacketBatch, rows: Array, which: int) -> Any:
+    return pa.array([pair[which] for pair in batch.pairs], pa.string()).take(pa.array(batch.pair[rows]))
+
+
+def _decoded(table: str, records: Sequence[Record], judge: bool, target: Any) -> Any:
+    """The table of records that came decoded: the columns of ``target``."""
+    beside = {one.name for one in (*_WHERE, *(_OTHER if table == OTHER else ()))} | set(_RESULT)
+    own = [one for one in target if one.name not in beside]
     if table in COMPOSED:
-        arrays += composed_arrays(table, records)
+        made = composed_arrays(records, own)
     else:
-        own = list(target)[len(_WHERE) : -len(_RESULT)]
-        packets = pa.array([cells(record.packet, own) for record in records], pa.struct(own))
-        arrays += [packets.field(index) for index in range(len(own))]
-    for name in _RESULT:
-        field = target.field(name)
-        if name == "anomalies":
+        packets = pa.array([cells(record.packet, own) if own else {} for record in records], pa.struct(own))
+        made = [packets.field(index) for index in range(len(own))]
+    arrays = dict(zip((one.name for one in own), made, strict=True))
+    for field in target:
+        if field.name == "anomalies":
             found = [[anomaly_view(one) for one in record.anomalies] if judge else [] for record in records]
-            arrays.append(pa.array(found, field.type))
-        elif name == "error":
-            arrays.append(pa.array([error_view(record.error) for record in records], field.type))
-        else:
-            arrays.append(_attribute(records, field))
-    return pa.RecordBatch.from_arrays(arrays, schema=target)
+            arrays["anomalies"] = pa.array(found, field.type)
+        elif field.name == "error":
+            arrays["error"] = pa.array([error_view(record.error) for record in records], field.type)
+        elif field.name not in arrays:
+            # A gap that is only skipped bytes misses none; other records have no number there.
+            arrays[field.name] = _attribute(records, field)
+    return pa.RecordBatch.from_arrays([arrays[one.name] for one in target], schema=target)
 
 
 def _attribute(records: Sequence[Record], field: Any) -> Any:

@@ -19,6 +19,7 @@ from msmq_wire.engines.arrow_schema import (
     ERROR,
     QUEUE_NAME,
     class_of,
+    narrowed,
     schema,
 )
 from msmq_wire.engines.arrow_text import Texts, texts_of
@@ -47,17 +48,27 @@ __all__ = ["record_batches", "schema"]
 _LARGEST = (1 << 31) - 1
 
 
-def record_batches(batch: ColumnBatch) -> Mapping[str, pa.RecordBatch]:
+def record_batches(batch: ColumnBatch, wanted: frozenset[str] | None = None) -> Mapping[str, pa.RecordBatch]:
     """One record batch for every table of a batch, by stem; rows in the order of the table.
+
+    Of its columns, and of the fields in them, those that `narrowed` says; ``row`` is always there.
 
     Byte strings of up to 12 bytes are copied, longer ones are views of the data, which lives as long as they
     do. Raises ValueError when the packets of a table lie further apart than 2 GiB.
     """
-    return {stem: _Builder(table).record_batch() for stem, table in batch.tables.items()}
+    return {stem: _Builder(table).record_batch(wanted) for stem, table in batch.tables.items()}
 
 
 def _validity(present: Bools | None) -> pa.Buffer | None:
     return None if present is None else pa.py_buffer(np.packbits(present, bitorder="little"))
+
+
+def _names(field: Field, part: Part) -> set[str]:
+    """The columns that a field may be."""
+    column = part.fields.get(field.name)
+    arms = column.arms if isinstance(column, Arms) else (column,)
+    layouts = {arm.cls.stem() for arm in arms if isinstance(arm, Part)}
+    return {field.name, f"{field.name}_raw"} | layouts
 
 
 class _Builder:
@@ -74,12 +85,18 @@ class _Builder:
         self.data = pa.py_buffer(self.source.bytes[self.base : top])
         self._queues: dict[str, pa.Array] = {}
 
-    def record_batch(self) -> pa.RecordBatch:
+    def record_batch(self, wanted: frozenset[str] | None) -> pa.RecordBatch:
         """All rows, those of the columns and those of the codec."""
         table = self.table
-        target = schema(table.stem)
+        target = schema(table.stem) if wanted is None else narrowed(schema(table.stem), wanted | {"row"})
         cls = class_of(table.stem)
-        own = list(target)[1:-4]
+        ends = {
+            "anomalies": self._anomalies,
+            "consumed": lambda: pa.array(table.consumed),
+            "remainder": self._remainder,
+            "error": self._errors,
+        }
+        own = [field for field in list(target)[1:] if field.name not in ends]
         packet: Any = None
         if table.top is not None:
             packet = pa.Array.from_buffers(
@@ -90,9 +107,12 @@ class _Builder:
             made = pa.array(others, pa.struct(own))
             packet = made if packet is None else interleaved(packet, made, self._order())
         columns = [pa.array(table.rows), *(packet.field(index) for index in range(len(own)))]
-        remainder = self._binary(table.starts + table.consumed, table.ends - table.starts - table.consumed)
-        columns += [self._anomalies(), pa.array(table.consumed), remainder, self._errors()]
+        columns += [make() for name, make in ends.items() if name in target.names]
         return pa.RecordBatch.from_arrays(columns, schema=target)
+
+    def _remainder(self) -> pa.Array:
+        table = self.table
+        return self._binary(table.starts + table.consumed, table.ends - table.starts - table.consumed)
 
     def _order(self) -> Integers:
         order = np.empty(len(self.table.rows), np.int64)
@@ -125,10 +145,11 @@ class _Builder:
         types = {field.name: field.type for field in target}
         made: dict[str, pa.Array] = {}
         for field in fields(cls):
-            if not field.position:
+            if not field.position and not types.keys().isdisjoint(_names(field, part)):
                 made |= self._field(part, field, types)
         for name, inner in part.inside.items():
-            made[name] = self._part(inner, types[name])
+            if name in types:
+                made[name] = self._part(inner, types[name])
         return [made[name] if name in made else pa.nulls(self.count, types[name]) for name in types]
 
     def _field(self, part: Part, field: Field, types: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
@@ -150,7 +171,8 @@ class _Builder:
                 # The name of a layout; the structure of a field may have the name of another field.
                 stem = arm.cls.stem()
                 own = stem if stem in types and stem not in part.cls.__struct_fields__ else name
-                made[own] = self._part(arm, types[own])
+                if own in types:
+                    made[own] = self._part(arm, types[own])
             elif isinstance(arm, Number):
                 made[name] = self._number(arm, types[name])
             elif issubclass(arm.kind, GUID):

@@ -45,7 +45,7 @@ def cells(
         elif isinstance(part, GUID):
             shown[name] = str(part)
         elif isinstance(part, tuple):
-            kind = next(field.type for field in target if field.name == name).value_type
+            kind = next((field.type.value_type for field in target if field.name == name), ())
             shown[name] = [cells(item, list(kind)) if isinstance(item, WireStruct) else item for item in part]
         else:
             shown[name] = part

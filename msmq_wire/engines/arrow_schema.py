@@ -7,7 +7,7 @@ packet that was cut may be missing, so every field of a packet may be null.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -24,7 +24,7 @@ from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["ANOMALY", "ERROR", "QUEUE_NAME", "class_of", "schema"]
+__all__ = ["ANOMALY", "ERROR", "QUEUE_NAME", "class_of", "narrowed", "schema"]
 
 QUEUE_NAME = pa.struct([pa.field("type", pa.int32()), pa.field("format_name", pa.string())])
 """A queue of the UserHeader: its type on the wire and its format name, null where the host is not known."""
@@ -204,3 +204,20 @@ def schema(stem: str) -> pa.Schema:
         ],
         metadata={"type": stem, "doc": cls.__doc__ or "", "spec": str(cls.SPEC)},
     )
+
+
+@cache
+def narrowed(whole: pa.Schema, wanted: frozenset[str]) -> pa.Schema:
+    """The columns of a schema that ``wanted`` names, and of structs the members that dotted paths lead to."""
+    return pa.schema(_narrowed(whole, wanted), metadata=whole.metadata)
+
+
+def _narrowed(whole: Iterable[pa.Field], wanted: Collection[str]) -> list[pa.Field]:
+    found = []
+    for field in whole:
+        inner = {path.partition(".")[2] for path in wanted if path.startswith(f"{field.name}.")}
+        if field.name in wanted:
+            found.append(field)
+        elif inner and pa.types.is_struct(field.type) and (members := _narrowed(field.type, inner)):
+            found.append(field.with_type(pa.struct(members)))
+    return found

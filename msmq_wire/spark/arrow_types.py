@@ -13,12 +13,14 @@ from typing import Any, get_type_hints
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
+from msmq_wire.engines.arrow_schema import narrowed
 from msmq_wire.engines.arrow_types import arrow_type
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = [
     "TIME",
     "array_of",
+    "columns_of",
     "conform",
     "field",
     "fitting",
@@ -37,6 +39,11 @@ TIME = pa.timestamp("us", "UTC")
 def field(name: str, kind: Any, doc: str, *, nullable: bool = True) -> Any:
     """A column and what it means."""
     return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
+
+
+def columns_of(schema: Any, columns: frozenset[str] | None) -> Any:
+    """The columns of a schema that are asked for, all without a choice."""
+    return schema if columns is None else narrowed(schema, columns)
 
 
 def spark_type(kind: Any) -> Any:
@@ -103,12 +110,16 @@ def nulls(count: int, kind: Any) -> Any:
 
 
 @cache
-def _nulls(kind: Any, count: int = _NULLS) -> Any:
+def _nulls(kind: Any) -> Any:
+    count = _NULLS
     if pa.types.is_struct(kind):
-        children = [_nulls(one.type, count) for one in kind]
+        children = [_nulls(one.type) for one in kind]
         return pa.Array.from_buffers(kind, count, [_ZEROS], count, children=children)
     if pa.types.is_list(kind):
-        return pa.Array.from_buffers(kind, count, [_ZEROS] * 2, count, children=[_nulls(kind.value_type, 0)])
+        # What is in no list would be written whole: it is not cut as the rest is.
+        return pa.Array.from_buffers(
+            kind, count, [_ZEROS] * 2, count, children=[pa.nulls(0, kind.value_type)]
+        )
     return pa.Array.from_buffers(kind, count, [_ZEROS] * kind.num_buffers, count)
 
 

@@ -6,25 +6,23 @@ call beside them is told by the same functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.capture.composed_tables import composed_fields
-from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.capture.tables import record_tables
 from msmq_wire.capture.tables import schema as table_schema
-from msmq_wire.capture.tables import tables_of
 from msmq_wire.records.call import CALL_COLUMNS, Call
 from msmq_wire.records.call_story import CarriedMessage, carries_packet
 from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.spark.arrow_types import field, spark_field, struct_of, table_rows
+from msmq_wire.spark.arrow_types import columns_of, field, spark_field, struct_of, table_rows
 from msmq_wire.spark.capture_reading import Numbering
-from msmq_wire.spark.message_columns import CALLS, PLACE, completed_by, place_columns
+from msmq_wire.spark.message_columns import CALLS, PLACE, Placing
 
 __all__ = ["call_batches", "call_schema"]
 
@@ -73,49 +71,55 @@ def _results() -> list[Any]:
     return [spark_field(table_schema("rpc_call").field(name)) for name in _RESULT]
 
 
-def call_batches(batch: PacketBatch, numbering: Numbering, *, judge: bool = True) -> list[Any]:
-    """The rows of a part of a capture, a record batch for each type of record."""
-    if not any(record.type in CALLS for record in batch.others):
-        return []
-    completed = completed_by(batch)
+def call_batches(
+    batch: PacketBatch,
+    numbering: Numbering,
+    *,
+    judge: bool = True,
+    columns: frozenset[str] | None = None,
+) -> list[Any]:
+    """The rows of a part of a capture, a record batch for each type of record; ``columns`` as there."""
+    calls = [record for record in batch.others if record.type in CALLS]
+    target = columns_of(call_schema(), columns)
+    placing = Placing(batch, numbering)
+    wanted = None if columns is None else _wanted(columns)
+    made = record_tables(calls, judge=judge, wanted=wanted)
+    return [_wide(table, rows, placing, batch, target) for table, rows in made.items()]
+
+
+@cache
+def _wanted(columns: frozenset[str]) -> frozenset[str]:
+    """What columns of ``calls`` are made of, as `tables_of` wants it."""
+    found = {"time" if name == "time_ns" else name for name in columns} | {"frames"}
+    for table in CALLS:
+        if table in columns:
+            found.update(one.name for one in call_schema().field(table).type)
+    return frozenset(found)
+
+
+def _wide(table: str, made: Any, placing: Placing, batch: PacketBatch, target: Any) -> Any:
+    count, names = len(made), set(target.names)
+    columns = placing.columns(made, target, pa.repeat(pa.scalar(table, pa.string()), count))
+    own = [one.name for one in composed_fields("rpc_call")] if table in _TOLD else []
+    columns |= {name: made.column(name) for name in (*_RESULT, *own) if name in names}
+    if table in _TOLD and names.intersection((*_STORY, "messages")):
+        columns |= _story(made.column("id").to_pylist(), batch)
+    if table in names and table != "rpc_call":
+        columns[table] = struct_of(made, call_schema().field(table).type)
+    return table_rows(columns, count, target)
+
+
+def _story(ids: list[int], batch: PacketBatch) -> dict[str, Any]:
+    """What the calls with these ids did."""
     records = {record.id: record for record in batch.others}
-    carried: dict[int, list[Record]] = {}
+    inside: dict[int, list[Record]] = {}
     for record in batch.others:
         if record.parent is not None and not isinstance(record.packet, SrmpMessage):
-            carried.setdefault(record.parent, []).append(record)
-    found = []
-    for table, made in tables_of(batch, judge=judge).items():
-        if table in CALLS:
-            found.append(_wide(table, made, batch.capture, completed, numbering, records, carried))
-    return found
-
-
-def _wide(
-    table: str,
-    made: Any,
-    capture: str,
-    completed: Callable[[Array], Array],
-    numbering: Numbering,
-    records: dict[int, Record],
-    carried: dict[int, list[Record]],
-) -> Any:
-    count = len(made)
-    types = pa.repeat(pa.scalar(table, pa.string()), count)
-    columns = place_columns(made, capture, types, completed, numbering)
-    columns |= {name: made.column(name) for name in _RESULT}
-    if table in _TOLD:
-        columns |= {one.name: made.column(one.name) for one in composed_fields("rpc_call")}
-        columns |= _story([(records[id_], carried.get(id_, [])) for id_ in made.column("id").to_pylist()])
-    if table != "rpc_call":
-        columns[table] = struct_of(made, call_schema().field(table).type)
-    return table_rows(columns, count, call_schema())
-
-
-def _story(calls: list[tuple[Record, list[Record]]]) -> dict[str, Any]:
-    """What the calls did."""
+            inside.setdefault(record.parent, []).append(record)
     told: dict[str, list[Any]] = {name: [] for name in _STORY}
     messages = []
-    for record, brought in calls:
+    for id_ in ids:
+        record, brought = records[id_], inside.get(id_, [])
         rows = [row for row in map(message_view, brought) if row is not None]
         types = [one.type for one in brought if message_view(one) is not None]
         message = rows[0] if rows and carries_packet(record.packet) else None

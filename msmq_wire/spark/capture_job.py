@@ -28,11 +28,11 @@ from msmq_wire.spark.identity import Content, content_of, source_row
 from msmq_wire.spark.message_columns import batches_of
 from msmq_wire.spark.places import Place
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import open_capture, read_packets
 from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.spark.story_columns import anomaly_rows, error_rows, finding_rows, life_rows, session_rows
 from msmq_wire.spark.table_files import TableWriter, WrittenFile
 from msmq_wire.spark.table_schemas import STORIES
+from msmq_wire.spark.task_rows import open_capture, read_packets
 
 __all__ = ["Done", "Entry", "JobPlan", "StoryTeller", "Todo", "decode_captures", "entry_of", "write_records"]
 

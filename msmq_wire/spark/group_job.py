@@ -23,11 +23,11 @@ from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of
 from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import bundles, read_packets
 from msmq_wire.spark.spark_schema import spark_schema
 from msmq_wire.spark.split_planning import PlacedSplit, indexed, place_splits
 from msmq_wire.spark.story_columns import damage_rows
 from msmq_wire.spark.table_files import TableWriter, WrittenFile
+from msmq_wire.spark.task_rows import bundles, read_packets
 from msmq_wire.spark.tasks import each, finished
 
 if TYPE_CHECKING:

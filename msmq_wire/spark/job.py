@@ -39,9 +39,9 @@ from msmq_wire.spark.identity import (
     source_row,
 )
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import bundles
 from msmq_wire.spark.store import Change, Snapshot, Store, among
 from msmq_wire.spark.table_schemas import TABLES
+from msmq_wire.spark.task_rows import bundles
 from msmq_wire.spark.tasks import each, finished
 
 if TYPE_CHECKING:

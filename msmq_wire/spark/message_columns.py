@@ -6,22 +6,25 @@ that the registry gives them, and what `message_view` says of a message stands b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
+from msgspec.structs import replace
 
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.tables import OTHER, schema, tables_of
+from msmq_wire.capture.tables import OTHER, places_of, schema, tables_of
 from msmq_wire.records.message import COLUMNS, MessageColumn, message_view
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.spark.arrow_types import (
     TIME,
+    columns_of,
+    conform,
     field,
     fitting,
     spark_field,
@@ -31,10 +34,9 @@ from msmq_wire.spark.arrow_types import (
 )
 from msmq_wire.spark.capture_reading import Numbering
 from msmq_wire.wire.headers.user_header import UserHeader
-from msmq_wire.wire.musts import BitTable
 from msmq_wire.wire.registry import PACKETS
 
-__all__ = ["CALLS", "PLACE", "batches_of", "message_schema", "place_columns"]
+__all__ = ["CALLS", "PLACE", "Placing", "batches_of", "message_schema"]
 
 CALLS = ("rpc_bind", "rpc_call", "rpc_fault", "com_call")
 """The types of records that are rows of the table ``calls``."""
@@ -88,6 +90,22 @@ _PAYLOADS = (
     ("srmp", "response", "body"),
 )
 _WHERE = ("id", "parent", "frames", "time", "src", "dst", "stream", "offset", "length")
+# What is known of a packet before it is decoded.
+_UNDECODED = {one.name for one in PLACE} - {"type"}
+# What columns are made of that are not called like it, in the tables of packets.
+_OF: Mapping[str, tuple[str, ...]] = {
+    "path": ("frames",),
+    "frame_no": ("frames",),
+    "time_ns": ("time",),
+    "queue": ("user_header.destination_queue", "error"),
+    "label": ("message_properties_header.label", "error"),
+    "delivery": ("user_header.flags",),
+    "message_id": ("user_header.source_queue_manager", "user_header.message_id"),
+    "body_size": ("message_properties_header.message_size", "compound_message_header.msg_body_size"),
+    "via": ("parent",),
+    "body": ("message_properties_header.message_body",),
+    **{one.name: (".".join(one.path.split(".")[:2]),) for one in COLUMNS if one.path},
+}
 
 
 @cache
@@ -123,59 +141,89 @@ def _united(known: Any, one: Any) -> Any:
     return pa.field(one.name, kind, metadata=one.metadata)
 
 
+@cache
+def _wanted(columns: frozenset[str]) -> frozenset[str]:
+    """What columns of ``messages`` are made of, as `tables_of` wants it."""
+    found = {path for name in columns for path in _OF.get(name, (name,))}
+    for table, name in _OWN.items():
+        if name in columns:
+            found.update(one.name for one in _own_fields(table))
+    return frozenset(found)
+
+
 def batches_of(
-    batch: PacketBatch, numbering: Numbering, *, judge: bool = True, payload: bool = True
+    batch: PacketBatch,
+    numbering: Numbering,
+    *,
+    judge: bool = True,
+    payload: bool = True,
+    columns: frozenset[str] | None = None,
 ) -> dict[str, Any]:
     """The rows of a part of a capture: record batches of ``messages`` by table, those of calls apart.
 
-    Without ``payload`` the bytes of bodies are null wherever they stand.
+    Without ``payload`` the bytes of bodies are null wherever they stand. Of the columns, those that
+    ``columns`` names, in the order of `message_schema`; no more is decoded than they need, nor is anything
+    judged without ``anomalies``.
     """
-    completed = completed_by(batch)
-    records = {record.id: record for record in batch.others}
-    found = {}
-    for table, made in tables_of(batch, judge=judge).items():
-        if table in CALLS:
-            continue
-        found[table] = _wide(table, made, batch.capture, completed, numbering, records, payload)
-    return found
+    target = columns_of(message_schema(), columns)
+    placing = Placing(batch, numbering)
+    others = tuple(record for record in batch.others if record.type not in CALLS)
+    if _UNDECODED.issuperset(target.names):
+        made = places_of(batch, _wanted(frozenset(target.names)), others)
+        return {OTHER: table_rows(placing.columns(made, target), len(made), target)}
+    wanted = None if columns is None else _wanted(columns)
+    batch = replace(batch, others=others)
+    tables = tables_of(batch, judge=judge and "anomalies" in target.names, wanted=wanted)
+    records = {record.id: record for record in others}
+    return {table: _wide(table, made, placing, records, payload, target) for table, made in tables.items()}
 
 
-def completed_by(batch: PacketBatch) -> Callable[[Array], Array]:
-    """Return what gives the number of the frame that completed each id of a batch, 0 for the end."""
-    ids = np.concatenate((batch.id, np.array([record.id for record in batch.others], np.int64)))
-    frames = np.concatenate((batch.completed, batch.others_completed))
-    order = np.argsort(ids)
-    ids, frames = ids[order], frames[order]
-    return lambda wanted: frames[np.searchsorted(ids, wanted)]
+class Placing:
+    """Tells where the records of a part of a capture were found."""
 
+    def __init__(self, batch: PacketBatch, numbering: Numbering) -> None:
+        self._batch = batch
+        self._numbering = numbering
 
-def place_columns(
-    made: Any, capture: str, types: Any, completed: Callable[[Array], Array], numbering: Numbering
-) -> dict[str, Any]:
-    """The columns `PLACE` of a record batch of `read_tables`."""
-    count = len(made)
-    frame = completed(made.column("id").to_numpy())
-    frames = made.column("frames")
-    if not frame.all():
-        # The end of the capture completed it: it stands where its last frame is.
-        frame = np.where(frame == 0, _last(frames), frame)
-    place, own = numbering.locate(frame)
-    known = frame > 0
-    paths = pa.array(numbering.paths, pa.string()).take(pa.array(place, mask=~known))
-    if numbering.damaged:
-        damaged = [numbering.damaged.get(id_) for id_ in made.column("id").to_pylist()]
-        paths = pc.coalesce(paths, pa.array(damaged, pa.string()))
-    time = made.column("time")
-    return {
-        "capture": pa.repeat(pa.scalar(capture, pa.string()), count),
-        "path": paths,
-        "frame_no": pa.array(own, mask=~known),
-        "type": types,
-        "frames": frames,
-        "time": time.cast(TIME, safe=False),
-        "time_ns": time.cast(pa.int64()),
-        **{name: made.column(name) for name in ("id", "parent", "src", "dst", "stream", "offset", "length")},
-    }
+    def columns(self, made: Any, target: Any, types: Any = None) -> dict[str, Any]:
+        """The columns `PLACE` of a record batch of `read_tables`, as far as ``target`` has them."""
+        names = set(target.names)
+        found = {name: made.column(name) for name in _WHERE if name in names and name != "time"}
+        if "capture" in names:
+            found["capture"] = pa.repeat(pa.scalar(self._batch.capture, pa.string()), len(made))
+        if "type" in names:
+            found["type"] = types
+        if "path" in names or "frame_no" in names:
+            found["path"], found["frame_no"] = self._file_and_frame(made)
+        if "time" in names:
+            found["time"] = made.column("time").cast(TIME, safe=False)
+        if "time_ns" in names:
+            found["time_ns"] = made.column("time").cast(pa.int64())
+        return found
+
+    def _file_and_frame(self, made: Any) -> tuple[Any, Any]:
+        ids, frames = self._completed
+        frame = frames[np.searchsorted(ids, made.column("id").to_numpy())]
+        if not frame.all():
+            # The end of the capture completed it: it stands where its last frame is.
+            frame = np.where(frame == 0, _last(made.column("frames")), frame)
+        place, own = self._numbering.locate(frame)
+        known = frame > 0
+        paths = pa.array(self._numbering.paths, pa.string()).take(pa.array(place, mask=~known))
+        damaged = self._numbering.damaged
+        if damaged:
+            named = [damaged.get(id_) for id_ in made.column("id").to_pylist()]
+            paths = pc.coalesce(paths, pa.array(named, pa.string()))
+        return paths, pa.array(own, mask=~known)
+
+    @cached_property
+    def _completed(self) -> tuple[Array, Array]:
+        """The ids of the batch in order, and the frame that completed each, 0 for the end."""
+        batch = self._batch
+        ids = np.concatenate((batch.id, np.array([record.id for record in batch.others], np.int64)))
+        frames = np.concatenate((batch.completed, batch.others_completed))
+        order = np.argsort(ids)
+        return ids[order], frames[order]
 
 
 def _last(frames: Any) -> Array:
@@ -187,115 +235,128 @@ def _last(frames: Any) -> Array:
 
 
 def _wide(
-    table: str,
-    made: Any,
-    capture: str,
-    completed: Callable[[Array], Array],
-    numbering: Numbering,
-    records: dict[int, Record],
-    payload: bool,
+    table: str, made: Any, placing: Placing, records: Mapping[int, Record], payload: bool, target: Any
 ) -> Any:
     """The rows of one table of `read_tables` as rows of ``messages``."""
-    count = len(made)
-    types = made.column("type") if table == OTHER else pa.array([table] * count, pa.string())
-    columns = place_columns(made, capture, types, completed, numbering)
-    if table in _OWN:
-        columns[_OWN[table]] = struct_of(made, message_schema().field(_OWN[table]).type)
-        columns |= {name: made.column(name) for name in _RESULT}
-    else:
-        columns |= {name: made.column(name) for name in made.schema.names if name not in columns}
-        if "user_header" in columns:
-            columns |= _summary(made)
+    count, names = len(made), set(target.names)
+    types = pa.repeat(pa.scalar(table, pa.string()), count)
+    if table == OTHER and "type" in names:
+        types = made.column("type")
+    columns = placing.columns(made, target, types)
+    own = _OWN.get(table)
+    kept = made.schema.names if own is None else _RESULT
+    columns |= {name: made.column(name) for name in kept if name in names and name not in columns}
+    if own is not None and own in names:
+        columns[own] = struct_of(made, message_schema().field(own).type)
+    if "user_header" in schema(table).names:
+        columns |= {name: make(made) for name, make in _SUMMED.items() if name in names}
     if table in ("transfer_buffer", "srmp_message", "srmp_receipt"):
-        columns |= _summary_of([records[number] for number in made.column("id").to_pylist()])
-    rows = table_rows(columns, count, message_schema())
-    return rows if payload else _without_payload(rows)
+        columns |= _summary_of([records[number] for number in made.column("id").to_pylist()], names)
+    if not payload:
+        columns = {name: _without_payload(name, array) for name, array in columns.items()}
+    return table_rows(columns, count, target)
 
 
-def _without_payload(rows: Any) -> Any:
-    whole = dict(zip(rows.schema.names, rows.columns, strict=True))
-    for name, *inside in _PAYLOADS:
-        whole[name] = _without(whole[name], inside)
-    return pa.RecordBatch.from_arrays(list(whole.values()), schema=rows.schema)
+def _without_payload(name: str, array: Any) -> Any:
+    """A column without the bytes of bodies: members that are left out are null in the table."""
+    for first, *inside in _PAYLOADS:
+        if first == name:
+            kind = _without(array.type, inside)
+            array = pa.nulls(len(array), array.type) if kind is None else conform(array, kind)
+    return array
 
 
-def _without(array: Any, names: Sequence[str]) -> Any:
-    """Return an array without the values of the member that ``names`` lead to."""
-    if not names:
-        return pa.nulls(len(array), array.type)
-    mask = array.is_null() if array.null_count else None
-    if pa.types.is_list(array.type):
-        return pa.ListArray.from_arrays(array.offsets, _without(array.values, names), array.type, mask=mask)
-    members = [array.field(index) for index in range(array.type.num_fields)]
-    place = array.type.get_field_index(names[0])
-    members[place] = _without(members[place], names[1:])
-    return pa.StructArray.from_arrays(members, fields=list(array.type), mask=mask)
+def _without(kind: Any, inside: Sequence[str]) -> Any:
+    """A type without the member that names lead to; None without a name."""
+    if not inside:
+        return None
+    if pa.types.is_list(kind):
+        return pa.list_(_without(kind.value_type, inside))
+    kinds = {one.name: one.type for one in kind}
+    kinds[inside[0]] = _without(kinds[inside[0]], inside[1:])
+    return pa.struct([(name, one) for name, one in kinds.items() if one is not None])
 
 
-def _summary(made: Any) -> dict[str, Any]:
-    """What `message_view` says, for packets with the headers of a message."""
-    user, properties = made.column("user_header"), made.column("message_properties_header")
-    flags = _member(user, "flags")
-    path = _member(made.column("error"), "path")
-    # Half a name is no name.
-    no_label = pc.fill_null(pc.ends_with(path, "header.label"), False)
-    no_queue = pc.fill_null(pc.starts_with(path, "user_header.destination_queue"), False)
-    transactional, recoverable = _bit(flags, "th"), _bit(flags, "dm")
-    delivery = pc.if_else(transactional, "transactional", pc.if_else(recoverable, "recoverable", "express"))
-    source, number = _member(user, "source_queue_manager"), _member(user, "message_id")
-    size = _member(properties, "message_size")
-    if "compound_message_header" in made.schema.names:
-        compound = made.column("compound_message_header")
-        size = pc.if_else(pc.is_valid(compound), _member(compound, "msg_body_size"), size)
-    fields = {one.name: _at(made, one) for one in COLUMNS if one.path}
-    return fields | {
-        "queue": _unless(no_queue, _member(_member(user, "destination_queue"), "format_name")),
-        "label": _unless(no_label, _member(properties, "label")),
-        "delivery": delivery,
-        "message_id": pc.binary_join_element_wise(source, number.cast(pa.string()), "\\"),
-        "body_size": size,
-        # No packet but that of a stored message was carried by another record.
-        "via": pc.if_else(pc.is_valid(made.column("parent")), "rpc", "tcp"),
-        "body": _member(properties, _BODY),
-    }
+def _field(*path: str) -> Callable[[Any], Any]:
+    """What gives a field of a header."""
+    return lambda made: _member(made.column(path[0]), *path[1:])
 
 
-def _at(made: Any, column: MessageColumn) -> Any:
-    """A column that is a field of a packet, or bits of one."""
-    header, name, *_ = column.path.split(".")
-    values = _member(made.column(header), name)
-    bit = column.bit
+def _bits(column: MessageColumn) -> Callable[[Any], Any]:
+    """What gives a column that is a field of a packet, or bits of one."""
+    values, bit = _field(*column.path.split(".")[:2]), column.bit
     if bit is None:
         return values
-    return pc.shift_right(pc.bit_wise_and(values, bit.mask), bit.shift)
+    return lambda made: pc.shift_right(pc.bit_wise_and(values(made), bit.mask), bit.shift)
 
 
-def _mask(table: BitTable | None, name: str) -> int:
-    return 0 if table is None else table.bits[name].mask
+def _whole(path: str, *name: str) -> Callable[[Any], Any]:
+    """What gives a text that is null where the decode ended in ``path``: half a name is no name."""
+
+    def text(made: Any) -> Any:
+        found = _field(*name)(made)
+        cut = pc.fill_null(pc.match_substring_regex(_member(made.column("error"), "path"), path), False)
+        return pc.if_else(cut, pa.scalar(None, found.type), found)
+
+    return text
 
 
-def _member(array: Any, name: str) -> Any:
-    return pc.struct_field(array, name)
+def _delivery(made: Any) -> Any:
+    assert UserHeader.BITS is not None
+    flags, bits = _field("user_header", "flags")(made), UserHeader.BITS.bits
+    transactional, recoverable = (
+        pc.not_equal(pc.bit_wise_and(flags, bits[name].mask), 0) for name in ("th", "dm")
+    )
+    return pc.if_else(transactional, "transactional", pc.if_else(recoverable, "recoverable", "express"))
 
 
-def _bit(flags: Any, name: str) -> Any:
-    return pc.not_equal(pc.bit_wise_and(flags, _mask(UserHeader.BITS, name)), 0)
+def _message_id(made: Any) -> Any:
+    source, number = _field(*_OF["message_id"][0].split("."))(made), _field("user_header", "message_id")(made)
+    return pc.binary_join_element_wise(source, number.cast(pa.string()), "\\")
 
 
-def _unless(mask: Any, array: Any) -> Any:
-    return pc.if_else(mask, pa.scalar(None, array.type), array)
+def _body_size(made: Any) -> Any:
+    size = _field("message_properties_header", "message_size")(made)
+    if "compound_message_header" not in made.schema.names:
+        return size
+    compound = made.column("compound_message_header")
+    return pc.if_else(pc.is_valid(compound), _member(compound, "msg_body_size"), size)
 
 
-def _summary_of(records: Sequence[Record]) -> dict[str, Any]:
+def _via(made: Any) -> Any:
+    # No packet but that of a stored message was carried by another record.
+    return pc.if_else(pc.is_valid(made.column("parent")), "rpc", "tcp")
+
+
+_SUMMED: Mapping[str, Callable[[Any], Any]] = {
+    **{one.name: _bits(one) for one in COLUMNS if one.path},
+    "queue": _whole(r"^user_header\.destination_queue", "user_header", "destination_queue", "format_name"),
+    "label": _whole(r"header\.label$", "message_properties_header", "label"),
+    "delivery": _delivery,
+    "message_id": _message_id,
+    "body_size": _body_size,
+    "via": _via,
+    "body": _field("message_properties_header", _BODY),
+}
+"""What `message_view` says, for packets with the headers of a message."""
+
+
+def _member(array: Any, *names: str) -> Any:
+    return pc.struct_field(array, list(names)) if names else array
+
+
+def _summary_of(records: Sequence[Record], names: Set[str]) -> dict[str, Any]:
     """What `message_view` says, for messages that calls or HTTP carried."""
-    names = [one.name for one in _SUMMARY if one.name != "body"]
-    rows = [message_view(record, acknowledgments=True) or {} for record in records]
+    told = [one.name for one in _SUMMARY if one.name != "body" and one.name in names]
+    rows = [message_view(record, acknowledgments=True) or {} for record in records] if told else []
     columns = {}
-    for name in names:
+    for name in told:
         kind = message_schema().field(name).type
         values = [row.get(name) for row in rows]
         columns[name] = pa.array(map(fitting, values) if pa.types.is_int64(kind) else values, kind)
-    return columns | {"body": pa.array([_body(record.packet) for record in records], pa.binary())}
+    if "body" in names:
+        columns["body"] = pa.array([_body(record.packet) for record in records], pa.binary())
+    return columns
 
 
 def _body(packet: Any) -> bytes | None:

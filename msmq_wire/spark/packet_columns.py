@@ -7,7 +7,8 @@ read by column.
 from __future__ import annotations
 
 import ipaddress
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ from msmq_wire.capture.plain import PlainFrames, read_plain
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.spark.arrow_types import TIME, field, nulls
+from msmq_wire.spark.arrow_types import TIME, columns_of, field, nulls
 
-__all__ = ["PACKET_SCHEMA", "error_batch", "packet_batch"]
+__all__ = ["PACKET_SCHEMA", "PROTOCOLS", "FrameEnds", "error_batch", "packet_batch"]
 
 PACKET_SCHEMA = pa.schema(
     [
@@ -56,85 +57,99 @@ PACKET_SCHEMA = pa.schema(
 )
 """The Arrow schema of the table."""
 
+PROTOCOLS = ("tcp", "udp", "fragment", "icmp_unreachable")
 _LARGEST = (1 << 31) - 1
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 
 
 def packet_batch(
-    chunk: Chunk, clocks: Array, *, capture: str, path: str, base: int, payload: bool, frame: bool
+    chunk: Chunk,
+    clocks: Array,
+    *,
+    capture: str,
+    path: str,
+    base: int,
+    payload: bool,
+    frame: bool,
+    columns: frozenset[str] | None = None,
 ) -> Any:
     """The rows of the frames of a chunk of ``path``.
 
     ``clocks`` are their times so far, ``base`` is what the numbers in the file are added to for those in the
-    capture; ``payload`` and ``frame`` say whether these columns are filled.
+    capture; ``payload`` and ``frame`` say whether these columns are filled. Of the columns, those that
+    ``columns`` names, in the order of `PACKET_SCHEMA`.
     """
     count = len(chunk)
-    plain = read_plain(chunk)
-    rows = _Rows(count)
-    rows.plain(plain)
-    others = np.sort(np.concatenate((plain.other, plain.udp)))
-    for index in others.tolist():
-        rows.other(index, dissect(chunk.frame(index))[0])
-    no_time = chunk.time == 0
-    time = pa.array(chunk.time, mask=no_time)
-    whole = {
-        "capture": _constant(capture, count),
-        "path": _constant(path, count),
-        "frame_no": pa.array(chunk.numbers),
-        "offset": pa.array(chunk.record + chunk.position),
-        "number": pa.array(chunk.numbers + base),
-        "clock": pa.array(clocks),
-        "time": time.cast(pa.timestamp("ns", "UTC")).cast(TIME, safe=False),
-        "time_ns": time,
-        "link_type": pa.array(chunk.link_type),
-        "captured": pa.array(chunk.captured),
-        "length": pa.array(chunk.length),
-        "error": None,
-        "payload": rows.payloads(chunk, plain) if payload else None,
-        "frame": _pieces(chunk.data, chunk.at, chunk.captured) if frame else None,
+    target = columns_of(PACKET_SCHEMA, columns)
+    time = pa.array(chunk.time, mask=chunk.time == 0)
+    made: dict[str, Callable[[], Any]] = {
+        "capture": lambda: pa.repeat(pa.scalar(capture, pa.string()), count),
+        "path": lambda: pa.repeat(pa.scalar(path, pa.string()), count),
+        "frame_no": lambda: pa.array(chunk.numbers),
+        "offset": lambda: pa.array(chunk.record + chunk.position),
+        "number": lambda: pa.array(chunk.numbers + base),
+        "clock": lambda: pa.array(clocks),
+        "time": lambda: time.cast(pa.timestamp("ns", "UTC")).cast(TIME, safe=False),
+        "time_ns": lambda: time,
+        "link_type": lambda: pa.array(chunk.link_type),
+        "captured": lambda: pa.array(chunk.captured),
+        "length": lambda: pa.array(chunk.length),
+        "error": lambda: nulls(count, pa.string()),
+        "frame": lambda: _pieces(chunk.data, chunk.at, chunk.captured if frame else None),
     }
-    columns = whole | rows.columns()
-    arrays = []
-    for one in PACKET_SCHEMA:
-        array = columns[one.name]
-        arrays.append(nulls(count, one.type) if array is None else array)
-    return pa.RecordBatch.from_arrays(arrays, schema=PACKET_SCHEMA)
+    if not made.keys() >= set(target.names):
+        made |= FrameEnds(chunk).columns(payload)
+    return pa.RecordBatch.from_arrays([made[name]() for name in target.names], schema=target)
 
 
-def error_batch(capture: str, path: str, reason: str, offset: int) -> Any:
+def error_batch(
+    capture: str, path: str, reason: str, offset: int, columns: frozenset[str] | None = None
+) -> Any:
     """The row of a file that is damaged, or cannot be read: frame 0."""
     numbers = dict.fromkeys(("frame_no", "number", "clock", "link_type", "captured", "length"), 0)
     row = {"capture": capture, "path": path, "offset": offset, "error": reason} | numbers
-    return pa.RecordBatch.from_pylist([row], schema=PACKET_SCHEMA)
+    return pa.RecordBatch.from_pylist([row], schema=columns_of(PACKET_SCHEMA, columns))
 
 
-class _Rows:
-    """The fields of a chunk's frames: arrays for numbers, texts by what they stand for."""
+class FrameEnds:
+    """Who sent the frames of a chunk to whom: arrays of numbers, -1 for none.
 
-    def __init__(self, count: int) -> None:
-        self._numbers = {
-            name: np.full(count, -1, np.int64)
-            for name in ("sport", "dport", "seq", "ack", "flags", "cut", "payload_length")
-        }
-        self._hosts: dict[bytes, int] = {}
-        self._src = np.full(count, -1, np.int64)
-        self._dst = np.full(count, -1, np.int64)
-        self._protocol = np.full(count, -1, np.int64)
+    ``src`` and ``dst`` are places in ``hosts``, packed addresses; a frame without them is ``skipped``.
+    ``talked`` are the places, and the ports, of those that an ICMP message is about, by its place.
+    """
+
+    def __init__(self, chunk: Chunk) -> None:
+        names = ("sport", "dport", "seq", "ack", "flags", "cut", "payload_length", "protocol", "src", "dst")
+        self._chunk = chunk
+        self._found = {name: np.full(len(chunk), -1, np.int64) for name in (*names, "skipped")}
+        self.hosts: dict[bytes, int] = {}
         self._reasons: dict[str, int] = {}
-        self._skipped = np.full(count, -1, np.int64)
         self._payloads: dict[int, bytes] = {}
-        self._originals: list[tuple[int, int, int]] = []
+        self.talked: dict[int, dict[str, int]] = {}
+        self._plain = read_plain(chunk)
+        self._take_plain(self._plain)
+        for index in np.sort(np.concatenate((self._plain.other, self._plain.udp))).tolist():
+            self._take(index, dissect(chunk.frame(index))[0])
 
-    def plain(self, plain: PlainFrames) -> None:
-        index = plain.index
+    def __getitem__(self, name: str) -> Array:
+        return self._found[name]
+
+    def talking(self, name: str) -> Array:
+        """An end of what each frame is about: what an ICMP message quotes says which conversation that is."""
+        found = self._found[name].copy()
+        for index, ends in self.talked.items():
+            found[index] = ends[name]
+        return found
+
+    def _take_plain(self, plain: PlainFrames) -> None:
+        index, found = plain.index, self._found
         for name in ("sport", "dport", "seq", "ack", "flags", "cut"):
-            self._numbers[name][index] = getattr(plain, name)
-        self._numbers["payload_length"][index] = plain.size
-        self._protocol[index] = 0
+            found[name][index] = getattr(plain, name)
+        found["payload_length"][index] = plain.size
+        found["protocol"][index] = PROTOCOLS.index("tcp")
         # The highest bit tells IPv6: its addresses may be zero.
         six: Array = plain.source >> np.uint64(63) != 0
-        for place, (endpoint, half) in enumerate(((plain.source, 0), (plain.target, 2))):
-            target = (self._src, self._dst)[place]
+        for target, endpoint, half in ((found["src"], plain.source, 0), (found["dst"], plain.target, 2)):
             four = np.flatnonzero(~six)
             address, back = np.unique((endpoint[four] >> np.uint64(16)).astype(">u4"), return_inverse=True)
             target[index[four]] = self._named(address.view("V4"))[back]
@@ -145,68 +160,66 @@ class _Rows:
                 target[index[rows]] = self._named(address)[back]
 
     def _named(self, addresses: Array) -> Array:
-        hosts = self._hosts
-        found = [hosts.setdefault(address.tobytes(), len(hosts)) for address in addresses]
-        return np.array(found, np.int64)
+        return np.array([self._host(address.tobytes()) for address in addresses], np.int64)
 
     def _host(self, address: bytes) -> int:
-        return self._hosts.setdefault(address, len(self._hosts))
+        return self.hosts.setdefault(address, len(self.hosts))
 
-    def other(self, index: int, datagram: Datagram) -> None:
+    def _take(self, index: int, datagram: Datagram) -> None:
+        def found(**numbers: int) -> None:
+            for name, number in numbers.items():
+                self._found[name][index] = number
+
         if isinstance(datagram, Skipped):
-            self._skipped[index] = self._reasons.setdefault(datagram.reason, len(self._reasons))
+            found(skipped=self._reasons.setdefault(datagram.reason, len(self._reasons)))
             return
-        numbers = self._numbers
-        self._src[index], self._dst[index] = self._host(datagram.src), self._host(datagram.dst)
+        found(src=self._host(datagram.src), dst=self._host(datagram.dst))
         match datagram:
             case IcmpUnreachable():
-                self._protocol[index] = 3
-                # What is quoted says which conversation it is about.
-                original = self._host(datagram.original_src), self._host(datagram.original_dst)
-                self._originals.append((index, *original))
+                found(protocol=PROTOCOLS.index("icmp_unreachable"))
+                self.talked[index] = {
+                    "src": self._host(datagram.original_src),
+                    "dst": self._host(datagram.original_dst),
+                    "sport": datagram.original_sport,
+                    "dport": datagram.original_dport,
+                }
                 return
             case TcpSegment():
-                self._protocol[index] = 0
-                numbers["seq"][index], numbers["ack"][index] = datagram.seq, datagram.ack
-                numbers["flags"][index], numbers["cut"][index] = datagram.flags, datagram.cut
+                found(protocol=PROTOCOLS.index("tcp"), sport=datagram.sport, dport=datagram.dport)
+                found(seq=datagram.seq, ack=datagram.ack, flags=datagram.flags, cut=datagram.cut)
             case UdpDatagram():
-                self._protocol[index] = 1
-                numbers["cut"][index] = datagram.cut
+                found(protocol=PROTOCOLS.index("udp"), sport=datagram.sport, dport=datagram.dport)
+                found(cut=datagram.cut)
             case IpFragment():
-                self._protocol[index] = 2
-        if isinstance(datagram, TcpSegment | UdpDatagram):
-            numbers["sport"][index], numbers["dport"][index] = datagram.sport, datagram.dport
-        numbers["payload_length"][index] = len(datagram.payload)
+                found(protocol=PROTOCOLS.index("fragment"))
+        found(payload_length=len(datagram.payload))
         self._payloads[index] = datagram.payload
 
-    def payloads(self, chunk: Chunk, plain: PlainFrames) -> Any:
+    def _pieces(self) -> Any:
         """The payloads: pieces of the chunk, but for those that were put together from something else."""
-        at, size = np.zeros(len(chunk), np.int64), np.zeros(len(chunk), np.int64)
+        count, plain = len(self._chunk), self._plain
+        at, size = np.zeros(count, np.int64), np.zeros(count, np.int64)
         at[plain.index], size[plain.index] = plain.at, plain.size
-        made = _pieces(chunk.data, at, size)
-        missing = self._numbers["payload_length"] < 0
+        made = _pieces(self._chunk.data, at, size)
+        missing = self._found["payload_length"] < 0
         if not self._payloads and not missing.any():
             return made
-        order = np.arange(len(chunk))
+        order = np.arange(count)
         extra = pa.array(list(self._payloads.values()), pa.binary())
-        order[list(self._payloads)] = np.arange(len(extra)) + len(chunk)
+        order[list(self._payloads)] = np.arange(len(extra)) + count
         return pa.concat_arrays([made, extra]).take(pa.array(order, mask=missing))
 
-    def columns(self) -> dict[str, Any]:
-        """The columns that the frames themselves do not have."""
-        names = [str(ipaddress.ip_address(host)) for host in self._hosts]
-        found = {name: pa.array(column, mask=column < 0) for name, column in self._numbers.items()}
-        found["src"], found["dst"] = _texts(names, self._src), _texts(names, self._dst)
-        found["protocol"] = _texts(["tcp", "udp", "fragment", "icmp_unreachable"], self._protocol)
-        found["skipped"] = _texts(list(self._reasons), self._skipped)
-        found["conversation"] = self._conversation()
-        return found
+    def columns(self, payload: bool) -> dict[str, Callable[[], Any]]:
+        """What makes the columns that the frames themselves do not have."""
+        hosts = [str(ipaddress.ip_address(host)) for host in self.hosts]
+        texts = {"src": hosts, "dst": hosts, "protocol": list(PROTOCOLS), "skipped": list(self._reasons)}
+        made = {name: partial(_column, column, texts.get(name)) for name, column in self._found.items()}
+        pieces = self._pieces if payload else partial(nulls, len(self._chunk), pa.binary())
+        return made | {"conversation": self._conversation, "payload": pieces}
 
     def _conversation(self) -> Any:
-        src, dst = self._src.copy(), self._dst.copy()
-        for index, src_host, dst_host in self._originals:
-            src[index], dst[index] = src_host, dst_host
-        hashes: Array = np.array([_hash(host) for host in self._hosts] or [0], np.uint64)
+        src, dst = self.talking("src"), self.talking("dst")
+        hashes: Array = np.array([_hash(host) for host in self.hosts] or [0], np.uint64)
         one, other = hashes[src], hashes[dst]
         low: Array = np.minimum(one, other)
         high: Array = np.maximum(one, other)
@@ -223,16 +236,16 @@ def _hash(host: bytes) -> int:
     return number
 
 
-def _constant(text: str, count: int) -> Any:
-    return pa.repeat(pa.scalar(text, pa.string()), count)
+def _column(found: Array, texts: list[str] | None) -> Any:
+    """Numbers, or the texts that they stand for, null for -1."""
+    numbers = pa.array(found, mask=found < 0)
+    return numbers if texts is None else pa.array(texts, pa.string()).take(numbers)
 
 
-def _texts(names: list[str], places: Array) -> Any:
-    return pa.array(names, pa.string()).take(pa.array(places, mask=places < 0))
-
-
-def _pieces(data: bytearray, at: Array, size: Array) -> Any:
-    """The pieces of a buffer as a binary array that owns its bytes."""
+def _pieces(data: bytearray, at: Array, size: Array | None) -> Any:
+    """The pieces of a buffer as a binary array that owns its bytes; nulls without a size."""
+    if size is None:
+        return nulls(len(at), pa.binary())
     if int(size.sum()) > _LARGEST:
         raise AssertionError("a chunk is smaller than what 32-bit offsets reach")
     offsets = np.zeros(len(at) + 1, np.int32)

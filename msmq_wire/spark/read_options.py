@@ -38,6 +38,7 @@ OPTIONS: Mapping[str, str] = {
     "streams": "Whether steps of TCP connections are rows: true or false.",
     "payload": "Whether payloads and bodies are given: true or false.",
     "frame": "Whether packets have all captured bytes of their frame: true or false.",
+    "columns": "The columns to read, separated by commas; no more is decoded than they need.",
     "onError": "quarantine: files that cannot be read give rows that say so; fail: they end the query.",
     "index": "A folder with an index of splits, see `msmq_wire.spark.split_planning.index_captures`.",
     "chunkBytes": "Bytes of a capture that are decoded together.",
@@ -74,6 +75,7 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     streams: bool = False
     payload: bool = True
     frame: bool = False
+    columns: frozenset[str] | None = None
     on_error: OnError = "quarantine"
     index: str | None = None
     followed: int = 1 << 17
@@ -125,6 +127,7 @@ class _Reader:
             streams=self._flag("streams", False),
             payload=self._flag("payload", True),
             frame=self._flag("frame", False),
+            columns=self._columns(),
             on_error=self._one_of("onError", "quarantine", ("fail", "quarantine")),
             index=self._given.get("index"),
             followed=self._number("followed", 1 << 17, 1),
@@ -149,6 +152,12 @@ class _Reader:
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
             raise MsmqWireError("the option paths is a JSON list of paths")
         return tuple(map(_local, paths))
+
+    def _columns(self) -> frozenset[str] | None:
+        names = frozenset(name.lower() for name in self._list("columns"))
+        if "columns" in self._given and not names:
+            raise MsmqWireError("the option columns is a list of names of columns, and there is none")
+        return names or None
 
     def _list(self, name: str) -> list[str]:
         parts = self._given.get(name.lower(), "").split(",")

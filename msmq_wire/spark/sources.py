@@ -6,45 +6,39 @@ capture and what the decoder keeps.
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
 
-import numpy as np
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    Filter,
+    InputPartition,
+)
 from pyspark.sql.types import StructType
 
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.splits import Split, clocks, read_split
 from msmq_wire.errors import CaptureError, MsmqWireError
+from msmq_wire.spark.arrow_types import columns_of
 from msmq_wire.spark.call_columns import call_batches, call_schema
-from msmq_wire.spark.capture_reading import CaptureReading, Numbering
+from msmq_wire.spark.capture_reading import Numbering
 from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
-from msmq_wire.spark.frame_filter import FrameFilter
-from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.message_columns import batches_of, message_schema
-from msmq_wire.spark.packet_columns import PACKET_SCHEMA, error_batch, packet_batch
+from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.row_filter import RowFilter, takes
 from msmq_wire.spark.spark_schema import spark_schema
 from msmq_wire.spark.split_planning import PlacedSplit, place_splits, read_index
+from msmq_wire.spark.streaming import LandedReader
+from msmq_wire.spark.task_rows import bundles, capture_rows, kept_rows, open_capture, read_packets
 
-__all__ = [
-    "OPENING",
-    "MsmqCalls",
-    "MsmqMessages",
-    "MsmqPackets",
-    "bundles",
-    "capture_partitions",
-    "capture_rows",
-    "open_capture",
-    "read_packets",
-]
+__all__ = ["MsmqCalls", "MsmqMessages", "MsmqPackets", "capture_partitions"]
 
-
-T = TypeVar("T")
-
-OPENING = 4 << 20
-"""What opening a file counts for, in bytes."""
+_PUSHING = "pyspark.sql.worker.data_source_pushdown_filters"
+"""The module of Spark that plans where filters are handed to sources, in a process of its own."""
 
 
 class CapturePartition(InputPartition):
@@ -71,11 +65,16 @@ class SplitPartition(InputPartition):
         return found
 
 
-class PacketReader(DataSourceReader):
-    """Reads frames, one task for each split or for several small files."""
+class _Reader(DataSourceReader):
+    """What the readers share; ``wanted`` is asked for each row, if there is one."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
+        self.wanted: RowFilter | None = None
+
+
+class PacketReader(_Reader):
+    """Reads frames, one task for each split or for several small files."""
 
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
@@ -91,14 +90,11 @@ class PacketReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, SplitPartition)
         for one in partition.splits:
-            yield from read_packets(one, self._options)
+            yield from read_packets(one, self._options, self.wanted)
 
 
-class RecordReader(DataSourceReader):
+class RecordReader(_Reader):
     """Decodes captures, one task for each or for several small ones."""
-
-    def __init__(self, options: ReadOptions) -> None:
-        self._options = options
 
     def partitions(self) -> Sequence[InputPartition]:
         return capture_partitions(_files(self._options), self._options)
@@ -106,88 +102,124 @@ class RecordReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, CapturePartition)
         for capture in partition.captures:
-            yield from capture_rows(open_capture(capture, self._options), self._options, self.columns)
+            yield from capture_rows(open_capture(capture, self._options), self._options, self.rows)
+
+    def rows(self, batch: PacketBatch, numbering: Numbering) -> Iterable[Any]:
+        """The rows that are wanted of what a part of a capture completes."""
+
+        def make(batch: PacketBatch, columns: frozenset[str] | None) -> Iterable[Any]:
+            return self._made(batch, numbering, columns)
+
+        columns = self._options.columns
+        return make(batch, columns) if self.wanted is None else kept_rows(batch, make, columns, self.wanted)
 
     @abstractmethod
-    def columns(self, batch: PacketBatch, numbering: Numbering) -> Iterable[Any]:
-        """The rows of what a part of a capture completes."""
+    def _made(
+        self, batch: PacketBatch, numbering: Numbering, columns: frozenset[str] | None
+    ) -> Iterable[Any]:
+        """All of them, with some columns."""
 
 
 class MessageReader(RecordReader):
     """Gives the table ``messages``."""
 
-    def columns(self, batch: PacketBatch, numbering: Numbering) -> Iterable[Any]:
-        return batches_of(batch, numbering, payload=self._options.payload).values()
+    def _made(
+        self, batch: PacketBatch, numbering: Numbering, columns: frozenset[str] | None
+    ) -> Iterable[Any]:
+        return batches_of(batch, numbering, payload=self._options.payload, columns=columns).values()
 
 
 class CallReader(RecordReader):
     """Gives the table ``calls``."""
 
-    def columns(self, batch: PacketBatch, numbering: Numbering) -> Iterable[Any]:
-        return call_batches(batch, numbering)
+    def _made(
+        self, batch: PacketBatch, numbering: Numbering, columns: frozenset[str] | None
+    ) -> Iterable[Any]:
+        return call_batches(batch, numbering, columns=columns)
+
+
+class FilteredReader(DataSourceReader):
+    """A reader that takes the filters of a query; Spark is left those that it does not take."""
+
+    def __init__(self, reader: _Reader, schema: Any) -> None:
+        self._reader = reader
+        self._schema = schema
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        taken = [one for one in filters if takes(one, self._schema)]
+        self._reader.wanted = RowFilter(taken) if taken else None
+        return [one for one in filters if not takes(one, self._schema)]
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return self._reader.partitions()
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        found: Iterator[Any] = self._reader.read(partition)
+        return found
 
 
 class _Source(DataSource):
     """What the data sources share; options are checked when the source is made."""
 
+    NAME: ClassVar[str]
+    READER: ClassVar[type[_Reader]]
+
     def __init__(self, options: Any) -> None:
         super().__init__(options)
         self.read_options = ReadOptions.of(dict(options))
+        unknown = sorted((self.read_options.columns or frozenset()).difference(self.table().names))
+        if unknown:
+            raise MsmqWireError(f"the option columns names columns of {self.NAME}: {unknown[0]} is none")
+
+    @classmethod
+    def name(cls) -> str:
+        return cls.NAME
+
+    @staticmethod
+    @abstractmethod
+    def table() -> Any:
+        """The Arrow schema of all columns."""
+
+    def schema(self) -> StructType:
+        return spark_schema(columns_of(self.table(), self.read_options.columns))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        reader = self.READER(self.read_options)
+        # A reader that takes filters is refused where the session does not hand them out.
+        return FilteredReader(reader, self.table()) if _PUSHING in sys.modules else reader
 
 
 class MsmqPackets(_Source):
     """``spark.read.format("msmq-packets")``: a row a frame, see `PACKET_SCHEMA`."""
 
-    @classmethod
-    def name(cls) -> str:
-        return "msmq-packets"
+    NAME = "msmq-packets"
+    READER = PacketReader
 
-    def schema(self) -> StructType:
-        return spark_schema(PACKET_SCHEMA)
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        return PacketReader(self.read_options)
+    @staticmethod
+    def table() -> Any:
+        return PACKET_SCHEMA
 
 
 class MsmqMessages(_Source):
     """``spark.read.format("msmq-messages")``: a row for every record but calls, see `message_schema`."""
 
-    @classmethod
-    def name(cls) -> str:
-        return "msmq-messages"
-
-    def schema(self) -> StructType:
-        return spark_schema(message_schema())
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        return MessageReader(self.read_options)
+    NAME = "msmq-messages"
+    READER = MessageReader
+    table = staticmethod(message_schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return _landed_reader(MessageReader(self.read_options), self.read_options)
+        return LandedReader(self.read_options, MessageReader(self.read_options).rows)
 
 
 class MsmqCalls(_Source):
     """``spark.read.format("msmq-calls")``: RPC calls and the messages in them, see `call_schema`."""
 
-    @classmethod
-    def name(cls) -> str:
-        return "msmq-calls"
-
-    def schema(self) -> StructType:
-        return spark_schema(call_schema())
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        return CallReader(self.read_options)
+    NAME = "msmq-calls"
+    READER = CallReader
+    table = staticmethod(call_schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return _landed_reader(CallReader(self.read_options), self.read_options)
-
-
-def _landed_reader(records: RecordReader, options: ReadOptions) -> DataSourceStreamReader:
-    # Not above: it stands on what is here.
-    from msmq_wire.spark.streaming import LandedReader
-
-    return LandedReader(options, records.columns)
+        return LandedReader(self.read_options, CallReader(self.read_options).rows)
 
 
 def _files(options: ReadOptions) -> Sequence[CaptureFile]:
@@ -208,82 +240,3 @@ def capture_partitions(files: Sequence[CaptureFile], options: ReadOptions) -> li
     sizes = [capture.size for capture in captures]
     found = [CapturePartition(bundle) for bundle in bundles(captures, sizes, options.split_bytes)]
     return found or [CapturePartition(())]
-
-
-def bundles(items: Sequence[T], sizes: Sequence[int], most: int) -> list[list[T]]:
-    """Put neighbours together up to about ``most`` bytes, counting what it costs to open each."""
-    found: list[list[T]] = []
-    room = 0
-    for item, size in zip(items, sizes, strict=True):
-        cost = size + OPENING
-        if not found or cost > room:
-            found.append([])
-            room = most
-        found[-1].append(item)
-        room -= cost
-    return found
-
-
-def open_capture(capture: Capture, options: ReadOptions, wanted: FrameFilter | None = None) -> CaptureReading:
-    """What reads a capture as options say; ``wanted`` takes the place of the filter that they make."""
-    if wanted is None and options.selects:
-        wanted = FrameFilter(options)
-    return CaptureReading(
-        capture,
-        wanted=wanted,
-        chunk_bytes=options.chunk_bytes,
-        ports=options.ports,
-        streams=options.streams,
-        negotiator=negotiator_of(options),
-    )
-
-
-def capture_rows(
-    reading: CaptureReading,
-    options: ReadOptions,
-    columns: Callable[[PacketBatch, Numbering], Iterable[Any]],
-) -> Iterator[Any]:
-    """The rows of a capture. Raises CaptureError at its end where it is damaged and that is to fail."""
-    for batch in reading:
-        yield from columns(batch, reading.numbering)
-    if reading.damage and options.on_error == "fail":
-        damage = reading.damage[0]
-        raise CaptureError(f"{damage.path}: {damage.reason}", offset=damage.offset)
-
-
-def read_packets(one: PlacedSplit, options: ReadOptions) -> Iterator[Any]:
-    """The rows of a split, or the one of a file that cannot be read."""
-    if one.split is None:
-        reason = one.error or "the file cannot be read"
-        if options.on_error == "fail":
-            raise CaptureError(f"{one.path}: {reason}", offset=one.error_offset)
-        yield error_batch(one.capture, one.path, reason, one.error_offset)
-        return
-    try:
-        yield from _frames_of(one, one.split, options)
-    except CaptureError as error:
-        # It changed, or went away, after it was planned.
-        if options.on_error == "fail":
-            raise
-        yield error_batch(one.capture, one.path, error.message, error.offset)
-
-
-def _frames_of(one: PlacedSplit, split: Split, options: ReadOptions) -> Iterator[Any]:
-    wanted = FrameFilter(options) if options.selects else None
-    clock = split.clock
-    for chunk in read_split(split, options.chunk_bytes):
-        times = clocks(chunk, clock)
-        clock = int(times[-1])
-        if wanted is not None:
-            places = np.flatnonzero(wanted(chunk))
-            chunk, times = chunk.select(places), times[places]
-        if len(chunk):
-            yield packet_batch(
-                chunk,
-                times,
-                capture=one.capture,
-                path=one.path,
-                base=one.base,
-                payload=options.payload,
-                frame=options.frame,
-            )

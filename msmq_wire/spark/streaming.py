@@ -6,7 +6,7 @@ the log and the files alone, so a batch that is run again gives the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -18,19 +18,14 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from msmq_wire.capture.index import Array, Chunk
-from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.capture_reading import Numbering
 from msmq_wire.spark.captures import Capture, CaptureFile
 from msmq_wire.spark.frame_filter import FrameFilter
 from msmq_wire.spark.landing import Landed, LandingLog, holds
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import bundles, capture_rows, open_capture
+from msmq_wire.spark.task_rows import Rows, bundles, capture_rows, open_capture
 
-__all__ = ["Columns", "LandedReader"]
-
-Columns = Callable[[PacketBatch, Numbering], Iterable[Any]]
-"""The rows of what a part of a capture completes, as `RecordReader.columns` gives them."""
+__all__ = ["LandedReader"]
 
 
 class LandedPartition(InputPartition):
@@ -53,11 +48,11 @@ class LandedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     overwritten while a task reads it fails the task. Raises MsmqWireError with scope ``group``.
     """
 
-    def __init__(self, options: ReadOptions, columns: Columns) -> None:
+    def __init__(self, options: ReadOptions, rows: Rows) -> None:
         if options.scope != "file":
             raise MsmqWireError("a stream reads each file by itself: the option scope is file, not group")
         self._options = options
-        self._columns = columns
+        self._make = rows
         self._log = LandingLog(options)
         self._target: int | None = None
 
@@ -109,7 +104,7 @@ class LandedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         file = CaptureFile(path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns, error=error)
         capture = Capture(name=entry.capture, files=(file,))
         reading = open_capture(capture, options, _EntryFilter(options, entry))
-        yield from capture_rows(reading, options, self._columns)
+        yield from capture_rows(reading, options, self._make)
         if error is None and not holds(entry):
             raise CaptureError(f"{entry.path} changed while it was read")
 

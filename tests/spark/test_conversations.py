@@ -29,8 +29,8 @@ from msmq_wire.spark.captures import list_files
 from msmq_wire.spark.conversations import FRAME_COLUMNS, Conversations
 from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import read_packets
 from msmq_wire.spark.split_planning import place_splits
+from msmq_wire.spark.task_rows import read_packets
 from tests.capture.conftest import Traffic
 from tests.effort import examples, in_batches, remembered
 

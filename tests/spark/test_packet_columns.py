@@ -29,8 +29,9 @@ from msmq_wire.reassembly.tcp import TcpSegment
 from msmq_wire.spark.captures import list_files
 from msmq_wire.spark.packet_columns import PACKET_SCHEMA, error_batch, packet_batch
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import PacketReader, SplitPartition, read_packets
+from msmq_wire.spark.sources import PacketReader, SplitPartition
 from msmq_wire.spark.split_planning import place_splits
+from msmq_wire.spark.task_rows import read_packets
 from tests.effort import examples, in_batches, remembered
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -25,7 +25,8 @@ from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.message_columns import CALLS, message_schema
 from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import MsmqCalls, MsmqMessages, MsmqPackets, bundles, capture_partitions
+from msmq_wire.spark.sources import MsmqCalls, MsmqMessages, MsmqPackets, capture_partitions
+from msmq_wire.spark.task_rows import bundles
 from tests.effort import share
 
 RPC = Path(__file__).resolve().parents[2] / "fixtures" / "rpc_captures"
@@ -78,6 +79,16 @@ def test_options_are_checked_when_the_source_is_made(source: Any) -> None:
     for options in ({"ports": "http"}, {"colour": "red"}):
         with pytest.raises(MsmqWireError):
             source({"path": "x", **options})
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_columns_are_those_of_the_table_in_its_order(source: Any) -> None:
+    names = [source({}).table().names[place] for place in (3, 0)]
+    assert source({"columns": ", ".join(names).upper()}).schema().names == names[::-1]
+    with pytest.raises(MsmqWireError, match=f"columns of {source.NAME}: colour is none"):
+        source({"columns": f"{names[0]},colour"})
+    with pytest.raises(MsmqWireError, match="the option columns is a list of names"):
+        source({"columns": " ,"})
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -226,3 +237,30 @@ def test_errors_end_a_query_or_are_rows_as_asked_for(
     assert spark.read.format("msmq-packets").load(str(empty)).count() == 0
     with pytest.raises(PySparkException, match="the option ports is a list of numbers"):
         spark.read.format("msmq-packets").option("ports", "http").load(str(empty))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("handed_out", [False, True])
+def test_a_query_gives_the_same_rows_whoever_filters(
+    spark: SparkSession, captures: Path, handed_out: bool
+) -> None:
+    path = str(captures / "demo.pcap")
+    messages = [row["id"] for row in rows_of(MsmqMessages, path=path) if row["type"] == "user_message"]
+    frames = [row["frame_no"] for row in rows_of(MsmqPackets, path=path) if row["dport"] == 1801]
+    assert messages
+    assert frames
+    setting = "spark.sql.python.filterPushdown.enabled"
+    spark.conf.set(setting, str(handed_out).lower())
+    try:
+        read = spark.read.format("msmq-messages").load(path)
+        found = read.where("queue IS NOT NULL AND type = 'user_message' AND length(queue) > 0")
+        assert sorted(row.id for row in found.select("id").collect()) == messages
+        plan = found._jdf.queryExecution().executedPlan().toString()
+        assert ("= user_message" in plan) is not handed_out
+        narrow = spark.read.format("msmq-packets").option("columns", "frame_no,dport,time").load(path)
+        assert narrow.columns == ["frame_no", "time", "dport"]
+        found = narrow.where("dport = 1801 AND time > '2000-01-01' AND time < '2100-01-01'")
+        assert sorted(row.frame_no for row in found.collect()) == frames
+        assert narrow.where("dport IN (1801, NULL) AND dport <> 1801").count() == 0
+    finally:
+        spark.conf.unset(setting)

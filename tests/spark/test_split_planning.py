@@ -19,7 +19,7 @@ from msmq_wire.spark import split_planning
 from msmq_wire.spark.capture_reading import CaptureReading
 from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import PacketReader, read_packets
+from msmq_wire.spark.sources import PacketReader
 from msmq_wire.spark.split_planning import (
     INDEX_SCHEMA,
     PlacedSplit,
@@ -28,6 +28,7 @@ from msmq_wire.spark.split_planning import (
     update_index,
     write_index,
 )
+from msmq_wire.spark.task_rows import read_packets
 
 CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 START = 1_700_000_000_000_000_000
