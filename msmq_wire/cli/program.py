@@ -88,6 +88,26 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "spark run": ("spark_run:run", "Decode captures into Parquet tables, every capture once."),
     "spark sql": ("spark_sql:sql", "Ask the tables in SQL."),
+    "spark status": (
+        "spark_status:status",
+        "Say what tables hold: captures, rows, files and bytes, how they were read, and the latest runs.",
+    ),
+    "spark forget": (
+        "spark_forget:forget",
+        "Take captures out of all tables: their rows, and that their files were ever seen.",
+    ),
+    "spark compact": (
+        "spark_compact:compact",
+        "Put small files of all tables together, so that queries and runs have fewer to open.",
+    ),
+    "spark vacuum": (
+        "spark_vacuum:vacuum",
+        "Delete files that are in no table: those that were replaced, and what runs left that were ended.",
+    ),
+    "spark export": (
+        "spark_export:export",
+        "Copy the tables as they are now to plain Parquet, for what reads files and knows no log.",
+    ),
     "spark package": (
         "spark_package:package",
         "Write what spark-submit needs: this package as msmq_wire.zip, and msmq_wire_job.py, which runs it.",

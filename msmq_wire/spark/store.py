@@ -58,6 +58,11 @@ class StoredFile(msgspec.Struct, frozen=True):
     first: str
     last: str
 
+    @property
+    def partition(self) -> str | None:
+        """The partition that its folder names; None in a table without."""
+        return self.path.split("/")[0].removeprefix(f"{DAY}=") if "/" in self.path else None
+
     def may_hold(self, names: Sequence[str]) -> bool:
         """Whether rows of one of the captures ``names``, which are sorted, may be in it."""
         at = bisect_left(names, self.first)
@@ -194,7 +199,7 @@ class Store:
             with TableWriter(self.place, (table,), partitioned=table in TABLES) as writer:
                 for file in rewritten:
                     for batch in self.batches(table, file, without=going):
-                        writer.write(table, batch)
+                        writer.write(table, batch, file.partition)
                 if rows:
                     writer.write(table, pa.RecordBatch.from_pylist(list(rows), schema=file_schema(table)))
             files += writer.files
@@ -219,16 +224,25 @@ class Store:
             if len(batch):
                 yield batch
 
-    def vacuum(self, hours: int, *, dry: bool) -> list[str]:
-        """Delete files that no version of the last ``hours`` has, and no named one; return their paths.
+    def vacuum(self, hours: int, *, dry: bool) -> dict[str, int]:
+        """Delete files that no version of the last ``hours`` has, and no named one; return their bytes by path.
 
-        Of the logs goes what is older than 30 days and not needed for what is named.
+        Of the logs goes what is older than 30 days and not needed for what is named. A run that began longer
+        ago loses what it has not committed. Raises MsmqWireError where files cannot be deleted.
         """
+        try:
+            return self._vacuum(hours, dry=dry)
+        except (DeltaError, OSError) as error:
+            raise MsmqWireError(f"cannot clean {self.place.url}: {_line(error)}") from error
+
+    def _vacuum(self, hours: int, *, dry: bool) -> dict[str, int]:
         snapshot = self.snapshot()
-        found = []
+        found: dict[str, int] = {}
         for table in (_CAPTURES, *snapshot.versions, *self._unnamed(snapshot)):
             stands = self._load(table)
             named = snapshot.version if table == _CAPTURES else snapshot.versions.get(table)
+            place = self.place.join(table)
+            sizes = {place.within(one).url: one.size for one in place.list(recursive=True)}
             gone = stands.vacuum(
                 hours,
                 dry_run=dry,
@@ -236,7 +250,9 @@ class Store:
                 full=True,
                 keep_versions=None if named is None else [named],
             )
-            found += [f"{table}/{path}" for path in gone]
+            # What was deleted before is in the log for a while.
+            there = {path: sizes.get(place.join(*path.split("/")).url) for path in gone}
+            found |= {f"{table}/{path}": size for path, size in there.items() if size is not None}
             if named is not None and not dry:
                 self._load(table, named).cleanup_metadata()
         return found
@@ -257,6 +273,18 @@ class Store:
             write_deltalake(self._load(table), rows, mode="append", schema_mode="merge")
         except (DeltaError, OSError) as error:
             raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
+
+    def latest(self, table: str) -> int:
+        """The last version of a table, named or not; -1 where it is not there."""
+        return int(self._load(table).version()) if self._is_table(table) else -1
+
+    def compact_runs(self, target: int) -> None:
+        """Put the files of ``runs`` together, which no version of ``captures`` names."""
+        if self._is_table("runs"):
+            try:
+                self._load("runs").optimize.compact(target_size=target)
+            except (DeltaError, OSError) as error:
+                raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
 
     def _is_table(self, table: str) -> bool:
         # A folder of a log without a commit is of somebody who died.

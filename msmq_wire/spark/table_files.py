@@ -24,7 +24,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.spark.places import Place
 from msmq_wire.spark.table_schemas import DAY, file_schema
 
-__all__ = ["NO_DAY", "TableWriter", "WrittenFile"]
+__all__ = ["FILE_BYTES", "NO_DAY", "TableWriter", "WrittenFile"]
 
 NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 """The partition of rows without a time, and of those of days for which there would be too many files."""
@@ -34,6 +34,8 @@ _ROWS = 1 << 15
 _BYTES = 1 << 25
 _GROUPS = 64
 """Row groups of one file: what Parquet keeps of them stays in memory until the file is closed."""
+FILE_BYTES = 128 << 20
+"""Bytes after which rows go to another file: few enough to be read by one task."""
 _JUDGED = ("capture", "path", "type", "time", "time_ns", "src", "dst", "queue", "message_id", "rule", "code")
 """The columns whose least and largest value stand in the files, so that queries can leave groups out."""
 _MOST_WAITING = 1 << 26
@@ -77,12 +79,13 @@ class _Part:
         self.waiting_bytes = 0
         self._schema = file_schema(table)
         self._writer: Any = None
-        self._groups = 0
+        self._sink: Any = None
+        self.groups = 0
 
     @property
-    def is_full(self) -> bool:
-        """Whether rows should go to another file."""
-        return self._groups >= _GROUPS
+    def size(self) -> int:
+        """Bytes written so far."""
+        return 0 if self._sink is None else int(self._sink.tell())
 
     def add(self, batch: Any) -> None:
         self._waiting.append(batch)
@@ -95,31 +98,33 @@ class _Part:
         if not self._waiting:
             return
         if self._writer is None:
+            self._sink = self.place.open_output()
             self._writer = pq.ParquetWriter(
-                self.place.path,
+                self._sink,
                 self._schema,
                 compression="zstd",
                 use_dictionary=_repeated(self._schema),
                 write_statistics=[name for name in _JUDGED if name in self._schema.names],
-                filesystem=self.place.filesystem(),
             )
         rows = pa.Table.from_batches(self._waiting, self._schema)
         if "capture" in self._schema.names:
             bounds = pc.min_max(rows.column("capture"))
             self._names |= {bounds["min"].as_py(), bounds["max"].as_py()}
         self._writer.write_table(rows)
-        self._groups += 1
+        self.groups += 1
         self._rows += self._waiting_rows
         self._waiting, self._waiting_rows, self.waiting_bytes = [], 0, 0
 
     def close(self) -> WrittenFile:
         self.flush()
         self._writer.close()
+        size = self.size
+        self._sink.close()
         return WrittenFile(
             table=self._table,
             path=self._path,
             day=self._day,
-            size=self.place.info().size,
+            size=size,
             rows=self._rows,
             first=min(self._names, default=None),
             last=max(self._names, default=None),
@@ -132,6 +137,9 @@ class _Part:
             if self._writer is not None:
                 self._writer.close()
         with contextlib.suppress(OSError):
+            if self._sink is not None:
+                self._sink.close()
+        with contextlib.suppress(OSError):
             self.place.delete()
 
 
@@ -140,14 +148,25 @@ class TableWriter:
 
     ``rows`` counts those written so far, by table.
     An exception in the block takes the files away. Tables that are not ``partitioned`` have no column `DAY`.
+    A file ends after ``size`` bytes or ``groups`` row groups.
     """
 
-    def __init__(self, place: Place, tables: Iterable[str], *, partitioned: bool = True) -> None:
+    def __init__(
+        self,
+        place: Place,
+        tables: Iterable[str],
+        *,
+        partitioned: bool = True,
+        size: int = FILE_BYTES,
+        groups: int = _GROUPS,
+    ) -> None:
         self.files: list[WrittenFile] = []
         self.rows: Counter[str] = Counter()
         self._place = place
         self._tables = frozenset(tables)
         self._partitioned = partitioned
+        self._size = size
+        self._groups = groups
         self._open: dict[tuple[str, str | None], _Part] = {}
         self._made: Counter[str] = Counter()
 
@@ -177,21 +196,21 @@ class TableWriter:
         """Whether rows of a table are kept."""
         return table in self._tables
 
-    def write(self, table: str, batch: Any) -> None:
-        """Add rows of a table's schema."""
+    def write(self, table: str, batch: Any, day: str | None = None) -> None:
+        """Add rows of a table's schema; all are of the partition ``day``, where that is known."""
         if table not in self._tables or not len(batch):
             return
         self.rows[table] += len(batch)
-        if not self._partitioned:
-            self._add(table, None, batch)
+        if not self._partitioned or day is not None:
+            self._add(table, day, batch)
             return
-        day = pc.divide(batch.column("time").cast(pa.int64()), _MICROSECONDS)
-        days = pc.unique(day)
+        of_rows = pc.divide(batch.column("time").cast(pa.int64()), _MICROSECONDS)
+        days = pc.unique(of_rows)
         if len(days) == 1:
             self._add(table, self._day(table, days[0].as_py()), batch)
             return
-        order = pc.array_sort_indices(day)
-        sorted_days = pc.fill_null(day.take(order), -1).to_numpy()
+        order = pc.array_sort_indices(of_rows)
+        sorted_days = pc.fill_null(of_rows.take(order), -1).to_numpy()
         edges = np.append(np.flatnonzero(np.diff(sorted_days, prepend=-2)), len(sorted_days))
         late = []
         for start, stop in pairwise(edges.tolist()):
@@ -221,7 +240,7 @@ class TableWriter:
 
     def _part(self, table: str, day: str | None) -> _Part:
         part = self._open.get((table, day))
-        if part is not None and part.is_full:
+        if part is not None and (part.groups >= self._groups or part.size >= self._size):
             self._end((table, day))
             # Not one more: what is large may be in many files.
             self._made[table] -= 1

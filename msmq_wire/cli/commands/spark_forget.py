@@ -1,0 +1,52 @@
+"""``msmq-wire spark forget``: captures out of the tables."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from msmq_wire.cli.options import Quiet
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.reporting import tell
+from msmq_wire.cli.store_options import TablesFolder, opened_store
+
+__all__ = ["forget"]
+
+
+def forget(
+    captures: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CAPTURE...",
+            help="Its name in the tables, or the first digits of its digest, at least eight.",
+            show_default=False,
+        ),
+    ],
+    tables: TablesFolder,
+    quiet: Quiet = False,
+) -> None:
+    """Take captures out of all tables: their rows, and that their files were ever seen.
+
+    All of them go at once, or none where one is not known. Files that other captures share are written anew
+    without the rows that go. The old files stay for who still reads them, until msmq-wire spark vacuum
+    deletes them: forgetting alone takes no secret off the disk. A later run that finds such a file decodes it
+    again. Runs may go on meanwhile. Spark is not started.
+
+    SELECT capture, digest FROM captures names what there is.
+
+    Exit status: 0 done; 1 a CAPTURE is not there or is several, DIR holds no tables or cannot be written, or
+    the extra spark is not installed; 2 bad usage.
+
+    Examples:
+
+        msmq-wire spark forget /captures/monday.pcap --tables tables
+
+        msmq-wire spark forget 9f86d081884c7d65 --tables tables
+    """
+    with opened_store(tables) as store:
+        from msmq_wire.spark.upkeep import forget as take_out
+
+        names = take_out(store, captures)
+    if not quiet:
+        tell(f"{count_text(len(names), 'capture')} forgotten: {', '.join(names)}")

@@ -1,0 +1,124 @@
+"""``msmq-wire spark status``: what tables hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from msmq_wire.cli.formats import TableFormat
+from msmq_wire.cli.options import Color, ColorOption, screen_for
+from msmq_wire.cli.render.screen import Screen
+from msmq_wire.cli.render.table import Column, Table
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.rows import JsonWriter
+from msmq_wire.cli.spark_rows import plain_value
+from msmq_wire.cli.store_options import opened_store, size_text
+
+if TYPE_CHECKING:
+    from msmq_wire.spark.upkeep import Status
+
+__all__ = ["status"]
+
+_RUNS = 5
+_KINDS = 10
+_MANY = 64
+"""So many small files of a table are worth a word."""
+
+
+def status(
+    tables: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR", help="The folder, or URL, that msmq-wire spark run wrote to.", show_default=False
+        ),
+    ],
+    format_: Annotated[TableFormat, typer.Option("--format", help="How to print it.")] = TableFormat.TABLE,
+    color: ColorOption = Color.AUTO,
+) -> None:
+    """Say what tables hold: captures, rows, files and bytes, how they were read, and the latest runs.
+
+    The version of a table is the one that counts: captures names it, and readers see it. A table that stands
+    at a later one has what no reader sees: a run is at work, or one was ended there, and the next takes it
+    back; msmq-wire spark vacuum notes what it did in the same way. Small files have less than 64 MB;
+    msmq-wire spark compact puts them together.
+
+    With --format jsonl each line has what it is about: table, captures (with the same version and options),
+    run. Spark is not started.
+
+    Exit status: 0 done; 1 DIR holds no tables, or the extra spark is not installed; 2 bad usage.
+
+    Examples:
+
+        msmq-wire spark status tables
+
+        msmq-wire spark status s3://bucket/tables --format jsonl
+    """
+    with opened_store(tables) as store:
+        from msmq_wire.spark.upkeep import status as look
+
+        found = look(store, runs=_RUNS)
+    if format_ is TableFormat.JSONL:
+        _print_lines(found)
+    else:
+        _print_table(found, screen_for(color))
+
+
+def _print_lines(found: Status) -> None:
+    write = JsonWriter()
+    for about, rows in (("table", found.tables), ("captures", found.kinds), ("run", found.runs)):
+        for row in rows:
+            values = {name: plain_value(getattr(row, name)) for name in row.__struct_fields__}
+            write({"about": about, **values})
+
+
+def _print_table(found: Status, screen: Screen) -> None:
+    def line(text: str) -> None:
+        screen.line([(screen.safe(text), "")])
+
+    line(f"{found.place}: {count_text(found.captures, 'capture')}, {size_text(_bytes(found))}")
+    line("")
+    numbers: tuple[tuple[str, Any], ...] = (
+        ("rows", lambda one: one.rows),
+        ("files", lambda one: one.files),
+        ("small", lambda one: one.small),
+        ("size", lambda one: size_text(one.bytes)),
+        ("version", lambda one: one.latest if one.table == "runs" else one.version),
+    )
+    columns = [Column("table", lambda row: row["of"].table)]
+    columns += [Column(name, _cell(value), number=True) for name, value in numbers]
+    table = Table(screen, columns)
+    for one in found.tables:
+        if one.latest >= 0:
+            table.add({"of": one})
+    table.finish()
+    line("")
+    for kind in found.kinds[:_KINDS]:
+        damaged = f", {kind.damaged} of them damaged" if kind.damaged else ""
+        line(
+            f"{count_text(kind.captures, 'capture')} by version {kind.version}, "
+            f"scope {kind.scope}, options {kind.options}{damaged}"
+        )
+    for run in found.runs:
+        damaged = f", {run.damaged} damaged" if run.damaged else ""
+        line(
+            f"run {plain_value(run.started)} to {plain_value(run.ended)}: "
+            f"{count_text(run.captures, 'capture')} decoded, {run.unchanged} unchanged{damaged}"
+        )
+    for one in found.tables:
+        if one.version is not None and one.latest > one.version:
+            ahead = count_text(one.latest - one.version, "version")
+            line(f"{one.table} stands {ahead} above what counts, which no reader sees")
+    if any(one.small >= _MANY for one in found.tables):
+        line("many files are small: msmq-wire spark compact puts them together")
+
+
+def _cell(value: Any) -> Any:
+    def cell(row: Any) -> Any:
+        return value(row["of"])
+
+    return cell
+
+
+def _bytes(found: Status) -> int:
+    return sum(one.bytes for one in found.tables)

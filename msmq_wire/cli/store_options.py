@@ -1,0 +1,59 @@
+"""What commands over the tables of a store share: where they are, sizes, and what must be installed.
+
+The rule kept here: only a command that needs Spark starts it; the others need deltalake alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from msmq_wire.cli.spark_session import check_spark, errors_told
+
+if TYPE_CHECKING:
+    from msmq_wire.spark.store import Store
+
+__all__ = ["TablesFolder", "opened_store", "size_of", "size_text"]
+
+_SIZE = re.compile(r"([1-9][0-9]{0,14})([kmgt]?)b?", re.IGNORECASE)
+_UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
+
+TablesFolder = Annotated[
+    str,
+    typer.Option(
+        "--tables",
+        metavar="DIR",
+        help="The folder, or URL, that msmq-wire spark run wrote to.",
+        show_default=False,
+    ),
+]
+
+
+@contextlib.contextmanager
+def opened_store(tables: str) -> Iterator[Store]:
+    """The tables; what the project raises in the block is one line, and ends the command with status 1."""
+    check_spark(None, None)
+    from msmq_wire.spark.store import Store
+
+    with errors_told():
+        yield Store(tables)
+
+
+def size_of(text: str, hint: str) -> int:
+    """Bytes that a text as ``128m`` says. Raises typer.BadParameter."""
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise typer.BadParameter(f"{text} is no size as 128m or 1g", param_hint=hint)
+    return int(found[1]) << (10 * " kmgt".index(found[2].lower() or " "))
+
+
+def size_text(count: int) -> str:
+    """Bytes in the largest unit that leaves a number above one, as ``1.5 GB``."""
+    size, unit = float(count), 0
+    while size >= 999.95 and unit < len(_UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{count} {'byte' if count == 1 else 'bytes'}"
