@@ -1,0 +1,216 @@
+"""The commands that keep the tables of Spark, as far as no session is needed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from msmq_wire.cli.store_options import size_of, size_text
+from msmq_wire.spark.store import Store
+from tests.spark.filled_stores import fill
+
+FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
+DEMO, OTHER = FOLDER / "demo.pcap", FOLDER / "path_ipv6.pcap"
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return fill(tmp_path / "out", DEMO, OTHER)
+
+
+def captures(store: Store) -> list[str]:
+    found: list[str] = store.snapshot().rows("captures", ["capture"]).column("capture").to_pylist()
+    return sorted(found)
+
+
+def test_status_is_a_table_and_lines(run: Run, store: Store, tmp_path: Path) -> None:
+    outcome = run("spark", "status", tmp_path / "out")
+    assert (outcome.status, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0].startswith(f"{tmp_path / 'out'}: 2 captures, ")
+    assert lines[2].split() == ["table", "rows", "files", "small", "size", "version"]
+    rows = {line.split()[0]: line.split()[1:4] for line in lines[3:] if line}
+    assert rows["messages"] == ["15", "2", "2"]
+    assert rows["calls"] == ["0", "0", "0"]
+    assert "runs" not in rows
+    assert lines[-1].startswith("2 captures by version ")
+    store.append("runs", {"name": "x", "captures": 2, "unchanged": 1, "damage": ["y"]})
+    assert (
+        run("spark", "status", tmp_path / "out")
+        .out.splitlines()[-1]
+        .endswith(": 2 captures decoded, 1 unchanged, 1 damaged")
+    )
+
+
+def test_status_in_lines_of_json_says_what_each_is_about(run: Run, store: Store, tmp_path: Path) -> None:
+    rows = list(
+        map(json.loads, run("spark", "status", tmp_path / "out", "--format", "jsonl").out.splitlines())
+    )
+    assert [row["about"] for row in rows] == ["table"] * 10 + ["captures"]
+    messages = next(row for row in rows if row.get("table") == "messages")
+    assert (messages["rows"], messages["version"], messages["latest"]) == (15, 2, 2)
+    assert rows[-1]["captures"] == 2
+
+
+def test_status_says_where_many_files_are_small_and_what_is_not_named(
+    run: Run, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("msmq_wire.cli.commands.spark_status._MANY", 2)
+    store._load("messages").restore(1)
+    lines = run("spark", "status", tmp_path / "out").out.splitlines()
+    assert "messages stands 1 version above what counts, which no reader sees" in lines
+    assert lines[-1] == "many files are small: msmq-wire spark compact puts them together"
+
+
+def test_captures_are_forgotten_by_name_and_by_digest(run: Run, store: Store, tmp_path: Path) -> None:
+    rows = store.snapshot().rows("captures", ["capture", "digest"]).to_pylist()
+    digest = next(row["digest"] for row in rows if row["capture"] == str(OTHER))
+    outcome = run("spark", "forget", DEMO, "--tables", tmp_path / "out")
+    assert outcome == (0, "", f"1 capture forgotten: {DEMO}\n")
+    assert captures(store) == [str(OTHER)]
+    assert run("spark", "forget", digest[:12], "--tables", tmp_path / "out", "--quiet") == (0, "", "")
+    assert captures(store) == []
+
+
+def test_a_capture_that_is_not_there_is_one_line(run: Run, store: Store, tmp_path: Path) -> None:
+    outcome = run("spark", "forget", DEMO, "/a.pcap", "/b.pcap", "--tables", tmp_path / "out")
+    assert outcome == (1, "", f"msmq-wire: no capture in {tmp_path / 'out'} is called /a.pcap, /b.pcap\n")
+    assert captures(store) == [str(DEMO), str(OTHER)]
+
+
+def test_vacuum_says_how_much_and_a_short_time_needs_force(run: Run, store: Store, tmp_path: Path) -> None:
+    run("spark", "forget", DEMO, "--tables", tmp_path / "out")
+    files = set((tmp_path / "out").rglob("part-*"))
+    words = ("spark", "vacuum", "--tables", tmp_path / "out")
+    assert run(*words) == (0, "", "0 files of 0 bytes deleted\n")
+    outcome = run(*words, "--older-than", "23")
+    assert outcome.status == 2
+    assert "with fewer than 24 hours a run or a reader that is at work may lose files: --force" in outcome.err
+    outcome = run(*words, "--older-than", "0", "--dry-run")
+    assert outcome.err.endswith(" kB would be deleted\n")
+    assert set((tmp_path / "out").rglob("part-*")) == files
+    outcome = run(*words, "--older-than", "0", "--force")
+    count = int(outcome.err.splitlines()[1].split()[0])
+    assert outcome.err.startswith("msmq-wire: WARNING: a run or a reader that is at work may lose files\n")
+    assert len(files) - len(set((tmp_path / "out").rglob("part-*"))) == count > 0
+
+
+def test_export_says_what_it_copied(run: Run, store: Store, tmp_path: Path) -> None:
+    words = ("spark", "export", "--tables", tmp_path / "out", "--to", tmp_path / "plain")
+    outcome = run(*words, "--table", "messages", "--table", "calls")
+    assert (outcome.status, outcome.out) == (0, "")
+    assert outcome.err.startswith("2 files of ")
+    assert outcome.err.endswith(f" kB in {tmp_path / 'plain'}; rows: 15 messages, 0 calls\n")
+    outcome = run(*words)
+    assert (outcome.status, outcome.err.count("\n")) == (1, 1)
+    assert f"{tmp_path / 'plain'} holds something" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("status", "TABLES"),
+        ("forget", "x", "--tables", "TABLES"),
+        ("compact", "--tables", "TABLES"),
+        ("vacuum", "--tables", "TABLES"),
+        ("export", "--tables", "TABLES", "--to", "copy"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_where_no_tables_are_one_line_says_so(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    tables = tmp_path / "none"
+    outcome = run("spark", *(str(tables) if word == "TABLES" else word for word in words))
+    assert (outcome.status, outcome.out, outcome.err.count("\n")) == (1, "", 1)
+    assert outcome.err.startswith(f"msmq-wire: {tables} holds no tables: ")
+    assert not tables.exists()
+    outcome = run("spark", *("gs://bucket/x" if word == "TABLES" else word for word in words))
+    assert (outcome.status, outcome.err.count("\n")) == (1, 1)
+    assert "only paths and s3:// are reached" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["compact", "--tables", "x", "--target-size", "big"],
+            "Invalid value for --target-size: big is no size",
+        ),
+        (["compact", "--tables", "x", "--driver-memory", "big"], "Invalid value for --driver-memory: big"),
+        (["forget", "--tables", "x"], "Missing argument 'CAPTURE...'"),
+        (["forget", "x"], "Missing option '--tables'"),
+        (["vacuum", "--tables", "x", "--older-than", "-1"], "--older-than"),
+        (["export", "--tables", "x"], "Missing option '--to'"),
+        (["status"], "Missing argument 'DIR'"),
+        (["status", "x", "--format", "csv"], "--format"),
+    ],
+)
+def test_bad_usage_says_what_is_wrong(run: Run, words: list[str], message: str) -> None:
+    outcome = run("spark", *words)
+    assert (outcome.status, outcome.err.count("\n")) == (2, 1)
+    assert message in outcome.err
+
+
+def test_help_and_usage_load_nothing_and_what_is_missing_is_named(tmp_path: Path) -> None:
+    source = (
+        "import sys\nfor name in ('pyspark', 'deltalake', 'pyarrow'): sys.modules[name] = None\n"
+        "from msmq_wire.cli.app import main\n"
+        "names = ('status', 'forget', 'compact', 'vacuum', 'export')\n"
+        "print(*(main(['spark', name, '--help']) for name in names))\n"
+        "print(main(['spark', 'status', 'x']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path
+    )
+    lines = done.stdout.splitlines()
+    assert (lines[-2:], done.stderr) == (
+        ["0 0 0 0 0", "1"],
+        "msmq-wire: Spark is not installed: pip install 'msmq-wire[spark]'\n",
+    )
+
+
+def test_no_command_but_compact_starts_spark(run: Run, store: Store, tmp_path: Path) -> None:
+    source = (
+        "import sys; from msmq_wire.cli.app import main\n"
+        f"tables = {str(tmp_path / 'out')!r}\n"
+        "statuses = [main(['spark', *words]) for words in (['status', tables], "
+        f"['forget', {str(DEMO)!r}, '--tables', tables], ['vacuum', '--tables', tables], "
+        "['export', '--tables', tables, '--to', 'copy'])]\n"
+        "print(statuses, [name for name in ('pyspark', 'py4j') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path
+    )
+    assert done.stdout.splitlines()[-1] == "[0, 0, 0, 0] []", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1", 1), ("128m", 128 << 20), ("2G", 2 << 30), ("3kb", 3 << 10), ("1t", 1 << 40)]
+)
+def test_a_size_is_a_number_and_a_unit(text: str, size: int) -> None:
+    assert size_of(text, "--target-size") == size
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (999_949, "999.9 kB"),
+        (999_950, "1.0 MB"),
+        (134_217_728, "134.2 MB"),
+        (10**15, "1.0 PB"),
+        (10**19, "10000.0 PB"),
+    ],
+)
+def test_a_size_is_shown_in_its_unit(size: int, text: str) -> None:
+    assert size_text(size) == text
