@@ -44,6 +44,8 @@ _PROPERTIES = {
     "delta.checkpointInterval": "50",
     # A commit that captures never named must not take away the log of the version that it names.
     "delta.enableExpiredLogCleanup": "false",
+    # Of a column without bounds deltalake's dataset for pyarrow thinks that it has no value at all.
+    "delta.dataSkippingStatsColumns": "capture",
 }
 _CAPTURES = "captures"
 
@@ -299,7 +301,7 @@ class Store:
                 place.table_url,
                 schema=delta_schema(table),
                 partition_by=[DAY] if table in TABLES else [],
-                configuration=_PROPERTIES,
+                configuration=_PROPERTIES if table != "runs" else {},
                 storage_options=place.storage_options,
             )
         except (DeltaError, OSError) as error:
