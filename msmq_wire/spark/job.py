@@ -54,6 +54,12 @@ DEFAULT_TABLES = tuple(table for table in TABLES if table != "packets")
 
 _PAUSE = 5.0
 """Seconds between two commits: what ends meanwhile is committed together."""
+_SMALL = 64 << 10
+"""What a capture counts for beside its bytes, when tasks are made."""
+_EACH = 2
+"""Tasks for each core, where captures are many or large enough."""
+_LEAST = 4 << 20
+"""Bytes that are worth files of their own."""
 _WAVE = 8
 """Bundles of groups for each core that are decoded together."""
 
@@ -142,8 +148,7 @@ def run_job(
         for wave in _waves(spark, work.todo, options):
             publisher.take(decode_groups(spark, wave, plan))
     else:
-        parts = bundles(work.todo, [one.capture.size for one in work.todo], options.split_bytes)
-        for done in finished(spark, parts, partial(decode_captures, plan=plan)):
+        for done in finished(spark, _parts(spark, work.todo, options), partial(decode_captures, plan=plan)):
             publisher.take(done)
     publisher.flush()
     publisher.copies(work.copies)
@@ -423,6 +428,13 @@ class _Publisher:
             damage=tuple(self._damage),
             warnings=warnings,
         )
+
+
+def _parts(spark: SparkSession, todo: Sequence[Todo], options: ReadOptions) -> list[list[Todo]]:
+    """What a task decodes each: some captures for every core, but few enough files for all of them."""
+    costs = [one.capture.size + _SMALL for one in todo]
+    most = sum(costs) // (_EACH * spark.sparkContext.defaultParallelism)
+    return bundles(todo, costs, min(max(most, _LEAST), options.split_bytes), opening=0)
 
 
 def _waves(spark: SparkSession, todo: Sequence[Todo], options: ReadOptions) -> Iterator[list[Todo]]:

@@ -45,12 +45,14 @@ OPENING = 4 << 20
 """What opening a file counts for, in bytes."""
 
 
-def bundles(items: Sequence[T], sizes: Sequence[int], most: int) -> list[list[T]]:
-    """Put neighbours together up to about ``most`` bytes, counting what it costs to open each."""
+def bundles(
+    items: Sequence[T], sizes: Sequence[int], most: int, *, opening: int = OPENING
+) -> list[list[T]]:
+    """Put neighbours together up to about ``most`` bytes, counting what it costs to open each, too."""
     found: list[list[T]] = []
     room = 0
     for item, size in zip(items, sizes, strict=True):
-        cost = size + OPENING
+        cost = size + opening
         if not found or cost > room:
             found.append([])
             room = most
