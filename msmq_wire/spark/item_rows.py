@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.capture.tables import places_of
 from msmq_wire.records.record import FoundPacket, Record
 
 __all__ = ["ITEM_FIELDS", "item_columns", "items_of"]
@@ -34,35 +35,24 @@ ITEM_FIELDS = [
 
 def item_columns(batch: PacketBatch) -> dict[str, Any]:
     """The items of a batch by column: packets, then records; they are sorted by id later."""
-    count, others = len(batch), len(batch.others)
-    ids = np.concatenate((batch.id, np.array([record.id for record in batch.others], np.int64)))
+    others = len(batch.others)
+    wanted = frozenset(one.name for one in ITEM_FIELDS)
+    places = places_of(batch, wanted, ())
     size = batch.offsets.astype(np.int32)
-    data = pa.Array.from_buffers(
-        pa.binary(), count, [None, pa.py_buffer(size), pa.py_buffer(np.ascontiguousarray(batch.data))]
-    )
-    until = np.zeros(count + 1, np.int32)
-    np.cumsum(batch.last - batch.first, out=until[1:])
-    carriers = [batch.carriers[first:last] for first, last in zip(batch.first, batch.last, strict=True)]
-    flat = np.concatenate(carriers) if carriers else np.zeros(0, np.int64)
-    pair = pa.array(batch.pair)
-    packets = {
-        "data": data,
-        "frames": pa.ListArray.from_arrays(pa.array(until), pa.array(flat)),
+    buffers = [None, pa.py_buffer(size), pa.py_buffer(np.ascontiguousarray(batch.data))]
+    packets = dict(zip(places.schema.names, places.columns, strict=True)) | {
+        "data": pa.Array.from_buffers(pa.binary(), len(batch), buffers),
         "time_ns": pa.array(batch.time),
-        "src": pa.array([src for src, _ in batch.pairs], pa.string()).take(pair),
-        "dst": pa.array([dst for _, dst in batch.pairs], pa.string()).take(pair),
-        "stream": pa.array(batch.stream, mask=batch.stream < 0),
-        "offset": pa.array(batch.offset),
+        "record": pa.nulls(len(batch), pa.binary()),
     }
-    columns = {"id": pa.array(ids)}
-    for one in ITEM_FIELDS[1:-1]:
-        packet = packets[one.name].cast(one.type)
-        columns[one.name] = pa.concat_arrays([packet, pa.nulls(others, one.type)])
-    records = pa.array(
-        [pickle.dumps(record, pickle.HIGHEST_PROTOCOL) for record in batch.others], pa.binary()
-    )
-    columns["record"] = pa.concat_arrays([pa.nulls(count, pa.binary()), records])
-    return columns
+    records = {
+        "id": pa.array([record.id for record in batch.others], pa.int64()),
+        "record": pa.array([pickle.dumps(one, pickle.HIGHEST_PROTOCOL) for one in batch.others], pa.binary()),
+    }
+    return {
+        one.name: pa.concat_arrays([packets[one.name], records.get(one.name, pa.nulls(others, one.type))])
+        for one in ITEM_FIELDS
+    }
 
 
 def items_of(rows: Any, capture: str) -> Iterator[Record]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.findings import Finding
-from msmq_wire.sessions import MessageLife, Moment, Session
+from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.spark.arrow_types import array_of
 from msmq_wire.spark.capture_reading import Damage
 from msmq_wire.spark.table_schemas import table_schemas
@@ -66,70 +67,46 @@ def damage_rows(capture: str, damage: Iterable[Damage]) -> Any:
 
 def session_rows(sessions: Iterable[Session], capture: str) -> Iterator[Any]:
     """The sessions of one capture."""
-    yield from _told("sessions", sessions, capture)
+    return _rows("sessions", sessions, capture, _began)
 
 
 def life_rows(lives: Iterable[MessageLife], capture: str) -> Iterator[Any]:
     """The messages of one capture and what became of them."""
-    yield from _told("lives", lives, capture)
+    return _rows("lives", lives, capture, _began)
 
 
 def finding_rows(findings: Iterable[Finding], capture: str) -> Iterator[Any]:
     """Findings about one capture."""
-    schema = table_schemas()["findings"]
-    for some in _some(findings):
-        first = [one.evidence[0] if one.evidence else None for one in some]
-        columns: dict[str, Any] = {
-            "capture": [capture] * len(some),
-            "time": _times([None if one is None else one.time for one in first]),
-            "rule": [one.id for one in some],
-            "src": [None if one is None else one.src for one in first],
-            "dst": [None if one is None else one.dst for one in first],
-            "evidence": array_of((one.evidence for one in some), schema.field("evidence").type),
-            "caveats": [list(one.caveats) for one in some],
-            "cves": [list(one.cves) for one in some],
-        }
-        same = ("severity", "confidence", "title", "message", "spec", "event", "group", "explained_by")
-        for name in same:
-            columns[name] = [getattr(one, name) for one in some]
-        yield _batch(columns, schema)
+    return _rows("findings", findings, capture, _shown)
 
 
-def _told(table: str, values: Iterable[Any], capture: str) -> Iterator[Any]:
-    schema = table_schemas()[table]
-    kind = pa.struct(list(schema)[2:])
-    for some in _some(values):
-        columns: dict[str, Any] = {"capture": [capture] * len(some)}
-        columns["time"] = _times([_first(one.first) for one in some])
-        members = array_of(some, kind)
-        columns |= {one.name: members.field(index) for index, one in enumerate(kind)}
-        yield _batch(columns, schema)
+def _began(value: Any) -> dict[str, Any]:
+    return {"time": _time(value.first)}
 
 
-def _first(moment: Moment | None) -> int | None:
-    return None if moment is None else moment.time
+def _shown(finding: Finding) -> dict[str, Any]:
+    first = finding.evidence[0] if finding.evidence else None
+    ends = {name: None if first is None else getattr(first, name) for name in ("src", "dst")}
+    return {"time": _time(first), "rule": finding.id, **ends}
 
 
-def _times(nanoseconds: list[int | None]) -> list[int | None]:
-    return [None if time is None else time // 1000 for time in nanoseconds]
+def _time(seen: Any) -> int | None:
+    """Microseconds since 1970 of a moment or of evidence."""
+    return None if seen is None or seen.time is None else seen.time // 1000
 
 
-def _batch(columns: dict[str, Any], schema: Any) -> Any:
-    arrays = [
-        columns[one.name]
-        if isinstance(columns[one.name], pa.Array)
-        else pa.array(columns[one.name], one.type)
-        for one in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _some(values: Iterable[Any]) -> Iterator[list[Any]]:
-    some: list[Any] = []
-    for value in values:
-        some.append(value)
-        if len(some) == _TOGETHER:
-            yield some
-            some = []
-    if some:
-        yield some
+def _rows(
+    table: str, values: Iterable[Any], capture: str, placed: Callable[[Any], dict[str, Any]]
+) -> Iterator[Any]:
+    """Rows of a table, some at a time: what ``placed`` says of a value, and its fields of the other names."""
+    schema, left = table_schemas()[table], iter(values)
+    while some := list(islice(left, _TOGETHER)):
+        told = [{"capture": capture, **placed(one)} for one in some]
+        members = array_of(some, pa.struct([one for one in schema if one.name not in told[0]]))
+        arrays = [
+            pa.array([row[one.name] for row in told], one.type)
+            if one.name in told[0]
+            else members.field(one.name)
+            for one in schema
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -274,7 +274,9 @@ def test_a_transfer_buffer_shows_texts_identifiers_and_bytes() -> None:
     record = Record(
         id=1, type="transfer_buffer", packet=TransferBuffer(queue="DIRECT=OS:h\\q", properties=properties)
     )
-    queue, cells = (array.to_pylist()[0] for array in composed_arrays([record], composed_fields("transfer_buffer")))
+    queue, cells = (
+        array.to_pylist()[0] for array in composed_arrays([record], composed_fields("transfer_buffer"))
+    )
     assert queue == "DIRECT=OS:h\\q"
     assert cells["identifier"] == {"lineage": "5c1f0e67-2d3b-4a58-9e01-7f8091a2b304", "uniquifier": 81}
     assert (cells["label"], cells["label_raw"]) == ("grün", None)
