@@ -20,7 +20,7 @@ from msmq_wire.spark.capture_job import Done, Entry, JobPlan, StoryTeller, Todo,
 from msmq_wire.spark.capture_reading import Damage, Numbering
 from msmq_wire.spark.conversations import Conversations
 from msmq_wire.spark.frame_runs import RUN_ORDER, RUN_SCHEMA, run_batches, told_batch
-from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of
+from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of, run_of
 from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import PlacedSplit, indexed, place_splits
@@ -227,7 +227,14 @@ class _Judging:
         self._teller = StoryTeller(self._writer, capture, plan)
 
     def take(self, rows: Any) -> None:
-        self._teller.take(items_of(rows, self.capture))
+        if not len(rows):
+            return
+        run, ids = run_of(rows, self.capture), rows.column("id").to_numpy()
+        if (ids[1:] > ids[:-1]).all():
+            self._teller.take(run)
+        else:
+            # Files overlap: ids follow their frames, and records the time.
+            self._teller.feed(items_of(rows, run))
 
     def finish(self) -> Any:
         """Write what is told; return the row that says so."""
