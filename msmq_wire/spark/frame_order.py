@@ -12,7 +12,7 @@ import numpy as np
 
 from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.errors import CaptureError
-from msmq_wire.spark.frame_ranges import IndexedFile, RangeReader, starts_of_reads
+from msmq_wire.spark.frame_ranges import IndexedFile, RangeReader, starts_of_reads, worth_a_read
 from msmq_wire.spark.frame_runs import KEY
 
 __all__ = ["FrameOrder"]
@@ -37,7 +37,7 @@ class FrameOrder:
         self._waiting: list[Array] = []
         self._weight = 0
         self._most = _TOGETHER
-        self._runs = self._latest = 0
+        self._runs = self._latest = self._gap = 0
         self.damage: dict[tuple[str, str, int], None] = {}
 
     def add(self, keys: Array, file: IndexedFile, data: bytes | None) -> Iterator[tuple[Chunk, Array]]:
@@ -51,6 +51,7 @@ class FrameOrder:
             held[name] = keys[name]
         if data is None:
             held["source"] = self._files.setdefault(file, len(self._files))
+            self._gap = worth_a_read(file.path)
         else:
             held["at"] = np.cumsum(keys["captured"], dtype=np.int64) - keys["captured"]
             self._runs += 1
@@ -86,7 +87,7 @@ class FrameOrder:
         order = np.lexsort((keys["at"], keys["source"]))
         source, at = keys["source"][order], keys["at"][order]
         end = at + keys["captured"][order]
-        starts = starts_of_reads(at, end)
+        starts = starts_of_reads(at, end, self._gap)
         starts[1:] |= source[1:] != source[:-1]
         first = np.flatnonzero(starts)
         last = np.append(first[1:], len(at))[: len(first)] - 1

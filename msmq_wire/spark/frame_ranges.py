@@ -16,11 +16,20 @@ import numpy as np
 
 from msmq_wire.capture.index import Array
 from msmq_wire.errors import CaptureError
+from msmq_wire.spark.places import Place
 
-__all__ = ["WORTH_A_READ", "IndexedFile", "RangeReader", "starts_of_reads"]
+__all__ = [
+    "WORTH_A_READ",
+    "WORTH_A_REQUEST",
+    "IndexedFile",
+    "RangeReader",
+    "starts_of_reads",
+    "worth_a_read",
+]
 
 WORTH_A_READ = 1 << 12
-"""Bytes that a read should bring, and may bring in vain where that saves another one."""
+WORTH_A_REQUEST = 1 << 18
+"""What a read of this machine's files, and a request to a store, should bring: bytes."""
 _MOST_OPEN = 16
 
 
@@ -32,9 +41,17 @@ class IndexedFile(NamedTuple):
     mtime_ns: int
 
 
-def starts_of_reads(at: Array, end: Array) -> Array:
-    """Say of each piece ``at`` to ``end`` of a file, in order, whether a read starts with it."""
-    found: Array = np.append(True, (at[1:] < at[:-1]) | (at[1:] - end[:-1] > WORTH_A_READ))
+def worth_a_read(path: str) -> int:
+    """Bytes that a read of a file should bring, and may bring in vain where that saves another one."""
+    return WORTH_A_READ if Place(path).is_local else WORTH_A_REQUEST
+
+
+def starts_of_reads(at: Array, end: Array, gap: int) -> Array:
+    """Say of each piece ``at`` to ``end`` of a file, in order, whether a read starts with it.
+
+    Up to ``gap`` bytes between two pieces are read in vain.
+    """
+    found: Array = np.append(True, (at[1:] < at[:-1]) | (at[1:] - end[:-1] > gap))
     return found
 
 

@@ -20,7 +20,7 @@ from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.capture.splits import Split
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.spark.arrow_types import nulls
-from msmq_wire.spark.frame_ranges import WORTH_A_READ, starts_of_reads
+from msmq_wire.spark.frame_ranges import starts_of_reads, worth_a_read
 from msmq_wire.spark.packet_columns import FrameEnds
 
 __all__ = ["KEY", "RUN_ORDER", "RUN_SCHEMA", "run_batches", "told_batch"]
@@ -76,7 +76,11 @@ def run_batches(chunk: Chunk, clocks: Array, *, capture: str, base: int, split: 
     first = np.flatnonzero(np.append(True, changes))
     edges = np.append(first, len(keys))
     size = _sums(captured, edges)
-    again = np.zeros(len(first), bool) if split.compressed else _worth_reading(keys, edges, size)
+    again = (
+        np.zeros(len(first), bool)
+        if split.compressed
+        else _worth_reading(keys, edges, size, worth_a_read(split.path))
+    )
     inline = ~np.repeat(again, np.diff(edges))
     bytes_of = gather(chunk.data, chunk.at[order][inline], captured[inline])
     columns = {
@@ -93,14 +97,14 @@ def run_batches(chunk: Chunk, clocks: Array, *, capture: str, base: int, split: 
     yield pa.RecordBatch.from_arrays([columns[one.name] for one in RUN_SCHEMA], schema=RUN_SCHEMA)
 
 
-def _worth_reading(keys: Array, edges: Array, size: Array) -> Array:
+def _worth_reading(keys: Array, edges: Array, size: Array, worth: int) -> Array:
     """Whether the frames of each run are few reads, and more than half of what these bring."""
     end = keys["at"] + keys["captured"]
-    starts = starts_of_reads(keys["at"], end)
+    starts = starts_of_reads(keys["at"], end, worth)
     starts[edges[:-1]] = True
     reads = _sums(starts, edges)
     gaps = np.append(0, np.where(starts[1:], 0, keys["at"][1:] - end[:-1]))
-    found: Array = (size >= reads * WORTH_A_READ) & (size > _sums(gaps, edges))
+    found: Array = (size >= reads * worth) & (size > _sums(gaps, edges))
     return found
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from msmq_wire.errors import CaptureError
 from msmq_wire.spark import frame_ranges
-from msmq_wire.spark.frame_ranges import WORTH_A_READ, IndexedFile, RangeReader, starts_of_reads
+from msmq_wire.spark.frame_ranges import WORTH_A_READ, IndexedFile, RangeReader, starts_of_reads, worth_a_read
 
 
 @pytest.fixture
@@ -44,7 +44,11 @@ def test_ranges_come_one_behind_the_other(reader: RangeReader, tmp_path: Path) -
 def test_pieces_that_lie_close_are_one_read() -> None:
     at = np.array([0, 10, 10 + WORTH_A_READ, 30 + 2 * WORTH_A_READ, 5])
     end = at + np.array([10, 0, 19, 1, 2])
-    assert starts_of_reads(at, end).tolist() == [True, False, False, True, True]
+    assert starts_of_reads(at, end, WORTH_A_READ).tolist() == [True, False, False, True, True]
+
+
+def test_a_request_is_to_bring_more_than_a_read() -> None:
+    assert worth_a_read("/captures/s3/a.pcap") < worth_a_read("s3://captures/a.pcap")
 
 
 @pytest.mark.parametrize("change", ["longer", "shorter", "touched", "gone"])
