@@ -74,11 +74,11 @@ class FrameOrder:
         keys = keys[keys["number"] != np.append(self._latest, keys["number"])[:-1]]
         if len(keys):
             self._latest = int(keys["number"][-1])
-        part = np.cumsum(_weights(keys)) // _TOGETHER
-        for some in np.split(keys, np.flatnonzero(np.diff(part)) + 1):
-            chunk, clocks = self._chunk(some)
-            if len(chunk):
-                yield chunk, clocks
+            part = np.cumsum(_weights(keys)) // _TOGETHER
+            for some in np.split(keys, np.flatnonzero(np.diff(part)) + 1):
+                chunk, clocks = self._chunk(some)
+                if len(chunk):
+                    yield chunk, clocks
         self._waiting, self._weight = [later], int(_weights(later).sum())
         self._bytes = {run: self._bytes[run] for run in np.unique(later["source"]).tolist() if run < 0}
 
