@@ -27,7 +27,7 @@ __all__ = [
     "worth_a_read",
 ]
 
-WORTH_A_READ = 1 << 12
+WORTH_A_READ = 1 << 16
 WORTH_A_REQUEST = 1 << 18
 """What a read of this machine's files, and a request to a store, should bring: bytes."""
 _MOST_OPEN = 16
