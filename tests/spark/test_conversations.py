@@ -30,7 +30,6 @@ from msmq_wire.spark.frame_runs import RUN_ORDER, RUN_SCHEMA
 from msmq_wire.spark.group_job import read_runs
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
-from msmq_wire.spark.task_rows import read_packets
 from tests.capture.conftest import Traffic
 from tests.effort import examples, in_batches, remembered
 
