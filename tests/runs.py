@@ -23,6 +23,7 @@ __all__ = [
     "decoded_while",
     "in_batches_of",
     "read",
+    "with_holes",
 ]
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -35,6 +36,15 @@ SESSION_SCENES = sorted((FIXTURES / "sessions").glob("*.pcap"))
 def read(path: Path, size: int | None = None) -> list[PacketBatch]:
     """A capture in batches of so many bytes."""
     return list(read_batches(path, streams=True, chunk_size=size))
+
+
+def with_holes(batch: PacketBatch) -> PacketBatch:
+    """The same with ids that do not follow each other, as those of captures that several read."""
+    others = tuple(
+        msgspec.structs.replace(one, id=one.id << 24, parent=None if one.parent is None else one.parent << 24)
+        for one in batch.others
+    )
+    return msgspec.structs.replace(batch, id=batch.id << 24, others=others)
 
 
 def decoded_while(take: Callable[[PacketBatch], object], patch: pytest.MonkeyPatch) -> list[Record]:

@@ -56,7 +56,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
     for none) and ``offset`` as in `Record`, ``completed`` the number of the frame that completed it (0 for
     the end of the capture). The numbers of those that carry it are ``carriers[first[i] : last[i]]``;
     ``pairs[pair[i]]`` are its source and destination. ``others`` are the records that are no packet, with
-    ``others_completed``; the ids of both are without a hole.
+    ``others_completed``; the ids of both rise.
     """
 
     capture: str

@@ -7,6 +7,7 @@ rule that sees the same again and again is told so many times and then counted.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
@@ -21,7 +22,7 @@ from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
 from msmq_wire.findings.sources import Sources
 from msmq_wire.records.record import Record, is_read
-from msmq_wire.records.run import Run, bounds, in_order, time_until
+from msmq_wire.records.run import Run, ids_of, in_order, time_until
 from msmq_wire.sessions import (
     Clocks,
     Follower,
@@ -167,7 +168,8 @@ class Judge:
         # Loads numpy, as whoever has a run did.
         from msmq_wire.findings.masks import asked
 
-        first, last = bounds(run)
+        ids = ids_of(run)
+        first, last = ids[0], ids[-1]
         self._sources.add(first, run.capture)
         going: dict[int, list[Leaving]] = {}
         self._going = going
@@ -184,14 +186,15 @@ class Judge:
             at.deviations = [*(at.deviations or ()), deviation]
         # What happens at a record is told in the order in which feeding tells it.
         found: list[tuple[int, Finding]] = []
-        for number in sorted({first, *held, *(number + 1 for number in held), *going} - {last + 1}):
+        after = (ids[bisect_right(ids, number)] for number in held if number < last)
+        for number in sorted({first, *held, *after, *going}):
             for gone in going.get(number, ()):
                 if isinstance(gone, TransactionalStream):
                     self._last = time_until(run, number) or self._last
                 self._judge_leaving(gone)
             if number in others:
                 self._note(others[number])
-            before = self._held if number == first else held.pop(number - 1, None)
+            before = self._held if number == first else held.pop(ids[bisect_left(ids, number) - 1], None)
             found += [(number, one) for one in self._told(before)]
         self._held = held.get(last)
         self._last = time_until(run, last) or self._last

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Integers: TypeAlias = NDArray[Any]
 
-__all__ = ["Run", "bounds", "in_order", "time_until"]
+__all__ = ["Run", "bounds", "ids_of", "in_order", "time_until"]
 
 
 class Run(Protocol):
@@ -27,7 +27,7 @@ class Run(Protocol):
     Packet ``i`` has the bytes ``data[offsets[i] : offsets[i + 1]]``. ``id``, ``time`` (0 for none),
     ``stream`` (-1 for none) and ``pair`` have one value a packet. The numbers of the frames that
     carry it are ``carriers[first[i] : last[i]]``, ``pairs[pair[i]]`` are its source and destination.
-    ``others`` are the records that are no packet; the ids of both are without a hole.
+    ``others`` are the records that are no packet; the ids of both rise.
     """
 
     @property
@@ -83,6 +83,11 @@ def bounds(run: Run) -> tuple[int, int]:
     """The ids of the first and the last of everything in a run, which is not empty."""
     ends = [*map(int, (*run.id[:1], *run.id[-1:])), *(one.id for one in (*run.others[:1], *run.others[-1:]))]
     return min(ends), max(ends)
+
+
+def ids_of(run: Run) -> list[int]:
+    """The ids of everything in a run, in order."""
+    return sorted([*run.id.tolist(), *(one.id for one in run.others)])
 
 
 def time_until(run: Run, number: int) -> int | None:

@@ -216,13 +216,16 @@ def _messages(packets: _Packets) -> SeenMessages:
 
 def _until(packets: _Packets, plain: NDArray[np.bool_]) -> list[int]:
     """How far each can be taken together with those behind it."""
-    ids, times = packets.run.id[packets.places], packets.run.time[packets.places]
+    run, places = packets.run, packets.places
+    times = run.time[places]
+    # Its place among everything in the run: what is no packet may come in between.
+    at = places + np.searchsorted(np.array([one.id for one in run.others], np.int64), run.id[places])
     plain &= (times > 0) & ~has(packets.top, "session_header", packets.rows)
-    ends = np.ones(len(ids), np.bool_)
-    ends[:-1] = (np.diff(ids) != 1) | ~plain[1:] | ~plain[:-1]
-    places = np.flatnonzero(ends)
-    until = places[np.searchsorted(places, np.arange(len(ids)))] + 1
-    found: list[int] = np.where(plain, until, np.arange(len(ids))).tolist()
+    ends = np.ones(len(at), np.bool_)
+    ends[:-1] = (np.diff(at) != 1) | ~plain[1:] | ~plain[:-1]
+    last = np.flatnonzero(ends)
+    until = last[np.searchsorted(last, np.arange(len(at)))] + 1
+    found: list[int] = np.where(plain, until, np.arange(len(at))).tolist()
     return found
 
 

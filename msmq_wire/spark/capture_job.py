@@ -20,6 +20,7 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.findings import Finding
 from msmq_wire.findings.judge import Judge
 from msmq_wire.records.record import Record
+from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, Session
 from msmq_wire.spark.call_columns import call_batches
 from msmq_wire.spark.capture_reading import Damage, Numbering
@@ -128,7 +129,7 @@ def _decode(todo: Todo, plan: JobPlan, writer: TableWriter) -> Entry:
     for batch in reading:
         write_records(writer, batch, reading.numbering, plan.options)
         if teller is not None:
-            teller.take(batch.records())
+            teller.take(batch)
     if teller is not None:
         teller.finish()
     if writer.wants("packets"):
@@ -219,12 +220,19 @@ class StoryTeller:
         self._sessions: list[Session] = []
         self.more: dict[str, int] = {}
 
-    def take(self, records: Iterable[Record]) -> None:
+    def take(self, run: Run) -> None:
+        """Take what comes next, in the order of ids."""
+        self._tell(self._judge.take(run))
+
+    def feed(self, records: Iterable[Record]) -> None:
         """Take the next records."""
         for record in records:
-            self._findings += self._judge.feed(record)
-            if len(self._findings) >= _TOGETHER:
-                self._write_findings()
+            self._tell(self._judge.feed(record))
+
+    def _tell(self, findings: Iterable[Finding]) -> None:
+        self._findings += findings
+        if len(self._findings) >= _TOGETHER:
+            self._write_findings()
 
     def _leave(self, gone: Leaving) -> None:
         if isinstance(gone, MessageLife):

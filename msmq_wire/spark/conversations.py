@@ -4,21 +4,19 @@ All frames between two hosts go to one task, which takes them in the order of th
 conversation open at a time. That is what fragments, connections and handles of calls have in common, so a
 task can do what `CaptureReading` does, in the memory that `PacketFinder` bounds.
 
-The rule kept here: the order of rows is made, never assumed, and a frame that comes twice counts once. Ids
-are not counted, since nobody sees all records: they are made of the frame that completes a record, so they
-are the same in every run, and come in the same order as those of `read_capture` unless files overlap.
+The rule kept here: ids are not counted, since nobody sees all records: they are made of the frame that
+completes a record, so they are the same in every run, and come in the same order as those of `read_capture`
+unless files overlap.
 """
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
-import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
 from msmq_wire.capture.chunks import ChunkDecoder
@@ -28,26 +26,12 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.security import Negotiator
+from msmq_wire.spark.frame_order import FrameOrder
+from msmq_wire.spark.frame_ranges import IndexedFile, RangeReader
+from msmq_wire.spark.frame_runs import KEY
 
-__all__ = ["FRAME_COLUMNS", "Conversations"]
+__all__ = ["Conversations"]
 
-FRAME_COLUMNS = (
-    "capture",
-    "conversation",
-    "clock",
-    "number",
-    "time_ns",
-    "link_type",
-    "length",
-    "frame",
-    "path",
-    "offset",
-    "error",
-    "skipped",
-)
-"""The columns of ``packets`` that conversations are decoded from, in the order of the sort."""
-
-_SLACK = 64
 _ORDINAL = 24
 """Bits for the items of one frame, or of the end, which may release all bytes that were held back."""
 _AT_END = 1 << 61
@@ -62,8 +46,11 @@ _MOST_ENDED = 1 << 17
 class _Conversation:
     """The frames between two hosts of one capture."""
 
-    def __init__(self, capture: str, ports: frozenset[int], negotiator: Negotiator | None) -> None:
+    def __init__(
+        self, capture: str, ports: frozenset[int], negotiator: Negotiator | None, reader: RangeReader
+    ) -> None:
         self.capture = capture
+        self.frames = FrameOrder(reader)
         self.finder = PacketFinder(capture=capture, ports=ports, streams=True, negotiator=negotiator)
         self._chunks = ChunkDecoder(self.finder)
         self._first_frames: dict[int, int] = {}
@@ -153,44 +140,51 @@ class Conversations:
     def __init__(self, ports: frozenset[int], negotiator: Negotiator | None) -> None:
         self._ports = ports
         self._negotiator = negotiator
+        self._reader = RangeReader()
         self._open: _Conversation | None = None
         self._place: tuple[str, int] | None = None
-        self._latest = 0
         self._passed: tuple[str, int] | None = None
         self.clocks: Array = np.zeros(0, np.int64)
         self.counts: dict[str, dict[str, Any]] = {}
 
     def decode(self, batches: Iterable[Any]) -> Iterator[PacketBatch]:
-        """Yield what frames complete; ``batches`` have `FRAME_COLUMNS`, sorted by the first four."""
-        for batch in batches:
-            broken = pc.is_valid(batch.column("error"))
-            if pc.any(broken).as_py():
-                self._note(batch.filter(broken))
-                batch = batch.filter(pc.invert(broken))
-            skipped = pc.is_valid(batch.column("skipped"))
-            if pc.any(skipped).as_py():
-                self._skip(batch.filter(skipped))
-                batch = batch.filter(pc.invert(skipped))
-            for capture, conversation, rows in _runs(batch):
-                if (capture, conversation) != self._place:
-                    yield from self._close()
-                    self._place = (capture, conversation)
-                    self._open = _Conversation(capture, self._ports, self._negotiator)
-                    self._latest = -1
-                yield from self._take(rows)
-        yield from self._close()
+        """Yield what frames complete; ``batches`` have `RUN_SCHEMA`, sorted by `RUN_ORDER`."""
+        try:
+            for batch in batches:
+                for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                    yield from self._take(*row)
+            yield from self._close()
+        finally:
+            self._reader.close()
 
-    def _take(self, rows: Any) -> Iterator[PacketBatch]:
+    def _take(
+        self,
+        capture: str,
+        conversation: int | None,
+        clock: int,
+        number: int,
+        path: str,
+        size: int,
+        mtime_ns: int,
+        keys: bytes,
+        data: bytes | None,
+        told: str | None,
+    ) -> Iterator[PacketBatch]:
+        if told is not None:
+            self._note(capture, path, number, json.loads(told))
+            return
+        assert conversation is not None
+        if (capture, conversation) != self._place:
+            yield from self._close()
+            self._place = (capture, conversation)
+            self._open = _Conversation(capture, self._ports, self._negotiator, self._reader)
         assert self._open is not None
-        numbers = rows.column("number").to_numpy()
-        # Equal frames are neighbours after the sort, whatever brought them twice.
-        new = np.append(numbers[:1] != self._latest, numbers[1:] != numbers[:-1])
-        self._latest = int(numbers[-1])
-        chunk, clocks = _chunk(rows), rows.column("clock").to_numpy()
-        if not new.all():
-            places = np.flatnonzero(new)
-            chunk, clocks = chunk.select(places), clocks[places]
-        if len(chunk):
+        file = IndexedFile(path, size, mtime_ns)
+        yield from self._decoded(self._open.frames.add(np.frombuffer(keys, KEY), file, data))
+
+    def _decoded(self, chunks: Iterable[tuple[Chunk, Array]]) -> Iterator[PacketBatch]:
+        assert self._open is not None
+        for chunk, clocks in chunks:
             found = self._open.take(chunk, clocks)
             if found is not None:
                 self.clocks = self._open.clocks
@@ -199,6 +193,7 @@ class Conversations:
     def _close(self) -> Iterator[PacketBatch]:
         if self._open is None:
             return
+        yield from self._decoded(self._open.frames.finish())
         found = self._open.finish()
         if found is not None:
             self.clocks = self._open.clocks
@@ -206,22 +201,16 @@ class Conversations:
         self._count(self._open)
         self._open = None
 
-    def _note(self, rows: Any) -> None:
-        names = ("capture", "path", "error", "offset")
-        for capture, *damage in zip(*(rows.column(name).to_pylist() for name in names), strict=True):
-            told = self._counts(capture)["damage"]
-            # A file that is read twice is broken once.
-            if tuple(damage) not in told:
-                told.append(tuple(damage))
-
-    def _skip(self, rows: Any) -> None:
-        """Count frames that have no hosts, each once."""
-        names = ("capture", "number", "skipped")
-        for capture, number, reason in zip(*(rows.column(name).to_pylist() for name in names), strict=True):
-            if (capture, number) != self._passed:
-                self._passed = (capture, number)
-                skipped = self._counts(capture)["skipped"]
-                skipped[reason] = skipped.get(reason, 0) + 1
+    def _note(self, capture: str, path: str, number: int, told: Mapping[str, Any]) -> None:
+        """Take note of damage, and of frames that have no hosts, each once."""
+        counts = self._counts(capture)
+        if "damage" in told:
+            damage = (path, *told["damage"])
+            if damage not in counts["damage"]:
+                counts["damage"].append(damage)
+        elif (capture, number) != self._passed:
+            self._passed = (capture, number)
+            _add(counts["skipped"], told["skipped"])
 
     def _counts(self, capture: str) -> dict[str, Any]:
         nothing = {"understood": 0, "skipped": {}, "notices": {}, "damage": []}
@@ -231,43 +220,11 @@ class Conversations:
         finder = conversation.finder
         counts = self._counts(conversation.capture)
         counts["understood"] += finder.understood
-        for name, counter in (("skipped", finder.skipped), ("notices", finder.notices)):
-            for reason, count in counter.items():
-                counts[name][reason] = counts[name].get(reason, 0) + count
+        _add(counts["skipped"], finder.skipped)
+        _add(counts["notices"], finder.notices)
+        counts["damage"] += conversation.frames.damage
 
 
-def _runs(batch: Any) -> Iterator[tuple[str, int, Any]]:
-    """The parts of a batch that belong to one conversation each."""
-    if not len(batch):
-        return
-    captures = batch.column("capture").dictionary_encode()
-    names, places = captures.dictionary.to_pylist(), captures.indices.to_numpy()
-    conversation = batch.column("conversation").to_numpy()
-    changes = (places[1:] != places[:-1]) | (conversation[1:] != conversation[:-1])
-    starts = [0, *(np.flatnonzero(changes) + 1).tolist(), len(batch)]
-    for start, stop in pairwise(starts):
-        yield names[places[start]], int(conversation[start]), batch.slice(start, stop - start)
-
-
-def _chunk(rows: Any) -> Chunk:
-    """The frames of rows as a chunk."""
-    frames = rows.column("frame")
-    _, offsets, data = frames.buffers()
-    width = np.int64 if pa.types.is_large_binary(frames.type) else np.int32
-    ends = np.frombuffer(offsets, width)[frames.offset : frames.offset + len(frames) + 1].astype(np.int64)
-    start, stop = int(ends[0]), int(ends[-1])
-    buffer = bytearray(stop - start + _SLACK)
-    if data is not None:
-        buffer[: stop - start] = memoryview(data)[start:stop]
-    at = ends[:-1] - start
-    return Chunk(
-        buffer,
-        0,
-        rows.column("number").to_numpy(),
-        record=at,
-        at=at,
-        captured=ends[1:] - ends[:-1],
-        length=rows.column("length").to_numpy(),
-        time=pc.fill_null(rows.column("time_ns"), 0).to_numpy(),
-        link_type=rows.column("link_type").to_numpy(),
-    )
+def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:
+    for reason, count in more.items():
+        counts[reason] = counts.get(reason, 0) + count

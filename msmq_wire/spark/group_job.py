@@ -13,33 +13,31 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
-from msgspec.structs import replace
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from msmq_wire.errors import CaptureError
 from msmq_wire.spark.capture_job import Done, Entry, JobPlan, StoryTeller, Todo, entry_of, write_records
 from msmq_wire.spark.capture_reading import Damage, Numbering
-from msmq_wire.spark.conversations import FRAME_COLUMNS, Conversations
-from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of
+from msmq_wire.spark.conversations import Conversations
+from msmq_wire.spark.frame_runs import RUN_ORDER, RUN_SCHEMA, run_batches, told_batch
+from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of, run_of
 from msmq_wire.spark.keys import negotiator_of
-from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.spark_schema import spark_schema
 from msmq_wire.spark.split_planning import PlacedSplit, indexed, place_splits
 from msmq_wire.spark.story_columns import damage_rows
 from msmq_wire.spark.table_files import TableWriter, WrittenFile
-from msmq_wire.spark.task_rows import bundles, read_packets
+from msmq_wire.spark.task_rows import bundles, read_packets, split_chunks
 from msmq_wire.spark.tasks import each, finished
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["decode_groups", "frames_of", "sorted_frames"]
+__all__ = ["decode_groups", "frames_of", "read_runs", "sorted_frames"]
 
 _ITEMS = pa.schema([pa.field("capture", pa.string()), pa.field("clock", pa.int64()), *ITEM_FIELDS])
 _ORDER = ("capture", "clock", "id")
 _FIRST = -1
 """The clock and id of a row that says what a task wrote: it comes before all records."""
-_SPREAD = 64
 _TASK_BYTES = 128 << 20
 """Bytes of captures for each task that decodes."""
 
@@ -53,12 +51,11 @@ class _Written(NamedTuple):
 
 
 def frames_of(spark: SparkSession, splits: Sequence[PlacedSplit], options: ReadOptions) -> DataFrame:
-    """The frames of splits, as ``msmq-packets`` gives them with all their bytes and without payloads."""
+    """The frames of splits, as rows of `RUN_SCHEMA`."""
     parts = _bundled(splits, options)
     rows = spark.sparkContext.parallelize(parts, max(1, len(parts))).map(_pickled)
     named = spark.createDataFrame(rows, "splits binary")
-    read = partial(_read_frames, options=replace(options, frame=True, payload=False))
-    return named.mapInArrow(read, spark_schema(PACKET_SCHEMA))
+    return named.mapInArrow(partial(_read_frames, options=options), from_arrow_schema(RUN_SCHEMA))
 
 
 def _bundled(splits: Sequence[PlacedSplit], options: ReadOptions) -> list[list[PlacedSplit]]:
@@ -73,22 +70,28 @@ def _pickled(splits: Sequence[PlacedSplit]) -> tuple[bytearray]:
 def _read_frames(batches: Iterable[Any], options: ReadOptions) -> Iterator[Any]:
     for batch in batches:
         for pickled in batch.column("splits").to_pylist():
-            for split in pickle.loads(pickled):
-                yield from read_packets(split, options)
+            for placed in pickle.loads(pickled):
+                yield from read_runs(placed, options)
+
+
+def read_runs(placed: PlacedSplit, options: ReadOptions) -> Iterator[Any]:
+    """The rows of a split, or the one of what is wrong with its file."""
+    try:
+        if placed.split is None:
+            raise CaptureError(placed.error or "the file cannot be read", offset=placed.error_offset)
+        for chunk, times in split_chunks(placed.split, options):
+            yield from run_batches(chunk, times, capture=placed.capture, base=placed.base, split=placed.split)
+    except CaptureError as error:
+        told = {"damage": (error.message, error.offset)}
+        yield told_batch(placed.capture, placed.path, 0, told)
 
 
 def sorted_frames(frames: DataFrame, tasks: int) -> DataFrame:
     """Bring what two hosts said to each other to one of ``tasks`` tasks, in the order of the capture.
 
-    ``frames`` are rows of ``msmq-packets`` with the option ``frame``, in any order, some of them twice.
+    ``frames`` are rows of `RUN_SCHEMA` in any order, some of them twice.
     """
-    made = {
-        # Frames without hosts are counted only: any task does that, and needs no bytes.
-        "conversation": f"coalesce(conversation, pmod(number, {_SPREAD})) as conversation",
-        "frame": "if(skipped is null, frame, null) as frame",
-    }
-    placed = frames.selectExpr(*(made.get(name, name) for name in FRAME_COLUMNS))
-    return placed.repartition(tasks, "capture", "conversation").sortWithinPartitions(*FRAME_COLUMNS[:4])
+    return frames.repartition(tasks, "capture", "conversation").sortWithinPartitions(*RUN_ORDER)
 
 
 def decode_groups(
@@ -224,7 +227,14 @@ class _Judging:
         self._teller = StoryTeller(self._writer, capture, plan)
 
     def take(self, rows: Any) -> None:
-        self._teller.take(items_of(rows, self.capture))
+        if not len(rows):
+            return
+        run, ids = run_of(rows, self.capture), rows.column("id").to_numpy()
+        if (ids[1:] > ids[:-1]).all():
+            self._teller.take(run)
+        else:
+            # Files overlap: ids follow their frames, and records the time.
+            self._teller.feed(items_of(rows, run))
 
     def finish(self) -> Any:
         """Write what is told; return the row that says so."""

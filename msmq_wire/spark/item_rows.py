@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 
+from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import places_of
-from msmq_wire.records.record import FoundPacket, Record
+from msmq_wire.records.record import Record
 
-__all__ = ["ITEM_FIELDS", "item_columns", "items_of"]
+__all__ = ["ITEM_FIELDS", "item_columns", "items_of", "run_of"]
 
 ITEM_FIELDS = [
     pa.field("id", pa.int64()),
@@ -55,12 +57,45 @@ def item_columns(batch: PacketBatch) -> dict[str, Any]:
     }
 
 
-def items_of(rows: Any, capture: str) -> Iterator[Record]:
-    """The records of rows of items, in their order; ids are those of the rows."""
-    columns = [rows.column(one.name).to_pylist() for one in ITEM_FIELDS]
-    for id_, data, frames, time, src, dst, stream, offset, record in zip(*columns, strict=True):
-        if record is not None:
-            # Pickled by `item_columns` in this very job.
-            yield pickle.loads(record)
-        else:
-            yield FoundPacket(id_, capture, data, tuple(frames), time, src, dst, stream, offset).record()
+def run_of(rows: Any, capture: str) -> PacketBatch:
+    """The items of rows, with the ids of these; what completed them is not known any more."""
+    is_packet = pc.is_null(rows.column("record"))
+    packets = rows.filter(is_packet)
+    # Pickled by `item_columns` in this very job.
+    others = tuple(map(pickle.loads, rows.column("record").drop_null().to_pylist()))
+    data, frames = packets.column("data"), packets.column("frames")
+    offsets, carried = (_edges(column) for column in (data, frames))
+    ends = [packets.column(name).dictionary_encode() for name in ("src", "dst")]
+    (src, sources), (dst, targets) = ((one.indices.to_numpy(), one.dictionary.to_pylist()) for one in ends)
+    found, pair = np.unique(src.astype(np.int64) * (len(targets) or 1) + dst, return_inverse=True)
+    held = data.buffers()[2]
+    return PacketBatch(
+        capture=capture,
+        data=np.frombuffer(held or b"", np.uint8)[offsets[0] : offsets[-1]],
+        offsets=offsets - offsets[0],
+        id=packets.column("id").to_numpy(),
+        completed=np.zeros(len(packets), np.int64),
+        time=packets.column("time_ns").to_numpy(),
+        stream=pc.fill_null(packets.column("stream"), -1).to_numpy(),
+        pair=pair,
+        offset=packets.column("offset").to_numpy(),
+        first=carried[:-1],
+        last=carried[1:],
+        carriers=frames.values.to_numpy(),
+        others=others,
+        others_completed=np.zeros(len(others), np.int64),
+        pairs=tuple((sources[one // len(targets)], targets[one % len(targets)]) for one in found.tolist()),
+    )
+
+
+def _edges(column: Any) -> Array:
+    """Where the values of a column of lists or bytes start, and where the last one ends."""
+    edges = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
+    return edges.astype(np.int64)
+
+
+def items_of(rows: Any, run: PacketBatch) -> Iterator[Record]:
+    """The records of rows, in their order, which need not be that of ids; ``run`` was made of the rows."""
+    packets, others = iter(range(len(run))), iter(run.others)
+    for is_other in pc.is_valid(rows.column("record")).to_pylist():
+        yield next(others) if is_other else run.record(next(packets))

@@ -215,16 +215,26 @@ class FrameEnds:
         texts = {"src": hosts, "dst": hosts, "protocol": list(PROTOCOLS), "skipped": list(self._reasons)}
         made = {name: partial(_column, column, texts.get(name)) for name, column in self._found.items()}
         pieces = self._pieces if payload else partial(nulls, len(self._chunk), pa.binary())
-        return made | {"conversation": self._conversation, "payload": pieces}
+        none = self["src"] < 0
+        return made | {
+            "conversation": lambda: pa.array(self.conversation(), mask=none),
+            "payload": pieces,
+        }
 
-    def _conversation(self) -> Any:
+    def skipped(self) -> dict[str, int]:
+        """How many frames have no hosts, by reason."""
+        return {reason: int((self["skipped"] == place).sum()) for reason, place in self._reasons.items()}
+
+    def conversation(self) -> Array:
+        """A number that all frames between two hosts share; it means nothing for frames without hosts."""
         src, dst = self.talking("src"), self.talking("dst")
         hashes: Array = np.array([_hash(host) for host in self.hosts] or [0], np.uint64)
         one, other = hashes[src], hashes[dst]
         low: Array = np.minimum(one, other)
         high: Array = np.maximum(one, other)
         mixed: Array = low * _MIX[0] ^ high * _MIX[1]
-        return pa.array((mixed ^ mixed >> np.uint64(31)).view(np.int64), mask=src < 0)
+        found: Array = (mixed ^ mixed >> np.uint64(31)).view(np.int64)
+        return found
 
 
 @lru_cache(1 << 16)

@@ -35,6 +35,7 @@ __all__ = [
     "kept_rows",
     "open_capture",
     "read_packets",
+    "split_chunks",
 ]
 
 T = TypeVar("T")
@@ -139,6 +140,16 @@ def _frames_of(
         payload=options.payload,
         frame=options.frame,
     )
+    for chunk, times in split_chunks(split, options):
+        if wanted is not None:
+            mask = wanted(make(chunk, times, columns=wanted.columns))
+            chunk, times = _selected(chunk, times, mask.to_numpy(zero_copy_only=False))
+        if len(chunk):
+            yield make(chunk, times, columns=options.columns)
+
+
+def split_chunks(split: Split, options: ReadOptions) -> Iterator[tuple[Chunk, Array]]:
+    """The frames of a split that options choose, with the times so far of each. Raises as `read_split`."""
     frames = FrameFilter(options) if options.selects else None
     clock = split.clock
     for chunk in read_split(split, options.chunk_bytes):
@@ -146,11 +157,8 @@ def _frames_of(
         clock = int(times[-1])
         if frames is not None:
             chunk, times = _selected(chunk, times, frames(chunk))
-        if wanted is not None:
-            mask = wanted(make(chunk, times, columns=wanted.columns))
-            chunk, times = _selected(chunk, times, mask.to_numpy(zero_copy_only=False))
         if len(chunk):
-            yield make(chunk, times, columns=options.columns)
+            yield chunk, times
 
 
 def _selected(chunk: Chunk, times: Array, mask: Array) -> tuple[Chunk, Array]:

@@ -19,7 +19,7 @@ from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import in_order
 from msmq_wire.wire.fields import WireStruct
 from tests.effort import in_batches
-from tests.runs import CAPTURES, decoded_while, read
+from tests.runs import CAPTURES, decoded_while, read, with_holes
 
 pytestmark = pytest.mark.usefixtures("few_are_worth_columns")
 
@@ -70,6 +70,12 @@ def test_tiny_runs_under_tight_limits_are_judged_as_records_are(
     assert taken(batches, budget=4000, messages=3) == fed(batches, budget=4000, messages=3)
     monkeypatch.setattr(importlib.import_module("msmq_wire.findings.judge"), "_WORTH_ASKING", 1)
     assert fed(batches) == expected
+
+
+@in_batches(CAPTURES, every=27)
+def test_ids_need_not_follow_each_other(path: Path) -> None:
+    batches = [with_holes(batch) for batch in read(path)]
+    assert taken(batches) == fed(batches)
 
 
 @in_batches(CAPTURES, every=90)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from msmq_wire.capture.batches import PacketBatch
 from msmq_wire.records.run import in_order
 from msmq_wire.sessions import Follower, Leaving, story
+from msmq_wire.sessions.columns import sighted
 from tests.effort import examples, in_batches
-from tests.runs import CAPTURES, SESSION_SCENES, SHUFFLES, Shuffle, decoded_while, read
+from tests.runs import CAPTURES, SESSION_SCENES, SHUFFLES, Shuffle, decoded_while, read, with_holes
 
 pytestmark = pytest.mark.usefixtures("few_are_worth_columns")
 
@@ -65,6 +66,17 @@ def test_messages_that_are_taken_together_tell_the_same(path: Path, monkeypatch:
     monkeypatch.setattr(story, "_TOGETHER", 2)
     _assert_alike(read(path))
     _assert_alike(read(path), budget=40_000)
+
+
+@in_batches(CAPTURES, every=27)
+def test_messages_whose_ids_do_not_follow_each_other_are_taken_together(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(story, "_TOGETHER", 2)
+    batches = read(path)
+    _assert_alike([with_holes(batch) for batch in batches])
+    for batch in batches:
+        assert sighted(with_holes(batch))[1].until == sighted(batch)[1].until
 
 
 @settings(max_examples=examples(800), deadline=None)

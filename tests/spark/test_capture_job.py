@@ -347,13 +347,13 @@ def test_findings_are_not_held_until_the_end(monkeypatch: pytest.MonkeyPatch) ->
     most = []
 
     class Watched(capture_job.StoryTeller):
-        def take(self, records: Any) -> None:
-            for record in records:
-                super().take([record])
-                most.append(len(self._findings))
+        def _tell(self, findings: Any) -> None:
+            super()._tell(findings)
+            most.append(len(self._findings))
 
     monkeypatch.setattr(capture_job, "StoryTeller", Watched)
-    tables, _ = kept(path, monkeypatch)
+    tables, _ = kept(path, monkeypatch, chunk_bytes=300)
+    assert len(most) > 2
     assert len(tables["findings"]) == count
     assert max(most) < 2
 

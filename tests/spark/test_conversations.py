@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
-import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 import zstandard
 from hypothesis import HealthCheck, example, given, settings
@@ -26,11 +25,11 @@ from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError
 from msmq_wire.spark import conversations
 from msmq_wire.spark.captures import list_files
-from msmq_wire.spark.conversations import FRAME_COLUMNS, Conversations
-from msmq_wire.spark.packet_columns import PACKET_SCHEMA
+from msmq_wire.spark.conversations import Conversations
+from msmq_wire.spark.frame_runs import RUN_ORDER, RUN_SCHEMA
+from msmq_wire.spark.group_job import read_runs
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
-from msmq_wire.spark.task_rows import read_packets
 from tests.capture.conftest import Traffic
 from tests.effort import examples, in_batches, remembered
 
@@ -42,12 +41,11 @@ START = 1_700_000_000_000_000_000
 
 
 def frames_below(*paths: Path, split_bytes: int = WHOLE, scope: Any = "group", **options: Any) -> Any:
-    """The frames of captures as their splits give them: a table of `FRAME_COLUMNS`."""
-    asked = ReadOptions(frame=True, payload=False, split_bytes=split_bytes, scope=scope, **options)
+    """The frames of captures as their splits give them: a table of `RUN_SCHEMA`."""
+    asked = ReadOptions(split_bytes=split_bytes, scope=scope, **options)
     files = list_files([str(path) for path in paths]).files
-    batches = [batch for one in place_splits(files, asked, {}) for batch in read_packets(one, asked)]
-    schema = pa.schema([PACKET_SCHEMA.field(name) for name in FRAME_COLUMNS])
-    return pa.Table.from_batches([batch.select(FRAME_COLUMNS) for batch in batches], schema)
+    batches = [batch for one in place_splits(files, asked, {}) for batch in read_runs(one, asked)]
+    return pa.Table.from_batches(batches, RUN_SCHEMA)
 
 
 def shuffled(frames: Any, seed: int, twice: float = 0.3) -> Any:
@@ -59,14 +57,8 @@ def shuffled(frames: Any, seed: int, twice: float = 0.3) -> Any:
 
 
 def in_order(frames: Any) -> Any:
-    """What the shuffle of the job makes of frames: the bytes of those without hosts are not needed."""
-    place = frames.schema.get_field_index("conversation")
-    frames = frames.set_column(place, "conversation", pc.fill_null(frames["conversation"], 0))
-    place = frames.schema.get_field_index("frame")
-    nothing = pa.scalar(None, pa.binary())
-    kept = pc.if_else(pc.is_null(frames["skipped"]), frames["frame"], nothing)
-    frames = frames.set_column(place, "frame", kept)
-    return frames.sort_by([(name, "ascending") for name in FRAME_COLUMNS[:4]]).combine_chunks()
+    """What the shuffle of the job makes of frames."""
+    return frames.sort_by([(name, "ascending") for name in RUN_ORDER]).combine_chunks()
 
 
 def decoded(
@@ -147,17 +139,16 @@ def test_counts_are_those_of_the_summary(path: Path) -> None:
     assert counts["notices"] == dict(summary.notices)
 
 
-def test_frames_without_hosts_count_once_and_need_no_bytes(tmp_path: Path) -> None:
+def test_frames_without_hosts_count_once(tmp_path: Path) -> None:
     path = tmp_path / "other.pcap"
     arp, unknown = bytes(12) + b"\x08\x06" + bytes(28), bytes(12) + b"\x88\xb5" + bytes(46)
     frames = [Frame(n, START + n, 1, data, len(data), 0) for n, data in enumerate((arp, arp, unknown, arp))]
     write_pcap(path, frames)
     with CaptureReader(path) as reader:
         list(reader)
-    table = frames_below(path)
-    skipped = table.filter(pc.is_valid(table["skipped"]))
-    assert len(skipped) == 4
-    for rows in (1, 3, 1000):
+    for split_bytes, rows in ((1, 1), (100, 3), (WHOLE, 1000)):
+        skipped = frames_below(path, split_bytes=split_bytes)
+        assert skipped["conversation"].null_count == len(skipped)
         records, decoding = decoded(pa.concat_tables([skipped, skipped, skipped]), rows)
         assert records == []
         (counts,) = decoding.counts.values()
@@ -299,7 +290,7 @@ def test_damaged_files_are_told_of_once_and_the_others_are_whole(tmp_path: Path)
     whole = tmp_path / "whole.pcap"
     write_pcap(whole, [*frames[:79], *frames[80:]])
     table = frames_below(folder, split_bytes=3000)
-    assert sum(1 for one in table["error"].to_pylist() if one is not None) == 2
+    assert sum("damage" in (one or "") for one in table["told"].to_pylist()) == 2
     for rows in (1, 1000):
         records, decoding = decoded(pa.concat_tables([shuffled(table, 1), table]), rows)
         assert ranked(records) == ranked(read(whole) or ())

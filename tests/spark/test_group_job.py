@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 from zlib import crc32
 
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
-import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from pyspark.sql import SparkSession
@@ -23,7 +23,8 @@ from msmq_wire.capture.writer import write_pcap
 from msmq_wire.spark import group_job
 from msmq_wire.spark.capture_job import Done
 from msmq_wire.spark.captures import Capture, captures_of, list_files
-from msmq_wire.spark.conversations import FRAME_COLUMNS, Conversations
+from msmq_wire.spark.conversations import Conversations
+from msmq_wire.spark.frame_runs import KEY, RUN_ORDER, RUN_SCHEMA
 from msmq_wire.spark.group_job import decode_groups, frames_of, sorted_frames
 from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.places import Place
@@ -90,7 +91,7 @@ def decoded_together(
     numberings = group_job._numberings(place_splits(files, plan.options, {}))
     items = []
     for part in tasks_of(in_order(frames), ("capture", "conversation"), tasks):
-        part = part.sort_by([(name, "ascending") for name in FRAME_COLUMNS[:4]]).combine_chunks()
+        part = part.sort_by([(name, "ascending") for name in RUN_ORDER]).combine_chunks()
         items += list(group_job._decode(part.to_batches(max_chunksize=rows), plan, numberings))
     said: dict[str, list[Any]] = {}
     for part in tasks_of(shuffled(pa.Table.from_batches(items, group_job._ITEMS), 1, 0), ("capture",), tasks):
@@ -198,9 +199,9 @@ def test_frames_in_any_order_and_twice_give_the_same_tables(spark: SparkSession,
     expected = tables_in(tmp_path / "tables", done)
     assert set(expected) == set(WRITTEN) - {"calls", "anomalies"}
 
-    read = spark.read.format("msmq-packets").options(frame="true", payload="false", scope="group")
-    frames = read.load(str(parts))
-    twice = frames.unionByName(frames.where("number % 3 = 0 or error is not null")).orderBy(rand(7))
+    splits = place_splits(captures[0].files, plan.options, {})
+    frames = frames_of(spark, splits, plan.options)
+    twice = frames.unionByName(frames.where("number % 3 = 0 or told is not null")).orderBy(rand(7))
     for tasks in (1, 5):
         another = decode_groups(spark, todo, plan, frames=twice.repartition(7), tasks=tasks)
         (again,) = another.entries
@@ -227,8 +228,9 @@ def test_frames_come_in_the_order_of_the_capture(spark: SparkSession, tmp_path: 
     options = ReadOptions(scope="group", split_bytes=3000)
     splits = [one for one in place_splits(files, options, {}) if one.split is not None]
     frames = sorted_frames(frames_of(spark, splits, options).orderBy(rand(3)), 3)
-    assert frames.columns == list(FRAME_COLUMNS)
-    counted = frames.selectExpr("spark_partition_id() as task", "conversation", "number").collect()
+    assert frames.columns == RUN_SCHEMA.names
+    runs = frames.where("told is null")
+    counted = runs.selectExpr("spark_partition_id() as task", "conversation", "number", "keys").collect()
     tasks: dict[int, set[int]] = {}
     for row in counted:
         tasks.setdefault(row.conversation, set()).add(row.task)
@@ -237,7 +239,8 @@ def test_frames_come_in_the_order_of_the_capture(spark: SparkSession, tmp_path: 
     for row in counted:
         order.setdefault(row.conversation, []).append(row.number)
     assert all(numbers == sorted(numbers) for numbers in order.values())
-    assert sum(map(len, order.values())) == sum(one.split.frames for one in splits if one.split is not None)
+    held = [number for row in counted for number in np.frombuffer(row.keys, KEY)["number"].tolist()]
+    assert sorted(held) == list(range(1, sum(one.split.frames for one in splits if one.split) + 1))
 
 
 @pytest.mark.check
@@ -264,7 +267,7 @@ def test_frames_of_taps_on_each_side_are_judged_in_the_order_of_time(
     monkeypatch.setattr(Kept, "tables", {})
     captures = captures_of(list_files([str(tmp_path)]).files, "group")
     table = frames_below(tmp_path)
-    assert len(table.filter(pc.is_null(table["error"]))) == len(frames)
+    assert sum(len(keys) for keys in table["keys"].to_pylist()) == len(frames) * KEY.itemsize
     decoded_together(shuffled(table, 1), 3, 10, captures, scope="group")
     tables = Kept.tables[str(tmp_path)]
     findings, judging = judged(records_of(whole))

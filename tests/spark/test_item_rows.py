@@ -10,7 +10,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire import Record
 from msmq_wire.spark.capture_reading import CaptureReading
 from msmq_wire.spark.captures import captures_of, list_files
-from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of
+from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of, run_of
 from tests.effort import in_batches
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -39,7 +39,13 @@ def test_records_come_out_as_they_went_in(path: Path) -> None:
         order = rows.column("id").to_numpy().argsort()
         rows = rows.take(pa.array(order))
         half = len(rows) // 2
-        found = [one for part in (rows[:half], rows[half:]) for one in items_of(part, capture.name)]
+        found: list[Record] = []
+        for part in (rows[:half], rows[half:], rows[:0]):
+            run = run_of(part, capture.name)
+            found += items_of(part, run)
+            assert [values(one) for one in run.records()] == [
+                values(one) for one in found[-len(part) :][: len(part)]
+            ]
         assert [values(one) for one in found] == [values(one) for one in batch.records()]
         count += len(found)
     assert count == reading.finder.next_id - 1
