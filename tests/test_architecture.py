@@ -242,6 +242,7 @@ MAY_WRITE_FILES = {
     "spark/job.py": "the store of the job: the report of a run, whose name nobody can guess",
     "spark/table_files.py": "the store of the job: hidden files whose names nobody can guess",
     "spark/split_planning.py": "the store of the job: a draft whose name nobody can guess",
+    "spark/places.py": "what tasks of the job write, below the folder or bucket of its tables",
     "spark/session.py": "the log of Java, in a folder that was just made for it",
     "dissectors/generate.py": "writes what is generated and committed, for developers",
     "dissectors/msmq_wireshark/rpc_tables.py": "writes what is generated and committed, for developers",
