@@ -237,11 +237,10 @@ def test_a_skip_names_its_reason_and_fails_where_none_is_allowed(
 MAY_WRITE_FILES = {
     "cli/app.py": "points closed streams at the null device",
     "cli/crew.py": "what waits to be printed, in a folder that was just made for it",
-    "spark/ledger.py": "the store of the job: a lock, and drafts whose names nobody can guess",
-    "spark/landing.py": "the log of a stream: drafts whose names nobody can guess; and it reads with os.open",
-    "spark/job.py": "the store of the job: the report of a run, whose name nobody can guess",
+    "spark/landing.py": "the log of a stream: drafts whose names nobody can guess",
     "spark/table_files.py": "the store of the job: hidden files whose names nobody can guess",
     "spark/split_planning.py": "the store of the job: a draft whose name nobody can guess",
+    "spark/places.py": "what tasks of the job write, below the folder or bucket of its tables",
     "spark/session.py": "the log of Java, in a folder that was just made for it",
     "dissectors/generate.py": "writes what is generated and committed, for developers",
     "dissectors/msmq_wireshark/rpc_tables.py": "writes what is generated and committed, for developers",

@@ -11,6 +11,7 @@ from io import BufferedReader
 from types import TracebackType
 from typing import BinaryIO, cast
 
+from msmq_wire.capture.opening import OpenedFile, reason_of
 from msmq_wire.capture.pcap import PCAP_MAGICS, Frame, Window, read_pcap
 from msmq_wire.capture.pcapng import PCAPNG_MAGIC, read_pcapng
 from msmq_wire.errors import CaptureError
@@ -42,25 +43,25 @@ class Source:
     ``total`` is the size in bytes of what is read, or None where it cannot be known (a pipe);
     ``bytes_read`` is how much of it was consumed, before decompression. ``is_capture`` says that it began
     like a capture. ``before_read`` is called before a read, which may have to wait, ``after_read`` with the
-    bytes that it gave. Only files that were opened here are closed here. Raises `CaptureError` when the path
-    cannot be opened, TypeError for what is neither.
+    bytes that it gave. Only files that were opened here, or are ``owned``, are closed here. Raises
+    `CaptureError` when the path cannot be opened, TypeError for what is neither.
     """
 
-    def __init__(self, source: CaptureSource) -> None:
+    def __init__(self, source: CaptureSource | OpenedFile, *, owned: bool = False) -> None:
         self.bytes_read = 0
         self.is_capture = False
         self.before_read: Callable[[], None] | None = None
         self.after_read: Callable[[bytes | bytearray | memoryview], object] | None = None
-        self._owned = False
+        self._owned = owned
         if source == "-":
             self.name = "standard input"
-            self._file: BinaryIO = sys.stdin.buffer
+            self._file: BinaryIO | OpenedFile = sys.stdin.buffer
         elif isinstance(source, (str, os.PathLike)):
             self.name = os.fspath(source)
             try:
                 self._file = open(source, "rb")  # noqa: SIM115  (closed by close)
             except (OSError, ValueError) as error:
-                raise CaptureError(f"cannot open {self.name}: {_reason(error)}") from error
+                raise CaptureError(f"cannot open {self.name}: {reason_of(error)}") from error
             self._owned = True
         elif not callable(getattr(source, "read", None)):
             kind = type(source).__name__
@@ -129,9 +130,10 @@ class Source:
             self.before_read()
         # One read of the system at a time, so that an error loses nothing that was read before it.
         try:
-            count = cast(BufferedReader, self._file).readinto1(view)
+            file = cast(BufferedReader | OpenedFile, self._file)
+            count = (file.readinto1 if isinstance(file, BufferedReader) else file.readinto)(view)
         except (OSError, ValueError) as error:
-            raise CaptureError(f"cannot read {self.name}: {_reason(error)}") from error
+            raise CaptureError(f"cannot read {self.name}: {reason_of(error)}") from error
         self.bytes_read += count
         if self.after_read is not None:
             self.after_read(view[:count])
@@ -146,7 +148,7 @@ class Source:
             try:
                 chunk = read(_CHUNK)
             except (OSError, ValueError, EOFError) as error:
-                raise CaptureError(f"cannot read {self.name}: {_reason(error)}") from error
+                raise CaptureError(f"cannot read {self.name}: {reason_of(error)}") from error
             if not isinstance(chunk, (bytes, bytearray, memoryview)):
                 raise CaptureError(f"cannot read {self.name}: it is not a blocking binary stream")
             if not chunk:
@@ -172,11 +174,7 @@ def read_frames(source: CaptureSource | Source) -> Iterator[Frame]:
         yield from opened.frames()
 
 
-def _reason(error: OSError | ValueError | EOFError) -> str:
-    return getattr(error, "strerror", None) or str(error)
-
-
-def _size(file: BinaryIO) -> int | None:
+def _size(file: BinaryIO | OpenedFile) -> int | None:
     try:
         if not file.seekable():
             return None

@@ -7,17 +7,15 @@ like a record: captures of a capture being copied are full of them.
 from __future__ import annotations
 
 import os
-import stat
 from bisect import bisect_left
 from collections.abc import Iterator
-from io import FileIO
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
 from msmq_wire.capture.index import Array, Chunk, pcap_chunks, pcapng_chunks, read_chunks
+from msmq_wire.capture.opening import OpenedFile, Opener, open_local, opened, reason_of
 from msmq_wire.capture.pcap import FILE_HEADER, Frame, Window, read_header
 from msmq_wire.capture.pcapng import PCAPNG_MAGIC, Blocks, Interface, pack_interfaces, unpack_interfaces
 from msmq_wire.capture.source import Source
@@ -94,26 +92,27 @@ def clocks(chunk: Chunk, clock: int) -> Array:
     return found
 
 
-def index_file(path: str | os.PathLike[str], split_bytes: int, *, chunk_size: int = _CHUNK_SIZE) -> FileIndex:
+def index_file(
+    path: str | os.PathLike[str],
+    split_bytes: int,
+    *,
+    chunk_size: int = _CHUNK_SIZE,
+    opener: Opener = open_local,
+) -> FileIndex:
     """Cut a pcap or pcapng file at record boundaries into splits that can be read apart.
 
     A split ends at the first frame at or after ``split_bytes`` bytes and holds at least one frame; with more
     than 67 pcapng interfaces it may be up to 8 MB longer. Blocks without a frame belong to the split that
     they follow. A file compressed with gzip or zstd is one split. About ``chunk_size`` bytes are held at a
-    time, beside the splits.
+    time, beside the splits. ``opener`` opens a file that is elsewhere.
     Raises `CaptureError` when the file cannot be opened or is no capture; damage later on is told in the
     index.
     """
     name = os.fspath(path)
-    try:
-        status = os.stat(name)
-    except (OSError, ValueError) as error:
-        raise CaptureError(f"cannot open {name}: {_reason(error)}") from error
-    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        raise CaptureError(f"cannot open {name}: it is no regular file")
-    # As a Path, because the text "-" would be standard input.
-    with Source(Path(name)) as source:
-        cuts = _Cuts(name, status, split_bytes)
+    file = opened(name, opener)
+    with Source(file, owned=True) as source:
+        size, mtime_ns = _status(file)
+        cuts = _Cuts(name, size, mtime_ns, split_bytes)
         failure: CaptureError | None = None
         try:
             cuts.walk(source.window(), chunk_size)
@@ -124,8 +123,8 @@ def index_file(path: str | os.PathLike[str], split_bytes: int, *, chunk_size: in
     splits = cuts.finish()
     return FileIndex(
         path=name,
-        size=status.st_size,
-        mtime_ns=status.st_mtime_ns,
+        size=size,
+        mtime_ns=mtime_ns,
         splits=splits,
         frames=cuts.frames,
         first_time=cuts.first_time,
@@ -182,9 +181,9 @@ class _MarkedBlocks(Blocks):
 class _Cuts:
     """Cuts the chunks of a file, as they come, into splits."""
 
-    def __init__(self, path: str, status: os.stat_result, split_bytes: int) -> None:
+    def __init__(self, path: str, size: int, mtime_ns: int, split_bytes: int) -> None:
         self._path = path
-        self._status = status
+        self._size, self._mtime_ns = size, mtime_ns
         self._split_bytes = split_bytes
         self._splits: list[Split] = []
         self._compressed = False
@@ -266,8 +265,8 @@ class _Cuts:
         """End the split at ``end``, with the frame ``last``."""
         split = Split(
             path=self._path,
-            size=self._status.st_size,
-            mtime_ns=self._status.st_mtime_ns,
+            size=self._size,
+            mtime_ns=self._mtime_ns,
             start=self._start,
             end=end,
             first_frame=self._first,
@@ -279,17 +278,16 @@ class _Cuts:
         self._splits.append(split)
 
 
-def read_split(split: Split, chunk_size: int = _CHUNK_SIZE) -> Iterator[Chunk]:
+def read_split(
+    split: Split, chunk_size: int = _CHUNK_SIZE, *, opener: Opener = open_local
+) -> Iterator[Chunk]:
     """Yield the frames of a split as `msmq_wire.capture.index.read_chunks` does for the whole file.
 
+    Of a file that is not compressed no other bytes are read. ``opener`` is as in `index_file`.
     Raises `CaptureError` when the file cannot be read, when its size or time is not that of the index, and
     when it turns out to be another one or shorter while it is read: then some frames were given before.
     """
-    try:
-        file = FileIO(split.path)
-    except (OSError, ValueError) as error:
-        raise CaptureError(f"cannot open {split.path}: {_reason(error)}") from error
-    with file:
+    with opened(split.path, opener) as file:
         _check(file, split)
         left = split.frames
         for chunk in _chunks(file, split, chunk_size):
@@ -304,7 +302,7 @@ def read_split(split: Split, chunk_size: int = _CHUNK_SIZE) -> Iterator[Chunk]:
         _check(file, split)
 
 
-def _chunks(file: FileIO, split: Split, chunk_size: int) -> Iterator[Chunk]:
+def _chunks(file: OpenedFile, split: Split, chunk_size: int) -> Iterator[Chunk]:
     if split.compressed:
         return read_chunks(Source(file).window(), chunk_size)
     window = Window(())
@@ -324,7 +322,7 @@ def _chunks(file: FileIO, split: Split, chunk_size: int) -> Iterator[Chunk]:
 class _Range:
     """The bytes of a split."""
 
-    def __init__(self, file: FileIO, split: Split) -> None:
+    def __init__(self, file: OpenedFile, split: Split) -> None:
         self._file = file
         self._split = split
         self._left = split.end - split.start
@@ -338,22 +336,24 @@ class _Range:
         try:
             count = self._file.readinto(view[:wanted])
         except (OSError, ValueError) as error:
-            raise CaptureError(f"cannot read {self._split.path}: {_reason(error)}") from error
+            raise CaptureError(f"cannot read {self._split.path}: {reason_of(error)}") from error
         if not count:
             raise _changed(self._split)
         self._left -= count
         return count
 
 
-def _check(file: FileIO, split: Split) -> None:
-    status = os.fstat(file.fileno())
-    if (status.st_size, status.st_mtime_ns) != (split.size, split.mtime_ns):
+def _status(file: OpenedFile) -> tuple[int, int]:
+    try:
+        return file.status()
+    except OSError as error:
+        raise CaptureError(f"cannot read {file.name}: {reason_of(error)}") from error
+
+
+def _check(file: OpenedFile, split: Split) -> None:
+    if _status(file) != (split.size, split.mtime_ns):
         raise _changed(split)
 
 
 def _changed(split: Split) -> CaptureError:
     return CaptureError(f"{split.path} changed after it was indexed")
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return getattr(error, "strerror", None) or str(error)

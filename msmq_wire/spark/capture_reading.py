@@ -7,7 +7,6 @@ file gives exactly what `read_capture` gives, and rotated files give what one fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,13 +15,12 @@ from msmq_wire.capture.chunks import ChunkDecoder
 from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.index import Array, Chunk, read_chunks
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.source import Source
 from msmq_wire.capture.splits import clocks, index_file
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.rpc.security import Negotiator
-from msmq_wire.spark.captures import Capture, CaptureFile
+from msmq_wire.spark.captures import Capture, CaptureFile, open_file, open_source
 from msmq_wire.spark.frame_filter import FrameFilter
 
 __all__ = ["CaptureReading", "Damage", "Numbering", "joined_chunk"]
@@ -70,8 +68,7 @@ class _Cursor:
         self.path = file.path
         self.base = base
         self.count = 0
-        # As a Path, because the text "-" would be standard input.
-        self._source = Source(Path(file.path))
+        self._source = open_source(file.path)
         self._chunks = self._read(chunk_bytes)
         self.over = False
         self._clock = 0
@@ -191,7 +188,7 @@ class CaptureReading:
         if latest is None:
             return 0
         # Where files overlap, the one before is not read to its end yet: only a walk tells its frames.
-        count = latest.count if latest.over else index_file(latest.path, _WHOLE).frames
+        count = latest.count if latest.over else index_file(latest.path, _WHOLE, opener=open_file).frames
         return latest.base + count
 
     def _advance(self, cursor: _Cursor, active: list[_Cursor]) -> None:

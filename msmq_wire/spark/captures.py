@@ -6,19 +6,26 @@ The rule kept here: what is named is read or gives an error row; what is left ou
 from __future__ import annotations
 
 import contextlib
+import errno
 import fnmatch
 import glob
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.capture.source import read_frames
-from msmq_wire.errors import CaptureError, MsmqWireError
+from msmq_wire.capture.opening import OpenedFile, opened, reason_of
+from msmq_wire.capture.source import Source
+from msmq_wire.errors import CaptureError
+from msmq_wire.spark.places import Place, input_path, is_there
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileInfo  # type: ignore[import-untyped]  # it has no stubs
 
 __all__ = [
     "Capture",
@@ -26,11 +33,11 @@ __all__ = [
     "Listing",
     "Scope",
     "captures_of",
-    "folder_of",
     "has_changed",
     "legible",
     "list_files",
-    "refuse_url",
+    "open_file",
+    "open_source",
 ]
 
 Scope: TypeAlias = Literal["file", "group"]
@@ -38,7 +45,8 @@ Scope: TypeAlias = Literal["file", "group"]
 _CAPTURE_NAME = re.compile(r"\.(?:pcap|pcapng|cap|dmp)[0-9]*(?:\.(?:gz|zst))?\Z", re.IGNORECASE)
 """Names that are taken for captures in a folder: those of tcpdump -C, which end in a number, too."""
 _HIDDEN = (".", "_")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_LISTERS = 16
+"""Folders that are listed at once; each waits for its answer most of the time."""
 
 
 class CaptureFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +60,10 @@ class CaptureFile(msgspec.Struct, frozen=True, kw_only=True):
     mtime_ns: int
     first_time: int | None = None
     error: str | None = None
+
+
+_Found: TypeAlias = tuple[str, CaptureFile | None]
+"""A name, and the file of that name; None for a folder."""
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,50 +89,108 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_files(paths: Iterable[str], *, pattern: str | None = None, recursive: bool = False) -> Listing:
-    """Find the files that ``paths`` name: files, folders, and globs of both.
+    """Find the files that ``paths`` name: files, folders, and globs of both; URLs of `place_of`, too.
 
     Of a folder those are taken whose name matches the glob ``pattern``, without one those that end like a
     capture (``.pcap``, ``.pcapng``, ``.cap``, ``.dmp``, with a number or ``.gz`` or ``.zst`` behind it); of
     its folders none, unless ``recursive``. Names that start with ``.`` or ``_`` are left out. A file that is
     named itself is taken whatever its name is. What is not there has an ``error``, and so has a file whose
-    name is no text: no table could hold it.
+    name is no text: no table could hold it. No file is opened. Raises MsmqWireError for other URLs.
     """
     found: dict[str, CaptureFile] = {}
     left_out = 0
-    for path in paths:
-        named = [path]
-        if not os.path.lexists(path) and glob.has_magic(path):
-            named = sorted(glob.glob(path, recursive=recursive)) or [path]
-        for one in named:
-            if not os.path.isdir(one):
-                found.setdefault(one, _file(one))
-                continue
-            for inside, taken in _inside(one, pattern, recursive):
-                if taken:
-                    found.setdefault(inside, _file(inside))
-                else:
-                    left_out += 1
+    with ThreadPoolExecutor(_LISTERS) as pool:
+        named = [one for path in paths for one in _named(input_path(path), recursive, pool)]
+        while named:
+            folders = [path for path, file in named if file is None]
+            for path, file in named:
+                if file is not None:
+                    found.setdefault(path, file)
+            named = []
+            for inside, others in pool.map(partial(_inside, pattern=pattern), folders):
+                named += [one for one in inside if recursive or one[1] is not None]
+                left_out += others
     # Two names may be written alike.
     named_alike = {found[path].path: found[path] for path in sorted(found)}
     return Listing(files=tuple(named_alike.values()), left_out=left_out)
 
 
-def _inside(folder: str, pattern: str | None, recursive: bool) -> Iterator[tuple[str, bool]]:
+def _named(path: str, recursive: bool, pool: ThreadPoolExecutor) -> list[_Found]:
+    """What a path names: itself, unless it is a glob and nothing is called that."""
+    place = Place(path)
+    if not glob.has_magic(path) or not place.is_local:
+        found = _looked_at(path)
+        if found is None or found.error is None or not glob.has_magic(path):
+            return [(path, found)]
+        try:
+            matches = place.glob(recursive=recursive, each=pool.map)
+        except OSError:
+            # It is not there, as the look at it said.
+            matches = []
+        return [_listed(place, info) for info in matches] or [(path, found)]
+    matches = [] if os.path.lexists(path) else sorted(glob.glob(path, recursive=recursive))
+    return [(one, _looked_at(one)) for one in matches or [path]]
+
+
+def _inside(folder: str, pattern: str | None) -> tuple[list[_Found], int]:
+    """What a folder has: the folders in it, the files that are taken, and how many are not."""
+    place = Place(folder)
+    known: dict[str, CaptureFile | None] = {}
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        yield folder, True
-        return
-    for entry in entries:
-        hidden = entry.name.startswith(_HIDDEN)
-        if entry.is_dir(follow_symlinks=False):
-            if recursive and not hidden:
-                yield from _inside(entry.path, pattern, recursive)
-        elif not hidden:
-            if pattern is None:
-                yield entry.path, _CAPTURE_NAME.search(entry.name) is not None
-            else:
-                yield entry.path, fnmatch.fnmatchcase(entry.name, pattern)
+        if place.is_local:
+            with os.scandir(folder) as entries:
+                inside = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        else:
+            known = dict(_listed(place, info) for info in place.list())
+            inside = [(path, file is None) for path, file in known.items()]
+    except OSError as error:
+        reason = "it is no file" if place.is_local else reason_of(error)
+        return [(folder, _unread(legible(folder), reason))], 0
+    found: list[_Found] = []
+    left_out = 0
+    for path, is_folder in inside:
+        name = path.rpartition("/")[2]
+        if name.startswith(_HIDDEN):
+            continue
+        if is_folder:
+            found.append((path, None))
+        elif _CAPTURE_NAME.search(name) if pattern is None else fnmatch.fnmatchcase(name, pattern):
+            found.append((path, known.get(path) or _file(path)))
+        else:
+            left_out += 1
+    return found, left_out
+
+
+def _listed(place: Place, info: FileInfo) -> _Found:
+    """What a listing of an object store says of a file or folder."""
+    path = place.within(info).url
+    if info.size is None:
+        return path, None
+    return path, CaptureFile(path=path, size=info.size, mtime_ns=place.changed_ns(info))
+
+
+def _looked_at(path: str) -> CaptureFile | None:
+    """A file as it is now; None for a folder."""
+    place = Place(path)
+    if place.is_local:
+        return None if os.path.isdir(path) else _file(path)
+    try:
+        info = place.info()
+    except OSError as error:
+        return _unread(path, reason_of(error))
+    if not is_there(info):
+        return _unread(path, os.strerror(errno.ENOENT))
+    return _listed(place, info)[1]
+
+
+def open_file(path: str) -> OpenedFile:
+    """Open a file that `list_files` found, to be read in parts: an opener of `msmq_wire.capture.splits`."""
+    return Place(path).open_ranges()
+
+
+def open_source(path: str) -> Source:
+    """Open a file that `list_files` found, to be read from its start. Raises `CaptureError`."""
+    return Source(opened(path, open_file), owned=True)
 
 
 def legible(text: str) -> str:
@@ -128,52 +198,31 @@ def legible(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def folder_of(path: str) -> str:
-    """The absolute path of a folder that is written to: a capture must have one place, wherever a run or a
-    task has its working folder.
-
-    Raises MsmqWireError for a name that is no text, and as `refuse_url`.
-    """
-    if path != legible(path):
-        raise MsmqWireError(f"cannot write {legible(path)}: its name is not UTF-8")
-    if path.startswith("file:///"):
-        path = path.removeprefix("file://")
-    refuse_url(path)
-    return os.path.abspath(path)
-
-
-def refuse_url(path: str) -> None:
-    """Raise MsmqWireError where a folder to write to is a URL: a folder ``s3a:`` would be made here."""
-    if _URL.match(path):
-        raise MsmqWireError(f"cannot write {path}: a mounted folder is needed, and this is a URL")
-
-
 def _file(path: str) -> CaptureFile:
+    """A file of this machine as it is now; it is not opened."""
     name = legible(path)
     if name != path:
         with contextlib.suppress(OSError, ValueError):
             changed = os.lstat(path).st_mtime_ns
-            error_text = f"cannot open {name}: its name is not UTF-8"
-            return CaptureFile(path=name, size=0, mtime_ns=changed, error=error_text)
+            return msgspec.structs.replace(_unread(name, "its name is not UTF-8"), mtime_ns=changed)
     try:
         found = os.stat(path)
-        # Opening a pipe would wait for somebody to write to it.
-        reason = None if stat.S_ISREG(found.st_mode) else "it is no file"
-        if reason is None:
-            with open(path, "rb"):
-                pass
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return CaptureFile(path=name, size=0, mtime_ns=0, error=f"cannot open {name}: {reason}")
-    if reason is not None:
-        return CaptureFile(path=name, size=0, mtime_ns=0, error=f"cannot open {name}: {reason}")
+        return _unread(name, reason_of(error))
+    # Opening a pipe would wait for somebody to write to it.
+    if not stat.S_ISREG(found.st_mode):
+        return _unread(name, "it is no file")
     return CaptureFile(path=path, size=found.st_size, mtime_ns=found.st_mtime_ns)
+
+
+def _unread(path: str, reason: str) -> CaptureFile:
+    return CaptureFile(path=path, size=0, mtime_ns=0, error=f"cannot open {path}: {reason}")
 
 
 def has_changed(file: CaptureFile) -> bool:
     """Whether a file is not as it was when it was listed."""
-    now = _file(file.path)
-    return (now.size, now.mtime_ns, now.error) != (file.size, file.mtime_ns, file.error)
+    now = _looked_at(file.path)
+    return now is None or (now.size, now.mtime_ns, now.error) != (file.size, file.mtime_ns, file.error)
 
 
 def captures_of(files: Sequence[CaptureFile], scope: Scope) -> list[Capture]:
@@ -185,8 +234,9 @@ def captures_of(files: Sequence[CaptureFile], scope: Scope) -> list[Capture]:
     if scope == "file":
         return [Capture(name=file.path, files=(file,)) for file in files]
     folders: dict[str, list[CaptureFile]] = {}
-    for file in files:
-        folders.setdefault(os.path.dirname(file.path) or ".", []).append(_dated(file))
+    with ThreadPoolExecutor(_LISTERS) as pool:
+        for file in pool.map(_dated, files):
+            folders.setdefault(os.path.dirname(file.path) or ".", []).append(file)
     return [
         Capture(name=name, files=tuple(sorted(inside, key=lambda one: (one.first_time or 0, one.path))))
         for name, inside in folders.items()
@@ -197,8 +247,8 @@ def _dated(file: CaptureFile) -> CaptureFile:
     if file.error is not None:
         return file
     try:
-        # As a Path, because the text "-" would be standard input.
-        first = next(read_frames(Path(file.path)), None)
+        with open_source(file.path) as source:
+            first = next(source.frames(), None)
     except CaptureError:
         # What is wrong with it, and where, is said when it is read.
         return file

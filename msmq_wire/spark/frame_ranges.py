@@ -6,16 +6,16 @@ close to each other are one read.
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Iterable
-from io import FileIO
 from typing import NamedTuple
 
 import numpy as np
 
 from msmq_wire.capture.index import Array
+from msmq_wire.capture.opening import OpenedFile
 from msmq_wire.errors import CaptureError
+from msmq_wire.spark.captures import open_file
 from msmq_wire.spark.places import Place
 
 __all__ = [
@@ -59,7 +59,7 @@ class RangeReader:
     """Reads ranges of files, some of which it keeps open until it is closed."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[IndexedFile, FileIO] = OrderedDict()
+        self._open: OrderedDict[IndexedFile, OpenedFile] = OrderedDict()
 
     def read(self, file: IndexedFile, ranges: Iterable[tuple[int, int]], into: memoryview) -> None:
         """Put ranges (start, size) of a file one behind the other.
@@ -67,24 +67,25 @@ class RangeReader:
         Raises CaptureError where the file cannot be read, or is not what was indexed.
         """
         try:
-            number = self._opened(file).fileno()
+            source = self._opened(file)
             place = 0
             for start, size in ranges:
                 end = place + size
+                source.seek(start)
                 while place < end:
-                    count = os.preadv(number, [into[place:end]], start)
+                    count = source.readinto(into[place:end])
                     if not count:
                         raise _changed(file)
-                    place, start = place + count, start + count
-            status = os.fstat(number)
+                    place += count
+            status = source.status()
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise CaptureError(f"cannot read {file.path}: {reason}") from error
-        if (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns):
+        if status != (file.size, file.mtime_ns):
             raise _changed(file)
 
-    def _opened(self, file: IndexedFile) -> FileIO:
-        found = self._open.pop(file, None) or FileIO(file.path)
+    def _opened(self, file: IndexedFile) -> OpenedFile:
+        found = self._open.pop(file, None) or open_file(file.path)
         self._open[file] = found
         if len(self._open) > _MOST_OPEN:
             self._open.popitem(last=False)[1].close()

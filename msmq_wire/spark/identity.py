@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from msmq_wire.capture.source import Source
 from msmq_wire.errors import CaptureError
-from msmq_wire.spark.captures import CaptureFile
+from msmq_wire.spark.captures import CaptureFile, open_file, open_source
 
 __all__ = [
     "Content",
@@ -93,10 +91,8 @@ def content_of(file: CaptureFile, lengths: Iterable[int] = ()) -> Content | None
 
 
 def _walked(file: CaptureFile, lengths: Sequence[int], most: int | None) -> Content:
-    # As a Path, because the text "-" would be standard input.
-    path = Path(file.path)
     try:
-        with Source(path) as source:
+        with open_source(file.path) as source:
             window = source.window()
             found = _hashed(window.read_into, lengths, most)
             if window.failure is None:
@@ -104,7 +100,7 @@ def _walked(file: CaptureFile, lengths: Sequence[int], most: int | None) -> Cont
     except CaptureError:
         pass
     try:
-        with path.open("rb") as raw:
+        with open_file(file.path) as raw:
             return _hashed(raw.readinto, lengths, most)
     except (OSError, ValueError):
         return Content(0, "")

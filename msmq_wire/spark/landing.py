@@ -6,11 +6,11 @@ read of an entry is the same whenever it is read, or is said to be gone.
 
 from __future__ import annotations
 
+import errno
 import glob
 import hashlib
 import os
 import secrets
-import stat
 import time
 from collections.abc import Sequence
 from typing import TypeVar
@@ -19,7 +19,8 @@ import msgspec
 
 from msmq_wire.capture.splits import index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.captures import CaptureFile, list_files, refuse_url
+from msmq_wire.spark.captures import CaptureFile, has_changed, list_files, open_file
+from msmq_wire.spark.places import Place, local_folder
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.units import SECOND
 
@@ -101,8 +102,7 @@ class LandingLog:
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        refuse_url(options.seen or "")
-        self.folder = options.seen or os.path.join(_first_folder(options.paths), _FOLDER)
+        self.folder = local_folder(options.seen or os.path.join(_first_folder(options.paths), _FOLDER))
         self._head: _Head | None = None
         self._entries: list[Landed] = []
         self._latest: dict[str, Landed] = {}
@@ -159,8 +159,10 @@ class LandingLog:
                 # Of what cannot be read it has no time.
                 changed = _change_of(file.path)
                 if changed is None:
-                    # A glob without a match waits for one, and what a folder lost meanwhile did not land.
-                    if file.path in options.paths and not glob.has_magic(file.path):
+                    # A glob without a match waits for one, a bucket has folders only with something in them,
+                    # and what a folder lost meanwhile did not land.
+                    waits = glob.has_magic(file.path) or _may_come(file)
+                    if file.path in options.paths and not waits:
                         raise CaptureError(file.error)
                     continue
                 file = msgspec.structs.replace(file, mtime_ns=changed)
@@ -192,7 +194,7 @@ class LandingLog:
 
     def _log(self, file: CaptureFile, watch: _Watch) -> None:
         check = watch.check
-        if check is None or not _is_unchanged(file):
+        if check is None or (file.error is None and has_changed(file)):
             return
         while not self._is_known(file, check.fingerprint):
             entry = self._entry(file, check)
@@ -249,8 +251,8 @@ class LandingLog:
         if self._head is None:
             options = self._options
             for path in options.paths:
-                # Before a folder is made in what is only misspelt.
-                if not os.path.lexists(path) and not glob.has_magic(path):
+                # Before a folder is made in what is only misspelt; in a bucket nothing is made.
+                if Place(path).is_local and not os.path.lexists(path) and not glob.has_magic(path):
                     raise CaptureError(f"cannot open {path}: there is no such file or folder")
             made = _Head(
                 log=secrets.token_hex(8),
@@ -284,9 +286,7 @@ def fingerprint(path: str, size: int) -> str | None:
     first = min(size, _EDGE)
     last = max(first, size - _EDGE)
     try:
-        with open(path, "rb", opener=_at_once) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return None
+        with open_file(path) as file:
             head = file.read(first)
             file.seek(last)
             tail = file.read(size - last)
@@ -297,16 +297,11 @@ def fingerprint(path: str, size: int) -> str | None:
     return hashlib.sha256(size.to_bytes(8, "little") + head + tail).hexdigest()
 
 
-def _at_once(path: str, flags: int) -> int:
-    # A pipe would wait for somebody to write to it.
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
 def _check(file: CaptureFile, mark: str) -> _Check:
     if file.error is not None:
         return _Check(fingerprint=mark, error=file.error)
     try:
-        index = index_file(file.path, _WHOLE)
+        index = index_file(file.path, _WHOLE, opener=open_file)
     except CaptureError as error:
         return _Check(fingerprint=mark, error=error.message)
     return _Check(fingerprint=mark, frames=index.frames, damage=index.error)
@@ -319,21 +314,18 @@ def _change_of(path: str) -> int | None:
         return None
 
 
-def _is_unchanged(file: CaptureFile) -> bool:
-    """Whether nothing came while it was looked at."""
-    if file.error is not None:
-        return True
-    try:
-        status = os.stat(file.path)
-    except OSError:
-        return False
-    return (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns)
+def _may_come(file: CaptureFile) -> bool:
+    return not Place(file.path).is_local and (file.error or "").endswith(os.strerror(errno.ENOENT))
 
 
 def _first_folder(paths: Sequence[str]) -> str:
     if not paths:
         raise MsmqWireError("nothing to read: give a path to load")
     folder = paths[0]
+    if not Place(folder).is_local:
+        raise MsmqWireError(
+            f"a stream over {folder} keeps its log in a folder: name one with the option seen"
+        )
     if os.path.isdir(folder):
         return folder
     folder = os.path.dirname(folder)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import make_folder, whole_file
-from msmq_wire.spark.captures import refuse_url
+from msmq_wire.spark.places import local_folder
 
 __all__ = ["ARCHIVE", "LAUNCHER", "older_files", "write_package"]
 
@@ -47,7 +47,7 @@ def write_package(folder: str, *, force: bool = False) -> tuple[Path, Path]:
     The archive holds the modules of the package, and at its top those by which pyspark finds the data
     sources; no dependency is in it. Raises MsmqWireError where the folder cannot be written.
     """
-    refuse_url(folder)
+    folder = local_folder(folder)
     archive, launcher = Path(folder) / ARCHIVE, Path(folder) / LAUNCHER
     try:
         make_folder(folder)

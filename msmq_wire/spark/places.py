@@ -6,21 +6,28 @@ store is reached, so a task does what the driver does; what cannot be reached is
 
 from __future__ import annotations
 
+import errno
+import fnmatch
+import glob
 import os
 import re
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
+from io import RawIOBase
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
+from msmq_wire.capture.opening import OpenedFile, open_local
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.units import SECOND
 
 if TYPE_CHECKING:
     from pyarrow import NativeFile  # type: ignore[import-untyped]  # it has no stubs
     from pyarrow.fs import FileInfo, FileSystem  # type: ignore[import-untyped]  # it has no stubs
 
-__all__ = ["Place", "place_of"]
+__all__ = ["Place", "input_path", "is_there", "local_folder", "place_of"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://|(file):(?=/)", re.IGNORECASE)
 """A colon alone makes no URL of a path, but in ``file:/x``, as Java writes it."""
@@ -110,8 +117,13 @@ class Place(msgspec.Struct, frozen=True):
         """Open a file to be read, anywhere in it; it knows its size."""
         import pyarrow as pa
 
-        opened = self.filesystem().open_input_file(self.path)
-        return opened if self.is_local else pa.PythonFile(_Patient(opened), mode="r")
+        if self.is_local:
+            return self.filesystem().open_input_file(self.path)
+        return pa.PythonFile(self.open_ranges(), mode="r")
+
+    def open_ranges(self) -> OpenedFile:
+        """Open a file to be read in parts, as captures are."""
+        return open_local(self.path) if self.is_local else _RangedFile(self)
 
     def open_output(self) -> NativeFile:
         """Open a file to be written anew; in an object store it is there once it is closed."""
@@ -123,9 +135,7 @@ class Place(msgspec.Struct, frozen=True):
 
     def exists(self) -> bool:
         """Whether there is a file or a folder."""
-        import pyarrow.fs as pafs
-
-        return self.info().type is not pafs.FileType.NotFound
+        return is_there(self.info())
 
     def list(self, *, recursive: bool = False) -> list[FileInfo]:
         """What the folder has, by path; a folder or bucket that is not there has nothing."""
@@ -134,9 +144,49 @@ class Place(msgspec.Struct, frozen=True):
         selector = pafs.FileSelector(self.path, allow_not_found=True, recursive=recursive)
         return sorted(self.filesystem().get_file_info(selector), key=lambda info: info.path)
 
+    def glob(self, *, recursive: bool, each: Callable[..., Iterable[Any]] = map) -> Sequence[FileInfo]:
+        """What there is in an object store whose names match the parts of the key, as `glob.glob` does it.
+
+        ``**`` is a folder in folders, however deep, when it is ``recursive``. ``each`` is `map`, or does
+        several at once: a folder is listed by each call.
+        """
+        import pyarrow.fs as pafs
+
+        bucket, *parts = self.path.split("/")
+        deep = parts.index("**") if recursive and "**" in parts else len(parts)
+        folders = [Place(f"s3://{bucket}")]
+        found: Sequence[FileInfo] = ()
+        for at, part in enumerate(parts[:deep]):
+            below = [folder.join(part) for folder in folders]
+            if glob.has_magic(part):
+                listed = each(Place.list, folders)
+                found = [info for infos in listed for info in infos if _matches([info.base_name], [part])]
+            elif at + 1 < len(parts):
+                folders = below
+                continue
+            else:
+                found = [*each(Place.info, below)]
+            folders = [self.within(info) for info in found if info.type is pafs.FileType.Directory]
+        if deep < len(parts):
+            found = []
+            for folder, infos in zip(
+                folders, each(partial(Place.list, recursive=True), folders), strict=True
+            ):
+                start = len(folder.path) + 1
+                found += [one for one in infos if _matches(one.path[start:].split("/"), parts[deep:])]
+        return [info for info in found if is_there(info)]
+
     def within(self, info: FileInfo) -> Place:
         """The place of what `list` found."""
         return Place(info.path if self.is_local else f"s3://{info.path}")
+
+    def changed_ns(self, info: FileInfo) -> int:
+        """The time of the last change that `info` or `list` told (ns since 1970); 0 for what is not there.
+
+        Whole seconds in an object store: some tell more of them in a listing than of the object itself.
+        """
+        found = info.mtime_ns or 0
+        return found if self.is_local else found // SECOND * SECOND
 
     def make_folder(self) -> None:
         """Make it and those above it, where they are not; an object store has no folders to make."""
@@ -151,16 +201,28 @@ class Place(msgspec.Struct, frozen=True):
             return
 
 
-class _Patient:
-    """A file in an object store, asked again where pyarrow is not.
+class _RangedFile(RawIOBase):
+    """A file in an object store: a read asks for that range of it, again where pyarrow does not.
 
     pyarrow repeats a request, but not one for fewer bytes than the error has that the store sends instead.
     """
 
-    closed = False
+    def __init__(self, place: Place) -> None:
+        try:
+            self._file = place.filesystem().open_input_file(place.path)
+        except FileNotFoundError:
+            raise _missing(place) from None
+        self._place = place
 
-    def __init__(self, file: NativeFile) -> None:
-        self._file = file
+    @property
+    def name(self) -> str:
+        return self._place.url
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
 
     def read(self, size: int = -1) -> bytes:
         place, left = self._file.tell(), _ATTEMPTS
@@ -173,6 +235,11 @@ class _Patient:
                     raise
                 self._file.seek(place)
 
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
     def seek(self, offset: int, whence: int = 0) -> int:
         return int(self._file.seek(offset, whence))
 
@@ -180,8 +247,51 @@ class _Patient:
         return int(self._file.tell())
 
     def close(self) -> None:
-        self.closed = True
+        super().close()
         self._file.close()
+
+    def status(self) -> tuple[int, int]:
+        info = self._place.info()
+        if info.size is None:
+            raise _missing(self._place)
+        return info.size, self._place.changed_ns(info)
+
+
+def _matches(names: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether the names of folders and of what is in the last of them match the parts of a glob."""
+    if not names or not parts:
+        return not names and all(part == "**" for part in parts)
+    hidden = names[0].startswith(".")
+    if parts[0] == "**":
+        return _matches(names, parts[1:]) or (not hidden and _matches(names[1:], parts))
+    if not fnmatch.fnmatchcase(names[0], parts[0]) or (hidden and not parts[0].startswith(".")):
+        return False
+    return _matches(names[1:], parts[1:])
+
+
+def is_there(info: FileInfo) -> bool:
+    """Whether `Place.info` found a file or folder."""
+    there: bool = info.type.name != "NotFound"
+    return there
+
+
+def _missing(place: Place) -> FileNotFoundError:
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place.url)
+
+
+def input_path(text: str) -> str:
+    """What is read: a path as it is, relative too, and of a URL what `place_of` makes of it."""
+    return place_of(text).url if _SCHEME.match(text) else text
+
+
+def local_folder(text: str) -> str:
+    """The path of a folder that only a file system can be: files are linked or renamed in it.
+
+    Raises MsmqWireError as `place_of`, and for an object store.
+    """
+    if not place_of(text).is_local:
+        raise MsmqWireError(f"cannot write {text}: here a folder is needed, local or mounted, and no bucket")
+    return input_path(text)
 
 
 def place_of(text: str) -> Place:

@@ -13,6 +13,7 @@ import msgspec
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.captures import Scope
+from msmq_wire.spark.places import input_path
 from msmq_wire.units import SECOND
 
 __all__ = ["DEFAULT_SPLIT_BYTES", "OPTIONS", "Network", "OnError", "ReadOptions"]
@@ -144,14 +145,14 @@ class _Reader:
         text = self._given.get("paths")
         if text is None:
             path = self._given.get("path")
-            return () if path is None else (_local(path),)
+            return () if path is None else (input_path(path),)
         try:
             paths = json.loads(text)
         except ValueError:
             paths = None
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
             raise MsmqWireError("the option paths is a JSON list of paths")
-        return tuple(map(_local, paths))
+        return tuple(map(input_path, paths))
 
     def _columns(self) -> frozenset[str] | None:
         names = frozenset(name.lower() for name in self._list("columns"))
@@ -227,8 +228,3 @@ class _Reader:
             nanoseconds += int(fraction[2][:9].ljust(9, "0"))
         # No frame has a time that 64 bits do not hold.
         return max(-1 << 63, min(nanoseconds, (1 << 63) - 1))
-
-
-def _local(path: str) -> str:
-    """The path of a file URL; other schemes are left to fail when the file is opened."""
-    return path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 from msmq_wire.capture.splits import FileIndex, Split, index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.arrow_types import array_of, struct_type
-from msmq_wire.spark.captures import CaptureFile, captures_of, refuse_url
+from msmq_wire.spark.captures import CaptureFile, captures_of, open_file
+from msmq_wire.spark.places import local_folder
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.tasks import each
 
@@ -70,7 +71,7 @@ def place_splits(files: Sequence[CaptureFile], options: ReadOptions, known: Inde
                 found.append(replace(place, error=file.error))
                 continue
             try:
-                index = known.get(file.path) or index_file(file.path, options.split_bytes)
+                index = known.get(file.path) or index_file(file.path, options.split_bytes, opener=open_file)
             except CaptureError as error:
                 found.append(replace(place, error=error.message, error_offset=error.offset))
                 continue
@@ -111,7 +112,7 @@ def index_captures(spark: SparkSession, files: Sequence[CaptureFile], folder: st
 
     The option ``index`` of ``msmq-packets`` takes such a folder.
     """
-    refuse_url(folder)
+    folder = local_folder(folder)
     known = dict(read_index(folder, files, split_bytes))
     missing = [file.path for file in files if file.error is None and file.path not in known]
     if missing:
@@ -124,7 +125,7 @@ def index_captures(spark: SparkSession, files: Sequence[CaptureFile], folder: st
 def indexed(path: str, split_bytes: int) -> FileIndex | None:
     """The index of a file; None for what is no capture, which is said where it is placed."""
     try:
-        return index_file(path, split_bytes)
+        return index_file(path, split_bytes, opener=open_file)
     except CaptureError:
         return None
 

@@ -19,7 +19,7 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.splits import Split, clocks, read_split
 from msmq_wire.errors import CaptureError
 from msmq_wire.spark.capture_reading import CaptureReading, Numbering
-from msmq_wire.spark.captures import Capture
+from msmq_wire.spark.captures import Capture, open_file
 from msmq_wire.spark.frame_filter import FrameFilter
 from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.packet_columns import error_batch, packet_batch
@@ -152,7 +152,7 @@ def split_chunks(split: Split, options: ReadOptions) -> Iterator[tuple[Chunk, Ar
     """The frames of a split that options choose, with the times so far of each. Raises as `read_split`."""
     frames = FrameFilter(options) if options.selects else None
     clock = split.clock
-    for chunk in read_split(split, options.chunk_bytes):
+    for chunk in read_split(split, options.chunk_bytes, opener=open_file):
         times = clocks(chunk, clock)
         clock = int(times[-1])
         if frames is not None:

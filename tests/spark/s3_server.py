@@ -63,12 +63,10 @@ class S3Server:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(text)))])
             return [] if method == "HEAD" else [text]
-        if method != "GET":
-            return self._app(environ, start)
         answer = list(self._app(environ, start))
         with self._lock:
-            self.sent += sum(map(len, answer))
             if "HTTP_RANGE" in environ:
+                self.sent += sum(map(len, answer))
                 self.ranges.append((environ["PATH_INFO"], environ["HTTP_RANGE"]))
         return answer
 

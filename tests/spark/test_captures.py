@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark.captures import CaptureFile, Listing, captures_of, folder_of, list_files
+from msmq_wire.spark.captures import CaptureFile, Listing, captures_of, list_files
 from msmq_wire.spark.landing import LandingLog
 from msmq_wire.spark.packaging import write_package
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.split_planning import index_captures, run_job
 
 DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
 
@@ -180,24 +178,37 @@ def test_a_file_whose_name_is_no_text_cannot_be_read(tmp_path: Path) -> None:
     assert file.error == f"cannot open {file.path}: its name is not UTF-8"
 
 
-URLS = ["s3a://bucket/tables", "hdfs://node:8020/tables", "file://host/tables"]
-
-
-@pytest.mark.parametrize("url", URLS)
-def test_a_url_is_no_folder_to_write_to(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    writers: list[Callable[[], object]] = [
-        lambda: folder_of(url),
-        lambda: run_job(cast(Any, None), url, ReadOptions(paths=(str(DEMO),))),
-        lambda: index_captures(cast(Any, None), list_files([str(DEMO)]).files, url, 1 << 20),
-        lambda: write_package(url),
-        lambda: LandingLog(ReadOptions(paths=(str(DEMO),), seen=url)),
-    ]
-    for write in writers:
-        with pytest.raises(MsmqWireError, match=f"cannot write {url}: a mounted folder is needed"):
-            write()
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        (
+            "s3a://bucket/tables",
+            "cannot write s3a://bucket/tables: here a folder is needed, local or mounted",
+        ),
+        ("hdfs://node:8020/tables", "for hdfs:// it takes a mounted folder"),
+        ("file://host/tables", "cannot use file://host/tables"),
+    ],
+)
+def test_what_only_a_folder_can_hold_is_not_written_to_a_url(url: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(MsmqWireError, match=reason):
+        write_package(url)
+    with pytest.raises(MsmqWireError, match=reason):
+        LandingLog(ReadOptions(paths=(str(DEMO),), seen=url))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_url_names_its_folder(tmp_path: Path) -> None:
-    assert folder_of(f"file://{tmp_path}") == folder_of(str(tmp_path)) == str(tmp_path)
+def test_a_url_of_a_file_is_its_path(folder: Path) -> None:
+    make(folder, "a b%20.pcap")
+    path = folder / "a b%20.pcap"
+    assert [file.path for file in list_files([path.as_uri(), str(path)]).files] == [str(path)]
+    with pytest.raises(MsmqWireError, match="for hdfs:// it takes"):
+        list_files([str(path), "hdfs://node/x"])
+
+
+def test_no_file_is_opened_to_be_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **named: object) -> None:
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(builtins, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
+    assert names(list_files([str(folder), str(folder / "notes.txt")]), folder) == [*CAPTURES, "notes.txt"]

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import msmq_wire.spark.landing
+from msmq_wire.capture.opening import Opener
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.splits import FileIndex, index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
@@ -258,8 +259,8 @@ def test_a_file_that_grows_in_steps_has_each_frame_in_one_entry(cuts: list[int])
 def test_a_file_that_changes_while_it_is_looked_at_is_not_logged(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def write_meanwhile(path: str, split_bytes: int) -> FileIndex:
-        found = index_file(path, split_bytes)
+    def write_meanwhile(path: str, split_bytes: int, *, opener: Opener) -> FileIndex:
+        found = index_file(path, split_bytes, opener=opener)
         land(folder / "a.pcap", DEMO, age=20)
         return found
 
@@ -305,11 +306,11 @@ def test_a_query_that_was_overtaken_writes_behind_what_is_there(
     slow, fast = log_of(folder), log_of(folder)
     assert slow.landed(NOW) == fast.landed(NOW) == 0
 
-    def overtaken(path: str, split_bytes: int) -> FileIndex:
+    def overtaken(path: str, split_bytes: int, *, opener: Opener) -> FileIndex:
         monkeypatch.undo()
         land(folder / "b.pcap", DEMO)
         assert names(logged(fast)) == ["a.pcap", "b.pcap"]
-        return index_file(path, split_bytes)
+        return index_file(path, split_bytes, opener=opener)
 
     land(folder / "a.pcap", PUBLISHED)
     monkeypatch.setattr(msmq_wire.spark.landing, "index_file", overtaken)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import inspect
+import json
 import re
 
 import pytest
@@ -137,11 +138,18 @@ def test_paths_are_a_json_list_and_count_more_than_the_path() -> None:
         ("file:/data/x.pcap", "/data/x.pcap"),
         ("/data/file:x", "/data/file:x"),
         ("relative/x", "relative/x"),
-        ("hdfs://host/x", "hdfs://host/x"),
+        ("file:x", "file:x"),
+        ("s3a://bucket/x", "s3://bucket/x"),
     ],
 )
 def test_the_path_of_a_file_url_is_taken(url: str, path: str) -> None:
     assert ReadOptions.of({"path": url}).paths == (path,)
+    assert ReadOptions.of({"paths": json.dumps([url, "y"])}).paths == (path, "y")
+
+
+def test_a_url_that_nobody_can_read_is_refused_before_anything_runs() -> None:
+    with pytest.raises(MsmqWireError, match="for hdfs:// it takes a mounted folder"):
+        ReadOptions.of({"paths": '["/x", "hdfs://host/x"]'})
 
 
 def test_ports_and_hosts_are_lists() -> None:
