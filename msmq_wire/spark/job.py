@@ -285,9 +285,7 @@ def _refuse_twice(snapshot: Snapshot, files: Sequence[CaptureFile], scope: str) 
         )
 
 
-def _warnings(
-    snapshot: Snapshot, files: Sequence[CaptureFile], plan: JobPlan, work: _Work
-) -> Iterator[str]:
+def _warnings(snapshot: Snapshot, files: Sequence[CaptureFile], plan: JobPlan, work: _Work) -> Iterator[str]:
     """A line for each thing about captures that stay which may not be expected of them."""
     keys = among("key", [file_key(file) for file in files if file.error is None])
     copies = {row["capture"] for row in work.copies}
