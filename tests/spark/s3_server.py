@@ -64,7 +64,8 @@ class S3Server:
             start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(text)))])
             return [] if method == "HEAD" else [text]
         if method != "GET":
-            return self._app(environ, start)
+            found: Iterable[bytes] = self._app(environ, start)
+            return found
         answer = list(self._app(environ, start))
         with self._lock:
             self.sent += sum(map(len, answer))

@@ -17,7 +17,7 @@ from msmq_wire.spark.captures import CaptureFile, Listing, captures_of, folder_o
 from msmq_wire.spark.landing import LandingLog
 from msmq_wire.spark.packaging import write_package
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.split_planning import index_captures, run_job
+from msmq_wire.spark.split_planning import index_captures
 
 DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
 
@@ -188,7 +188,6 @@ def test_a_url_is_no_folder_to_write_to(url: str, tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     writers: list[Callable[[], object]] = [
         lambda: folder_of(url),
-        lambda: run_job(cast(Any, None), url, ReadOptions(paths=(str(DEMO),))),
         lambda: index_captures(cast(Any, None), list_files([str(DEMO)]).files, url, 1 << 20),
         lambda: write_package(url),
         lambda: LandingLog(ReadOptions(paths=(str(DEMO),), seen=url)),
