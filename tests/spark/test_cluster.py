@@ -150,8 +150,9 @@ def in_this_process(folder: Path, output: Path, scope: Scope) -> int:
     captures = captures_of(list_files(options.paths, recursive=True).files, scope)
     if scope == "file":
         # Some of them are others, compressed.
-        contents = {content_of(capture.files[0]): capture for capture in reversed(captures)}
-        captures = list(contents.values())
+        first = {capture.name: content_of(capture.files[0]) for capture in captures}
+        digests = {one.digest: name for name, one in reversed(first.items()) if one is not None}
+        captures = [capture for capture in captures if capture.name in digests.values()]
     done = decode_captures([todo_of(capture) for capture in captures], plan)
     store = Store(str(output))
     store.make()
