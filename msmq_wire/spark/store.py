@@ -147,6 +147,7 @@ class Store:
         raise MsmqWireError(f"cannot write {self.place.url}: other runs were faster {_ATTEMPTS} times")
 
     def _publish(self, snapshot: Snapshot, change: Change) -> None:
+        self._widen(snapshot.captures, _CAPTURES)
         lacking = set(change.tables) - snapshot.versions.keys()
         touched = {file.table for file in change.files} | {*change.books, *change.merged, *lacking}
         if change.gone:
@@ -167,9 +168,7 @@ class Store:
         if stands.version() != (named or 0):
             # Somebody died before captures named it, or is not there yet.
             stands.restore(named or 0, commit_properties=_once())
-        if self._lacks_columns(stands, table):
-            empty = delta_schema(table).empty_table()
-            write_deltalake(stands, empty, mode="append", schema_mode="merge", commit_properties=_once())
+        self._widen(stands, table)
         actions = self._actions(snapshot, table, change)
         if not actions:
             return int(stands.version())
@@ -313,14 +312,18 @@ class Store:
         place = self.place.join(table)
         return DeltaTable(place.table_url, version=version, storage_options=place.storage_options)
 
-    def _lacks_columns(self, stands: DeltaTable, table: str) -> bool:
-        """Whether a table has fewer columns than this version writes; MsmqWireError where it has others."""
+    def _widen(self, stands: DeltaTable, table: str) -> None:
+        """Add the columns that a table lacks. Raises MsmqWireError where it has others than are written."""
+        schema = delta_schema(table)
         try:
-            return _lacks(pa.struct(pa.schema(stands.schema().to_arrow())), pa.struct(delta_schema(table)))
+            lacks = _lacks(pa.struct(pa.schema(stands.schema().to_arrow())), pa.struct(schema))
         except TypeError as error:
             raise MsmqWireError(
                 f"{self.place.url}: the table {table} is of another version of msmq-wire: {error}"
             ) from None
+        if lacks:
+            empty = schema.empty_table()
+            write_deltalake(stands, empty, mode="append", schema_mode="merge", commit_properties=_once())
 
 
 class Snapshot:

@@ -25,6 +25,7 @@ from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark import job
 from msmq_wire.spark.capture_job import Done
 from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
+from msmq_wire.spark.identity import content_of
 from msmq_wire.spark.job import DEFAULT_TABLES, Run, run_job
 from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
@@ -573,14 +574,17 @@ def test_every_table_holds_what_the_captures_give_one_by_one(spark: SparkSession
     output = tmp_path / "out"
     paths = share(sorted(path for folder in FOLDERS for path in folder.glob("*.pcap*")))
     run = run_job(spark, str(output), options_of(*paths, split_bytes=1 << 20))
-    expected = expected_of(tmp_path / "expected", *paths)
+    # Some of them are others, compressed.
+    first = {one.digest: path for path in reversed(paths) if (one := content_of(captures_at(path)[0]))}
+    assert (run.captures, run.unchanged) == (len(first), len(paths) - len(first))
+    expected = expected_of(tmp_path / "expected", *first.values())
     found = visible(output)
     assert set(found) == set(expected) == set(DEFAULT_TABLES)
     for table in DEFAULT_TABLES:
         assert found[table] == expected[table], table
         assert len(found[table]) == run.rows[table]
     again = run_job(spark, str(output), options_of(*paths))
-    assert (again.captures, again.unchanged) == (0, run.captures)
+    assert (again.captures, again.unchanged) == (0, len(paths))
     register_views(spark, str(output))
     rows = spark.table("messages")
     assert rows.count() == run.rows["messages"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,9 @@ from msmq_wire.spark.sources import PacketReader
 from msmq_wire.spark.split_planning import (
     INDEX_SCHEMA,
     PlacedSplit,
+    index_captures,
     place_splits,
     read_index,
-    update_index,
     write_index,
 )
 from msmq_wire.spark.task_rows import read_packets
@@ -101,52 +100,65 @@ def test_what_is_not_there_is_placed_with_its_error(folder: Path) -> None:
     assert one.error == f"cannot open {folder / 'gone.pcap'}: No such file or directory"
 
 
-class Runs:
-    """What walks files, and which it walked."""
-
-    def __init__(self) -> None:
-        self.walked: list[list[str]] = []
-
-    def __call__(self, paths: Sequence[str]) -> Iterable[FileIndex]:
-        self.walked.append([os.path.basename(path) for path in paths])
-        return [index_file(path, SPLIT_BYTES) for path in paths if "text" not in path]
+HERE: Any = None
+"""No session: a few files are walked without one."""
 
 
-def test_an_index_is_walked_once_and_again_for_what_changed(folder: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def walked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that were walked, by name."""
+    found: list[str] = []
+
+    def counted(path: str, split_bytes: int) -> FileIndex:
+        found.append(os.path.basename(path))
+        return index_file(path, split_bytes)
+
+    monkeypatch.setattr(split_planning, "index_file", counted)
+    return found
+
+
+def test_an_index_is_walked_once_and_again_for_what_changed(
+    folder: Path, tmp_path: Path, walked: list[str]
+) -> None:
     kept = str(tmp_path / "index")
 
     def files() -> Any:
         return list_files([str(folder)], pattern="[a-e].pcap").files
 
-    runs = Runs()
-    assert update_index(kept, files(), SPLIT_BYTES, runs) == 5
-    assert update_index(kept, files(), SPLIT_BYTES, runs) == 0
+    assert index_captures(HERE, files(), kept, SPLIT_BYTES) == 5
+    assert index_captures(HERE, files(), kept, SPLIT_BYTES) == 0
     # One is written again with the same bytes, one grows, one is new.
     path = folder / "a.pcap"
     os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
     status = write(folder / "e.pcap", 4, 1000).stat()
     os.utime(folder / "e.pcap", ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert update_index(kept, files(), SPLIT_BYTES, runs) == 2
-    assert update_index(kept, files(), SPLIT_BYTES, runs) == 0
-    assert runs.walked == [["a.pcap", "b.pcap", "c.pcap", "d.pcap", "e.pcap"], ["a.pcap", "e.pcap"]]
+    assert index_captures(HERE, files(), kept, SPLIT_BYTES) == 2
+    assert index_captures(HERE, files(), kept, SPLIT_BYTES) == 0
+    assert walked == ["a.pcap", "b.pcap", "c.pcap", "d.pcap", "e.pcap", "a.pcap", "e.pcap"]
     known = read_index(kept, files(), SPLIT_BYTES)
     assert known == {file.path: index_file(file.path, SPLIT_BYTES) for file in files()}
     assert os.listdir(kept) == ["captures.parquet"]
 
 
 def test_an_index_of_other_splits_does_not_count(folder: Path, tmp_path: Path) -> None:
-    kept, runs = str(tmp_path / "index"), Runs()
+    kept = str(tmp_path / "index")
     files = list_files([str(folder / "a.pcap")]).files
-    assert update_index(kept, files, SPLIT_BYTES, runs) == 1
+    assert index_captures(HERE, files, kept, SPLIT_BYTES) == 1
     assert read_index(kept, files, SPLIT_BYTES + 1) == {}
     assert len(read_index(kept, files, SPLIT_BYTES)) == 1
 
 
-def test_files_that_cannot_be_opened_are_not_walked(folder: Path, tmp_path: Path) -> None:
-    runs = Runs()
+def test_files_that_cannot_be_opened_are_not_walked(folder: Path, tmp_path: Path, walked: list[str]) -> None:
     files = list_files([str(folder / "gone.pcap")]).files
-    assert update_index(str(tmp_path / "index"), files, SPLIT_BYTES, runs) == 0
-    assert runs.walked == []
+    assert index_captures(HERE, files, str(tmp_path / "index"), SPLIT_BYTES) == 0
+    assert walked == []
+
+
+def test_what_is_no_capture_is_not_in_the_index(folder: Path, tmp_path: Path) -> None:
+    (folder / "text.pcap").write_text("no capture")
+    files = list_files([str(folder / "text.pcap")]).files
+    assert index_captures(HERE, files, str(tmp_path / "index"), SPLIT_BYTES) == 1
+    assert read_index(str(tmp_path / "index"), files, SPLIT_BYTES) == {}
 
 
 def test_what_is_known_is_not_walked_again(
@@ -154,7 +166,7 @@ def test_what_is_known_is_not_walked_again(
 ) -> None:
     kept = str(tmp_path / "index")
     files = list_files([str(folder)], pattern="[a-e].pcap").files
-    update_index(kept, files, SPLIT_BYTES, Runs())
+    index_captures(HERE, files, kept, SPLIT_BYTES)
     options = ReadOptions(paths=(str(folder),), glob="[a-e].pcap", split_bytes=SPLIT_BYTES, index=kept)
     walked = placed(folder)
 
@@ -180,7 +192,7 @@ def test_a_foreign_table_is_no_index(folder: Path, tmp_path: Path, columns: list
     pq.write_table(table, kept / "captures.parquet")
     before = (kept / "captures.parquet").read_bytes()
     with pytest.raises(MsmqWireError, match="holds no index") as error:
-        update_index(str(kept), [file], SPLIT_BYTES, Runs())
+        index_captures(HERE, [file], str(kept), SPLIT_BYTES)
     assert "\n" not in str(error.value)
     assert (kept / "captures.parquet").read_bytes() == before
 
