@@ -26,6 +26,7 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.store import Snapshot, Store
 from tests.effort import WHOLE, share
 from tests.spark.one_run import change_everything, run
+from tests.spark.s3_server import BUCKET, S3Server
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "fixtures" / "captures"
@@ -109,6 +110,20 @@ def named(snapshot: Snapshot) -> set[str]:
     }
 
 
+def one_run(what: str, asked: dict[str, Any]) -> str:
+    """Run the program of that name, and return what it writes."""
+    program = [sys.executable, "-m", "tests.spark.one_run", what, json.dumps(asked)]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def run_apart(output: str, *paths: Path, again: bool = False) -> dict[str, int]:
+    """A run in a process of its own: deltalake lets no other thread of its process do anything meanwhile."""
+    asked = {"output": output, "paths": list(map(str, paths)), "tables": TABLES, "again": again}
+    return json.loads(one_run("run", asked))
+
+
 class Attacked:
     """A store with captures, what is to become of them, and every state that a reader may see meanwhile."""
 
@@ -149,9 +164,7 @@ class Attacked:
             "tables": TABLES,
             "lasts": lasts,
         }
-        program = [sys.executable, "-m", "tests.spark.one_run", json.dumps(asked)]
-        done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        one_run("kill", asked)
         return [outputs / str(last) for last in lasts]
 
     def whole(self, before: Path, outputs: Path) -> tuple[Path, list[str]]:
@@ -259,3 +272,27 @@ def test_a_table_whose_first_commit_was_not_made_is_made_again(attacked: Attacke
         (output / table / "_delta_log").mkdir(parents=True)
         (output / table / "_delta_log" / "00000000000000000000.json#1").touch()
     attacked.finish(output)
+
+
+def test_a_commit_whose_answer_is_lost_is_made_once(s3: S3Server, tmp_path: Path) -> None:
+    output, paths = f"s3://{BUCKET}/tables", [CAPTURES / "demo.pcap", CAPTURES / "path_vlan.pcap"]
+    run_apart(output, paths[0])
+    for table in ("messages", "captures"):
+        version = Store(output)._load(table).version()
+        s3.lose = f"/{table}/_delta_log/{version + 1:020}.json"
+        assert run_apart(output, paths[1], again=table == "captures") == {"captures": 1, "unchanged": 0}
+        assert not s3.lose
+        rows = seen(Store(output).snapshot())
+        assert rows == {str(path): plainly(tmp_path / "plain", path, TABLES) for path in paths}
+    # It is not made again, once it is seen that it is there.
+    assert Store(output).snapshot().version == version + 1
+
+
+def test_a_server_that_fails_every_tenth_request_loses_nothing(s3: S3Server, tmp_path: Path) -> None:
+    output, paths = f"s3://{BUCKET}/tables", [CAPTURES / "demo.pcap", CAPTURES / "path_vlan.pcap"]
+    s3.fail_every = 10
+    for path, again in ((paths[0], False), (paths[1], False), (paths[0], True)):
+        assert run_apart(output, path, again=again) == {"captures": 1, "unchanged": 0}
+    assert s3.failed > 20
+    rows = seen(Store(output).snapshot())
+    assert rows == {str(path): plainly(tmp_path / "plain", path, TABLES) for path in paths}
