@@ -76,11 +76,12 @@ class Change(msgspec.Struct, kw_only=True):
     """What a commit of all tables does: files to add, rows of captures to take away, rows of books to add.
 
     ``tables`` are to be there, with rows or without. ``gone`` are captures whose rows go, ``forgotten`` those
-    whose files are not known any more, either. ``merged`` are files that others of ``files`` replace, by
-    table.
+    whose files are not known any more, either. Rows of captures ``without`` are left out of ``files``.
+    ``merged`` are files that others of ``files`` replace, by table.
     """
 
     files: Sequence[WrittenFile] = ()
+    without: frozenset[str] = frozenset()
     tables: Sequence[str] = ()
     gone: frozenset[str] = frozenset()
     forgotten: frozenset[str] = frozenset()
@@ -210,11 +211,16 @@ class Store:
         if rows and table in BOOKS:
             small = [file for file in stands if file.size < _SMALL]
             rewritten += [one for one in small if one not in rewritten] if len(small) >= _MANY else []
-        if rewritten or rows:
+        left_out = []
+        if change.without:
+            left_out = [StoredFile(one.path, one.size, one.rows, one.day, "", "") for one in files]
+            files = []
+        if rewritten or rows or left_out:
             with TableWriter(self.place, (table,), partitioned=table in TABLES) as writer:
-                for file in rewritten:
-                    for batch in self.batches(table, file, without=going):
-                        writer.write(table, batch, file.partition)
+                for some, without in ((rewritten, going), (left_out, change.without)):
+                    for file in some:
+                        for batch in self.batches(table, file, without=without):
+                            writer.write(table, batch, file.partition)
                 if rows:
                     writer.write(table, pa.RecordBatch.from_pylist(list(rows), schema=file_schema(table)))
             files += writer.files
