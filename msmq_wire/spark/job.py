@@ -25,7 +25,7 @@ from msgspec.structs import replace
 import msmq_wire
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.capture_job import Done, Entry, JobPlan, Todo, decode_captures
-from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, legible, list_files
+from msmq_wire.spark.captures import Capture, CaptureFile, Scope, captures_of, legible, list_files
 from msmq_wire.spark.group_job import decode_groups
 from msmq_wire.spark.identity import (
     Content,
@@ -60,6 +60,8 @@ _EACH = 2
 """Tasks for each core, where captures are many or large enough."""
 _LEAST = 4 << 20
 """Bytes that are worth files of their own."""
+_ROUNDS = 10
+"""How often captures are looked at again that other runs changed meanwhile."""
 _WAVE = 8
 """Bundles of groups for each core that are decoded together."""
 
@@ -143,18 +145,35 @@ def run_job(
     warnings = () if again else tuple(_warnings(snapshot, listing.files, plan, work))
     for text in warnings:
         warn(text)
-    publisher = _Publisher(store, plan, work, tell)
-    if options.scope == "group":
-        for wave in _waves(spark, work.todo, options):
-            publisher.take(decode_groups(spark, wave, plan))
+    publisher = _Publisher(store, plan, tell)
+    for _ in range(_ROUNDS):
+        publisher.begin(work, snapshot)
+        if options.scope == "group":
+            for wave in _waves(spark, work.todo, options):
+                publisher.take(decode_groups(spark, wave, plan))
+        else:
+            parts = _parts(spark, work.todo, options)
+            for done in finished(spark, parts, partial(decode_captures, plan=plan)):
+                publisher.take(done)
+        publisher.flush()
+        publisher.copies(work.copies)
+        if not publisher.overtaken:
+            break
+        files = list_files(options.paths, pattern=options.glob, recursive=options.recursive).files
+        snapshot = store.snapshot()
+        work = placed(spark, snapshot, _again(files, publisher.overtaken, options.scope), False)
     else:
-        for done in finished(spark, _parts(spark, work.todo, options), partial(decode_captures, plan=plan)):
-            publisher.take(done)
-    publisher.flush()
-    publisher.copies(work.copies)
+        raise MsmqWireError(f"{output}: other runs changed the same captures {_ROUNDS} times")
     run = publisher.run(started, listing.left_out, warnings)
     store.append("runs", msgspec.structs.asdict(run))
     return run
+
+
+def _again(files: Sequence[CaptureFile], paths: set[str], scope: Scope) -> list[CaptureFile]:
+    """The files of the captures that files of these ``paths`` are, or are a part of."""
+    captures = captures_of(files, scope)
+    some = [one.files for one in captures if not paths.isdisjoint(file.path for file in one.files)]
+    return [file for files in some for file in files]
 
 
 def _absolute(path: str) -> str:
@@ -205,6 +224,17 @@ def _digests(snapshot: Snapshot, names: Iterable[str]) -> dict[str, str | None]:
     """The digests of captures, by name."""
     found = snapshot.rows("captures", ["capture", "digest"], among("capture", sorted(names)))
     return {row["capture"]: row["digest"] for row in found.to_pylist()}
+
+
+def _held(snapshot: Snapshot, wanted: Any) -> dict[str, tuple[str | None, str]]:
+    """The digests of captures and the runs that decoded them, by name."""
+    found = snapshot.rows("captures", ["capture", "digest", "run"], wanted)
+    return {row["capture"]: (row["digest"], row["run"]) for row in found.to_pylist()}
+
+
+def _noted(snapshot: Snapshot, keys: Iterable[bytes]) -> set[bytes]:
+    """Which of some keys of files the tables have."""
+    return set(snapshot.rows("sources", ["key"], among("key", keys)).column("key").to_pylist())
 
 
 def _names(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
@@ -321,16 +351,20 @@ def _fewer(snapshot: Snapshot, tables: Sequence[str]) -> Any:
 
 
 class _Publisher:
-    """Commits what tasks have done, and counts it."""
+    """Commits what tasks have done, and counts it.
 
-    def __init__(self, store: Store, plan: JobPlan, work: _Work, tell: Callable[[str], None]) -> None:
+    ``overtaken`` are paths of files whose captures another run changed since it was seen what there is to do:
+    what was done with them is not committed, because they may have been shorter then.
+    """
+
+    def __init__(self, store: Store, plan: JobPlan, tell: Callable[[str], None]) -> None:
+        self.overtaken: set[str] = set()
         self._store = store
         self._plan = plan
         self._tell = tell
-        self._unchanged = work.unchanged
-        self._count = len(work.todo)
-        self._bytes = sum(one.capture.size for one in work.todo)
-        self._sizes = {one.capture.name: one.capture.size for one in work.todo}
+        self._unchanged = 0
+        self._count = 0
+        self._bytes = 0
         self._read = 0
         self._waiting: list[Done] = []
         self._latest = time.monotonic()
@@ -340,14 +374,28 @@ class _Publisher:
         self._skipped: Counter[str] = Counter()
         self._damage: list[str] = []
 
+    def begin(self, work: _Work, snapshot: Snapshot) -> None:
+        """Say what will be done, and what the tables were when that was seen."""
+        self.overtaken = set()
+        self._unchanged += work.unchanged
+        self._count = self._done + len(work.todo)
+        self._bytes = self._read + sum(one.capture.size for one in work.todo)
+        self._captures = {one.capture.name: one.capture for one in work.todo}
+        self._before = _held(snapshot, among("capture", sorted(self._captures)))
+
     def copies(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Note files that are captures under other names, as far as these are in the tables."""
         names = {row["capture"] for row in rows}
 
         def change(snapshot: Snapshot) -> Change | None:
             digests = _digests(snapshot, names)
+            lost = {row["path"] for row in rows if row["capture"] not in digests}
+            self._unchanged -= len(lost - self.overtaken)
+            self.overtaken |= lost
             there = [row for row in rows if digests.get(row["capture"]) is not None]
-            return Change(books={"sources": there}) if there else None
+            keys = _noted(snapshot, [row["key"] for row in there])
+            new = [row for row in there if row["key"] not in keys]
+            return Change(books={"sources": new}) if new else None
 
         if rows:
             self._store.publish(change)
@@ -364,37 +412,52 @@ class _Publisher:
     def flush(self) -> None:
         """Commit what waits."""
         waiting, self._waiting = self._waiting, []
+        late: set[str] = set()
         if waiting:
-            self._store.publish(partial(self._change, waiting))
+            self._store.publish(partial(self._change, waiting, late))
         for entry in (entry for done in waiting for entry in done.entries):
-            self._count_in(entry)
+            if entry.capture in late:
+                self.overtaken |= {file.path for file in self._captures[entry.capture].files}
+            else:
+                self._count_in(entry)
         if waiting:
             self._tell(f"{self._done} of {self._count} captures, {_size(self._read)} of {_size(self._bytes)}")
         self._latest = time.monotonic()
 
-    def _change(self, waiting: Sequence[Done], snapshot: Snapshot) -> Change:
+    def _change(self, waiting: Sequence[Done], late: set[str], snapshot: Snapshot) -> Change | None:
         entries = [entry for done in waiting for entry in done.entries]
-        names = {entry.capture for entry in entries}
-        digests = {entry.digest for entry in entries if entry.digest is not None}
-        held = among("capture", sorted(names)) | among("digest", sorted(digests))
-        rows = {row["key"]: row for entry in entries for row in entry.sources}
-        noted = snapshot.rows("sources", ["key"], among("key", rows)).column("key").to_pylist()
-        there = set(snapshot.rows("captures", ["capture"], held).column("capture").to_pylist())
+        digests = {entry.digest: entry.capture for entry in entries if entry.digest is not None}
+        held = among("capture", sorted(entry.capture for entry in entries)) | among("digest", sorted(digests))
+        now = _held(snapshot, held)
+        changed = {
+            entry.capture for entry in entries if now.get(entry.capture) != self._before.get(entry.capture)
+        }
+        # The same content under another name: what is copied here is that.
+        held_elsewhere = {
+            digest for name, (digest, _) in now.items() if digests.get(digest or "", name) != name
+        }
+        named = {digests[digest] for digest in held_elsewhere if digest is not None}
+        late.clear()
+        late |= changed | named
+        kept = [entry for entry in entries if entry.capture not in late]
+        if not kept:
+            return None
+        rows = {row["key"]: row for entry in kept for row in entry.sources}
+        noted = _noted(snapshot, rows)
         return Change(
             files=[file for done in waiting for file in done.files],
+            without=frozenset(late),
             tables=self._plan.tables,
-            gone=frozenset(there),
-            # Another run was faster, with the same content under another name.
-            forgotten=frozenset(there - names),
+            gone=frozenset(entry.capture for entry in kept if entry.capture in now),
             books={
-                "captures": [entry.row() for entry in entries],
+                "captures": [entry.row() for entry in kept],
                 "sources": [row for key, row in rows.items() if key not in noted],
             },
         )
 
     def _count_in(self, entry: Entry) -> None:
         self._done += 1
-        self._read += self._sizes.get(entry.capture, 0)
+        self._read += self._captures[entry.capture].size
         self._totals.update(frames=entry.frames, understood=entry.understood)
         self._rows.update(entry.rows)
         self._skipped.update(entry.skipped)

@@ -27,7 +27,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, RemoveAction
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark.places import place_of
+from msmq_wire.spark.places import Place, place_of
 from msmq_wire.spark.table_files import TableWriter, WrittenFile
 from msmq_wire.spark.table_schemas import BOOKS, DAY, TABLES, delta_schema, file_schema
 
@@ -48,6 +48,7 @@ _PROPERTIES = {
     "delta.dataSkippingStatsColumns": "capture",
 }
 _CAPTURES = "captures"
+_MARK = "msmq-wire.publish"
 
 
 class StoredFile(msgspec.Struct, frozen=True):
@@ -75,11 +76,12 @@ class Change(msgspec.Struct, kw_only=True):
     """What a commit of all tables does: files to add, rows of captures to take away, rows of books to add.
 
     ``tables`` are to be there, with rows or without. ``gone`` are captures whose rows go, ``forgotten`` those
-    whose files are not known any more, either. ``merged`` are files that others of ``files`` replace, by
-    table.
+    whose files are not known any more, either. Rows of captures ``without`` are left out of ``files``.
+    ``merged`` are files that others of ``files`` replace, by table.
     """
 
     files: Sequence[WrittenFile] = ()
+    without: frozenset[str] = frozenset()
     tables: Sequence[str] = ()
     gone: frozenset[str] = frozenset()
     forgotten: frozenset[str] = frozenset()
@@ -130,23 +132,33 @@ class Store:
 
         Returns what counts then. Raises MsmqWireError where it cannot be written.
         """
-        pause = _PAUSE
+        pause, mark = _PAUSE, secrets.token_hex(8)
         for _ in range(_ATTEMPTS):
             snapshot = self.snapshot()
             change = make(snapshot)
             if change is None:
                 return snapshot
             try:
-                self._publish(snapshot, change)
+                self._publish(snapshot, change, mark)
                 return self.snapshot()
             except CommitFailedError:
+                if self._is_made(mark, int(snapshot.captures.version()) + 1):
+                    return self.snapshot()
                 time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
                 pause = min(pause * 2, _LONGEST)
             except (DeltaError, OSError) as error:
                 raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
         raise MsmqWireError(f"cannot write {self.place.url}: other runs were faster {_ATTEMPTS} times")
 
-    def _publish(self, snapshot: Snapshot, change: Change) -> None:
+    def _is_made(self, mark: str, version: int) -> bool:
+        """Whether ``captures`` has the commit with this mark as its version: only the answer was lost."""
+        commit = self._log(_CAPTURES, f"{version:020}.json")
+        if not commit.exists():
+            return False
+        with commit.open_input() as file:
+            return mark.encode() in file.read()
+
+    def _publish(self, snapshot: Snapshot, change: Change, mark: str) -> None:
         self._widen(snapshot.captures, _CAPTURES)
         lacking = set(change.tables) - snapshot.versions.keys()
         touched = {file.table for file in change.files} | {*change.books, *change.merged, *lacking}
@@ -157,7 +169,7 @@ class Store:
             for table in sorted(touched - {_CAPTURES})
         ]
         actions = self._actions(snapshot, _CAPTURES, change)
-        self._write(snapshot.captures, _CAPTURES, actions, named)
+        self._write(snapshot.captures, _CAPTURES, actions, _once(named, mark))
 
     def _commit(self, snapshot: Snapshot, table: str, change: Change) -> int:
         """Commit what is to be done to one table; return the version that has it and nothing else."""
@@ -172,16 +184,18 @@ class Store:
         actions = self._actions(snapshot, table, change)
         if not actions:
             return int(stands.version())
-        self._write(stands, table, actions, [])
+        self._write(stands, table, actions, _once())
         return int(stands.version()) + 1
 
-    def _write(self, stands: DeltaTable, table: str, actions: list[Any], named: list[Transaction]) -> None:
+    def _write(
+        self, stands: DeltaTable, table: str, actions: list[Any], properties: CommitProperties
+    ) -> None:
         stands.create_write_transaction(
             actions,
             mode="append",
             schema=delta_schema(table),
             partition_by=[DAY] if table in TABLES else [],
-            commit_properties=_once(named),
+            commit_properties=properties,
         )
 
     def _actions(self, snapshot: Snapshot, table: str, change: Change) -> list[Any]:
@@ -196,11 +210,16 @@ class Store:
         if rows and table in BOOKS:
             small = [file for file in stands if file.size < _SMALL]
             rewritten += [one for one in small if one not in rewritten] if len(small) >= _MANY else []
-        if rewritten or rows:
+        left_out = []
+        if change.without:
+            left_out = [StoredFile(one.path, one.size, one.rows, one.day, "", "") for one in files]
+            files = []
+        if rewritten or rows or left_out:
             with TableWriter(self.place, (table,), partitioned=table in TABLES) as writer:
-                for file in rewritten:
-                    for batch in self.batches(table, file, without=going):
-                        writer.write(table, batch, file.partition)
+                for some, without in ((rewritten, going), (left_out, change.without)):
+                    for file in some:
+                        for batch in self.batches(table, file, without=without):
+                            writer.write(table, batch, file.partition)
                 if rows:
                     writer.write(table, pa.RecordBatch.from_pylist(list(rows), schema=file_schema(table)))
             files += writer.files
@@ -226,7 +245,7 @@ class Store:
                 yield batch
 
     def vacuum(self, hours: int, *, dry: bool) -> dict[str, int]:
-        """Delete files that no version of the last ``hours`` has, and no named one; return their bytes by path.
+        """Delete files that no version of the last ``hours`` has, and no named one; return their bytes.
 
         Of the logs goes what is older than 30 days and not needed for what is named. A run that began longer
         ago loses what it has not committed. Raises MsmqWireError where files cannot be deleted.
@@ -288,9 +307,11 @@ class Store:
                 raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
 
     def _is_table(self, table: str) -> bool:
-        # A folder of a log without a commit is of somebody who died.
-        place = self.place.join(table)
-        return DeltaTable.is_deltatable(place.table_url, place.storage_options)
+        # A folder of a log without a commit is of somebody who died; the first goes where there are others.
+        return any(self._log(table, name).exists() for name in (f"{0:020}.json", "_last_checkpoint"))
+
+    def _log(self, table: str, name: str) -> Place:
+        return self.place.join(table, "_delta_log", name)
 
     def _create(self, table: str) -> None:
         place = self.place.join(table)
@@ -418,9 +439,10 @@ def among(name: str, values: Iterable[Any]) -> Any:
     return ds.field(name).isin(pa.array(values, kind))
 
 
-def _once(named: Iterable[Transaction] = ()) -> CommitProperties:
+def _once(named: Iterable[Transaction] = (), mark: str = "") -> CommitProperties:
     """A commit on the version that was read and no other: the next one, or none."""
-    return CommitProperties(max_commit_retries=0, app_transactions=list(named) or None)
+    metadata = {_MARK: mark} if mark else None
+    return CommitProperties(metadata, max_commit_retries=0, app_transactions=list(named) or None)
 
 
 def _added(file: WrittenFile, now: int) -> AddAction:

@@ -46,9 +46,7 @@ OPENING = 4 << 20
 """What opening a file counts for, in bytes."""
 
 
-def bundles(
-    items: Sequence[T], sizes: Sequence[int], most: int, *, opening: int = OPENING
-) -> list[list[T]]:
+def bundles(items: Sequence[T], sizes: Sequence[int], most: int, *, opening: int = OPENING) -> list[list[T]]:
     """Put neighbours together up to about ``most`` bytes, counting what it costs to open each, too."""
     found: list[list[T]] = []
     room = 0

@@ -113,9 +113,7 @@ def _count_steps(last: int) -> list[str]:
     return met
 
 
-def killed_runs(
-    folder: Path, before: Path, outputs: str, tables: Sequence[str], lasts: Sequence[int]
-) -> None:
+def killed_runs(folder: str, before: str, outputs: str, tables: Sequence[str], lasts: Sequence[int]) -> None:
     """For each of ``lasts`` copy the store ``before`` and change everything in it until that step.
 
     With -1 it is not ended, and says in ``steps.json`` which steps it made.
@@ -126,7 +124,7 @@ def killed_runs(
         child = os.fork()
         if not child:
             met = _count_steps(last)
-            change_everything(folder, output, tables)
+            change_everything(Path(folder), output, tables)
             Path(outputs.format("steps.json")).write_text(json.dumps(met))
             os._exit(0)
         status = os.waitpid(child, 0)[1]
@@ -134,7 +132,9 @@ def killed_runs(
 
 
 if __name__ == "__main__":
-    asked = json.loads(sys.argv[1])
-    killed_runs(
-        Path(asked["folder"]), Path(asked["before"]), asked["outputs"], asked["tables"], asked["lasts"]
-    )
+    what, asked = sys.argv[1], json.loads(sys.argv[2])
+    if what == "kill":
+        killed_runs(**asked)
+    else:
+        made = run(asked["output"], *map(Path, asked["paths"]), tables=asked["tables"], again=asked["again"])
+        print(json.dumps({"captures": made.captures, "unchanged": made.unchanged}))

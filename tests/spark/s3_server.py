@@ -24,7 +24,8 @@ BUCKET = "captures"
 class S3Server:
     """A running server: where it is, and what it was asked for.
 
-    With ``fail_every`` set, each so many-th request is answered 500 or 503, in turn, and not passed on.
+    With ``fail_every`` set, each so many-th request is answered 500 or 503, in turn, and not passed on. A put
+    of what ends in ``lose`` is passed on once, and answered 500.
     ``asked`` counts requests by method, ``sent`` the bytes of objects that were sent, ``failed`` what was
     refused. ``ranges`` are the ranges of objects that were asked for, ``signed`` says of each request whether
     it had a signature.
@@ -33,6 +34,7 @@ class S3Server:
     def __init__(self) -> None:
         self.url = ""
         self.fail_every = 0
+        self.lose = ""
         self._lock = threading.Lock()
         self._app = DomainDispatcherApplication(create_backend_app)
         self.reset()
@@ -63,6 +65,15 @@ class S3Server:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(text)))])
             return [] if method == "HEAD" else [text]
+        if method == "PUT" and self.lose and environ["PATH_INFO"].endswith(self.lose):
+            self.lose = ""
+            answered: list[Any] = []
+            list(self._app(environ, lambda *answer: answered.append(answer)))
+            assert answered[0][0].startswith("200")
+            start("500 Internal Server Error", [("Content-Length", "0")])
+            return []
+        if method != "GET":
+            return self._app(environ, start)
         answer = list(self._app(environ, start))
         with self._lock:
             if "HTTP_RANGE" in environ:

@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,15 @@ from deltalake import DeltaTable
 
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
-from msmq_wire.spark import store
+from msmq_wire.spark import capture_job, job, store
 from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
 from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.places import place_of
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.store import Snapshot, Store
+from msmq_wire.spark.store import Change, Snapshot, Store
 from tests.effort import WHOLE, share
 from tests.spark.one_run import change_everything, run
+from tests.spark.s3_server import BUCKET, S3Server
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "fixtures" / "captures"
@@ -109,6 +111,21 @@ def named(snapshot: Snapshot) -> set[str]:
     }
 
 
+def one_run(what: str, asked: dict[str, Any]) -> str:
+    """Run the program of that name, and return what it writes."""
+    program = [sys.executable, "-m", "tests.spark.one_run", what, json.dumps(asked)]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def run_apart(output: str, *paths: Path, again: bool = False) -> dict[str, int]:
+    """A run in a process of its own: deltalake lets no other thread of its process do anything meanwhile."""
+    asked = {"output": output, "paths": list(map(str, paths)), "tables": TABLES, "again": again}
+    made: dict[str, int] = json.loads(one_run("run", asked))
+    return made
+
+
 class Attacked:
     """A store with captures, what is to become of them, and every state that a reader may see meanwhile."""
 
@@ -149,9 +166,7 @@ class Attacked:
             "tables": TABLES,
             "lasts": lasts,
         }
-        program = [sys.executable, "-m", "tests.spark.one_run", json.dumps(asked)]
-        done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        one_run("kill", asked)
         return [outputs / str(last) for last in lasts]
 
     def whole(self, before: Path, outputs: Path) -> tuple[Path, list[str]]:
@@ -259,3 +274,98 @@ def test_a_table_whose_first_commit_was_not_made_is_made_again(attacked: Attacke
         (output / table / "_delta_log").mkdir(parents=True)
         (output / table / "_delta_log" / "00000000000000000000.json#1").touch()
     attacked.finish(output)
+
+
+def test_a_commit_whose_answer_is_lost_is_made_once(s3: S3Server, tmp_path: Path) -> None:
+    output, paths = f"s3://{BUCKET}/tables", [CAPTURES / "demo.pcap", CAPTURES / "path_vlan.pcap"]
+    run_apart(output, paths[0])
+    for table in ("messages", "captures"):
+        version = Store(output)._load(table).version()
+        s3.lose = f"/{table}/_delta_log/{version + 1:020}.json"
+        assert run_apart(output, paths[1], again=table == "captures") == {"captures": 1, "unchanged": 0}
+        assert not s3.lose
+        rows = seen(Store(output).snapshot())
+        assert rows == {str(path): plainly(tmp_path / "plain", path, TABLES) for path in paths}
+    # It is not made again, once it is seen that it is there.
+    assert Store(output).snapshot().version == version + 1
+
+
+def test_a_server_that_fails_every_tenth_request_loses_nothing(s3: S3Server, tmp_path: Path) -> None:
+    output, paths = f"s3://{BUCKET}/tables", [CAPTURES / "demo.pcap", CAPTURES / "path_vlan.pcap"]
+    s3.fail_every = 10
+    for path, again in ((paths[0], False), (paths[1], False), (paths[0], True)):
+        assert run_apart(output, path, again=again) == {"captures": 1, "unchanged": 0}
+    assert s3.failed > 20
+    rows = seen(Store(output).snapshot())
+    assert rows == {str(path): plainly(tmp_path / "plain", path, TABLES) for path in paths}
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, *others: Callable[[], object]) -> None:
+    """Do something else once a run has decoded what it saw; the next of ``others`` in the next round."""
+    waiting, decode = list(others), capture_job.decode_captures
+
+    def decoded(todo: Sequence[Todo], plan: JobPlan) -> Any:
+        done = decode(todo, plan)
+        if waiting:
+            with monkeypatch.context() as patch:
+                patch.setattr(job, "decode_captures", decode)
+                waiting.pop(0)()
+        return done
+
+    monkeypatch.setattr(job, "decode_captures", decoded)
+
+
+def test_a_run_that_saw_less_of_a_capture_takes_nothing_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, output = tmp_path / "in", str(tmp_path / "out")
+    folder.mkdir()
+    shutil.copy(CAPTURES / "path_vlan.pcap", folder / "other.pcap")
+    frames = list(read_frames(CAPTURES / "demo.pcap"))
+
+    def grow(count: int) -> None:
+        write_pcap(folder / "grown.pcap", frames[:count])
+        run(output, folder, tables=TABLES)
+
+    grow(4)
+    for counts in ((20, len(frames)), (30, 40, 50)):
+        monkeypatch.undo()
+        write_pcap(folder / "grown.pcap", frames[: counts[0] - 5])
+        meanwhile(monkeypatch, *(partial(grow, count) for count in counts))
+        made = run(output, folder, tables=TABLES)
+        assert made.captures == 0
+        rows = seen(Store(output).snapshot())
+        assert rows == {str(path): plainly(tmp_path / "plain", path, TABLES) for path in folder.iterdir()}
+
+
+def test_the_same_content_of_two_runs_is_one_capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = str(tmp_path / "out")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        shutil.copy(CAPTURES / "demo.pcap", tmp_path / name)
+    shutil.copy(CAPTURES / "path_vlan.pcap", tmp_path / "one")
+    meanwhile(monkeypatch, lambda: run(output, tmp_path / "two", tables=TABLES))
+    made = run(output, tmp_path / "one", tables=TABLES)
+    assert (made.captures, made.unchanged) == (1, 1)
+    paths = [tmp_path / "two" / "demo.pcap", tmp_path / "one" / "path_vlan.pcap"]
+    rows = seen(Store(output).snapshot())
+    assert rows == {str(path): plainly(tmp_path / "plain", path, TABLES) for path in paths}
+    last = run(output, tmp_path, tables=TABLES, recursive=True)
+    assert (last.captures, last.unchanged) == (0, 3)
+
+
+def test_a_copy_of_what_is_forgotten_meanwhile_is_a_capture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, folder = str(tmp_path / "out"), tmp_path / "in"
+    folder.mkdir()
+    run(output, CAPTURES / "demo.pcap", tables=TABLES)
+    gone = frozenset([str(CAPTURES / "demo.pcap")])
+    shutil.copy(CAPTURES / "demo.pcap", folder)
+    shutil.copy(CAPTURES / "path_vlan.pcap", folder)
+    forget = Change(gone=gone, forgotten=gone)
+    meanwhile(monkeypatch, lambda: Store(output).publish(lambda snapshot: forget))
+    made = run(output, folder, tables=TABLES)
+    assert (made.captures, made.unchanged) == (2, 0)
+    rows = seen(Store(output).snapshot())
+    assert rows == {str(path): plainly(tmp_path / "plain", path, TABLES) for path in folder.iterdir()}
