@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import pyarrow.fs as pafs  # type: ignore[import-untyped]  # it has no stubs
 import pytest
@@ -73,7 +73,7 @@ class S3Server:
             start("500 Internal Server Error", [("Content-Length", "0")])
             return []
         if method != "GET":
-            return self._app(environ, start)
+            return cast(Iterable[bytes], self._app(environ, start))
         answer = list(self._app(environ, start))
         with self._lock:
             if "HTTP_RANGE" in environ:

@@ -91,4 +91,6 @@ def test_only_some_files_stay_open(
     assert [file.path[-1] for file in reader._open] == ["c", "d"]
     handles = list(reader._open.values())
     reader.close()
-    assert all(handle.closed for handle in handles)
+    for handle in handles:
+        with pytest.raises(ValueError, match="closed"):
+            handle.seek(0)
