@@ -73,7 +73,8 @@ class S3Server:
             start("500 Internal Server Error", [("Content-Length", "0")])
             return []
         if method != "GET":
-            return self._app(environ, start)
+            found: Iterable[bytes] = self._app(environ, start)
+            return found
         answer = list(self._app(environ, start))
         with self._lock:
             if "HTTP_RANGE" in environ:
