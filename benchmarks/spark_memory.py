@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
-import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 
 import msmq_wire as mw
 from benchmarks.measure import anonymous_memory
 from benchmarks.traffic import Sender, write
+from msmq_wire.spark.store import Store
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.packets.session_ack import SessionAck
 
@@ -130,7 +130,7 @@ def run(packets: int, files: int, tables: str) -> bool:
 
 
 def _is_right(output: Path, packets: int) -> bool:
-    table = ds.dataset(output / "messages", partitioning="hive").to_table(columns=["type", "message_id"])
+    table = Store(str(output)).snapshot().rows("messages", ["type", "message_id"])
     messages = table.filter(pc.equal(table["type"], "user_message"))
     acks = len(table) - len(messages)
     numbers = pc.count_distinct(messages["message_id"]).as_py()
