@@ -102,7 +102,7 @@ class Store:
         older = self.place.join(_CAPTURES).list()
         if any(one.path.endswith(".json") for one in older) and not self.exists:
             raise MsmqWireError(
-                f"{output} holds tables of msmq-wire 0.9 or older, which have no log: "
+                f"{output} holds tables of an older msmq-wire, which have no log: "
                 "decode the captures into another folder"
             )
 
@@ -289,9 +289,8 @@ class Store:
                 raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
 
     def _is_table(self, table: str) -> bool:
-        # A folder of a log without a commit is of somebody who died.
-        place = self.place.join(table)
-        return DeltaTable.is_deltatable(place.table_url, place.storage_options)
+        # A folder of a log without a commit is of somebody who died. deltalake's own answer stops all threads.
+        return any(one.is_file for one in self.place.join(table, "_delta_log").list())
 
     def _create(self, table: str) -> None:
         place = self.place.join(table)
