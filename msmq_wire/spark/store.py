@@ -227,10 +227,11 @@ class Store:
                 yield batch
 
     def vacuum(self, hours: int, *, dry: bool) -> dict[str, int]:
-        """Delete files that no version of the last ``hours`` has, and no named one; return their bytes by path.
+        """Delete files that no version of the last ``hours`` has, and no named one.
 
-        Of the logs goes what is older than 30 days and not needed for what is named. A run that began longer
-        ago loses what it has not committed. Raises MsmqWireError where files cannot be deleted.
+        Returns their bytes by path. Of the logs goes what is older than 30 days and not needed for what is
+        named. A run that began longer ago loses what it has not committed. Raises MsmqWireError where files
+        cannot be deleted.
         """
         try:
             return self._vacuum(hours, dry=dry)
@@ -289,7 +290,7 @@ class Store:
                 raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
 
     def _is_table(self, table: str) -> bool:
-        # A folder of a log without a commit is of somebody who died. deltalake's own answer stops all threads.
+        # A log without a commit is of somebody who died. deltalake, if asked, stops all threads meanwhile.
         return any(one.is_file for one in self.place.join(table, "_delta_log").list())
 
     def _create(self, table: str) -> None:

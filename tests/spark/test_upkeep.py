@@ -35,7 +35,8 @@ def names(store: Store, table: str) -> set[str]:
 
 def digest_of(store: Store, path: Path) -> str:
     rows = store.snapshot().rows("captures", ["capture", "digest"]).to_pylist()
-    return next(row["digest"] for row in rows if row["capture"] == str(path))
+    [digest] = [str(row["digest"]) for row in rows if row["capture"] == str(path)]
+    return digest
 
 
 def test_status_counts_what_is_there(store: Store, tmp_path: Path) -> None:
