@@ -10,7 +10,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from docs.generators.markers import code, table
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.spark.read_options import OPTIONS
-from msmq_wire.spark.table_schemas import TABLES, table_schemas
+from msmq_wire.spark.table_schemas import BOOKS, TABLES, file_schema
 
 __all__ = ["options_block", "tables_block"]
 
@@ -25,7 +25,7 @@ def options_block() -> str:
 
 def tables_block() -> str:
     """A section for every table."""
-    return "\n\n".join(_section(name) for name in TABLES)
+    return "\n\n".join(_section(name) for name in (*TABLES, *BOOKS))
 
 
 def _section(name: str) -> str:
@@ -33,7 +33,7 @@ def _section(name: str) -> str:
     told = _TOLD.get(name)
     if told is not None:
         parts.append(_words(told))
-    rows = [_row(column, told is None) for column in table_schemas()[name]]
+    rows = [_row(column, told is None) for column in file_schema(name)]
     return "\n\n".join((*parts, table(("Column", "Type", "Meaning"), rows)))
 
 
@@ -53,6 +53,8 @@ def _row(column: Any, described: bool) -> tuple[str, str, str]:
 def _kind(kind: Any) -> str:
     if pa.types.is_list(kind):
         return f"list of {_kind(kind.value_type)}"
+    if pa.types.is_map(kind):
+        return f"map of {_kind(kind.key_type)} to {_kind(kind.item_type)}"
     if pa.types.is_struct(kind):
         return "struct"
     return "timestamp" if pa.types.is_timestamp(kind) else str(kind)

@@ -6,7 +6,6 @@ The rule kept here: only a command that needs Spark starts it; the others need d
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TablesFolder", "opened_store", "size_of", "size_text"]
 
-_SIZE = re.compile(r"([1-9][0-9]{0,14})([kmgt]?)b?", re.IGNORECASE)
+_MOST_DIGITS = 15
+_BITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 TablesFolder = Annotated[
@@ -45,10 +45,14 @@ def opened_store(tables: str) -> Iterator[Store]:
 
 def size_of(text: str, hint: str) -> int:
     """Bytes that a text as ``128m`` says. Raises typer.BadParameter."""
-    found = _SIZE.fullmatch(text)
-    if found is None:
+    bare = text.lower().removesuffix("b")
+    digits = bare.rstrip("kmgt")
+    bits = _BITS.get(bare[len(digits) :])
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS and int(digits)):
+        bits = None
+    if bits is None:
         raise typer.BadParameter(f"{text} is no size as 128m or 1g", param_hint=hint)
-    return int(found[1]) << (10 * " kmgt".index(found[2].lower() or " "))
+    return int(digits) << bits
 
 
 def size_text(count: int) -> str:

@@ -104,7 +104,7 @@ class Store:
         older = self.place.join(_CAPTURES).list()
         if any(one.path.endswith(".json") for one in older) and not self.exists:
             raise MsmqWireError(
-                f"{output} holds tables of msmq-wire 0.9 or older, which have no log: "
+                f"{output} holds tables of an older msmq-wire, which have no log: "
                 "decode the captures into another folder"
             )
 
@@ -245,10 +245,11 @@ class Store:
                 yield batch
 
     def vacuum(self, hours: int, *, dry: bool) -> dict[str, int]:
-        """Delete files that no version of the last ``hours`` has, and no named one; return their bytes.
+        """Delete files that no version of the last ``hours`` has, and no named one.
 
-        Of the logs goes what is older than 30 days and not needed for what is named. A run that began longer
-        ago loses what it has not committed. Raises MsmqWireError where files cannot be deleted.
+        Returns their bytes by path. Of the logs goes what is older than 30 days and not needed for what is
+        named. A run that began longer ago loses what it has not committed. Raises MsmqWireError where files
+        cannot be deleted.
         """
         try:
             return self._vacuum(hours, dry=dry)

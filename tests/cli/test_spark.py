@@ -80,7 +80,7 @@ def test_the_group_alone_shows_its_help(run: Run) -> None:
     outcome = run("spark")
     assert outcome.status == 2
     assert outcome.out.startswith("Usage: msmq-wire spark ")
-    assert all(f"\n  {name} " in outcome.out for name in ("run", "sql", "package"))
+    assert all(f"\n  {name} " in outcome.out for name in ("run", "sql", "compact", "package"))
 
 
 def test_the_tables_of_the_help_are_those_of_the_job() -> None:
@@ -156,7 +156,8 @@ def test_a_folder_that_holds_no_tables_ends_before_spark_starts(run: Run, tmp_pa
     assert outcome.status == 1
     assert outcome.err.startswith(f"msmq-wire: {tmp_path} holds no tables: ")
     outcome = run("spark", "sql", "--tables", tmp_path / "none", "SELECT 1")
-    assert (outcome.status, outcome.err) == (1, f"msmq-wire: there is no folder {tmp_path / 'none'}\n")
+    assert outcome.status == 1
+    assert outcome.err.startswith(f"msmq-wire: {tmp_path / 'none'} holds no tables: ")
 
 
 def test_queries_are_listed_with_a_line_each(run: Run) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from msmq_wire.cli.store_options import size_of, size_text
 from msmq_wire.spark.store import Store
@@ -196,6 +197,12 @@ def test_no_command_but_compact_starts_spark(run: Run, store: Store, tmp_path: P
 )
 def test_a_size_is_a_number_and_a_unit(text: str, size: int) -> None:
     assert size_of(text, "--target-size") == size
+
+
+@pytest.mark.parametrize("text", ["", "b", "m", "0", "0m", "-1", "1.5g", "1km", "1p", " 1", "²", "9" * 99])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="is no size as 128m or 1g"):
+        size_of(text, "--target-size")
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_run_asks_for_what_the_options_say(
     asked: list[tuple[str, ReadOptions, frozenset[str], bool]] = []
 
     def record(spark: SparkSession, output: str, options: ReadOptions, **more: Any) -> None:
-        asked.append((output, options, frozenset(more["tables"]), more["force"]))
+        asked.append((output, options, frozenset(more["tables"]), more["again"]))
         raise MsmqWireError("that is all")
 
     monkeypatch.setattr("msmq_wire.spark.job.run_job", record)
@@ -105,8 +105,8 @@ def test_run_asks_for_what_the_options_say(
         *("--keytab", keytab, "--table", "messages", "--table", "calls", "--packets", "-q"),
     )
     assert outcome == (1, "", "msmq-wire: that is all\n")
-    [(output, options, tables, force)] = asked
-    assert (output, force) == ("out", True)
+    [(output, options, tables, again)] = asked
+    assert (output, again) == ("out", True)
     assert tables == {"messages", "calls", "packets"}
     assert options == ReadOptions(
         paths=(str(captures), str(demo)),
@@ -161,12 +161,30 @@ def test_an_output_that_cannot_be_is_one_line(cli: Cli, captures: Path, tmp_path
     assert outcome.status == 1
     assert outcome.err.startswith(f"msmq-wire: cannot write {file}")
     assert outcome.err.count("\n") == 1
-    locked = tmp_path / "locked"
-    locked.mkdir()
-    (locked / ".msmq-wire-lock").write_text("elsewhere 1", encoding="utf-8")
-    outcome = cli("run", "-q", "-i", captures / "demo.pcap", "-o", locked)
+    older = tmp_path / "older" / "captures"
+    older.mkdir(parents=True)
+    (older / "0.json").write_text("{}", encoding="utf-8")
+    outcome = cli("run", "-q", "-i", captures / "demo.pcap", "-o", older.parent)
     assert outcome.status == 1
-    assert "another run writes to" in outcome.err
+    assert outcome.err.startswith(f"msmq-wire: {older.parent} holds tables of an older msmq-wire, ")
+    assert outcome.err.count("\n") == 1
+
+
+def test_compact_says_what_it_put_together(cli: Cli, captures: Path, tmp_path: Path) -> None:
+    tables = tmp_path / "tables"
+    for name in ("demo.pcap", "path_ipv6.pcap"):
+        assert cli("run", "-q", "-i", captures / name, "-o", tables).status == 0
+    query = ("sql", "--tables", tables, "SELECT * FROM messages ORDER BY capture, id", "--format", "jsonl")
+    before = cli(*query)
+    outcome = cli("compact", "--tables", tables, "--target-size", "64m")
+    assert (outcome.status, outcome.out) == (0, "")
+    last = outcome.err.splitlines()[-1].split()
+    assert (last[0], last[6:8]) == ("12", ["6", "files"])
+    assert cli(*query) == before
+    assert cli("compact", "--tables", tables).err.splitlines()[-1] == "nothing to put together"
+    assert cli("compact", "--tables", tables, "--quiet") == (0, "", "")
+    [runs] = [line for line in cli("status", tables).out.splitlines() if line.startswith("runs ")]
+    assert runs.split()[1:3] == ["2", "1"]
 
 
 def test_a_key_that_cannot_be_read_is_told_before_a_task(cli: Cli, captures: Path, tmp_path: Path) -> None:

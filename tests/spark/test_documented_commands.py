@@ -15,7 +15,7 @@ from msmq_wire.cli.app import main
 pytestmark = pytest.mark.spark
 
 _ROOT = Path(__file__).resolve().parents[2]
-_COMMAND = re.compile(r"^\$ msmq-wire (spark (?:run|sql) .*)$", re.MULTILINE)
+_COMMAND = re.compile(r"^\$ msmq-wire (spark (?!package).*)$", re.MULTILINE)
 
 
 @pytest.mark.check
@@ -41,6 +41,6 @@ def test_the_commands_of_a_page_run(
     assert len(commands) >= 3
     for command in commands:
         assert main(shlex.split(command)) == 0, command
-        # The job prints what it did to standard error.
-        if command.startswith("spark sql"):
+        # The others print what they did to standard error.
+        if command.startswith(("spark sql", "spark status")):
             assert len(capsys.readouterr().out.splitlines()) > 1, command

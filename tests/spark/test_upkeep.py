@@ -35,8 +35,8 @@ def names(store: Store, table: str) -> set[str]:
 
 def digest_of(store: Store, path: Path) -> str:
     rows = store.snapshot().rows("captures", ["capture", "digest"]).to_pylist()
-    found: str = next(row["digest"] for row in rows if row["capture"] == str(path))
-    return found
+    [digest] = [str(row["digest"]) for row in rows if row["capture"] == str(path)]
+    return digest
 
 
 def test_status_counts_what_is_there(store: Store, tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ class TableName(StrEnum):
 def run(
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="DIR", help="The folder of the tables.", show_default=False),
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="The folder, or URL, of the tables.", show_default=False
+        ),
     ],
     more: Annotated[
         list[str] | None,
@@ -166,15 +168,17 @@ def run(
 ) -> None:
     """Decode captures into Parquet tables, every capture once.
 
-    A capture whose files have not changed since a run with the same options is left alone, so the same
-    command again reads only what is new; a run that was ended goes on where it was. Every table has a folder
-    of its own in DIR, partitioned by day. Files that cannot be read are rows of the table errors.
+    A capture is what is in it, whatever it is called: one that the tables hold is left alone, so the same
+    command again reads only what is new. A run that was ended is gone on with, and two runs at once are no
+    harm. Every table has a folder of its own in DIR, partitioned by day; it is read by its log, as by
+    msmq-wire spark sql. Files that cannot be read are rows of the table errors.
 
     On a cluster captures, keys and DIR must be in folders that all machines have under the same name; see
     msmq-wire spark package.
 
     Exit status: 0 done; 1 no capture was found, one could not be read or was damaged (the tables are written
-    all the same), DIR cannot be written or another run has it, or Spark or Java is missing; 2 bad usage.
+    all the same), DIR cannot be written or has tables of an older version, or Spark or Java is missing; 2 bad
+    usage.
 
     Examples:
 
