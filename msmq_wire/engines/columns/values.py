@@ -22,11 +22,13 @@ __all__ = [
     "Bools",
     "Column",
     "Integers",
+    "Items",
     "Number",
     "Octets",
     "Part",
     "Rows",
     "Run",
+    "Selection",
     "Source",
     "coded_numbers",
 ]
@@ -157,6 +159,26 @@ class Rows:
             everywhere[self.index] = values
             values = everywhere
         return values if other.index is None else values[other.index]
+
+
+class Selection:
+    """The ``count`` rows of a walk that are shown: ``index`` are their numbers in order, None for all."""
+
+    def __init__(self, count: int, index: Integers | None = None) -> None:
+        self.count = count
+        self.index = index
+
+    def spread(self, rows: Rows, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of a set of rows for those that are shown; 0 where they have none."""
+        everywhere = rows.spread(values, Rows(rows.total))
+        return everywhere if self.index is None else everywhere[self.index]
+
+    def has(self, rows: Rows) -> Bools | None:
+        """Which of those that are shown belong to a set, None for all."""
+        if rows.index is None:
+            return None
+        mask = rows.mask if self.index is None else rows.mask[self.index]
+        return None if mask.all() else mask
 
 
 class Run:
@@ -321,4 +343,16 @@ class Arms:
         self.arms = arms
 
 
-Column = Number | Octets | Part | Arms | None
+class Items:
+    """A list in some rows: how many elements each has, and a column for every place in the list.
+
+    ``places[k]`` holds the elements at place k, in the rows whose list is longer than k.
+    """
+
+    def __init__(self, rows: Rows, lengths: Integers, places: Sequence[Column]) -> None:
+        self.rows = rows
+        self.lengths = lengths
+        self.places = places
+
+
+Column = Number | Octets | Part | Arms | Items | None

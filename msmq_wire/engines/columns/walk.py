@@ -6,18 +6,19 @@ past its limit is found at the end; what it seemed to hold until then means noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from msmq_wire.engines.columns.scopes import column_at, evaluate, leaves
+from msmq_wire.engines.columns.scopes import column_at, evaluate
 from msmq_wire.engines.columns.values import (
     Arms,
     Bools,
     Column,
     Integers,
+    Items,
     Number,
     Octets,
     Part,
@@ -33,6 +34,12 @@ __all__ = ["Walk"]
 
 _GATHERED = 32
 """Fixed byte strings up to this size are copied with the numbers around them."""
+_FIRST_PLACES = 4
+"""Places of lists that are worth a column however few rows have them."""
+_LAST_PLACE = 64
+"""Rows with longer lists are left to the codec."""
+_FIRST_WINDOW = 64
+"""Bytes that are searched for a terminator first; then twice as many, and so on."""
 
 
 class _Plan(Generator):
@@ -101,6 +108,7 @@ class _Plan(Generator):
 
     def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> None:
         self._break()
+        self._arm(subcon)
 
     def structure(self, cls: type[WireStruct], context: Mapping[str, int]) -> None:
         outer = self.path
@@ -194,9 +202,10 @@ class Walk:
         for name, (at, inner) in getattr(cls, "INSIDE", {}).items():
             self._look_inside(name, column_at(self.top, at), inner)
         if self.bad.any():
-            for _, column in leaves(self.top):
-                if isinstance(column, Octets):
-                    column.hide(self.bad)
+            for part in self.parts:
+                for column in part.fields.values():
+                    for octets in _octets_of(column):
+                        octets.hide(self.bad)
 
     def _look_inside(self, name: str, column: Column, cls: type[WireStruct]) -> None:
         """Decode the structure that is inside a field, where the field is as long as it must be."""
@@ -216,10 +225,20 @@ class Walk:
             index = self._cursor.rows.index
             self.bad[np.flatnonzero(wrong) if index is None else index[wrong]] = True
 
+    def _mark_places(self, local: Integers) -> None:
+        """As `_mark`, for the rows with the given places in the set of the cursor."""
+        index = self._cursor.rows.index
+        self.bad[local if index is None else index[local]] = True
+
+    @property
+    def _top(self) -> Integers:
+        """What nothing may be read past."""
+        top: Integers = np.minimum(self._cursor.limit, self._cursor.end)
+        return top
+
     def _check(self) -> None:
         # No length is negative, so that a row that was ever past its limit still is.
-        cursor = self._cursor
-        self._mark(cursor.position > np.minimum(cursor.limit, cursor.end))
+        self._mark(self._cursor.position > self._top)
 
     def _fixed(self, size: int) -> tuple[Run, int]:
         cursor = self._cursor
@@ -287,9 +306,22 @@ class Walk:
         lengths = (cursor.start - cursor.position) % to
         return self._octets(lengths * (cursor.position + lengths <= cursor.limit), bytes)
 
-    def zero_terminated(self, kind: type[bytes]) -> None:
-        # Where it ends is found by a search of its own for every row: rare, so left to the codec.
-        self._mark(np.ones(self._cursor.rows.count, np.bool_))
+    def zero_terminated(self, kind: type[bytes]) -> Octets:
+        start, top = self._cursor.position, self._top
+        lengths = np.zeros(len(start), np.int64)
+        left, done, window = np.arange(len(start)), 0, _FIRST_WINDOW
+        # What is searched together is never much more than the bytes that the rows have.
+        while len(left):
+            inside = start[left] + done + 2 <= top[left]
+            if not inside.all():
+                self._mark_places(left[~inside])
+                left = left[inside]
+            ends = self.source.peek(start[left] + done, window).view("<u2") == 0
+            first = ends.argmax(axis=1)
+            found = ends[np.arange(len(left)), first]
+            lengths[left[found]] = done + 2 * first[found] + 2
+            left, done, window = left[~found], done + window, window * 2
+        return self._octets(lengths, kind)
 
     def optional(self, condition: Expression, subcon: Any) -> Any:
         value, known = evaluate(condition, self._part, self._cursor.rows)
@@ -325,9 +357,28 @@ class Walk:
         arms = [self._arm(np.flatnonzero(rows), subcon) for subcon, rows in layouts.values() if rows.any()]
         return Arms([arm for arm in arms if arm is not None]) if arms else None
 
-    def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> None:
-        # Elements have layouts of their own; lists are rare, so rows with one are left to the codec.
-        self._mark(np.ones(self._cursor.rows.count, np.bool_))
+    def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> Items:
+        rows = self._cursor.rows
+        wanted = np.broadcast_to(np.asarray(self._value(count), np.int64), rows.count)
+        lengths = np.zeros(rows.count, np.int64)
+        places: list[Column] = []
+        left = np.flatnonzero(wanted > 0)
+        while len(left):
+            at = self._cursor.position[left]
+            # An element begins with at least so much; a row without it has no whole list.
+            inside = at + (2 if known else 0) <= self._top[left]
+            if len(places) >= max(_FIRST_PLACES, min(len(left), _LAST_PLACE)):
+                inside[:] = False
+            if not inside.all():
+                self._mark_places(left[~inside])
+                left, at = left[inside], at[inside]
+            if known:
+                left = left[np.isin(self.source.peek(at, 2).view("<u2")[:, 0], known)]
+            if len(left):
+                places.append(self._arm(left, subcon))
+                lengths[left] += 1
+                left = left[wanted[left] > len(places)]
+        return Items(rows, lengths, places)
 
     def tell(self) -> Number:
         return Number(self._cursor.rows, self._cursor.position - self._cursor.start)
@@ -374,3 +425,12 @@ class Walk:
             part.fields[field.name] = generate(field.subcon, self)
         self._part, self._path = outer, path
         return part
+
+
+def _octets_of(column: Column) -> Iterator[Octets]:
+    """The byte strings of a field, in whatever layout, but for those of structures."""
+    if isinstance(column, Octets):
+        yield column
+    elif isinstance(column, Arms | Items):
+        for one in column.arms if isinstance(column, Arms) else column.places:
+            yield from _octets_of(one)
