@@ -139,6 +139,10 @@ class Rows:
         mask[slice(None) if self.index is None else self.index] = True
         return mask
 
+    def of(self, index: Integers) -> Rows:
+        """The rows with the given numbers, which are some of the set."""
+        return Rows(self.total, index, self)
+
     def narrowed(self, local: Integers) -> Rows:
         """The rows with the given places in this set."""
         return Rows(self.total, local if self.index is None else self.index[local], self)
@@ -195,12 +199,32 @@ class Run:
 
 
 class Number:
-    """A column of integers."""
+    """A column of integers; those that are fields of ``size`` bytes are placed in the source."""
 
-    def __init__(self, rows: Rows, values: NDArray[Any], size: int = 8) -> None:
+    def __init__(
+        self, rows: Rows, values: NDArray[Any], size: int = 8, at: tuple[Run, int] | None = None
+    ) -> None:
         self.rows = rows
         self.raw = values
         self.size = size
+        self._at = at
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether there are bytes that they stand for."""
+        return self._at is not None
+
+    @property
+    def offsets(self) -> Integers:
+        """Where they begin in the source."""
+        assert self._at is not None
+        run, offset = self._at
+        return run.positions + offset
+
+    @property
+    def lengths(self) -> Integers:
+        """Bytes of each."""
+        return np.broadcast_to(np.int64(self.size), self.rows.count)
 
     @cached_property
     def values(self) -> Integers:
@@ -227,6 +251,7 @@ class Octets:
         self.rows = rows
         self.kind = kind
         self.size = lengths if isinstance(lengths, int) else None
+        self.is_placed = True
         self._at = offsets
         self._lengths = lengths
 
@@ -327,6 +352,8 @@ class Part:
         self.context = context
         # Without a circle a batch is gone as soon as nobody needs it.
         self._parent = None if parent is None else weakref.ref(parent)
+        # Where it is in its packet, None where that depends on the row.
+        self.path: str | None = None
         self.fields: dict[str, Column] = {}
         self.inside: dict[str, Part] = {}
 

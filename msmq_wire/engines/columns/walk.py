@@ -7,11 +7,11 @@ past its limit is found at the end; what it seemed to hold until then means noth
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from msmq_wire.engines.columns.plan import GATHERED, sure_bytes
 from msmq_wire.engines.columns.scopes import column_at, evaluate
 from msmq_wire.engines.columns.values import (
     Arms,
@@ -28,103 +28,16 @@ from msmq_wire.engines.columns.values import (
 )
 from msmq_wire.wire.expressions import Expression, Undetermined
 from msmq_wire.wire.fields import WireStruct, fields
-from msmq_wire.wire.generation import Generator, generate
+from msmq_wire.wire.generation import generate
 
 __all__ = ["Walk"]
 
-_GATHERED = 32
-"""Fixed byte strings up to this size are copied with the numbers around them."""
 _FIRST_PLACES = 4
 """Places of lists that are worth a column however few rows have them."""
 _LAST_PLACE = 64
 """Rows with longer lists are left to the codec."""
 _FIRST_WINDOW = 64
 """Bytes that are searched for a terminator first; then twice as many, and so on."""
-
-
-class _Plan(Generator):
-    """A `Generator` that measures: how many bytes are sure to follow from each field on."""
-
-    def __init__(self) -> None:
-        self.sure: dict[tuple[str, ...], int] = {}
-        self.path: tuple[str, ...] = ()
-        self.total = 0
-        self.fixed = True
-        self._run: list[tuple[tuple[str, ...], int]] = []
-
-    def _take(self, size: int) -> None:
-        self.total += size
-        self._run.append((self.path, size))
-
-    def close(self) -> None:
-        """End a run of fixed fields: what follows depends on the packet."""
-        size = 0
-        for path, own in reversed(self._run):
-            size += own
-            # Layouts of one name share its path; only what all of them have is sure.
-            self.sure[path] = min(size, self.sure.get(path, size))
-        self._run = []
-
-    def _break(self) -> None:
-        self.close()
-        self.fixed = False
-
-    def _arm(self, subcon: Any) -> _Plan:
-        arm = _Plan()
-        arm.sure, arm.path = self.sure, self.path
-        if subcon is not None:
-            generate(subcon, arm)
-        arm.close()
-        return arm
-
-    def integer(self, size: int, *, signed: bool, big_endian: bool) -> None:
-        self._take(size)
-
-    def octets(self, length: Expression, kind: type[bytes]) -> None:
-        if isinstance(length, int) and length <= _GATHERED:
-            self._take(length)
-        else:
-            self._break()
-
-    def fill(self, length: Expression) -> None:
-        self._break()
-
-    def align(self, to: int) -> None:
-        self._break()
-
-    def zero_terminated(self, kind: type[bytes]) -> None:
-        self._break()
-
-    def optional(self, condition: Expression, subcon: Any) -> None:
-        self._break()
-        self._arm(subcon)
-
-    def choice(self, selector: Expression, cases: Mapping[int, Any]) -> None:
-        arms = [self._arm(subcon) for subcon in cases.values()]
-        if all(arm.fixed for arm in arms) and len({arm.total for arm in arms}) == 1:
-            self._take(arms[0].total)
-        else:
-            self._break()
-
-    def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> None:
-        self._break()
-        self._arm(subcon)
-
-    def structure(self, cls: type[WireStruct], context: Mapping[str, int]) -> None:
-        outer = self.path
-        for field in fields(cls):
-            self.path = (*outer, field.name)
-            generate(field.subcon, self)
-        self.path = outer
-
-
-@cache
-def _sure(cls: type[WireStruct]) -> Mapping[tuple[str, ...], int]:
-    """Bytes that follow from each field of a structure in every packet that is whole, by path."""
-    plan = _Plan()
-    plan.structure(cls, {})
-    plan.close()
-    return plan.sure
 
 
 class _Cursor:
@@ -194,7 +107,7 @@ class Walk:
         self.parts: list[Part] = []
         self._part: Part | None = None
         self._path: tuple[str, ...] = ()
-        self._sure = _sure(cls)
+        self._sure = sure_bytes(cls)
         self._cursor = _Cursor(Rows(len(starts)), starts, ends, ends, starts)
         self.top = self.structure(cls, {})
         self._check()
@@ -217,8 +130,11 @@ class Walk:
             return
         at = column.offsets[local]
         self._cursor = _Cursor(column.rows.narrowed(local), at, at + size, at + size, at)
-        self._path, self._sure, self._part = (), _sure(cls), self.top
+        self._path, self._sure, self._part = (), sure_bytes(cls), self.top
+        before = len(self.parts)
         self.top.inside[name] = self.structure(cls, {})
+        for part in self.parts[before:]:
+            part.path = f"{name}.{part.path}".rstrip(".")
 
     def _mark(self, wrong: Any) -> None:
         if wrong.any():
@@ -282,19 +198,18 @@ class Walk:
         run, at = self._fixed(size)
         if size in (1, 2, 4):
             letter = "i" if signed else "u"
-            return Number(
-                self._cursor.rows, run.field(at, f"{'>' if big_endian else '<'}{letter}{size}"), size
-            )
+            values = run.field(at, f"{'>' if big_endian else '<'}{letter}{size}")
+            return Number(self._cursor.rows, values, size, (run, at))
         if size > 7 or signed:
             raise TypeError(f"no column holds a number of {size} bytes")
         places = range(size)
         total = np.zeros(self._cursor.rows.count, np.int64)
         for place in places if big_endian else reversed(places):
             total = total << 8 | run.field(at + place, "u1")
-        return Number(self._cursor.rows, total, size)
+        return Number(self._cursor.rows, total, size, (run, at))
 
     def octets(self, length: Expression, kind: type[bytes]) -> Octets:
-        if isinstance(length, int) and length <= _GATHERED:
+        if isinstance(length, int) and length <= GATHERED:
             return Octets(self.source, self._cursor.rows, kind, self._fixed(length), length)
         return self._octets(self._value(length), kind)
 
@@ -375,7 +290,10 @@ class Walk:
             if known:
                 left = left[np.isin(self.source.peek(at, 2).view("<u2")[:, 0], known)]
             if len(left):
+                before = len(self.parts)
                 places.append(self._arm(left, subcon))
+                for part in self.parts[before:]:
+                    part.path = None
                 lengths[left] += 1
                 left = left[wanted[left] > len(places)]
         return Items(rows, lengths, places)
@@ -419,6 +337,7 @@ class Walk:
     def structure(self, cls: type[WireStruct], context: Mapping[str, int]) -> Part:
         outer, path = self._part, self._path
         part = Part(self._cursor.rows, cls, {**cls.CONTEXT, **context}, outer)
+        part.path = ".".join(path)
         self.parts.append(part)
         for field in fields(cls):
             self._part, self._path = part, (*path, field.name)
