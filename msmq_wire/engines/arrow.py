@@ -6,10 +6,9 @@ what a row shows is what the JSON view shows of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
@@ -18,8 +17,11 @@ from msmq_wire.engines.arrow_columns import Bytes, Columns
 from msmq_wire.engines.arrow_schema import ANOMALY, ERROR, class_of, narrowed, schema
 from msmq_wire.engines.columns.tables import ColumnBatch, Table
 from msmq_wire.engines.columns.values import Integers
+from msmq_wire.wire.musts import Anomaly
 
 __all__ = ["record_batches", "schema"]
+
+_NO_ANOMALY = pa.array([], ANOMALY)
 
 
 def record_batches(batch: ColumnBatch, wanted: frozenset[str] | None = None) -> Mapping[str, pa.RecordBatch]:
@@ -77,13 +79,12 @@ class _Builder:
 
     def _anomalies(self) -> pa.Array:
         lengths = np.zeros(len(self.table.rows) + 1, np.int32)
-        found = []
+        found: list[Anomaly] = []
         for place, anomalies in sorted(self.table.anomalies.items()):
             lengths[place + 1] = len(anomalies)
-            for anomaly in anomalies:
-                found.append({**msgspec.structs.asdict(anomaly), "spec": str(anomaly.spec)})
+            found += anomalies
         offsets = pa.array(np.cumsum(lengths, dtype=np.int32))
-        return pa.ListArray.from_arrays(offsets, pa.array(found, ANOMALY))
+        return pa.ListArray.from_arrays(offsets, _shown(found) if found else _NO_ANOMALY)
 
     def _errors(self) -> pa.Array:
         errors = self.table.errors
@@ -94,3 +95,12 @@ class _Builder:
             shown = {name: getattr(error, name) for name in ("code", "message", "path", "offset")}
             rows[place] = {**shown, "spec": None if error.spec is None else str(error.spec)}
         return pa.array(rows, ERROR)
+
+
+def _shown(anomalies: Sequence[Anomaly]) -> pa.Array:
+    specs = {anomaly.spec: str(anomaly.spec) for anomaly in anomalies}
+    members = []
+    for field in ANOMALY:
+        values = [getattr(anomaly, field.name) for anomaly in anomalies]
+        members.append(pa.array(map(specs.get, values) if field.name == "spec" else values, field.type))
+    return pa.StructArray.from_arrays(members, fields=list(ANOMALY))

@@ -39,6 +39,8 @@ Records = NDArray[Any]
 
 _INLINE = 12
 """Bytes that an entry of an Arrow binary view holds itself."""
+_FIXED = 256
+"""Byte strings of one length up to this are compared where they are gathered."""
 
 
 def coded_numbers(values: Integers) -> tuple[Integers, list[int]]:
@@ -118,7 +120,12 @@ class Source:
         if top - base >= 1 << 31:
             pieces = zip(offsets.tolist(), lengths.tolist(), strict=True)
             return pa.array([self.bytes[at : at + size].tobytes() for at, size in pieces], pa.large_binary())
-        entries = self.views(offsets, lengths, base)
+        # Only what an entry holds itself has to be in it: nobody but Arrow's copy sees these.
+        entries = np.zeros((len(offsets), 4), np.uint32)
+        entries[:, 0], entries[:, 3] = lengths, offsets - base
+        short = np.flatnonzero(lengths <= _INLINE)
+        if len(short):
+            entries[short] = self.views(offsets[short], lengths[short], base)
         buffers = [None, pa.py_buffer(entries), pa.py_buffer(self.bytes[base:top])]
         return pa.Array.from_buffers(pa.binary_view(), len(offsets), buffers).cast(pa.large_binary())
 
@@ -292,9 +299,11 @@ class Octets:
     @cached_property
     def codes(self) -> tuple[Integers, list[bytes]]:
         """A code for every row, and the value of every code."""
-        if self.size:
-            buffers = [None, pa.py_buffer(self.fixed.view(np.uint8))]
-            array = pa.Array.from_buffers(pa.binary(self.size), self.rows.count, buffers)
+        size = self.size if self.size is not None else int(self.lengths.max(initial=0))
+        if self.size or (0 < size <= _FIXED and int(self.lengths.min(initial=size)) == size):
+            records = self.fixed if self.size else self.source.gather(self.offsets, size)
+            buffers = [None, pa.py_buffer(records.view(np.uint8))]
+            array = pa.Array.from_buffers(pa.binary(size), self.rows.count, buffers)
         else:
             array = self.source.copied(self.offsets, self.lengths)
         codes, values = _coded(array)
