@@ -74,8 +74,9 @@ def credible(data: bytearray, at: Array, size: Array) -> Array:
 
 
 def _headers(data: Any, at: Array) -> Array:
-    everywhere: Array = np.ndarray((len(data) - _SIZED + 1,), _HEADER, data, strides=(1,))
-    return everywhere[at]
+    # numpy copies records field by field, and bytes without a type at once.
+    everywhere: Array = np.ndarray((len(data) - _SIZED + 1,), f"V{_SIZED}", data, strides=(1,))
+    return everywhere[at].view(_HEADER)
 
 
 class Connections(msgspec.Struct, frozen=True, eq=False):

@@ -26,6 +26,7 @@ from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.effort import examples
+from tests.list_packets import changed_lists, to_queues
 
 _FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "packets"
 _STRUCTS = sorted(stem for stem, cls in STRUCTURES.items() if issubclass(cls, WireStruct))
@@ -135,6 +136,29 @@ def test_cut_packets_show_what_was_decoded(stem: str) -> None:
 def test_mutated_packets_are_their_json_views(stem: str, data: st.DataObject) -> None:
     packets = data.draw(st.lists(strategies.mutated(stem) | st.sampled_from(_PACKETS), max_size=6))
     _assert_agreement(packets, stem if stem == "message_packet" else None)
+
+
+@given(st.lists(changed_lists(), min_size=1, max_size=6))
+def test_messages_to_many_queues_are_their_json_views(packets: list[bytes]) -> None:
+    _assert_agreement(packets)
+
+
+def test_the_names_of_a_list_are_format_names() -> None:
+    tables = _tables([to_queues(1, 2), encode(UserMessage()), to_queues(), to_queues(3, answers=5)])
+    headers = tables["user_message"].column("multi_queue_format_header").to_pylist()
+    names = [
+        None if header is None else [one["format_name"] for one in header["destination"]["format_name_list"]]
+        for header in headers
+    ]
+    host = GUID((2).to_bytes(16, "little"))
+    assert names == [
+        [r"DIRECT=OS:server01\private$\queue", rf"PRIVATE={host}\00000002"],
+        None,
+        [],
+        [r"DIRECT=OS:server03\private$\queuequeuequeue"],
+    ]
+    assert headers[0]["response"] is None
+    assert [one["format_type"] for one in headers[3]["response"]["format_name_list"]] == [3]
 
 
 _TEXTS = st.lists(

@@ -7,17 +7,16 @@ every MUST, is irregular: the codec decides what it is worth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from msmq_wire.engines import codec
-from msmq_wire.engines.columns.scopes import column_at, end_with_only_nul, evaluate, verdicts
+from msmq_wire.engines.columns.musts import Judgement, order_queues
+from msmq_wire.engines.columns.scopes import column_at
 from msmq_wire.engines.columns.tables import UNRECOGNISED, ColumnBatch, Irregular, Table
 from msmq_wire.engines.columns.values import (
-    Arms,
-    Bools,
     Integers,
     Number,
     Octets,
@@ -27,13 +26,9 @@ from msmq_wire.engines.columns.values import (
     Source,
 )
 from msmq_wire.engines.columns.walk import Walk
-from msmq_wire.wire.expressions import Undetermined
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import SIGNATURE
-from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
-from msmq_wire.wire.headers.user_header import UserHeader
-from msmq_wire.wire.musts import CodedMust
-from msmq_wire.wire.packets.acknowledgment import ACK_LABEL, is_order_queue
+from msmq_wire.wire.packets.acknowledgment import ACK_LABEL
 from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
 from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.packets.final_ack import FinalAck
@@ -42,93 +37,10 @@ from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
 from msmq_wire.wire.packets.session_ack import SessionAck
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.registry import STRUCTURES
-from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
-from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass, QueueType
-from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
+from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["UNRECOGNISED", "ColumnBatch", "Proven", "Table", "decode", "proven"]
-
-
-def _order_queues(header: Part, asked: Bools | None = None) -> Bools:
-    """Which of all rows of a walk go to an order queue; of those ``asked``, if given."""
-    found = np.zeros(header.rows.total, np.bool_)
-    column = header.fields["destination_queue"]
-    for arm in column.arms if isinstance(column, Arms) else (column,):
-        if not isinstance(arm, Part):
-            continue
-        rows = arm.rows if asked is None else arm.rows.narrowed(np.flatnonzero(asked[arm.rows.mask]))
-        if not rows.count:
-            continue
-        field = "direct_format_name" if arm.cls is DirectQueueFormatName else "private_queue_identifier"
-        column_of_name = arm.fields.get(field)
-        if isinstance(column_of_name, Octets):
-            name = Octets(
-                column_of_name.source,
-                rows,
-                WcharText,
-                arm.rows.spread(column_of_name.offsets, rows),
-                arm.rows.spread(column_of_name.lengths, rows),
-            )
-            found[rows.mask] = verdicts(_is_order_name, [name], rows)
-        elif arm.cls is PrivateQueueFormatNameId and isinstance(column_of_name, Number):
-            found[rows.mask] = verdicts(_is_order_number, [column_of_name], rows)
-    return found
-
-
-def _is_order_name(name: WcharText) -> bool:
-    queue = DirectQueueFormatName(direct_format_name=name)
-    return is_order_queue(UserHeader(destination_queue=queue).with_bits(dq=QueueType.DIRECT))
-
-
-def _is_order_number(number: int) -> bool:
-    queue = PrivateQueueFormatNameId(private_queue_identifier=number)
-    header = UserHeader(destination_queue=queue)
-    return is_order_queue(header.with_bits(dq=QueueType.PRIVATE_ON_DESTINATION_HOST))
-
-
-# Checks of whole structures, for all rows at once.
-_WHOLE: Mapping[Callable[..., bool], Callable[[Part], Bools]] = {is_order_queue: _order_queues}
-# Labels differ from message to message, so they are not worth a check of each: all that end with their only
-# NUL keep the MUST.
-_LABEL = next(must for must in MessagePropertiesHeader.MUSTS if must.code == "label")
-
-
-def _unproven(walk: Walk) -> Bools:
-    """The rows that are not shown to keep every MUST."""
-    found = np.zeros(len(walk.bad), np.bool_)
-    for part in walk.parts:
-        rows = part.rows
-        for must in part.cls.MUSTS:
-            if isinstance(must, CodedMust):
-                holds = _coded(must, part)
-            else:
-                value, known = evaluate(must.expression, part, rows)
-                if isinstance(value, Undetermined):
-                    continue
-                holds = np.asarray(value, np.bool_)
-                if known is not None:
-                    holds = holds | ~known
-            if not holds.all():
-                broken = np.flatnonzero(~np.broadcast_to(holds, rows.count))
-                found[broken if rows.index is None else rows.index[broken]] = True
-    return found
-
-
-def _coded(must: CodedMust, part: Part) -> Bools:
-    columns = [column_at(part, path) for path in must.of]
-    if must.of and any(column is None for column in columns):
-        return np.ones(1, np.bool_)
-    whole = _WHOLE.get(must.check)
-    if whole is not None and len(columns) == 1 and isinstance(columns[0], Part):
-        inner = columns[0].rows
-        return whole(columns[0])[part.rows.mask] | ~inner.mask[part.rows.mask]
-    if must is _LABEL and isinstance(columns[0], Octets) and end_with_only_nul(columns[0]):
-        return np.ones(1, np.bool_)
-    simple = [column for column in columns if isinstance(column, Number | Octets)]
-    if not must.of or len(simple) < len(columns):
-        return np.zeros(1, np.bool_)
-    return verdicts(must.check, simple, part.rows)
 
 
 def _acknowledgments(walk: Walk) -> Mapping[type[WireStruct], Integers]:
@@ -149,7 +61,7 @@ def _acknowledgments(walk: Walk) -> Mapping[type[WireStruct], Integers]:
         asked &= label.rows.spread(label.equals(text) | label.equals(text[:-2]), everywhere)
     if not asked.any():
         return {}
-    asked &= _order_queues(header, asked)
+    asked &= order_queues(header, asked)
     message_class, size = properties.fields["message_class"], properties.fields["message_size"]
     assert isinstance(message_class, Number)
     assert isinstance(size, Number)
@@ -245,13 +157,13 @@ def proven(data: Any, offsets: Any) -> list[Proven]:
     found: list[Proven] = []
     for cls, places in _recognised(source, starts, ends):
         walk = Walk(source, starts[places], ends[places], cls)
-        kept = ~(walk.bad | _unproven(walk))
+        kept = ~(walk.bad | Judgement(walk).unproven)
         if cls is UserMessage:
             for inner, rows in _acknowledgments(walk).items():
                 kept[rows] = False
                 own = places[rows]
                 inner_walk = Walk(source, starts[own], ends[own], inner)
-                inner_rows = np.flatnonzero(~(inner_walk.bad | _unproven(inner_walk)))
+                inner_rows = np.flatnonzero(~(inner_walk.bad | Judgement(inner_walk).unproven))
                 found.append(Proven(inner, own[inner_rows], inner_walk.top, inner_rows))
         rows = np.flatnonzero(kept)
         found.append(Proven(cls, places[rows], walk.top, rows))
@@ -314,8 +226,10 @@ class _Decoder:
         table = self._table(cls.stem())
         table.set_regular(walk.top, walk.stops - starts, selected, regular)
         if self.judge:
-            suspects = np.flatnonzero(_unproven(walk) & kept)
-            for row in rows[suspects].tolist():
+            judgement = Judgement(walk)
+            for row in rows[np.flatnonzero(judgement.unsure & kept)].tolist():
                 anomalies = self._inspect(row).anomalies
                 if anomalies:
                     table.add_anomalies(row, anomalies)
+            for place, anomalies in judgement.anomalies(kept, starts):
+                table.add_anomalies(int(rows[place]), anomalies)

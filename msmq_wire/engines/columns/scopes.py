@@ -17,6 +17,7 @@ from msmq_wire.engines.columns.values import (
     Bools,
     Column,
     Integers,
+    Items,
     Number,
     Octets,
     Part,
@@ -88,15 +89,15 @@ class _Question:
 
 
 class _Bytes:
-    """A column of byte strings, or of layouts, in an expression: its lengths, and what it equals."""
+    """A column of byte strings, layouts or lists in an expression: its lengths, and what it equals."""
 
-    def __init__(self, column: Octets | Arms, question: _Question) -> None:
+    def __init__(self, column: Octets | Arms | Items, question: _Question) -> None:
         self._column = column
         self._question = question
 
     @property
     def lengths(self) -> Integers:
-        """Bytes of each."""
+        """Bytes, or elements, of each."""
         if isinstance(self._column, Arms):
             raise TypeError("the size of a field with several layouts")
         self._question.need(self._column.rows)
@@ -107,6 +108,8 @@ class _Bytes:
         if not isinstance(other, bytes):
             raise TypeError(f"bytes are compared with a {type(other).__name__}")
         column = self._column
+        if isinstance(column, Items):
+            raise TypeError("a list is compared with bytes")
         if isinstance(column, Octets):
             self._question.need(column.rows)
             return column.rows.spread(column.equals(other), self._question.rows)
@@ -233,11 +236,14 @@ def end_with_only_nul(column: Octets) -> bool:
 
 
 def leaves(part: Part, prefix: str = "") -> Iterator[tuple[str, Number | Octets | Part]]:
-    """The columns under a structure by dotted path; one path can have several, for different rows."""
+    """The columns under a structure by dotted path; one path can have several, for different rows.
+
+    What stands in lists is left out: it has no path of its own.
+    """
     for name, column in (*part.fields.items(), *part.inside.items()):
         path = f"{prefix}{name}"
         for arm in column.arms if isinstance(column, Arms) else (column,):
-            if arm is None:
+            if arm is None or isinstance(arm, Items):
                 continue
             yield path, arm
             if isinstance(arm, Part):

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from codecs import utf_16_le_decode
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from msmq_wire.engines.columns.scopes import column_at, combinations
 from msmq_wire.engines.columns.values import Arms, Bools, Column, Integers, Number, Octets, Part, Rows
+from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.user_header import AddressOverlay, UserHeader
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.guid import GUID
@@ -154,24 +156,33 @@ def format_names(header: Part, queue: str) -> tuple[Integers, Sequence[str | Non
 
 def _format_names(header: Part, flags: Number, name: str, arm: Part) -> tuple[Integers, list[str | None]]:
     """A code for every row that has this layout of a queue, and the format name of every code."""
-    own = ("direct_format_name",) if arm.cls is DirectQueueFormatName else arm.cls.__struct_fields__
+    own = _named_by(arm.cls)
     columns: list[Column] = [arm.fields[field] for field in own]
     if arm.cls is PrivateQueueFormatNameId:
         # Where a queue number belongs to a host, the header says which.
         columns += [Number(flags.rows, flags.values & _SELECTORS), header.fields["source_queue_manager"]]
         columns += [header.fields["queue_manager_address"], _admin_host(header)]
     codes, found = combinations(columns, arm.rows)
-    texts = []
-    for values in found:
-        parts: dict[str, Any] = {name: arm.cls(**dict(zip(own, values, strict=False)))}
-        if arm.cls is PrivateQueueFormatNameId:
-            word, source, address, host = values[len(own) :]
-            parts |= {"flags": word, "source_queue_manager": source}
-            parts["queue_manager_address"] = AddressOverlay() if address is None else address
-            if host is not None:
-                parts.setdefault("admin_queue", PrivateQueueFormatName(source_queue_manager=host))
-        texts.append(UserHeader(**parts).format_name(name))
-    return codes, texts
+    return codes, [_format_name(name, arm.cls, values) for values in found]
+
+
+@lru_cache(maxsize=4096)
+def _format_name(name: str, cls: type[WireStruct], values: tuple[Any, ...]) -> str | None:
+    """The format name of a queue with these fields; traffic repeats itself, so it is remembered."""
+    own = _named_by(cls)
+    parts: dict[str, Any] = {name: cls(**dict(zip(own, values, strict=False)))}
+    if cls is PrivateQueueFormatNameId:
+        word, source, address, host = values[len(own) :]
+        parts |= {"flags": word, "source_queue_manager": source}
+        parts["queue_manager_address"] = AddressOverlay() if address is None else address
+        if host is not None:
+            parts.setdefault("admin_queue", PrivateQueueFormatName(source_queue_manager=host))
+    return UserHeader(**parts).format_name(name)
+
+
+def _named_by(cls: type[WireStruct]) -> tuple[str, ...]:
+    """The fields of a queue that its name is made of."""
+    return ("direct_format_name",) if cls is DirectQueueFormatName else cls.__struct_fields__
 
 
 def _admin_host(header: Part) -> Column:

@@ -20,10 +20,12 @@ from msmq_wire.engines.columns.values import (
     Bools,
     Column,
     Integers,
+    Items,
     Number,
     Octets,
     Part,
     Rows,
+    Selection,
     Source,
 )
 from msmq_wire.engines.places import spans
@@ -208,17 +210,10 @@ class Table(Mapping[str, TableColumn]):
         number = int(np.searchsorted(self.regular, place))
         return _value(self.top, number if self.selected is None else int(self.selected[number]))
 
-    def spread(self, rows: Rows, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of some rows of the walk for its regular rows; 0 where they have none."""
-        everywhere = rows.spread(values, Rows(rows.total))
-        return everywhere if self.selected is None else everywhere[self.selected]
-
-    def has(self, rows: Rows) -> Bools | None:
-        """Which regular rows belong to a set, None for all."""
-        if rows.index is None:
-            return None
-        mask = rows.mask if self.selected is None else rows.mask[self.selected]
-        return None if mask.all() else mask
+    @cached_property
+    def selection(self) -> Selection:
+        """The regular rows among those of the walk."""
+        return Selection(len(self.regular), self.selected)
 
     def __getitem__(self, path: str) -> TableColumn:
         if path not in self._columns:
@@ -251,16 +246,16 @@ class Table(Mapping[str, TableColumn]):
         offsets, lengths = np.zeros(count, np.int64), np.zeros(count, np.int64)
         part = False
         for column in found:
-            mask = self.has(column.rows)
+            mask = self.selection.has(column.rows)
             present[regular] |= True if mask is None else mask
             if isinstance(column, Number) and numbers is not None:
-                numbers[regular] += self.spread(column.rows, column.values)
+                numbers[regular] += self.selection.spread(column.rows, column.values)
             elif isinstance(column, Octets):
-                offsets[regular] += self.spread(column.rows, column.offsets)
-                lengths[regular] += self.spread(column.rows, column.lengths)
+                offsets[regular] += self.selection.spread(column.rows, column.offsets)
+                lengths[regular] += self.selection.spread(column.rows, column.lengths)
                 if octets is not None:
                     matrix = column.fixed.view(np.uint8).reshape(-1, size)
-                    octets[regular] |= self.spread(column.rows, matrix)
+                    octets[regular] |= self.selection.spread(column.rows, matrix)
             else:
                 part = True
         for place, row in self.irregular.items():
@@ -348,6 +343,8 @@ def _value(column: Column, number: int) -> Any:
         return int(column.raw[place])
     if isinstance(column, Octets):
         return column.value(place)
+    if isinstance(column, Items):
+        return tuple(_value(one, number) for one in column.places[: int(column.lengths[place])])
     own = [field.name for field in fields(column.cls) if not field.position]
     return column.cls(**{name: _value(column.fields[name], number) for name in own})
 

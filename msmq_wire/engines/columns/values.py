@@ -22,11 +22,13 @@ __all__ = [
     "Bools",
     "Column",
     "Integers",
+    "Items",
     "Number",
     "Octets",
     "Part",
     "Rows",
     "Run",
+    "Selection",
     "Source",
     "coded_numbers",
 ]
@@ -37,6 +39,8 @@ Records = NDArray[Any]
 
 _INLINE = 12
 """Bytes that an entry of an Arrow binary view holds itself."""
+_FIXED = 256
+"""Byte strings of one length up to this are compared where they are gathered."""
 
 
 def coded_numbers(values: Integers) -> tuple[Integers, list[int]]:
@@ -116,7 +120,12 @@ class Source:
         if top - base >= 1 << 31:
             pieces = zip(offsets.tolist(), lengths.tolist(), strict=True)
             return pa.array([self.bytes[at : at + size].tobytes() for at, size in pieces], pa.large_binary())
-        entries = self.views(offsets, lengths, base)
+        # Only what an entry holds itself has to be in it: nobody but Arrow's copy sees these.
+        entries = np.zeros((len(offsets), 4), np.uint32)
+        entries[:, 0], entries[:, 3] = lengths, offsets - base
+        short = np.flatnonzero(lengths <= _INLINE)
+        if len(short):
+            entries[short] = self.views(offsets[short], lengths[short], base)
         buffers = [None, pa.py_buffer(entries), pa.py_buffer(self.bytes[base:top])]
         return pa.Array.from_buffers(pa.binary_view(), len(offsets), buffers).cast(pa.large_binary())
 
@@ -136,6 +145,10 @@ class Rows:
         mask = np.zeros(self.total, np.bool_)
         mask[slice(None) if self.index is None else self.index] = True
         return mask
+
+    def of(self, index: Integers) -> Rows:
+        """The rows with the given numbers, which are some of the set."""
+        return Rows(self.total, index, self)
 
     def narrowed(self, local: Integers) -> Rows:
         """The rows with the given places in this set."""
@@ -159,6 +172,26 @@ class Rows:
         return values if other.index is None else values[other.index]
 
 
+class Selection:
+    """The ``count`` rows of a walk that are shown: ``index`` are their numbers in order, None for all."""
+
+    def __init__(self, count: int, index: Integers | None = None) -> None:
+        self.count = count
+        self.index = index
+
+    def spread(self, rows: Rows, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of a set of rows for those that are shown; 0 where they have none."""
+        everywhere = rows.spread(values, Rows(rows.total))
+        return everywhere if self.index is None else everywhere[self.index]
+
+    def has(self, rows: Rows) -> Bools | None:
+        """Which of those that are shown belong to a set, None for all."""
+        if rows.index is None:
+            return None
+        mask = rows.mask if self.index is None else rows.mask[self.index]
+        return None if mask.all() else mask
+
+
 class Run:
     """Consecutive fixed fields of some rows, gathered at once."""
 
@@ -173,12 +206,32 @@ class Run:
 
 
 class Number:
-    """A column of integers."""
+    """A column of integers; those that are fields of ``size`` bytes are placed in the source."""
 
-    def __init__(self, rows: Rows, values: NDArray[Any], size: int = 8) -> None:
+    def __init__(
+        self, rows: Rows, values: NDArray[Any], size: int = 8, at: tuple[Run, int] | None = None
+    ) -> None:
         self.rows = rows
         self.raw = values
         self.size = size
+        self._at = at
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether there are bytes that they stand for."""
+        return self._at is not None
+
+    @property
+    def offsets(self) -> Integers:
+        """Where they begin in the source."""
+        assert self._at is not None
+        run, offset = self._at
+        return run.positions + offset
+
+    @property
+    def lengths(self) -> Integers:
+        """Bytes of each."""
+        return np.broadcast_to(np.int64(self.size), self.rows.count)
 
     @cached_property
     def values(self) -> Integers:
@@ -205,6 +258,7 @@ class Octets:
         self.rows = rows
         self.kind = kind
         self.size = lengths if isinstance(lengths, int) else None
+        self.is_placed = True
         self._at = offsets
         self._lengths = lengths
 
@@ -245,9 +299,11 @@ class Octets:
     @cached_property
     def codes(self) -> tuple[Integers, list[bytes]]:
         """A code for every row, and the value of every code."""
-        if self.size:
-            buffers = [None, pa.py_buffer(self.fixed.view(np.uint8))]
-            array = pa.Array.from_buffers(pa.binary(self.size), self.rows.count, buffers)
+        size = self.size if self.size is not None else int(self.lengths.max(initial=0))
+        if self.size or (0 < size <= _FIXED and int(self.lengths.min(initial=size)) == size):
+            records = self.fixed if self.size else self.source.gather(self.offsets, size)
+            buffers = [None, pa.py_buffer(records.view(np.uint8))]
+            array = pa.Array.from_buffers(pa.binary(size), self.rows.count, buffers)
         else:
             array = self.source.copied(self.offsets, self.lengths)
         codes, values = _coded(array)
@@ -305,6 +361,8 @@ class Part:
         self.context = context
         # Without a circle a batch is gone as soon as nobody needs it.
         self._parent = None if parent is None else weakref.ref(parent)
+        # Where it is in its packet, None where that depends on the row.
+        self.path: str | None = None
         self.fields: dict[str, Column] = {}
         self.inside: dict[str, Part] = {}
 
@@ -321,4 +379,16 @@ class Arms:
         self.arms = arms
 
 
-Column = Number | Octets | Part | Arms | None
+class Items:
+    """A list in some rows: how many elements each has, and a column for every place in the list.
+
+    ``places[k]`` holds the elements at place k, in the rows whose list is longer than k.
+    """
+
+    def __init__(self, rows: Rows, lengths: Integers, places: Sequence[Column]) -> None:
+        self.rows = rows
+        self.lengths = lengths
+        self.places = places
+
+
+Column = Number | Octets | Part | Arms | Items | None

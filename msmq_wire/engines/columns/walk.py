@@ -6,18 +6,19 @@ past its limit is found at the end; what it seemed to hold until then means noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from msmq_wire.engines.columns.scopes import column_at, evaluate, leaves
+from msmq_wire.engines.columns.plan import GATHERED, sure_bytes
+from msmq_wire.engines.columns.scopes import column_at, evaluate
 from msmq_wire.engines.columns.values import (
     Arms,
     Bools,
     Column,
     Integers,
+    Items,
     Number,
     Octets,
     Part,
@@ -27,96 +28,16 @@ from msmq_wire.engines.columns.values import (
 )
 from msmq_wire.wire.expressions import Expression, Undetermined
 from msmq_wire.wire.fields import WireStruct, fields
-from msmq_wire.wire.generation import Generator, generate
+from msmq_wire.wire.generation import generate
 
 __all__ = ["Walk"]
 
-_GATHERED = 32
-"""Fixed byte strings up to this size are copied with the numbers around them."""
-
-
-class _Plan(Generator):
-    """A `Generator` that measures: how many bytes are sure to follow from each field on."""
-
-    def __init__(self) -> None:
-        self.sure: dict[tuple[str, ...], int] = {}
-        self.path: tuple[str, ...] = ()
-        self.total = 0
-        self.fixed = True
-        self._run: list[tuple[tuple[str, ...], int]] = []
-
-    def _take(self, size: int) -> None:
-        self.total += size
-        self._run.append((self.path, size))
-
-    def close(self) -> None:
-        """End a run of fixed fields: what follows depends on the packet."""
-        size = 0
-        for path, own in reversed(self._run):
-            size += own
-            # Layouts of one name share its path; only what all of them have is sure.
-            self.sure[path] = min(size, self.sure.get(path, size))
-        self._run = []
-
-    def _break(self) -> None:
-        self.close()
-        self.fixed = False
-
-    def _arm(self, subcon: Any) -> _Plan:
-        arm = _Plan()
-        arm.sure, arm.path = self.sure, self.path
-        if subcon is not None:
-            generate(subcon, arm)
-        arm.close()
-        return arm
-
-    def integer(self, size: int, *, signed: bool, big_endian: bool) -> None:
-        self._take(size)
-
-    def octets(self, length: Expression, kind: type[bytes]) -> None:
-        if isinstance(length, int) and length <= _GATHERED:
-            self._take(length)
-        else:
-            self._break()
-
-    def fill(self, length: Expression) -> None:
-        self._break()
-
-    def align(self, to: int) -> None:
-        self._break()
-
-    def zero_terminated(self, kind: type[bytes]) -> None:
-        self._break()
-
-    def optional(self, condition: Expression, subcon: Any) -> None:
-        self._break()
-        self._arm(subcon)
-
-    def choice(self, selector: Expression, cases: Mapping[int, Any]) -> None:
-        arms = [self._arm(subcon) for subcon in cases.values()]
-        if all(arm.fixed for arm in arms) and len({arm.total for arm in arms}) == 1:
-            self._take(arms[0].total)
-        else:
-            self._break()
-
-    def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> None:
-        self._break()
-
-    def structure(self, cls: type[WireStruct], context: Mapping[str, int]) -> None:
-        outer = self.path
-        for field in fields(cls):
-            self.path = (*outer, field.name)
-            generate(field.subcon, self)
-        self.path = outer
-
-
-@cache
-def _sure(cls: type[WireStruct]) -> Mapping[tuple[str, ...], int]:
-    """Bytes that follow from each field of a structure in every packet that is whole, by path."""
-    plan = _Plan()
-    plan.structure(cls, {})
-    plan.close()
-    return plan.sure
+_FIRST_PLACES = 4
+"""Places of lists that are worth a column however few rows have them."""
+_LAST_PLACE = 64
+"""Rows with longer lists are left to the codec."""
+_FIRST_WINDOW = 64
+"""Bytes that are searched for a terminator first; then twice as many, and so on."""
 
 
 class _Cursor:
@@ -186,7 +107,7 @@ class Walk:
         self.parts: list[Part] = []
         self._part: Part | None = None
         self._path: tuple[str, ...] = ()
-        self._sure = _sure(cls)
+        self._sure = sure_bytes(cls)
         self._cursor = _Cursor(Rows(len(starts)), starts, ends, ends, starts)
         self.top = self.structure(cls, {})
         self._check()
@@ -194,9 +115,10 @@ class Walk:
         for name, (at, inner) in getattr(cls, "INSIDE", {}).items():
             self._look_inside(name, column_at(self.top, at), inner)
         if self.bad.any():
-            for _, column in leaves(self.top):
-                if isinstance(column, Octets):
-                    column.hide(self.bad)
+            for part in self.parts:
+                for column in part.fields.values():
+                    for octets in _octets_of(column):
+                        octets.hide(self.bad)
 
     def _look_inside(self, name: str, column: Column, cls: type[WireStruct]) -> None:
         """Decode the structure that is inside a field, where the field is as long as it must be."""
@@ -208,18 +130,31 @@ class Walk:
             return
         at = column.offsets[local]
         self._cursor = _Cursor(column.rows.narrowed(local), at, at + size, at + size, at)
-        self._path, self._sure, self._part = (), _sure(cls), self.top
+        self._path, self._sure, self._part = (), sure_bytes(cls), self.top
+        before = len(self.parts)
         self.top.inside[name] = self.structure(cls, {})
+        for part in self.parts[before:]:
+            part.path = f"{name}.{part.path}".rstrip(".")
 
     def _mark(self, wrong: Any) -> None:
         if wrong.any():
             index = self._cursor.rows.index
             self.bad[np.flatnonzero(wrong) if index is None else index[wrong]] = True
 
+    def _mark_places(self, local: Integers) -> None:
+        """As `_mark`, for the rows with the given places in the set of the cursor."""
+        index = self._cursor.rows.index
+        self.bad[local if index is None else index[local]] = True
+
+    @property
+    def _top(self) -> Integers:
+        """What nothing may be read past."""
+        top: Integers = np.minimum(self._cursor.limit, self._cursor.end)
+        return top
+
     def _check(self) -> None:
         # No length is negative, so that a row that was ever past its limit still is.
-        cursor = self._cursor
-        self._mark(cursor.position > np.minimum(cursor.limit, cursor.end))
+        self._mark(self._cursor.position > self._top)
 
     def _fixed(self, size: int) -> tuple[Run, int]:
         cursor = self._cursor
@@ -263,19 +198,18 @@ class Walk:
         run, at = self._fixed(size)
         if size in (1, 2, 4):
             letter = "i" if signed else "u"
-            return Number(
-                self._cursor.rows, run.field(at, f"{'>' if big_endian else '<'}{letter}{size}"), size
-            )
+            values = run.field(at, f"{'>' if big_endian else '<'}{letter}{size}")
+            return Number(self._cursor.rows, values, size, (run, at))
         if size > 7 or signed:
             raise TypeError(f"no column holds a number of {size} bytes")
         places = range(size)
         total = np.zeros(self._cursor.rows.count, np.int64)
         for place in places if big_endian else reversed(places):
             total = total << 8 | run.field(at + place, "u1")
-        return Number(self._cursor.rows, total, size)
+        return Number(self._cursor.rows, total, size, (run, at))
 
     def octets(self, length: Expression, kind: type[bytes]) -> Octets:
-        if isinstance(length, int) and length <= _GATHERED:
+        if isinstance(length, int) and length <= GATHERED:
             return Octets(self.source, self._cursor.rows, kind, self._fixed(length), length)
         return self._octets(self._value(length), kind)
 
@@ -287,9 +221,22 @@ class Walk:
         lengths = (cursor.start - cursor.position) % to
         return self._octets(lengths * (cursor.position + lengths <= cursor.limit), bytes)
 
-    def zero_terminated(self, kind: type[bytes]) -> None:
-        # Where it ends is found by a search of its own for every row: rare, so left to the codec.
-        self._mark(np.ones(self._cursor.rows.count, np.bool_))
+    def zero_terminated(self, kind: type[bytes]) -> Octets:
+        start, top = self._cursor.position, self._top
+        lengths = np.zeros(len(start), np.int64)
+        left, done, window = np.arange(len(start)), 0, _FIRST_WINDOW
+        # What is searched together is never much more than the bytes that the rows have.
+        while len(left):
+            inside = start[left] + done + 2 <= top[left]
+            if not inside.all():
+                self._mark_places(left[~inside])
+                left = left[inside]
+            ends = self.source.peek(start[left] + done, window).view("<u2") == 0
+            first = ends.argmax(axis=1)
+            found = ends[np.arange(len(left)), first]
+            lengths[left[found]] = done + 2 * first[found] + 2
+            left, done, window = left[~found], done + window, window * 2
+        return self._octets(lengths, kind)
 
     def optional(self, condition: Expression, subcon: Any) -> Any:
         value, known = evaluate(condition, self._part, self._cursor.rows)
@@ -325,9 +272,31 @@ class Walk:
         arms = [self._arm(np.flatnonzero(rows), subcon) for subcon, rows in layouts.values() if rows.any()]
         return Arms([arm for arm in arms if arm is not None]) if arms else None
 
-    def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> None:
-        # Elements have layouts of their own; lists are rare, so rows with one are left to the codec.
-        self._mark(np.ones(self._cursor.rows.count, np.bool_))
+    def items(self, count: Expression, subcon: Any, known: tuple[int, ...]) -> Items:
+        rows = self._cursor.rows
+        wanted = np.broadcast_to(np.asarray(self._value(count), np.int64), rows.count)
+        lengths = np.zeros(rows.count, np.int64)
+        places: list[Column] = []
+        left = np.flatnonzero(wanted > 0)
+        while len(left):
+            at = self._cursor.position[left]
+            # An element begins with at least so much; a row without it has no whole list.
+            inside = at + (2 if known else 0) <= self._top[left]
+            if len(places) >= max(_FIRST_PLACES, min(len(left), _LAST_PLACE)):
+                inside[:] = False
+            if not inside.all():
+                self._mark_places(left[~inside])
+                left, at = left[inside], at[inside]
+            if known:
+                left = left[np.isin(self.source.peek(at, 2).view("<u2")[:, 0], known)]
+            if len(left):
+                before = len(self.parts)
+                places.append(self._arm(left, subcon))
+                for part in self.parts[before:]:
+                    part.path = None
+                lengths[left] += 1
+                left = left[wanted[left] > len(places)]
+        return Items(rows, lengths, places)
 
     def tell(self) -> Number:
         return Number(self._cursor.rows, self._cursor.position - self._cursor.start)
@@ -368,9 +337,19 @@ class Walk:
     def structure(self, cls: type[WireStruct], context: Mapping[str, int]) -> Part:
         outer, path = self._part, self._path
         part = Part(self._cursor.rows, cls, {**cls.CONTEXT, **context}, outer)
+        part.path = ".".join(path)
         self.parts.append(part)
         for field in fields(cls):
             self._part, self._path = part, (*path, field.name)
             part.fields[field.name] = generate(field.subcon, self)
         self._part, self._path = outer, path
         return part
+
+
+def _octets_of(column: Column) -> Iterator[Octets]:
+    """The byte strings of a field, in whatever layout, but for those of structures."""
+    if isinstance(column, Octets):
+        yield column
+    elif isinstance(column, Arms | Items):
+        for one in column.arms if isinstance(column, Arms) else column.places:
+            yield from _octets_of(one)

@@ -10,6 +10,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
@@ -256,3 +257,17 @@ def test_the_codec_is_not_asked_what_is_proven(monkeypatch: pytest.MonkeyPatch) 
     found = columns.proven(b"".join(packets), np.cumsum([0, *map(len, packets)]))
     assert {one.cls for one in found} >= {UserMessage, Ping}
     assert columns.proven(b"", [0]) == []
+
+
+def test_the_codec_is_not_asked_about_a_must_that_is_broken_for_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = build_message(r"DIRECT=OS:h\q", b"body", label="label")
+    header = message.user_header.with_bits(rc=0x1F)
+    packets = [encode(message), encode(msgspec.structs.replace(message, user_header=header)), encode(Ping())]
+    packets.append(packets[1].replace(b"l\0a\0b\0", b"l\0\0\0b\0"))
+    expected = [inspect(data, engine="reference").anomalies for data in packets]
+    assert [len(one) for one in expected] == [0, 1, 0, 2]
+    monkeypatch.setattr(codec, "inspect", None)
+    batch = _batch(packets)
+    found = dict(batch.tables["user_message"].anomalies)
+    assert found == {1: expected[1], 2: expected[3]}
+    assert not batch.tables["ping"].anomalies

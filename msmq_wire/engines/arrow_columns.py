@@ -1,0 +1,278 @@
+"""Columns to Arrow arrays: the fields of a structure, in the rows that are shown.
+
+The rule kept here: bytes are views of the data but for those in lists, texts are made once per distinct value
+or all at once, and what a row shows is what the JSON view shows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+
+from msmq_wire.engines.arrow_schema import QUEUE_NAME
+from msmq_wire.engines.arrow_text import Texts, texts_of
+from msmq_wire.engines.columns.lists import elements
+from msmq_wire.engines.columns.scopes import combinations
+from msmq_wire.engines.columns.shown import format_names
+from msmq_wire.engines.columns.values import (
+    Arms,
+    Bools,
+    Column,
+    Integers,
+    Items,
+    Number,
+    Octets,
+    Part,
+    Rows,
+    Selection,
+    Source,
+)
+from msmq_wire.wire.fields import Field, WireStruct, fields
+from msmq_wire.wire.headers.user_header import QUEUES
+from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
+from msmq_wire.wire.types.enumerations import QueueType
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
+
+__all__ = ["Bytes", "Columns"]
+
+_LARGEST = (1 << 31) - 1
+
+
+def _validity(present: Bools | None) -> pa.Buffer | None:
+    return None if present is None else pa.py_buffer(np.packbits(present, bitorder="little"))
+
+
+def _names(field: Field, part: Part) -> set[str]:
+    """The columns that a field may be."""
+    column = part.fields.get(field.name)
+    arms = column.arms if isinstance(column, Arms) else (column,)
+    layouts = {arm.cls.stem() for arm in arms if isinstance(arm, Part)}
+    return {field.name, f"{field.name}_raw"} | layouts
+
+
+class Bytes:
+    """The bytes of the packets of a table, as the buffer of Arrow views.
+
+    Raises ValueError where they lie further apart than 2 GiB.
+    """
+
+    def __init__(self, source: Source, starts: Integers, ends: Integers) -> None:
+        self.source = source
+        self._base = int(starts.min()) if len(starts) else 0
+        top = int(ends.max(initial=0))
+        if top - self._base > _LARGEST:
+            raise ValueError("the packets of a batch lie further apart than 2 GiB")
+        self._buffer = pa.py_buffer(source.bytes[self._base : top])
+
+    def views(self, offsets: Integers, lengths: Integers, present: Bools | None = None) -> pa.Array:
+        """Views of the bytes at each offset; null where they are not ``present``."""
+        entries = self.source.views(offsets, lengths, self._base)
+        buffers = [_validity(present), pa.py_buffer(entries), self._buffer]
+        return pa.Array.from_buffers(pa.binary_view(), len(offsets), buffers)
+
+    def copies(self, offsets: Integers, lengths: Integers, present: Bools | None = None) -> pa.Array:
+        """The same as bytes of their own."""
+        copied = self.source.copied(offsets, lengths).cast(pa.binary())
+        return pa.Array.from_buffers(
+            pa.binary(), len(copied), [_validity(present), *copied.buffers()[1:]], offset=copied.offset
+        )
+
+
+class Columns:
+    """Makes the arrays of the structures of a walk; ``listed`` says whether they stand in a list."""
+
+    def __init__(self, data: Bytes, shown: Selection, *, listed: bool = False) -> None:
+        self.data = data
+        self.source = data.source
+        self.shown = shown
+        self.count = shown.count
+        self.listed = listed
+        self._queues: dict[str, pa.Array] = {}
+
+    def struct(self, cls: type[WireStruct], part: Part, target: Sequence[pa.Field]) -> list[pa.Array]:
+        """The columns of a structure, one for every field of the schema."""
+        types = {field.name: field.type for field in target}
+        made: dict[str, pa.Array] = {}
+        for field in fields(cls):
+            if not field.position and not types.keys().isdisjoint(_names(field, part)):
+                made |= self._field(part, field, types)
+        for name, inner in part.inside.items():
+            if name in types:
+                made[name] = self._part(inner, types[name])
+        return [made[name] if name in made else pa.nulls(self.count, types[name]) for name in types]
+
+    def _field(self, part: Part, field: Field, types: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
+        name = field.name
+        if isinstance(field.shown, ShownQueue):
+            return {name: self._queue(part, name)}
+        column = part.fields[name]
+        if column is None:
+            return {}
+        if isinstance(field.shown, ShownName):
+            return {name: self._name(column, field.shown)}
+        if isinstance(column, Items):
+            return {name: self._list(column, types[name])}
+        if isinstance(field.shown, ShownText):
+            return self._shown(part, field, field.shown, column)
+        made: dict[str, pa.Array] = {}
+        for arm in column.arms if isinstance(column, Arms) else (column,):
+            if isinstance(arm, Part):
+                # The name of a layout; the structure of a field may have the name of another field.
+                stem = arm.cls.stem()
+                own = stem if stem in types and stem not in part.cls.__struct_fields__ else name
+                if own in types:
+                    made[own] = self._part(arm, types[own])
+            elif isinstance(arm, Number):
+                made[name] = self._number(arm, types[name])
+            elif issubclass(arm.kind, GUID):
+                made[name] = self._guid(arm)
+            elif issubclass(arm.kind, WcharText):
+                made |= self._text(arm, name)
+            elif pa.types.is_fixed_size_binary(types[name]):
+                records = self.shown.spread(arm.rows, arm.fixed)
+                made[name] = self._array(types[name], records, self.shown.has(arm.rows))
+            else:
+                made[name] = self._octets(arm, null_if_empty=field.absent_if_empty)
+        return made
+
+    def _array(self, kind: pa.DataType, values: Any, present: Bools | None) -> pa.Array:
+        return pa.Array.from_buffers(
+            kind, self.count, [_validity(present), pa.py_buffer(values.view(np.uint8))]
+        )
+
+    def _part(self, part: Part, kind: pa.DataType) -> pa.Array:
+        children = self.struct(part.cls, part, list(kind))
+        validity = _validity(self.shown.has(part.rows))
+        return pa.Array.from_buffers(kind, self.count, [validity], children=children)
+
+    def _number(self, column: Number, kind: pa.DataType) -> pa.Array:
+        values = column.raw
+        if pa.types.is_int64(kind) and "values" in column.__dict__:
+            values = column.values
+        values = self.shown.spread(column.rows, values).astype(kind.to_pandas_dtype(), copy=False)
+        return self._array(kind, np.ascontiguousarray(values), self.shown.has(column.rows))
+
+    def _list(self, column: Items, kind: pa.DataType) -> pa.Array:
+        begins, inner = elements(column, self.shown)
+        made = pa.nulls(0, kind.value_type)
+        if len(column.places) and begins[-1]:
+            columns = Columns(self.data, Selection(int(begins[-1])), listed=True)
+            made = columns.element(inner, kind.value_type)
+        buffers = [_validity(self.shown.has(column.rows)), pa.py_buffer(begins.astype(np.int32))]
+        return pa.Array.from_buffers(kind, self.count, buffers, children=[made])
+
+    def element(self, column: Column, kind: pa.DataType) -> pa.Array:
+        """The elements of a list, which are structures or numbers."""
+        if isinstance(column, Part):
+            return self._part(column, kind)
+        assert isinstance(column, Number)
+        return self._number(column, kind)
+
+    def _binary(self, offsets: Integers, lengths: Integers, present: Bools | None = None) -> pa.Array:
+        make = self.data.copies if self.listed else self.data.views
+        return make(offsets, lengths, present)
+
+    def _octets(self, column: Octets, *, null_if_empty: bool = False) -> pa.Array:
+        offsets = self.shown.spread(column.rows, column.offsets)
+        lengths = self.shown.spread(column.rows, column.lengths)
+        present = lengths > 0 if null_if_empty else self.shown.has(column.rows)
+        return self._binary(offsets, lengths, present)
+
+    def _chosen(self, rows: Rows, codes: Integers, texts: Sequence[str | None]) -> pa.Array:
+        """The text of every row's code; null outside the rows."""
+        present = self.shown.has(rows)
+        wanted = pa.array(self.shown.spread(rows, codes), mask=None if present is None else ~present)
+        return pa.array(texts, pa.string()).take(wanted)
+
+    def _name(self, column: Column, by: ShownName) -> pa.Array:
+        """The names of structures, each made once for all rows that have the same."""
+        texts: list[str | None] = [None]
+        total = np.zeros(self.count, np.int64)
+        for arm in column.arms if isinstance(column, Arms) else (column,):
+            if not isinstance(arm, Part):
+                continue
+            own = arm.cls.__struct_fields__
+            codes, found = combinations([arm.fields[name] for name in own], arm.rows)
+            total += self.shown.spread(arm.rows, codes + len(texts))
+            texts += [by.text(arm.cls(**dict(zip(own, values, strict=True)))) for values in found]
+        return pa.array(texts, pa.string()).take(pa.array(total))
+
+    def _guid(self, column: Octets) -> pa.Array:
+        codes, values = column.codes
+        return self._chosen(column.rows, codes, [str(GUID(value)) for value in values])
+
+    def _text(self, column: Octets, name: str) -> dict[str, pa.Array]:
+        if issubclass(column.kind, FixedWcharText) or column.is_repetitive:
+            codes, values = column.codes
+            texts = [column.kind(value) for value in values]
+            exact = np.array([text.exact for text in texts], np.bool_)  # type: ignore[attr-defined]  # WcharText
+            shown = self._chosen(column.rows, codes, [text.text for text in texts])  # type: ignore[attr-defined]  # as above
+            inexact = self.shown.spread(column.rows, ~exact[codes])
+            found = Texts(shown, inexact)
+        else:
+            offsets = self.shown.spread(column.rows, column.offsets)
+            lengths = self.shown.spread(column.rows, column.lengths)
+            found = texts_of(self.source, offsets, lengths, self.shown.has(column.rows))
+        return {name: found.texts, f"{name}_raw": self._raw(column, found.inexact)}
+
+    def _raw(self, column: Octets, wanted: Bools) -> pa.Array:
+        """The bytes of the rows whose text does not show them all."""
+        if not wanted.any():
+            return pa.nulls(self.count, pa.binary() if self.listed else pa.binary_view())
+        lengths = self.shown.spread(column.rows, column.lengths)
+        offsets = self.shown.spread(column.rows, column.offsets)
+        return self._binary(offsets, np.where(wanted, lengths, 0), wanted)
+
+    def _shown(self, part: Part, field: Field, by: ShownText, column: Column) -> dict[str, pa.Array]:
+        """Bytes as a text, by the number that stands by them."""
+        assert isinstance(column, Octets)
+        name, around = field.name, by.by.startswith("_.")
+        owner = part.parent if around else part
+        numbers = owner.fields[by.by.removeprefix("_.")] if owner is not None else None
+        assert isinstance(numbers, Number)
+        codes, found = combinations([Number(numbers.rows, numbers.values & by.mask), column], part.rows)
+        texts = [by.text(number, value) for number, value in found]
+        raw = [
+            not (field.absent_if_empty and not value) and (text is None or not by.shows_all(number, value))
+            for text, (number, value) in zip(texts, found, strict=True)
+        ]
+        inexact = self.shown.spread(part.rows, np.array(raw, np.bool_)[codes])
+        return {name: self._chosen(part.rows, codes, texts), f"{name}_raw": self._raw(column, inexact)}
+
+    def _queue(self, header: Part, name: str) -> pa.Array:
+        if not self._queues:
+            self._queues = self._queue_names(header)
+        return self._queues[name]
+
+    def _queue_names(self, header: Part) -> dict[str, pa.Array]:
+        flags = header.fields["flags"]
+        assert isinstance(flags, Number)
+        assert header.cls.BITS is not None
+        texts: list[str | None] = []
+        codes: dict[str, Integers] = {}
+        for name in QUEUES:
+            own, found = format_names(header, name)
+            codes[name] = len(texts) + (own if self.shown.index is None else own[self.shown.index])
+            texts += found
+        made = {}
+        everything = pa.array(texts, pa.string())
+        words = self.shown.spread(flags.rows, flags.values)
+        for name, bit in QUEUES.items():
+            place = header.cls.BITS.bits[bit]
+            selected = words >> place.shift & 7
+            if name == "response_queue":
+                same = selected == QueueType.SAME_AS_ADMIN_QUEUE
+                codes[name] = np.where(same, codes["admin_queue"], codes[name])
+            present = selected != QueueType.NONE
+            present = self.shown.spread(header.rows, np.ones(header.rows.count, np.bool_)) & present
+            made[name] = pa.Array.from_buffers(
+                QUEUE_NAME,
+                self.count,
+                [_validity(None if present.all() else present)],
+                children=[pa.array(selected.astype(np.int32)), everything.take(pa.array(codes[name]))],
+            )
+        return made
