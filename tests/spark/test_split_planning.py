@@ -11,6 +11,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
 from msmq_wire.capture.pcap import Frame
+from msmq_wire.capture.opening import Opener
 from msmq_wire.capture.splits import FileIndex, index_file
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import MsmqWireError
@@ -109,9 +110,9 @@ def walked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that were walked, by name."""
     found: list[str] = []
 
-    def counted(path: str, split_bytes: int) -> FileIndex:
+    def counted(path: str, split_bytes: int, *, opener: Opener) -> FileIndex:
         found.append(os.path.basename(path))
-        return index_file(path, split_bytes)
+        return index_file(path, split_bytes, opener=opener)
 
     monkeypatch.setattr(split_planning, "index_file", counted)
     return found

@@ -378,7 +378,7 @@ def test_a_column_of_another_type_is_refused_in_one_line(
 def test_tables_of_before_there_was_a_log_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "captures").mkdir()
     (tmp_path / "captures" / "0123456789abcdef.json").write_text("{}")
-    with pytest.raises(MsmqWireError, match=f"{tmp_path} holds tables of msmq-wire 0.9 or older") as error:
+    with pytest.raises(MsmqWireError, match=f"{tmp_path} holds tables of an older msmq-wire") as error:
         Store(str(tmp_path))
     assert "decode the captures into another folder" in str(error.value)
 
