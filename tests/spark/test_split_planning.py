@@ -10,8 +10,8 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
-from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.opening import Opener
+from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.splits import FileIndex, index_file
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import MsmqWireError
