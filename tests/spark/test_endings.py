@@ -294,6 +294,7 @@ def test_a_commit_whose_answer_is_lost_is_made_once(s3: S3Server, tmp_path: Path
     assert Store(output).snapshot().version == version + 1
 
 
+@pytest.mark.check
 def test_a_server_that_fails_every_tenth_request_loses_nothing(s3: S3Server, tmp_path: Path) -> None:
     output, paths = f"s3://{BUCKET}/tables", [CAPTURES / "demo.pcap", CAPTURES / "path_vlan.pcap"]
     s3.fail_every = 10
