@@ -239,10 +239,11 @@ class Store:
         schema = file_schema(table)
         place = self.place.join(table, *file.path.split("/"))
         wanted = ~among("capture", sorted(without)) if without else None
-        source = ds.dataset([place.path], schema=schema, format="parquet", filesystem=place.filesystem())
-        for batch in source.to_batches(filter=wanted, batch_size=1 << 13, batch_readahead=1):
-            if len(batch):
-                yield batch
+        with place.open_input() as opened:
+            source = ds.ParquetFileFormat().make_fragment(opened)
+            for batch in source.to_batches(schema, filter=wanted, batch_size=1 << 13, batch_readahead=1):
+                if len(batch):
+                    yield batch
 
     def vacuum(self, hours: int, *, dry: bool) -> dict[str, int]:
         """Delete files that no version of the last ``hours`` has, and no named one.
@@ -431,7 +432,14 @@ class Snapshot:
         if found is None:
             schema = delta_schema(name)
             return pa.table({one: pa.array([], schema.field(one).type) for one in columns})
-        return found.to_table(columns=list(columns), filter=wanted)
+        for left in reversed(range(1 if self.store.place.is_local else _ATTEMPTS)):
+            try:
+                return found.to_table(columns=list(columns), filter=wanted)
+            except OSError:
+                # Of few bytes pyarrow reads an object store's error as their end, and does not ask again.
+                if not left:
+                    raise
+        raise AssertionError("a loop that returns or raises")
 
 
 def among(name: str, values: Iterable[Any]) -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ from deltalake import DeltaTable
 
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
+from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark import capture_job, job, store
 from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
 from msmq_wire.spark.captures import captures_of, list_files
@@ -290,6 +294,7 @@ def test_a_commit_whose_answer_is_lost_is_made_once(s3: S3Server, tmp_path: Path
     assert Store(output).snapshot().version == version + 1
 
 
+@pytest.mark.check
 def test_a_server_that_fails_every_tenth_request_loses_nothing(s3: S3Server, tmp_path: Path) -> None:
     output, paths = f"s3://{BUCKET}/tables", [CAPTURES / "demo.pcap", CAPTURES / "path_vlan.pcap"]
     s3.fail_every = 10
@@ -369,3 +374,90 @@ def test_a_copy_of_what_is_forgotten_meanwhile_is_a_capture(
     assert (made.captures, made.unchanged) == (2, 0)
     rows = seen(Store(output).snapshot())
     assert rows == {str(path): plainly(tmp_path / "plain", path, TABLES) for path in folder.iterdir()}
+
+
+def changing(output: str, folder: Path, seed: int) -> None:
+    """What one of several runs does: see files that others see, too, under other names, and let them grow."""
+    chance = random.Random(seed)
+    frames = list(read_frames(CAPTURES / "demo.pcap"))
+    for count in (10, 30, len(frames)):
+        for path in chance.sample(sorted(folder.iterdir()), 2):
+            own = path.with_name(f"{path.stem}-{seed}.pcap")
+            shutil.copy(path, own)
+        write_pcap(folder / f"grown-{seed}.pcap", frames[:count])
+        run_apart(output, folder)
+
+
+@pytest.mark.parametrize("seed", share(range(3)))
+def test_runs_at_once_and_a_reader_see_whole_captures(seed: int, tmp_path: Path) -> None:
+    output, folder = str(tmp_path / "out"), tmp_path / "in"
+    folder.mkdir()
+    for name in ("path_vlan", "path_null", "clean_ipv6"):
+        shutil.copy(CAPTURES / f"{name}.pcap", folder)
+    run_apart(output, folder / "path_vlan.pcap")
+    with ThreadPoolExecutor() as pool:
+        runs = [pool.submit(changing, output, folder, 2 * seed + one) for one in range(2)]
+        versions = set()
+        while not all(one.done() for one in runs):
+            snapshot = Store(output).snapshot()
+            seen(snapshot)
+            versions.add(snapshot.version)
+            Store(output).vacuum(1, dry=False)
+        for one in runs:
+            one.result()
+    assert len(versions) > 2
+    assert run(output, folder, tables=TABLES, again=True).captures
+    snapshot = Store(output).snapshot()
+    rows, captures = seen(snapshot), listed(snapshot)
+    assert len({one["digest"] for one in captures.values()}) == len(captures)
+    known = snapshot.rows("sources", ["path", "size", "capture"]).to_pylist()
+    capture_of = {(row["path"], row["size"]): row["capture"] for row in known}
+    whole = 0
+    for path in folder.iterdir():
+        name = capture_of[str(path), path.stat().st_size]
+        counts = Counter({table: len(some) for table, some in rows[name].items()})
+        plain = Counter(
+            {table: len(some) for table, some in plainly(tmp_path / "plain", path, TABLES).items()}
+        )
+        # What a capture was before it grew is in it.
+        assert plain["messages"] <= counts["messages"]
+        if captures[name]["digest"] == hashlib.sha256(path.read_bytes()).hexdigest():
+            assert counts == plain
+            whole += 1
+    assert whole > 5
+
+
+def sizes(folder: Path) -> int:
+    """Bytes of the pages of all files."""
+    return sum(-(-path.stat().st_size // 4096) * 4096 for path in folder.rglob("*"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="needs root, to mount a tmpfs")
+@pytest.mark.parametrize("kilobytes", share([40, 80, 120, 160, 200, 240], 3))
+def test_a_full_disk_is_told_and_the_next_run_goes_on(
+    kilobytes: int, attacked: Attacked, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = [
+        "mount",
+        "-t",
+        "tmpfs",
+        "-o",
+        f"size={sizes(attacked.before) // 1024 + kilobytes}k",
+        "tmpfs",
+        str(disk),
+    ]
+    if subprocess.run(mount, check=False).returncode:
+        pytest.skip("may not mount a tmpfs")
+    try:
+        output = disk / "out"
+        shutil.copytree(attacked.before, output)
+        # What ends a task is told as it is: Spark names the task, and this error.
+        with pytest.raises((MsmqWireError, OSError), match="No space left"):
+            change_everything(attacked.folder, str(output), TABLES)
+        attacked.check(output)
+        subprocess.run(["mount", "-o", "remount,size=100m", str(disk)], check=True)
+        attacked.finish(output)
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
