@@ -271,9 +271,9 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("search", "", ".pcap1"),
         Attack("search", ".pcap", "1", "!"),
     ),
-    "msmq_wire.spark.captures:_URL": (Attack("match", "", "a", "!"), Attack("match", "", "a:")),
-    "msmq_wire.spark.ledger:_PART": (Attack("fullmatch", "part-", "0"),),
-    "msmq_wire.spark.ledger:_NUMBER": (Attack("fullmatch", "", "1"),),
+    "msmq_wire.spark.places:_SCHEME": (Attack("match", "", "a", "!"), Attack("match", "", "a:")),
+    "msmq_wire.spark.places:_BUCKET": (Attack("match", "", "a", "!"),),
+    "msmq_wire.spark.places:_NO_TABLE": (Attack("search", "", "%"), Attack("search", "", "%4")),
     "msmq_wire.spark.queries:_LITERALS": (
         Attack("sub", "", "/*a"),
         Attack("sub", "'", "\\'"),

@@ -100,6 +100,7 @@ class Store:
 
     def __init__(self, output: str) -> None:
         self.place = place_of(output)
+        self._name = output
         self.place.join(_CAPTURES).table_url  # noqa: B018  (raises for a name that no table can have)
         older = self.place.join(_CAPTURES).list()
         if any(one.path.endswith(".json") for one in older) and not self.exists:
@@ -124,7 +125,7 @@ class Store:
             return Snapshot(self, self._load(_CAPTURES))
         except TableNotFoundError:
             raise MsmqWireError(
-                f"{self.place.url} holds no tables: msmq-wire spark run --output {self.place.url} makes them"
+                f"{self._name} holds no tables: msmq-wire spark run --output {self._name} makes them"
             ) from None
 
     def publish(self, make: Make) -> Snapshot:

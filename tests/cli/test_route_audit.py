@@ -5,13 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # it comes without types
-import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
-import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
 from fixtures.build_frames import pcap
@@ -19,12 +17,12 @@ from fixtures.build_routed_scenes import Hop, scene
 from msmq_wire import read_capture
 from msmq_wire.cli.app import main
 from msmq_wire.cli.commands import route_audit
-from msmq_wire.records.record import Record
-from msmq_wire.records.view import view
 from msmq_wire.routing import audit
 from msmq_wire.routing.hop_view import KEYS, hop_view
 from msmq_wire.routing.topology_file import parse_topology
+from msmq_wire.spark.store import Store
 from tests.cli.conftest import Outcome
+from tests.spark.filled_stores import fill
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DOCS, _FIXTURES = _ROOT / "docs", _ROOT / "fixtures"
@@ -325,44 +323,9 @@ def test_reasons_beyond_those_that_are_remembered_are_counted_only(
     assert "its destination is not in the topology: 3" in outcome.err
 
 
-def _table_row(record: Record) -> dict[str, Any]:
-    packet = view(record.packet) or {}
-    user, ends = packet.get("user_header"), packet.get("establish_connection_header")
-    names = ("source_queue_manager", "queue_manager_address", "message_id")
-    return {
-        "capture": record.capture,
-        "id": record.id,
-        "parent": record.parent,
-        "type": record.type,
-        "frames": list(record.frames),
-        "time_ns": record.time,
-        "src": record.src,
-        "dst": record.dst,
-        "stream": record.stream,
-        "label": packet.get("message_properties_header", {}).get("label"),
-        "user_header": user and {name: user[name] for name in names} | {"flags": user["flags"]["raw"]},
-        "establish_connection_header": ends and {name: ends[name] for name in ("client_guid", "server_guid")},
-    }
-
-
-def _table(path: Path, records: Iterable[Record]) -> None:
-    """A table with the columns of ``messages`` that matter, rows in the wrong order, in two files."""
-    path.mkdir(parents=True)
-    rows = [_table_row(record) for record in records][::-1]
-    schema = pa.Table.from_pylist(rows).schema
-    parent = schema.get_field_index("parent")
-    schema = schema.set(parent, pa.field("parent", pa.int64()))
-    for number in (0, 1):
-        pq.write_table(pa.Table.from_pylist(rows[number::2], schema), path / f"part-{number}.parquet")
-
-
-@pytest.mark.parametrize("below", ["messages/day=2026-11-20", "messages", "."])
-def test_tables_give_the_rows_of_their_captures(audited: Run, mixed: str, tmp_path: Path, below: str) -> None:
+def test_tables_give_the_rows_of_their_captures(audited: Run, mixed: str, tmp_path: Path) -> None:
     other = _written(tmp_path / "other.pcap", _BACK).name
-    _table(
-        tmp_path / "tables" / below,
-        [record for name in (mixed, other) for record in read_capture(name, streams=True)],
-    )
+    fill("tables", Path(other), Path(mixed))
     words = ("--format", "jsonl", "--all")
     # Each capture by itself: in the second one nobody knows where the message was before.
     each = [*_rows(audited(mixed, *words)), *_rows(audited(other, *words))]
@@ -379,7 +342,7 @@ def test_tables_give_the_rows_of_their_captures(audited: Run, mixed: str, tmp_pa
 
 
 def test_tables_and_captures_can_be_named_together(audited: Run, mixed: str, tmp_path: Path) -> None:
-    _table(tmp_path / "tables" / "messages", read_capture(mixed, streams=True))
+    fill("tables", Path(mixed))
     outcome = audited("tables", mixed, "--all")
     assert len(outcome.out.splitlines()) == 20
     assert "frames read" in outcome.err
@@ -387,7 +350,7 @@ def test_tables_and_captures_can_be_named_together(audited: Run, mixed: str, tmp
 
 
 def test_tables_cannot_be_filtered(audited: Run, mixed: str, tmp_path: Path) -> None:
-    _table(tmp_path / "tables" / "messages", read_capture(mixed, streams=True))
+    fill("tables", Path(mixed))
     for words in (("--filter", "id == 1"), ("--port", "1802")):
         outcome = audited("tables", *words)
         assert outcome.status == 2
@@ -395,7 +358,7 @@ def test_tables_cannot_be_filtered(audited: Run, mixed: str, tmp_path: Path) -> 
 
 
 def test_a_folder_without_messages_is_one_line_and_status_1(audited: Run, mixed: str, tmp_path: Path) -> None:
-    (tmp_path / "empty" / "messages").mkdir(parents=True)
+    Store("empty").make()
     (tmp_path / "captures").mkdir()
     for folder, expected in (
         ("empty", "msmq-wire: empty: no messages in these tables"),
@@ -407,10 +370,10 @@ def test_a_folder_without_messages_is_one_line_and_status_1(audited: Run, mixed:
     assert audited("captures", mixed, "--fail").status == 3
 
 
-def test_without_pyarrow_tables_are_refused_with_what_to_install(
+def test_without_deltalake_tables_are_refused_with_what_to_install(
     audited: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(route_audit, "find_spec", lambda name: None)
     outcome = audited(tmp_path)
     assert outcome.status == 1
-    assert outcome.err == "msmq-wire: tables need pyarrow: pip install 'msmq-wire[arrow]'\n"
+    assert outcome.err == "msmq-wire: tables need deltalake: pip install 'msmq-wire[spark]'\n"

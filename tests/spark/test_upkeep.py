@@ -189,6 +189,7 @@ def test_a_folder_that_holds_something_takes_no_copy(store: Store, tmp_path: Pat
         export(store, str(tmp_path / "to" / "notes"))
 
 
+@pytest.mark.check
 def test_tables_in_an_object_store_are_looked_at_forgotten_and_copied_there(
     s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
