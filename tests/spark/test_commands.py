@@ -75,7 +75,7 @@ def test_run_says_what_it_did_and_does_it_once(cli: Cli, captures: Path, tmp_pat
     shutil.copy(captures / "path_ipv6.pcap", folder / "b.pcap")
     outcome = cli("run", "--input", folder, "--output", tmp_path / "out")
     assert outcome.status == 0
-    assert outcome.err.splitlines()[-1].startswith("1 capture decoded, 1 unchanged, ")
+    assert outcome.err.splitlines()[-1].startswith("1 capture decoded, 1 there already, ")
     outcome = cli("run", "--input", folder, "--output", tmp_path / "out", "--force")
     assert outcome.err.splitlines()[-1].startswith("2 captures decoded, 1 other file")
     assert cli("run", "--input", folder, "--output", tmp_path / "out", "--quiet") == (0, "", "")

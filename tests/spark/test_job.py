@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 import msmq_wire
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark import job
+from msmq_wire.spark import job, publishing
 from msmq_wire.spark.capture_job import Done
 from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
 from msmq_wire.spark.identity import content_of
@@ -485,7 +485,7 @@ def test_a_run_that_is_ended_goes_on_where_it_was(
     folder = tmp_path / "in"
     different(folder, 3)
     expected = expected_of(tmp_path / "expected", folder)
-    monkeypatch.setattr(job, "_PAUSE", pause)
+    monkeypatch.setattr(publishing, "_PAUSE", pause)
     options = options_of(folder, split_bytes=1)
     publish = Store.publish
     for count in range(3):
@@ -524,7 +524,7 @@ def test_a_copy_is_not_known_before_what_it_is_a_copy_of(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(job._Publisher, "flush", dying)
+        patch.setattr(publishing.Publisher, "flush", dying)
         with pytest.raises(Killed):
             run_job(one_process, str(output), options_of(folder))
     path.unlink()
@@ -535,7 +535,7 @@ def test_a_copy_is_not_known_before_what_it_is_a_copy_of(
 def test_a_run_says_how_far_it_is_by_captures_and_bytes(
     one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job, "_PAUSE", 0.0)
+    monkeypatch.setattr(publishing, "_PAUSE", 0.0)
     different(tmp_path / "in", 2)
     told: list[str] = []
     run_job(one_process, str(tmp_path / "out"), options_of(tmp_path / "in", split_bytes=1), tell=told.append)

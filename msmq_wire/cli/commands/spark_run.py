@@ -271,7 +271,7 @@ def _summary(done: Run, output: str) -> str:
     """What a run did, in one line."""
     parts = [f"{count_text(done.captures, 'capture')} decoded"]
     if done.unchanged:
-        parts[0] += f", {done.unchanged} unchanged"
+        parts[0] += f", {done.unchanged} there already"
     if done.left_out:
         parts[0] += f", {count_text(done.left_out, 'other file')} left out"
     skipped = sum(done.skipped.values())
