@@ -47,7 +47,7 @@ def test_status_is_a_table_and_lines(run: Run, store: Store, tmp_path: Path) -> 
     assert (
         run("spark", "status", tmp_path / "out")
         .out.splitlines()[-1]
-        .endswith(": 2 captures decoded, 1 unchanged, 1 damaged")
+        .endswith(": 2 captures decoded, 1 there already, 1 damaged")
     )
 
 

@@ -103,7 +103,7 @@ def _print_table(found: Status, screen: Screen) -> None:
         damaged = f", {run.damaged} damaged" if run.damaged else ""
         line(
             f"run {plain_value(run.started)} to {plain_value(run.ended)}: "
-            f"{count_text(run.captures, 'capture')} decoded, {run.unchanged} unchanged{damaged}"
+            f"{count_text(run.captures, 'capture')} decoded, {run.unchanged} there already{damaged}"
         )
     for one in found.tables:
         if one.version is not None and one.latest > one.version:
