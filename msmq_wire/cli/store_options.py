@@ -16,11 +16,10 @@ from msmq_wire.cli.spark_session import check_spark, errors_told
 if TYPE_CHECKING:
     from msmq_wire.spark.store import Store
 
-__all__ = ["TablesFolder", "opened_store", "size_of", "size_text"]
+__all__ = ["TablesFolder", "opened_store", "size_of"]
 
 _MOST_DIGITS = 15
 _BITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
-_UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 TablesFolder = Annotated[
     str,
@@ -53,11 +52,3 @@ def size_of(text: str, hint: str) -> int:
     if bits is None:
         raise typer.BadParameter(f"{text} is no size as 128m or 1g", param_hint=hint)
     return int(digits) << bits
-
-
-def size_text(count: int) -> str:
-    """Bytes in the largest unit that leaves a number above one, as ``1.5 GB``."""
-    size, unit = float(count), 0
-    while size >= 999.95 and unit < len(_UNITS) - 1:
-        size, unit = size / 1000, unit + 1
-    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{count} {'byte' if count == 1 else 'bytes'}"

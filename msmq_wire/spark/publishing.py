@@ -26,6 +26,7 @@ from msmq_wire.spark.planning import (
 )
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.store import Change, Snapshot, Store, among
+from msmq_wire.units import size_text
 
 __all__ = ["Publisher", "Run", "plain_value"]
 
@@ -131,7 +132,9 @@ class Publisher:
             else:
                 self._count_in(entry)
         if waiting:
-            self._tell(f"{self._done} of {self._count} captures, {_size(self._read)} of {_size(self._bytes)}")
+            self._tell(
+                f"{self._done} of {self._count} captures, {size_text(self._read)} of {size_text(self._bytes)}"
+            )
         self._latest = time.monotonic()
 
     def _change(self, waiting: Sequence[Done], late: set[str], snapshot: Snapshot) -> Change | None:
@@ -205,7 +208,3 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, str):
         return legible(value)
     return [plain_value(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

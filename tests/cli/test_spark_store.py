@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import typer
 
-from msmq_wire.cli.store_options import size_of, size_text
+from msmq_wire.cli.store_options import size_of
 from msmq_wire.spark.store import Store
+from msmq_wire.units import size_text
 from tests.spark.filled_stores import fill
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "captures"

@@ -540,7 +540,7 @@ def test_a_run_says_how_far_it_is_by_captures_and_bytes(
     told: list[str] = []
     run_job(one_process, str(tmp_path / "out"), options_of(tmp_path / "in", split_bytes=1), tell=told.append)
     size = DEMO.stat().st_size
-    assert told == [f"{n} of 2 captures, {n * size / 1e6:.1f} MB of {2 * size / 1e6:.1f} MB" for n in (1, 2)]
+    assert told == [f"{n} of 2 captures, {n * size / 1e3:.1f} kB of {2 * size / 1e3:.1f} kB" for n in (1, 2)]
 
 
 def test_groups_are_decoded_in_waves_that_keep_the_cores_at_work(one_process: Any, tmp_path: Path) -> None:

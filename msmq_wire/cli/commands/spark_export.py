@@ -9,7 +9,8 @@ import typer
 from msmq_wire.cli.options import Quiet
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import tell
-from msmq_wire.cli.store_options import TablesFolder, opened_store, size_text
+from msmq_wire.cli.store_options import TablesFolder, opened_store
+from msmq_wire.units import size_text
 
 __all__ = ["export"]
 

@@ -13,7 +13,8 @@ from msmq_wire.cli.render.table import Column, Table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.rows import JsonWriter
 from msmq_wire.cli.spark_rows import plain_value
-from msmq_wire.cli.store_options import opened_store, size_text
+from msmq_wire.cli.store_options import opened_store
+from msmq_wire.units import size_text
 
 if TYPE_CHECKING:
     from msmq_wire.spark.upkeep import Status
