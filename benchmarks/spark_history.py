@@ -23,9 +23,9 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 
 from benchmarks.big_capture import write
 from msmq_wire.spark.job import DEFAULT_TABLES
-from msmq_wire.spark.store import Change, Store
-from msmq_wire.spark.table_files import TableWriter, WrittenFile
-from msmq_wire.spark.table_schemas import file_schema
+from msmq_wire.store.store import Change, Store
+from msmq_wire.store.table_files import TableWriter, WrittenFile
+from msmq_wire.tables.table_schemas import file_schema
 
 _NEW = 10
 _TOGETHER = 100_000

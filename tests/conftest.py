@@ -13,7 +13,7 @@ import signal
 import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +21,9 @@ from hypothesis import HealthCheck, settings
 from msmq_wire.spark.session import java_problem
 from tests.chromium import BROWSERS, browser
 from tests.effort import WHOLE, examples
+
+if TYPE_CHECKING:
+    from tests.store.s3_server import S3Server
 
 _OLDEST_TSHARK = (4, 0)
 
@@ -55,6 +58,16 @@ def few_are_worth_columns() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packet_batch, "_WORTH_COLUMNS", 1)
         yield
+
+
+@pytest.fixture
+def s3() -> Iterator[S3Server]:
+    """An S3 server with an empty bucket, which the environment names."""
+    # It takes a second to import.
+    from tests.store.s3_server import s3_server
+
+    with s3_server() as server:
+        yield server
 
 
 # Before xdist looks at the groups.

@@ -41,7 +41,7 @@ class Witness:
 sys.meta_path.insert(0, Witness())
 """
 
-MAY_OPEN_FILES = {"capture", "cli", "lab", "output.py", "report", "spark"}
+MAY_OPEN_FILES = {"capture", "cli", "lab", "output.py", "report", "spark", "store"}
 
 
 def python_files(*folders: str) -> list[Path]:
@@ -72,7 +72,6 @@ MANY = 10
 """Modules of a package from which on it says their order, or that they are equals."""
 WITHOUT_AN_ORDER = {
     "msmq_wire.replay.rules": "rules beside the rows of their interface, with what they share",
-    "msmq_wire.spark": "its tables are to be laid anew, and its one circle with them",
 }
 
 
@@ -178,7 +177,7 @@ SMALL_DICTS = {
     "rpc/binds.py _pending",
     "rpc/binds.py contexts",
     "rpc/calls.py _early",
-    "spark/table_files.py _open",
+    "store/table_files.py _open",
 }
 
 
@@ -234,13 +233,13 @@ def test_a_skip_names_its_reason_and_fails_where_none_is_allowed(
 
 # Where else a file is opened that may be written, and why that is not the business of `msmq_wire.output`.
 MAY_WRITE_FILES = {
+    "capture/places.py": "what tasks of the job write, below the folder or bucket of its tables",
     "cli/app.py": "points closed streams at the null device",
     "cli/crew.py": "what waits to be printed, in a folder that was just made for it",
     "spark/landing.py": "the log of a stream: drafts whose names nobody can guess",
-    "spark/table_files.py": "the store of the job: hidden files whose names nobody can guess",
     "spark/split_planning.py": "the store of the job: a draft whose name nobody can guess",
-    "spark/places.py": "what tasks of the job write, below the folder or bucket of its tables",
     "spark/session.py": "the log of Java, in a folder that was just made for it",
+    "store/table_files.py": "files of tables: hidden files whose names nobody can guess",
     "dissectors/generate.py": "writes what is generated and committed, for developers",
     "dissectors/msmq_wireshark/rpc_tables.py": "writes what is generated and committed, for developers",
 }

@@ -267,13 +267,13 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.routing.topology_ldif:_INTEGER": (Attack("fullmatch", "-", "1"),),
     "msmq_wire.routing.topology_names:_GUID": (Attack("fullmatch", "{", GUID),),
     "msmq_wire.rpc.pdu.decoding:_pattern": "eight bytes and any eight behind them: nothing repeats",
-    "msmq_wire.spark.captures:_CAPTURE_NAME": (
+    "msmq_wire.capture.listing:_CAPTURE_NAME": (
         Attack("search", "", ".pcap1"),
         Attack("search", ".pcap", "1", "!"),
     ),
-    "msmq_wire.spark.places:_SCHEME": (Attack("match", "", "a", "!"), Attack("match", "", "a:")),
-    "msmq_wire.spark.places:_BUCKET": (Attack("match", "", "a", "!"),),
-    "msmq_wire.spark.places:_NO_TABLE": (Attack("search", "", "%"), Attack("search", "", "%4")),
+    "msmq_wire.capture.places:_SCHEME": (Attack("match", "", "a", "!"), Attack("match", "", "a:")),
+    "msmq_wire.capture.places:_BUCKET": (Attack("match", "", "a", "!"),),
+    "msmq_wire.capture.places:_NO_TABLE": (Attack("search", "", "%"), Attack("search", "", "%4")),
     "msmq_wire.spark.queries:_LITERALS": (
         Attack("sub", "", "/*a"),
         Attack("sub", "'", "\\'"),

@@ -10,7 +10,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from docs.generators.markers import code, table
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.spark.read_options import OPTIONS
-from msmq_wire.spark.table_schemas import BOOKS, TABLES, file_schema
+from msmq_wire.tables.table_schemas import BOOKS, TABLES, file_schema
 
 __all__ = ["options_block", "tables_block"]
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 import msgspec
 
 from msmq_wire.capture.hashing import FileRead, Hashing
+from msmq_wire.capture.listing import list_files
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import Source
 from msmq_wire.cli.interrupts import Interrupts
@@ -31,7 +32,6 @@ from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.security import Negotiator
-from msmq_wire.spark.captures import list_files
 
 if TYPE_CHECKING:
     from msmq_wire.capture.packet_batch import PacketBatch

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from msmq_wire.cli.spark_session import check_spark, errors_told
+from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.spark_session import errors_told
 
 if TYPE_CHECKING:
-    from msmq_wire.spark.store import Store
+    from msmq_wire.store.store import Store
 
-__all__ = ["TablesFolder", "opened_store", "size_of"]
+__all__ = ["TablesFolder", "check_store", "opened_store", "size_of"]
 
+_NEEDED = ("deltalake", "numpy", "pyarrow")
 _MOST_DIGITS = 15
 _BITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
@@ -32,11 +35,18 @@ TablesFolder = Annotated[
 ]
 
 
+def check_store() -> None:
+    """Raise typer.Exit(1) after one line where tables cannot be read."""
+    if any(find_spec(name) is None for name in _NEEDED):
+        complain("tables need deltalake: pip install 'msmq-wire[spark]'")
+        raise typer.Exit(1)
+
+
 @contextlib.contextmanager
 def opened_store(tables: str) -> Iterator[Store]:
     """The tables; what the project raises in the block is one line, and ends the command with status 1."""
-    check_spark(None, None)
-    from msmq_wire.spark.store import Store
+    check_store()
+    from msmq_wire.store.store import Store
 
     with errors_told():
         yield Store(tables)

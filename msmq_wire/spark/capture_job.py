@@ -16,24 +16,24 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
 import msmq_wire
+from msmq_wire.capture.capture_reading import Damage, Numbering
+from msmq_wire.capture.listing import Capture, has_changed
 from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.capture.places import Place
 from msmq_wire.findings import Finding
 from msmq_wire.findings.judge import Judge
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, Session
-from msmq_wire.spark.call_columns import call_batches
-from msmq_wire.spark.capture_reading import Damage, Numbering
-from msmq_wire.spark.captures import Capture, has_changed
-from msmq_wire.spark.identity import Content, content_of, source_row
-from msmq_wire.spark.message_columns import batches_of
-from msmq_wire.spark.places import Place
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
-from msmq_wire.spark.story_columns import anomaly_rows, error_rows, finding_rows, life_rows, session_rows
-from msmq_wire.spark.table_files import TableWriter, WrittenFile
-from msmq_wire.spark.table_schemas import STORIES
 from msmq_wire.spark.task_rows import open_capture, read_packets
+from msmq_wire.store.identity import Content, content_of, source_row
+from msmq_wire.store.table_files import TableWriter, WrittenFile
+from msmq_wire.tables.call_columns import call_batches
+from msmq_wire.tables.message_columns import batches_of
+from msmq_wire.tables.story_columns import anomaly_rows, error_rows, finding_rows, life_rows, session_rows
+from msmq_wire.tables.table_schemas import STORIES
 
 __all__ = ["Done", "Entry", "JobPlan", "StoryTeller", "Todo", "decode_captures", "entry_of", "write_records"]
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from msmq_wire.capture.index import Array, Chunk
-from msmq_wire.spark.packet_columns import PROTOCOLS, FrameEnds
 from msmq_wire.spark.read_options import Network, ReadOptions
+from msmq_wire.tables.packet_columns import PROTOCOLS, FrameEnds
 
 __all__ = ["FrameFilter"]
 

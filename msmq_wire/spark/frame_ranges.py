@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from msmq_wire.capture.index import Array
+from msmq_wire.capture.listing import open_file
 from msmq_wire.capture.opening import OpenedFile
+from msmq_wire.capture.places import Place
 from msmq_wire.errors import CaptureError
-from msmq_wire.spark.captures import open_file
-from msmq_wire.spark.places import Place
 
 __all__ = [
     "WORTH_A_READ",

@@ -19,9 +19,9 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.capture.splits import Split
 from msmq_wire.reassembly.bulk import gather
-from msmq_wire.spark.arrow_types import nulls
 from msmq_wire.spark.frame_ranges import starts_of_reads, worth_a_read
-from msmq_wire.spark.packet_columns import FrameEnds
+from msmq_wire.tables.arrow_types import nulls
+from msmq_wire.tables.packet_columns import FrameEnds
 
 __all__ = ["KEY", "RUN_ORDER", "RUN_SCHEMA", "run_batches", "told_batch"]
 

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from msmq_wire.capture.capture_reading import Damage, Numbering
 from msmq_wire.errors import CaptureError
 from msmq_wire.spark.capture_job import Done, Entry, JobPlan, StoryTeller, Todo, entry_of, write_records
-from msmq_wire.spark.capture_reading import Damage, Numbering
 from msmq_wire.spark.conversations import Conversations
 from msmq_wire.spark.frame_runs import RUN_ORDER, RUN_SCHEMA, run_batches, told_batch
 from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of, run_of
 from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import PlacedSplit, indexed, place_splits
-from msmq_wire.spark.story_columns import damage_rows
-from msmq_wire.spark.table_files import TableWriter, WrittenFile
 from msmq_wire.spark.task_rows import bundles, read_packets, split_chunks
 from msmq_wire.spark.tasks import each, finished
+from msmq_wire.store.table_files import TableWriter, WrittenFile
+from msmq_wire.tables.story_columns import damage_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from msmq_wire.capture.listing import list_files
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
-from msmq_wire.spark.captures import list_files
 from msmq_wire.spark.group_job import decode_groups
 from msmq_wire.spark.planning import (
     file_work,
@@ -30,10 +30,10 @@ from msmq_wire.spark.planning import (
 )
 from msmq_wire.spark.publishing import Publisher, Run, plain_value
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.store import Store
-from msmq_wire.spark.table_schemas import TABLES
 from msmq_wire.spark.task_rows import bundles
 from msmq_wire.spark.tasks import finished
+from msmq_wire.store.store import Store
+from msmq_wire.tables.table_schemas import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

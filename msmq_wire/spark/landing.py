@@ -17,10 +17,10 @@ from typing import TypeVar
 
 import msgspec
 
+from msmq_wire.capture.listing import CaptureFile, has_changed, list_files, open_file
+from msmq_wire.capture.places import Place, local_folder
 from msmq_wire.capture.splits import index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.captures import CaptureFile, has_changed, list_files, open_file
-from msmq_wire.spark.places import Place, local_folder
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.units import SECOND
 

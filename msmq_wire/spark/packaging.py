@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 
+from msmq_wire.capture.places import local_folder
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import make_folder, whole_file
-from msmq_wire.spark.places import local_folder
 
 __all__ = ["ARCHIVE", "LAUNCHER", "older_files", "write_package"]
 

@@ -15,10 +15,11 @@ import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
 import msmq_wire
+from msmq_wire.capture.listing import Capture, CaptureFile, Scope, captures_of
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.capture_job import JobPlan, Todo
-from msmq_wire.spark.captures import Capture, CaptureFile, Scope, captures_of
-from msmq_wire.spark.identity import (
+from msmq_wire.spark.tasks import each
+from msmq_wire.store.identity import (
     Content,
     Known,
     Seen,
@@ -29,8 +30,7 @@ from msmq_wire.spark.identity import (
     place_files,
     source_row,
 )
-from msmq_wire.spark.store import Snapshot, among
-from msmq_wire.spark.tasks import each
+from msmq_wire.store.snapshot import Snapshot, among
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -198,7 +198,7 @@ def refuse_twice(snapshot: Snapshot, files: Sequence[CaptureFile], scope: str) -
     held = among("capture", others) & among("path", [file.path for file in files])
     for row in snapshot.rows("sources", ["capture", "path"], held).to_pylist():
         raise MsmqWireError(
-            f"{snapshot.store.place.url} holds {row['path']} as {row['capture']}, read with another scope: "
+            f"{snapshot.place.url} holds {row['path']} as {row['capture']}, read with another scope: "
             "take another folder for the tables"
         )
 

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 import msmq_wire
+from msmq_wire.capture.listing import legible
 from msmq_wire.errors import CaptureError
 from msmq_wire.spark.capture_job import Done, Entry, JobPlan
-from msmq_wire.spark.captures import legible
 from msmq_wire.spark.planning import (
     Work,
     digests_of,
@@ -25,7 +25,8 @@ from msmq_wire.spark.planning import (
     noted_keys,
 )
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.store import Change, Snapshot, Store, among
+from msmq_wire.store.snapshot import Snapshot, among
+from msmq_wire.store.store import Change, Store
 from msmq_wire.units import size_text
 
 __all__ = ["Publisher", "Run", "plain_value"]

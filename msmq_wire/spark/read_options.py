@@ -11,9 +11,9 @@ from typing import TypeAlias, cast, get_args
 
 import msgspec
 
+from msmq_wire.capture.listing import Scope
+from msmq_wire.capture.places import input_path
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark.captures import Scope
-from msmq_wire.spark.places import input_path
 from msmq_wire.units import SECOND
 
 __all__ = ["DEFAULT_SPLIT_BYTES", "OPTIONS", "Network", "OnError", "ReadOptions"]

@@ -20,20 +20,20 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from msmq_wire.capture.capture_reading import Numbering
+from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, list_files
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.arrow_types import columns_of
-from msmq_wire.spark.call_columns import call_batches, call_schema
-from msmq_wire.spark.capture_reading import Numbering
-from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
-from msmq_wire.spark.message_columns import batches_of, message_schema
-from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.row_filter import RowFilter, takes
 from msmq_wire.spark.spark_schema import spark_schema
 from msmq_wire.spark.split_planning import PlacedSplit, place_splits, read_index
 from msmq_wire.spark.streaming import LandedReader
 from msmq_wire.spark.task_rows import bundles, capture_rows, kept_rows, open_capture, read_packets
+from msmq_wire.tables.arrow_types import columns_of
+from msmq_wire.tables.call_columns import call_batches, call_schema
+from msmq_wire.tables.message_columns import batches_of, message_schema
+from msmq_wire.tables.packet_columns import PACKET_SCHEMA
 
 __all__ = ["MsmqCalls", "MsmqMessages", "MsmqPackets", "capture_partitions"]
 

@@ -16,13 +16,13 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
+from msmq_wire.capture.listing import CaptureFile, captures_of, open_file
+from msmq_wire.capture.places import local_folder
 from msmq_wire.capture.splits import FileIndex, Split, index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.arrow_types import array_of, struct_type
-from msmq_wire.spark.captures import CaptureFile, captures_of, open_file
-from msmq_wire.spark.places import local_folder
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.tasks import each
+from msmq_wire.tables.arrow_types import array_of, struct_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

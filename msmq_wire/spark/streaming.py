@@ -18,8 +18,8 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from msmq_wire.capture.index import Array, Chunk
+from msmq_wire.capture.listing import Capture, CaptureFile
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.captures import Capture, CaptureFile
 from msmq_wire.spark.frame_filter import FrameFilter
 from msmq_wire.spark.landing import Landed, LandingLog, holds
 from msmq_wire.spark.read_options import ReadOptions

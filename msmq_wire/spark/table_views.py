@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msmq_wire.spark.arrow_types import table_rows
-from msmq_wire.spark.places import Place
+from msmq_wire.capture.places import Place
 from msmq_wire.spark.spark_schema import spark_schema
-from msmq_wire.spark.store import Snapshot, Store, StoredFile
-from msmq_wire.spark.table_schemas import BOOKS, DAY, TABLES, delta_schema
+from msmq_wire.store.snapshot import Snapshot, StoredFile
+from msmq_wire.store.store import Store
+from msmq_wire.tables.arrow_types import table_rows
+from msmq_wire.tables.table_schemas import BOOKS, DAY, TABLES, delta_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +47,7 @@ def _table(spark: SparkSession, snapshot: Snapshot, name: str) -> DataFrame:
     files = snapshot.files(name)
     if not files:
         return spark.createDataFrame([], schema)
-    place = snapshot.store.place.join(name)
+    place = snapshot.place.join(name)
     if not place.is_local:
         # Spark would need jars for the store; what wrote the files can read them, too.
         parts = spark.createDataFrame([(one.path, one.day) for one in files], f"path string, {DAY} string")

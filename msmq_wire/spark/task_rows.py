@@ -14,18 +14,18 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 
+from msmq_wire.capture.capture_reading import CaptureReading, Numbering
 from msmq_wire.capture.index import Array, Chunk
+from msmq_wire.capture.listing import Capture, open_file
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.splits import Split, clocks, read_split
 from msmq_wire.errors import CaptureError
-from msmq_wire.spark.capture_reading import CaptureReading, Numbering
-from msmq_wire.spark.captures import Capture, open_file
 from msmq_wire.spark.frame_filter import FrameFilter
 from msmq_wire.spark.keys import negotiator_of
-from msmq_wire.spark.packet_columns import error_batch, packet_batch
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.row_filter import RowFilter
 from msmq_wire.spark.split_planning import PlacedSplit
+from msmq_wire.tables.packet_columns import error_batch, packet_batch
 
 __all__ = [
     "OPENING",

@@ -15,14 +15,15 @@ import pytest
 from fixtures.build_frames import pcap
 from fixtures.build_routed_scenes import Hop, scene
 from msmq_wire import read_capture
+from msmq_wire.cli import store_options
 from msmq_wire.cli.app import main
 from msmq_wire.cli.commands import route_audit
 from msmq_wire.routing import audit
 from msmq_wire.routing.hop_view import KEYS, hop_view
 from msmq_wire.routing.topology_file import parse_topology
-from msmq_wire.spark.store import Store
+from msmq_wire.store.store import Store
 from tests.cli.conftest import Outcome
-from tests.spark.filled_stores import fill
+from tests.store.filled_stores import fill
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DOCS, _FIXTURES = _ROOT / "docs", _ROOT / "fixtures"
@@ -373,7 +374,7 @@ def test_a_folder_without_messages_is_one_line_and_status_1(audited: Run, mixed:
 def test_without_deltalake_tables_are_refused_with_what_to_install(
     audited: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(route_audit, "find_spec", lambda name: None)
+    monkeypatch.setattr(store_options, "find_spec", lambda name: None)
     outcome = audited(tmp_path)
     assert outcome.status == 1
     assert outcome.err == "msmq-wire: tables need deltalake: pip install 'msmq-wire[spark]'\n"

@@ -21,7 +21,7 @@ from pyspark.sql import Row
 from msmq_wire.cli.commands.spark_run import TableName
 from msmq_wire.cli.spark_rows import cell_of, distinct_names, plain_value
 from msmq_wire.spark.queries import QUERIES
-from msmq_wire.spark.table_schemas import TABLES
+from msmq_wire.tables.table_schemas import TABLES
 
 DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
 CLI = "import sys; from msmq_wire.cli.app import main; sys.exit(main())"

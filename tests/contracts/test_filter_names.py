@@ -95,8 +95,8 @@ def test_fields_of_scapy_are_names() -> None:
 
 def test_columns_of_spark_are_names() -> None:
     pa = pytest.importorskip("pyarrow")
-    from msmq_wire.spark.call_columns import call_schema
-    from msmq_wire.spark.message_columns import message_schema
+    from msmq_wire.tables.call_columns import call_schema
+    from msmq_wire.tables.message_columns import message_schema
 
     def walked(fields: Any, prefix: str = "") -> Iterator[str]:
         for one in fields:

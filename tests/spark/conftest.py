@@ -11,7 +11,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from msmq_wire.spark.session import session
-from tests.spark.s3_server import S3Server, s3_server
 
 
 @pytest.fixture(scope="session")
@@ -31,13 +30,6 @@ def spark() -> Iterator[SparkSession]:
 def captures() -> Path:
     """The folder of the captures that show what can happen."""
     return Path(__file__).resolve().parents[2] / "fixtures" / "captures"
-
-
-@pytest.fixture
-def s3() -> Iterator[S3Server]:
-    """An S3 server with an empty bucket, which the environment names."""
-    with s3_server() as server:
-        yield server
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,9 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
 from msmq_wire import Record, read_capture
+from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, list_files
 from msmq_wire.capture.pcap import Frame
+from msmq_wire.capture.places import Place, place_of
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
@@ -24,14 +26,12 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.sessions import Session, Story, budget, follow
 from msmq_wire.spark import capture_job
 from msmq_wire.spark.capture_job import Done, Entry, JobPlan, Todo, decode_captures
-from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
-from msmq_wire.spark.identity import content_of, head_of, source_row
 from msmq_wire.spark.keys import negotiator_of
-from msmq_wire.spark.message_columns import CALLS
-from msmq_wire.spark.places import Place, place_of
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.table_files import NO_DAY
-from msmq_wire.spark.table_schemas import TABLES, table_schemas
+from msmq_wire.store.identity import content_of, head_of, source_row
+from msmq_wire.store.table_files import NO_DAY
+from msmq_wire.tables.message_columns import CALLS
+from msmq_wire.tables.table_schemas import TABLES, table_schemas
 from tests.effort import in_batches, remembered
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -16,14 +16,14 @@ import pytest
 
 from benchmarks.traffic import in_order, write
 from benchmarks.workload import mixed
+from msmq_wire.capture.listing import Scope, captures_of, list_files
+from msmq_wire.capture.places import place_of
 from msmq_wire.spark.capture_job import JobPlan, decode_captures
-from msmq_wire.spark.captures import Scope, captures_of, list_files
-from msmq_wire.spark.identity import content_of
 from msmq_wire.spark.job import DEFAULT_TABLES
 from msmq_wire.spark.packaging import write_package
-from msmq_wire.spark.places import place_of
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.store import Change, Store
+from msmq_wire.store.identity import content_of
+from msmq_wire.store.store import Change, Store
 from tests.spark.standalone import Cluster, Job, opened, wait_for
 from tests.spark.test_capture_job import todo_of
 

@@ -14,10 +14,11 @@ from pyspark.sql import SparkSession
 
 from msmq_wire.spark import compaction
 from msmq_wire.spark.compaction import Bundle, Compaction, bundles_of, compact
-from msmq_wire.spark.store import Change, Snapshot, Store, StoredFile
-from msmq_wire.spark.table_files import NO_DAY, TableWriter
-from msmq_wire.spark.table_schemas import table_schemas
-from tests.spark.filled_stores import WRITTEN, fill, rows_of
+from msmq_wire.store.snapshot import Snapshot, StoredFile
+from msmq_wire.store.store import Change, Store
+from msmq_wire.store.table_files import NO_DAY, TableWriter
+from msmq_wire.tables.table_schemas import table_schemas
+from tests.store.filled_stores import WRITTEN, fill, rows_of
 
 DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
 TABLES = (*WRITTEN, "captures", "sources")

@@ -22,18 +22,20 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from deltalake import DeltaTable
 
+from msmq_wire.capture.listing import captures_of, list_files
+from msmq_wire.capture.places import place_of
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark import capture_job, job, store
+from msmq_wire.spark import capture_job, job
 from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
-from msmq_wire.spark.captures import captures_of, list_files
-from msmq_wire.spark.places import place_of
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.store import Change, Snapshot, Store
+from msmq_wire.store import store
+from msmq_wire.store.snapshot import Snapshot
+from msmq_wire.store.store import Change, Store
 from tests.effort import WHOLE, share
 from tests.spark.one_run import change_everything, run
-from tests.spark.s3_server import BUCKET, S3Server
+from tests.store.s3_server import BUCKET, S3Server
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "fixtures" / "captures"
@@ -286,7 +288,7 @@ def test_a_commit_whose_answer_is_lost_is_made_once(s3: S3Server, tmp_path: Path
     output, paths = f"s3://{BUCKET}/tables", [CAPTURES / "demo.pcap", CAPTURES / "path_vlan.pcap"]
     run_apart(output, paths[0])
     for table in ("messages", "captures"):
-        version = Store(output)._load(table).version()
+        version = Store(output).snapshot().latest(table)
         s3.lose = f"/{table}/_delta_log/{version + 1:020}.json"
         assert run_apart(output, paths[1], again=table == "captures") == {"captures": 1, "unchanged": 0}
         assert not s3.lose

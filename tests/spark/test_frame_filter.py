@@ -10,8 +10,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from msmq_wire.capture.capture_reading import CaptureReading
 from msmq_wire.capture.index import read_chunks
 from msmq_wire.capture.link import dissect
+from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.capture.network import IcmpUnreachable, UdpDatagram
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import Source, read_frames
@@ -19,8 +21,6 @@ from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp import TcpSegment
-from msmq_wire.spark.capture_reading import CaptureReading
-from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.frame_filter import FrameFilter
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import PacketReader

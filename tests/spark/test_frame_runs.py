@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
+from msmq_wire.capture.listing import list_files
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError
 from msmq_wire.spark import frame_runs
-from msmq_wire.spark.captures import list_files
 from msmq_wire.spark.frame_runs import KEY, RUN_SCHEMA
 from msmq_wire.spark.group_job import read_runs
 from msmq_wire.spark.read_options import ReadOptions

@@ -17,20 +17,20 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import rand
 
 from msmq_wire import Record
+from msmq_wire.capture.listing import Capture, captures_of, list_files
 from msmq_wire.capture.pcap import Frame
+from msmq_wire.capture.places import Place
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.spark import group_job
 from msmq_wire.spark.capture_job import Done
-from msmq_wire.spark.captures import Capture, captures_of, list_files
 from msmq_wire.spark.conversations import Conversations
 from msmq_wire.spark.frame_runs import KEY, RUN_ORDER, RUN_SCHEMA
 from msmq_wire.spark.group_job import decode_groups, frames_of, sorted_frames
 from msmq_wire.spark.keys import negotiator_of
-from msmq_wire.spark.places import Place
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
-from msmq_wire.spark.table_schemas import table_schemas
+from msmq_wire.tables.table_schemas import table_schemas
 from tests.effort import share
 from tests.spark.test_capture_job import (
     WRITTEN,

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire import Record
-from msmq_wire.spark.capture_reading import CaptureReading
-from msmq_wire.spark.captures import captures_of, list_files
+from msmq_wire.capture.capture_reading import CaptureReading
+from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of, run_of
 from tests.effort import in_batches
 

@@ -20,18 +20,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 import msmq_wire
+from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, list_files
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark import job, publishing
 from msmq_wire.spark.capture_job import Done
-from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, list_files
-from msmq_wire.spark.identity import content_of
 from msmq_wire.spark.job import DEFAULT_TABLES, Run, run_job
-from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.store import Store
-from msmq_wire.spark.table_schemas import DAY, TABLES
 from msmq_wire.spark.table_views import register_views
+from msmq_wire.store.identity import content_of
+from msmq_wire.store.store import Store
+from msmq_wire.tables.packet_columns import PACKET_SCHEMA
+from msmq_wire.tables.table_schemas import DAY, TABLES
 from tests.effort import share
 from tests.spark.test_capture_job import decoded, plan_of, todo_of
 

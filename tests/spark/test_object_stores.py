@@ -11,19 +11,19 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
+from msmq_wire.capture.capture_reading import CaptureReading
+from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, has_changed, list_files, open_file
 from msmq_wire.capture.pcap import Frame
+from msmq_wire.capture.places import place_of
 from msmq_wire.capture.splits import index_file, read_split
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.capture_reading import CaptureReading
-from msmq_wire.spark.captures import Capture, CaptureFile, captures_of, has_changed, list_files, open_file
 from msmq_wire.spark.landing import LandingLog, holds
-from msmq_wire.spark.message_columns import batches_of
-from msmq_wire.spark.places import place_of
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import PacketReader
+from msmq_wire.tables.message_columns import batches_of
 from msmq_wire.units import SECOND
-from tests.spark.s3_server import BUCKET, S3Server
+from tests.store.s3_server import BUCKET, S3Server
 
 ROOT = f"s3://{BUCKET}"
 
@@ -126,7 +126,7 @@ def test_what_is_not_there_has_an_error(s3: S3Server, monkeypatch: pytest.Monkey
         )
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("msmq_wire.spark.places._ATTEMPTS", 1)
+        patch.setattr("msmq_wire.capture.places._ATTEMPTS", 1)
         (file,) = list_files([f"{ROOT}/x.pcap"]).files
     assert file.error is not None
     assert file.error.startswith(f"cannot open {ROOT}/x.pcap: When getting information for key 'x.pcap'")

@@ -11,8 +11,8 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from msmq_wire import read_capture
-from msmq_wire.spark.store import Change, Store
-from tests.spark.filled_stores import fill
+from msmq_wire.store.store import Change, Store
+from tests.store.filled_stores import fill
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FOLDER = _ROOT / "fixtures" / "captures"
@@ -41,7 +41,7 @@ def test_every_reader_finds_the_same_in_one_snapshot(spark: SparkSession, tmp_pa
     before = store.snapshot().versions["messages"]
     named = {file.path for file in store.snapshot().files("messages")}
     _die_with(store, stray)
-    assert store.latest("messages") > before
+    assert store.snapshot().latest("messages") > before
     assert {file.path for file in store.snapshot().files("messages")} == named
     without = sum(record.type == "user_message" for record in read_capture(paths[0]))
     assert without > 0

@@ -14,19 +14,17 @@ from fixtures.build_frames import pcap
 from fixtures.build_routed_scenes import Hop, scene
 from msmq_wire import read_capture
 from msmq_wire.cli.app import main
-from msmq_wire.errors import CaptureError
 from msmq_wire.records.view import time_text
 from msmq_wire.routing import Topology, audit
 from msmq_wire.routing.hop_view import KEYS, hop_view
 from msmq_wire.routing.topology_file import parse_topology
 from msmq_wire.spark import register
-from msmq_wire.spark.message_columns import message_schema
-from msmq_wire.spark.route_audit import audit_messages, hop_schema, record_of, table_records
+from msmq_wire.spark.route_audit import audit_messages, hop_schema
 from msmq_wire.spark.spark_schema import spark_schema
-from msmq_wire.spark.store import Change, Store
 from msmq_wire.spark.table_views import register_views
+from msmq_wire.store.hop_records import table_records
+from msmq_wire.tables.message_columns import message_schema
 from tests.effort import share
-from tests.spark.test_capture_job import decoded, plan_of
 
 _EXAMPLE = Path(__file__).resolve().parents[2] / "fixtures" / "routing" / "example.toml"
 _RIGHT = (
@@ -156,48 +154,3 @@ def test_the_columns_are_the_keys_of_a_row_and_each_says_what_it_is() -> None:
     names = hop_schema().names
     assert [name for name in names if name != "time_ns"] == list(KEYS)
     assert [one.name for one in hop_schema() if not one.metadata[b"doc"]] == []
-
-
-def _row(**values: Any) -> dict[str, Any]:
-    guid = "ca9fcc15-f6c5-4ad6-b7be-a5637d8d0a8a"
-    names = ("frames", "time_ns", "src", "dst", "stream", "client_guid", "server_guid")
-    plain = {"capture": "c", "id": 1, "type": "user_message", "number": 7, "flags": 3 << 10}
-    guids = {"source_queue_manager": guid, "queue_manager_address": guid}
-    return dict.fromkeys(names) | plain | guids | values
-
-
-def test_a_row_that_ends_early_or_lies_is_no_hop(topology: Topology) -> None:
-    assert len(list(audit([record_of(_row())], topology))) == 1
-    for broken in (
-        {"flags": None},
-        {"number": None},
-        {"source_queue_manager": None},
-        {"queue_manager_address": "AAAA"},
-    ):
-        assert list(audit([record_of(_row(**broken))], topology)) == []
-    ends = {"type": "establish_connection", "client_guid": "no guid", "src": "a:1", "dst": "b:2"}
-    assert list(audit([record_of(_row(**ends))], topology)) == []
-
-
-def test_a_folder_without_tables_is_refused_with_what_would_make_them(tmp_path: Path) -> None:
-    (tmp_path / "x.parquet").write_bytes(b"PAR1 but no more")
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(CaptureError, match="holds no tables: msmq-wire spark run --output"):
-            list(table_records(str(folder)))
-    assert not (tmp_path / "nowhere").exists()
-
-
-def test_a_file_that_is_gone_or_damaged_is_told_in_one_line(routed: Path, tmp_path: Path) -> None:
-    output = tmp_path / "tables"
-    done = decoded(routed / "whole.pcap", plan_of(output, ("messages",)))
-    store = Store(str(output))
-    store.make()
-    rows = [entry.row() for entry in done.entries]
-    store.publish(lambda snapshot: Change(files=done.files, books={"captures": rows}))
-    assert len(list(table_records(str(output)))) > 5
-    (path,) = output.glob("messages/day=*/*.parquet")
-    for damage in (lambda: path.write_bytes(b"PAR1 but no more"), path.unlink):
-        damage()
-        with pytest.raises(CaptureError, match="no table of messages can be read from") as refused:
-            list(table_records(str(output)))
-        assert "\n" not in refused.value.message

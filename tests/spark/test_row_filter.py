@@ -22,8 +22,8 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from msmq_wire.spark.arrow_types import TIME
 from msmq_wire.spark.row_filter import RowFilter, takes
+from msmq_wire.tables.arrow_types import TIME
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SCHEMA = pa.schema(

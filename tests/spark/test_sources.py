@@ -17,16 +17,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from msmq_wire import read_capture
+from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.message import message_view
-from msmq_wire.spark.call_columns import call_schema
-from msmq_wire.spark.captures import captures_of, list_files
-from msmq_wire.spark.message_columns import CALLS, message_schema
-from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import MsmqCalls, MsmqMessages, MsmqPackets, capture_partitions
 from msmq_wire.spark.task_rows import bundles
+from msmq_wire.tables.call_columns import call_schema
+from msmq_wire.tables.message_columns import CALLS, message_schema
+from msmq_wire.tables.packet_columns import PACKET_SCHEMA
 from tests.effort import share
 
 RPC = Path(__file__).resolve().parents[2] / "fixtures" / "rpc_captures"

@@ -10,14 +10,14 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
+from msmq_wire.capture.capture_reading import CaptureReading
+from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.capture.opening import Opener
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.splits import FileIndex, index_file
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark import split_planning
-from msmq_wire.spark.capture_reading import CaptureReading
-from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import PacketReader
 from msmq_wire.spark.split_planning import (

@@ -18,9 +18,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
 from msmq_wire import read_capture
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.message_columns import CALLS
 from msmq_wire.spark.sources import MsmqMessages
 from msmq_wire.spark.streaming import LandedReader
+from msmq_wire.tables.message_columns import CALLS
 
 pytestmark = pytest.mark.spark
 

@@ -217,7 +217,7 @@ def test_what_a_filter_leaves_out_is_not_made_in_whole(monkeypatch: pytest.Monke
         made.append(len(batch))
         return tables_of(batch, **options)
 
-    monkeypatch.setattr("msmq_wire.spark.message_columns.tables_of", counted)
+    monkeypatch.setattr("msmq_wire.tables.message_columns.tables_of", counted)
     [row, *_] = [row for row in whole_rows("msmq-messages", path) if row["label"]]
     made.clear()
     kept = rows_of(MsmqMessages, path, [EqualTo(("id",), row["id"])])

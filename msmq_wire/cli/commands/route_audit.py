@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import tzinfo
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -20,6 +19,7 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.rows import CsvWriter, JsonWriter
+from msmq_wire.cli.store_options import check_store
 from msmq_wire.cli.topology_input import TopologyFile, read_topology
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.endpoint import host_of
@@ -30,7 +30,6 @@ from msmq_wire.redaction.redactor import Redactor
 from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.routing.hop_view import KEYS, hop_view
 from msmq_wire.routing.topology import Topology, topology_of
-from msmq_wire.spark.route_audit import table_records
 from msmq_wire.wire.private import LABEL
 
 __all__ = ["route_audit"]
@@ -94,9 +93,8 @@ def route_audit(
     selection = Selection(filter_for(filters, zone))
     redactor = options.redactor()
     topology = read_topology(topology_file, quiet=options.quiet or redactor.hides_hosts)
-    if folders and find_spec("deltalake") is None:
-        complain("tables need deltalake: pip install 'msmq-wire[spark]'")
-        raise typer.Exit(1)
+    if folders:
+        check_store()
     reading = options.reading(captures, redactor, streams=True)
     tally = _Tally()
     several = len(reading.files) > 1 or bool(folders)
@@ -152,6 +150,7 @@ def _in_captures(reading: Reading, topology: Topology) -> Iterator[_Judged]:
 def _in_tables(folder: str, topology: Topology, redactor: Redactor) -> Iterator[_Judged]:
     """The hops in tables: they may be those of years, so each capture is a story of its own."""
     from msmq_wire.routing.auditor import Auditor
+    from msmq_wire.store.hop_records import table_records
 
     auditor = Auditor(topology)
     capture = ""

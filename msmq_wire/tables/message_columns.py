@@ -15,13 +15,14 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
+from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import OTHER, places_of, schema, tables_of
 from msmq_wire.records.message import COLUMNS, MessageColumn, message_view
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
-from msmq_wire.spark.arrow_types import (
+from msmq_wire.tables.arrow_types import (
     TIME,
     columns_of,
     conform,
@@ -32,7 +33,6 @@ from msmq_wire.spark.arrow_types import (
     struct_of,
     table_rows,
 )
-from msmq_wire.spark.capture_reading import Numbering
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.registry import PACKETS
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from msmq_wire.capture.opening import OpenedFile, opened, reason_of
+from msmq_wire.capture.places import Place, input_path, is_there
 from msmq_wire.capture.source import Source
 from msmq_wire.errors import CaptureError
-from msmq_wire.spark.places import Place, input_path, is_there
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo  # type: ignore[import-untyped]  # it has no stubs

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from msmq_wire.capture.listing import CaptureFile, Listing, captures_of, list_files
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark.captures import CaptureFile, Listing, captures_of, list_files
 from msmq_wire.spark.landing import LandingLog
 from msmq_wire.spark.packaging import write_package
 from msmq_wire.spark.read_options import ReadOptions
@@ -157,7 +157,10 @@ def test_with_scope_group_the_files_of_a_folder_are_one_capture_by_time(tmp_path
     }
 
 
-def test_files_of_the_working_folder_are_a_group_called_by_a_dot() -> None:
+def test_files_of_the_working_folder_are_a_group_called_by_a_dot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     shutil.copy(DEMO, "here.pcap")
     (capture,) = captures_of(list_files(["here.pcap"]).files, "group")
     assert capture.name == "."

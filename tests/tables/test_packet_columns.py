@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from msmq_wire.capture.index import read_chunks
 from msmq_wire.capture.link import dissect
+from msmq_wire.capture.listing import list_files
 from msmq_wire.capture.network import IcmpUnreachable, Skipped, UdpDatagram
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import Source, read_frames
@@ -26,12 +27,11 @@ from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp import TcpSegment
-from msmq_wire.spark.captures import list_files
-from msmq_wire.spark.packet_columns import PACKET_SCHEMA, error_batch, packet_batch
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import PacketReader, SplitPartition
 from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.spark.task_rows import read_packets
+from msmq_wire.tables.packet_columns import PACKET_SCHEMA, error_batch, packet_batch
 from tests.effort import examples, in_batches, remembered
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 
+from msmq_wire.capture.capture_reading import Damage
 from msmq_wire.findings import Finding
 from msmq_wire.sessions import MessageLife, Session
-from msmq_wire.spark.arrow_types import array_of
-from msmq_wire.spark.capture_reading import Damage
-from msmq_wire.spark.table_schemas import table_schemas
+from msmq_wire.tables.arrow_types import array_of
+from msmq_wire.tables.table_schemas import table_schemas
 
 __all__ = ["anomaly_rows", "damage_rows", "error_rows", "finding_rows", "life_rows", "session_rows"]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
+from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.composed_tables import composed_fields
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import record_tables
@@ -20,9 +21,8 @@ from msmq_wire.records.call_story import CarriedMessage, carries_packet
 from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.spark.arrow_types import columns_of, field, spark_field, struct_of, table_rows
-from msmq_wire.spark.capture_reading import Numbering
-from msmq_wire.spark.message_columns import CALLS, PLACE, Placing
+from msmq_wire.tables.arrow_types import columns_of, field, spark_field, struct_of, table_rows
+from msmq_wire.tables.message_columns import CALLS, PLACE, Placing
 
 __all__ = ["call_batches", "call_schema"]
 

@@ -6,7 +6,7 @@ file gives exactly what `read_capture` gives, and rotated files give what one fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,14 +14,13 @@ import numpy as np
 from msmq_wire.capture.chunks import ChunkDecoder
 from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.index import Array, Chunk, read_chunks
+from msmq_wire.capture.listing import Capture, CaptureFile, open_file, open_source
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.splits import clocks, index_file
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.rpc.security import Negotiator
-from msmq_wire.spark.captures import Capture, CaptureFile, open_file, open_source
-from msmq_wire.spark.frame_filter import FrameFilter
 
 __all__ = ["CaptureReading", "Damage", "Numbering", "joined_chunk"]
 
@@ -110,7 +109,7 @@ class CaptureReading:
         self,
         capture: Capture,
         *,
-        wanted: FrameFilter | None = None,
+        wanted: Callable[[Chunk], Array] | None = None,
         chunk_bytes: int,
         ports: frozenset[int] = frozenset(),
         streams: bool = False,

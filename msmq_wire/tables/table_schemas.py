@@ -10,10 +10,10 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.findings import Evidence
 from msmq_wire.sessions import MessageLife, Session
-from msmq_wire.spark.arrow_types import TIME, field, struct_type
-from msmq_wire.spark.call_columns import call_schema
-from msmq_wire.spark.message_columns import message_schema
-from msmq_wire.spark.packet_columns import PACKET_SCHEMA
+from msmq_wire.tables.arrow_types import TIME, field, struct_type
+from msmq_wire.tables.call_columns import call_schema
+from msmq_wire.tables.message_columns import message_schema
+from msmq_wire.tables.packet_columns import PACKET_SCHEMA
 
 __all__ = ["BOOKS", "DAY", "STORIES", "TABLES", "delta_schema", "file_schema", "table_schemas"]
 

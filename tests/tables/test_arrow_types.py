@@ -9,11 +9,11 @@ import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
-from msmq_wire.spark.arrow_types import TIME, array_of, conform, field, spark_type, struct_type
-from msmq_wire.spark.call_columns import call_schema
-from msmq_wire.spark.message_columns import message_schema
-from msmq_wire.spark.packet_columns import PACKET_SCHEMA
 from msmq_wire.spark.spark_schema import spark_schema
+from msmq_wire.tables.arrow_types import TIME, array_of, conform, field, spark_type, struct_type
+from msmq_wire.tables.call_columns import call_schema
+from msmq_wire.tables.message_columns import message_schema
+from msmq_wire.tables.packet_columns import PACKET_SCHEMA
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 

@@ -6,12 +6,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from msmq_wire.capture.listing import Capture, list_files
 from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
-from msmq_wire.spark.captures import Capture, list_files
-from msmq_wire.spark.identity import head_of
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.store import Change, Snapshot, Store
-from msmq_wire.spark.table_schemas import TABLES
+from msmq_wire.store.identity import head_of
+from msmq_wire.store.snapshot import Snapshot
+from msmq_wire.store.store import Change, Store
+from msmq_wire.tables.table_schemas import TABLES
 
 __all__ = ["fill", "rows_of"]
 

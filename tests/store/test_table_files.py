@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from msmq_wire.spark import table_files
-from msmq_wire.spark.places import Place, place_of
-from msmq_wire.spark.table_files import NO_DAY, TableWriter, WrittenFile
-from msmq_wire.spark.table_schemas import TABLES, table_schemas
+from msmq_wire.capture.places import Place, place_of
+from msmq_wire.store import table_files
+from msmq_wire.store.table_files import NO_DAY, TableWriter, WrittenFile
+from msmq_wire.tables.table_schemas import TABLES, table_schemas
 from tests.effort import examples
 
 DAY = 86_400_000_000

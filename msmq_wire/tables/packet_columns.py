@@ -21,7 +21,7 @@ from msmq_wire.capture.plain import PlainFrames, read_plain
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.spark.arrow_types import TIME, columns_of, field, nulls
+from msmq_wire.tables.arrow_types import TIME, columns_of, field, nulls
 
 __all__ = ["PACKET_SCHEMA", "PROTOCOLS", "FrameEnds", "error_batch", "packet_batch"]
 

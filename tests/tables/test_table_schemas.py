@@ -10,9 +10,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from msmq_wire.findings import Finding
 from msmq_wire.sessions import MessageLife, Session
-from msmq_wire.spark.arrow_types import TIME
 from msmq_wire.spark.spark_schema import spark_schema
-from msmq_wire.spark.table_schemas import DAY, STORIES, TABLES, table_schemas
+from msmq_wire.tables.arrow_types import TIME
+from msmq_wire.tables.table_schemas import DAY, STORIES, TABLES, table_schemas
 
 
 def test_there_is_a_schema_for_each_table() -> None:

@@ -12,26 +12,23 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
-import pyarrow.fs as pafs  # type: ignore[import-untyped]  # it has no stubs
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
+from msmq_wire.capture.places import place_of
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark.places import Place, place_of
-from msmq_wire.spark.table_files import TableWriter, WrittenFile
-from msmq_wire.spark.table_schemas import BOOKS, DAY, TABLES, delta_schema, file_schema
+from msmq_wire.store.snapshot import Snapshot, StoredFile, among, is_table, log_file, open_table
+from msmq_wire.store.table_files import TableWriter, WrittenFile
+from msmq_wire.tables.table_schemas import BOOKS, DAY, TABLES, delta_schema, file_schema
 
-__all__ = ["Change", "Snapshot", "Store", "StoredFile", "among"]
+__all__ = ["Change", "Store"]
 
 _ATTEMPTS = 40
 _PAUSE = 0.05
@@ -51,27 +48,6 @@ _CAPTURES = "captures"
 _MARK = "msmq-wire.publish"
 
 
-class StoredFile(msgspec.Struct, frozen=True):
-    """A file of a version of a table: path below the table, bytes, rows, and the captures it may hold."""
-
-    path: str
-    size: int
-    rows: int
-    day: str | None
-    first: str
-    last: str
-
-    @property
-    def partition(self) -> str | None:
-        """The partition that its folder names; None in a table without."""
-        return self.path.split("/")[0].removeprefix(f"{DAY}=") if "/" in self.path else None
-
-    def may_hold(self, names: Sequence[str]) -> bool:
-        """Whether rows of one of the captures ``names``, which are sorted, may be in it."""
-        at = bisect_left(names, self.first)
-        return at < len(names) and names[at] <= self.last
-
-
 class Change(msgspec.Struct, kw_only=True):
     """What a commit of all tables does: files to add, rows of captures to take away, rows of books to add.
 
@@ -89,7 +65,7 @@ class Change(msgspec.Struct, kw_only=True):
     merged: Mapping[str, frozenset[str]] = {}
 
 
-Make: TypeAlias = "Callable[[Snapshot], Change | None]"
+Make: TypeAlias = Callable[[Snapshot], Change | None]
 
 
 class Store:
@@ -112,7 +88,7 @@ class Store:
     @property
     def exists(self) -> bool:
         """Whether there are tables."""
-        return self._is_table(_CAPTURES)
+        return is_table(self.place, _CAPTURES)
 
     def make(self) -> None:
         """Make what is not there yet: an empty ``captures``."""
@@ -122,7 +98,7 @@ class Store:
     def snapshot(self) -> Snapshot:
         """What counts now. Raises MsmqWireError where there are no tables."""
         try:
-            return Snapshot(self, self._load(_CAPTURES))
+            return Snapshot(self.place, open_table(self.place, _CAPTURES))
         except TableNotFoundError:
             raise MsmqWireError(
                 f"{self._name} holds no tables: msmq-wire spark run --output {self._name} makes them"
@@ -153,7 +129,7 @@ class Store:
 
     def _is_made(self, mark: str, version: int) -> bool:
         """Whether ``captures`` has the commit with this mark as its version: only the answer was lost."""
-        commit = self._log(_CAPTURES, f"{version:020}.json")
+        commit = log_file(self.place, _CAPTURES, version)
         if not commit.exists():
             return False
         with commit.open_input() as file:
@@ -175,9 +151,9 @@ class Store:
     def _commit(self, snapshot: Snapshot, table: str, change: Change) -> int:
         """Commit what is to be done to one table; return the version that has it and nothing else."""
         named = snapshot.versions.get(table)
-        if named is None and not self._is_table(table):
+        if named is None and not is_table(self.place, table):
             self._create(table)
-        stands = self._load(table)
+        stands = open_table(self.place, table)
         if stands.version() != (named or 0):
             # Somebody died before captures named it, or is not there yet.
             stands.restore(named or 0, commit_properties=_once())
@@ -262,7 +238,7 @@ class Store:
         snapshot = self.snapshot()
         found: dict[str, int] = {}
         for table in (_CAPTURES, *snapshot.versions, *self._unnamed(snapshot)):
-            stands = self._load(table)
+            stands = open_table(self.place, table)
             named = snapshot.version if table == _CAPTURES else snapshot.versions.get(table)
             place = self.place.join(table)
             sizes = {place.within(one).url: one.size for one in place.list(recursive=True)}
@@ -277,44 +253,33 @@ class Store:
             there = {path: sizes.get(place.join(*path.split("/")).url) for path in gone}
             found |= {f"{table}/{path}": size for path, size in there.items() if size is not None}
             if named is not None and not dry:
-                self._load(table, named).cleanup_metadata()
+                open_table(self.place, table, named).cleanup_metadata()
         return found
 
     def _unnamed(self, snapshot: Snapshot) -> list[str]:
         return [
             table
             for table in (*TABLES, *BOOKS[1:])
-            if table not in snapshot.versions and self._is_table(table)
+            if table not in snapshot.versions and is_table(self.place, table)
         ]
 
     def append(self, table: str, row: Mapping[str, Any]) -> None:
         """Add a row to a table that stands by itself: ``runs``."""
-        if not self._is_table(table):
+        if not is_table(self.place, table):
             self._create(table)
         rows = pa.Table.from_pylist([row], schema=delta_schema(table))
         try:
-            write_deltalake(self._load(table), rows, mode="append", schema_mode="merge")
+            write_deltalake(open_table(self.place, table), rows, mode="append", schema_mode="merge")
         except (DeltaError, OSError) as error:
             raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
 
-    def latest(self, table: str) -> int:
-        """The last version of a table, named or not; -1 where it is not there."""
-        return int(self._load(table).version()) if self._is_table(table) else -1
-
     def compact_runs(self, target: int) -> None:
         """Put the files of ``runs`` together, which no version of ``captures`` names."""
-        if self._is_table("runs"):
+        if is_table(self.place, "runs"):
             try:
-                self._load("runs").optimize.compact(target_size=target)
+                open_table(self.place, "runs").optimize.compact(target_size=target)
             except (DeltaError, OSError) as error:
                 raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
-
-    def _is_table(self, table: str) -> bool:
-        # A folder of a log without a commit is of somebody who died; the first goes where there are others.
-        return any(self._log(table, name).exists() for name in (f"{0:020}.json", "_last_checkpoint"))
-
-    def _log(self, table: str, name: str) -> Place:
-        return self.place.join(table, "_delta_log", name)
 
     def _create(self, table: str) -> None:
         place = self.place.join(table)
@@ -329,12 +294,8 @@ class Store:
             )
         except (DeltaError, OSError) as error:
             # Another run may have made it meanwhile.
-            if not self._is_table(table):
+            if not is_table(self.place, table):
                 raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
-
-    def _load(self, table: str, version: int | None = None) -> DeltaTable:
-        place = self.place.join(table)
-        return DeltaTable(place.table_url, version=version, storage_options=place.storage_options)
 
     def _widen(self, stands: DeltaTable, table: str) -> None:
         """Add the columns that a table lacks. Raises MsmqWireError where it has others than are written."""
@@ -348,105 +309,6 @@ class Store:
         if lacks:
             empty = schema.empty_table()
             write_deltalake(stands, empty, mode="append", schema_mode="merge", commit_properties=_once())
-
-
-class Snapshot:
-    """The tables as they were when all captures that ``captures`` lists were whole in them.
-
-    ``versions`` are those of the other tables, by name: a table that is not there has no row yet.
-    """
-
-    def __init__(self, store: Store, captures: DeltaTable) -> None:
-        self.store = store
-        self.captures = captures
-        self.version = captures.version()
-        self._files: dict[str, list[StoredFile]] = {}
-        found = {
-            table: captures.transaction_version(table) for table in (*TABLES, *BOOKS) if table != _CAPTURES
-        }
-        self.versions: Mapping[str, int] = {name: one for name, one in found.items() if one is not None}
-
-    @cached_property
-    def tables(self) -> tuple[str, ...]:
-        """The tables of rows, in their order."""
-        return tuple(table for table in TABLES if table in self.versions)
-
-    def table(self, name: str) -> DeltaTable | None:
-        """A table at the version that counts; None where it has no row yet."""
-        if name == _CAPTURES:
-            return self.captures
-        if name == "runs":
-            return self.store._load(name) if self.store._is_table(name) else None
-        version = self.versions.get(name)
-        return None if version is None else self.store._load(name, version)
-
-    def files(self, name: str) -> list[StoredFile]:
-        """The files of a table."""
-        if name not in self._files:
-            self._files[name] = self._listed(name)
-        return self._files[name]
-
-    def _listed(self, name: str) -> list[StoredFile]:
-        table = self.table(name)
-        if table is None:
-            return []
-        found = pa.table(table.get_add_actions(flatten=True)).to_pylist()
-        return [
-            StoredFile(
-                one["path"],
-                one["size_bytes"],
-                one["num_records"] or 0,
-                None if one.get(f"partition.{DAY}") is None else one[f"partition.{DAY}"].isoformat(),
-                # What a file has no bounds of may be in it.
-                one.get("min.capture") or "",
-                one.get("max.capture") or "\U0010ffff",
-            )
-            for one in found
-        ]
-
-    def dataset(self, name: str, *, holding: Sequence[str] | None = None) -> Any:
-        """A table as a pyarrow dataset with all columns; None where it has no row yet.
-
-        With ``holding`` only the files that may hold rows of these captures, which are sorted.
-        """
-        files = self.files(name)
-        if not files:
-            return None
-        if holding is not None:
-            files = [one for one in files if one.may_hold(holding)]
-        place = self.store.place.join(name)
-        days = None
-        if name in TABLES:
-            day = ds.field(DAY)
-            days = [day.is_null() if one.day is None else day == date.fromisoformat(one.day) for one in files]
-        return ds.FileSystemDataset.from_paths(
-            [one.path for one in files],
-            schema=delta_schema(name),
-            format=ds.ParquetFileFormat(),
-            filesystem=pafs.SubTreeFileSystem(place.path, place.filesystem()),
-            partitions=days,
-        )
-
-    def rows(self, name: str, columns: Sequence[str], wanted: Any = None) -> Any:
-        """Columns of a table, of the rows that a pyarrow expression wants."""
-        found = self.dataset(name)
-        if found is None:
-            schema = delta_schema(name)
-            return pa.table({one: pa.array([], schema.field(one).type) for one in columns})
-        for left in reversed(range(1 if self.store.place.is_local else _ATTEMPTS)):
-            try:
-                return found.to_table(columns=list(columns), filter=wanted)
-            except OSError:
-                # Of few bytes pyarrow reads an object store's error as their end, and does not ask again.
-                if not left:
-                    raise
-        raise AssertionError("a loop that returns or raises")
-
-
-def among(name: str, values: Iterable[Any]) -> Any:
-    """What wants the rows whose column ``name`` has one of some values."""
-    kind = pa.binary() if name == "key" else pa.string()
-    return ds.field(name).isin(pa.array(values, kind))
 
 
 def _once(named: Iterable[Transaction] = (), mark: str = "") -> CommitProperties:

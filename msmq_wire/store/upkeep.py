@@ -13,11 +13,12 @@ from datetime import datetime
 import msgspec
 import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 
+from msmq_wire.capture.places import Place, place_of
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark.places import Place, place_of
-from msmq_wire.spark.store import Change, Snapshot, Store, among
-from msmq_wire.spark.table_files import FILE_BYTES
-from msmq_wire.spark.table_schemas import BOOKS
+from msmq_wire.store.snapshot import Snapshot, among
+from msmq_wire.store.store import Change, Store
+from msmq_wire.store.table_files import FILE_BYTES
+from msmq_wire.tables.table_schemas import BOOKS
 
 __all__ = ["Copies", "Kind", "LastRun", "Status", "TableStatus", "export", "forget", "status"]
 
@@ -99,7 +100,7 @@ def _table(snapshot: Snapshot, table: str, small: int) -> TableStatus:
     return TableStatus(
         table,
         version,
-        snapshot.version if table == "captures" else snapshot.store.latest(table),
+        snapshot.version if table == "captures" else snapshot.latest(table),
         sum(file.rows for file in files),
         len(files),
         sum(file.size < small for file in files),
@@ -150,7 +151,7 @@ def _named(snapshot: Snapshot, words: Iterable[str]) -> frozenset[str]:
         unknown += [] if found else [word]
         names.update(found)
     if unknown:
-        raise MsmqWireError(f"no capture in {snapshot.store.place.url} is called {_some(unknown)}")
+        raise MsmqWireError(f"no capture in {snapshot.place.url} is called {_some(unknown)}")
     return frozenset(names)
 
 

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from msmq_wire import read_capture
+from msmq_wire.capture.capture_reading import CaptureReading, Numbering
 from msmq_wire.capture.frames import FrameDecoder
+from msmq_wire.capture.listing import Scope, captures_of, list_files
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import read_frames
@@ -27,9 +29,7 @@ from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.spark.capture_reading import CaptureReading, Numbering
-from msmq_wire.spark.captures import Scope, captures_of, list_files
-from msmq_wire.spark.message_columns import batches_of
+from msmq_wire.tables.message_columns import batches_of
 from tests.effort import examples, in_batches, remembered
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
@@ -384,7 +384,8 @@ def test_compressed_files_of_a_group_are_read_like_others(tmp_path: Path) -> Non
     assert renamed(records_in(opened(folder, streams=True)), "") == expected
 
 
-def test_a_file_called_minus_is_not_standard_input(tmp_path: Path) -> None:
+def test_a_file_called_minus_is_not_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     write_pcap("-", demo())
     scopes: tuple[Scope, ...] = ("file", "group")
     for scope in scopes:

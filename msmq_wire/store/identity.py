@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from msmq_wire.capture.listing import CaptureFile, open_file, open_source
 from msmq_wire.errors import CaptureError
-from msmq_wire.spark.captures import CaptureFile, open_file, open_source
 
 __all__ = [
     "Content",

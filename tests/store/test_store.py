@@ -13,12 +13,13 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
+from msmq_wire.capture.places import Place
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark import store as module
-from msmq_wire.spark.places import Place
-from msmq_wire.spark.store import Change, Snapshot, Store, StoredFile
-from msmq_wire.spark.table_files import TableWriter, WrittenFile
-from msmq_wire.spark.table_schemas import DAY, delta_schema, file_schema, table_schemas
+from msmq_wire.store import store as module
+from msmq_wire.store.snapshot import Snapshot, StoredFile
+from msmq_wire.store.store import Change, Store
+from msmq_wire.store.table_files import TableWriter, WrittenFile
+from msmq_wire.tables.table_schemas import DAY, delta_schema, file_schema, table_schemas
 
 MICROSECONDS = 86_400_000_000
 TOLD = ("findings", "errors")
@@ -292,7 +293,7 @@ def older(patch: pytest.MonkeyPatch, table: str, alter: Callable[[pa.Schema], pa
 
     patch.setattr(module, "file_schema", file)
     patch.setattr(module, "delta_schema", delta)
-    patch.setattr("msmq_wire.spark.table_files.file_schema", file)
+    patch.setattr("msmq_wire.store.table_files.file_schema", file)
 
 
 def without(column: str, member: str | None = None) -> Callable[[pa.Schema], pa.Schema]:

@@ -7,13 +7,13 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
+from msmq_wire.capture.capture_reading import Damage
 from msmq_wire.findings import Finding
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.spark import story_columns
-from msmq_wire.spark.call_columns import call_schema
-from msmq_wire.spark.capture_reading import Damage
-from msmq_wire.spark.message_columns import message_schema
-from msmq_wire.spark.story_columns import (
+from msmq_wire.tables import story_columns
+from msmq_wire.tables.call_columns import call_schema
+from msmq_wire.tables.message_columns import message_schema
+from msmq_wire.tables.story_columns import (
     anomaly_rows,
     damage_rows,
     error_rows,
@@ -21,7 +21,7 @@ from msmq_wire.spark.story_columns import (
     life_rows,
     session_rows,
 )
-from msmq_wire.spark.table_schemas import table_schemas
+from msmq_wire.tables.table_schemas import table_schemas
 from tests.sessions.tape import SENDER, Tape
 
 PLACE = {"capture": "c", "type": "user_message", "id": 1, "offset": 7, "length": 3}

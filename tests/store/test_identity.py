@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from msmq_wire.spark import identity
-from msmq_wire.spark.captures import list_files
-from msmq_wire.spark.identity import (
+from msmq_wire.capture.listing import list_files
+from msmq_wire.store import identity
+from msmq_wire.store.identity import (
     Content,
     Known,
     Placed,

@@ -9,6 +9,8 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
 from msmq_wire import read_capture
+from msmq_wire.capture.capture_reading import CaptureReading
+from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.capture.tables import read_tables
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered
@@ -17,13 +19,11 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.rpc.hresults import describe
-from msmq_wire.spark.arrow_types import spark_type
-from msmq_wire.spark.call_columns import call_batches, call_schema
-from msmq_wire.spark.capture_reading import CaptureReading
-from msmq_wire.spark.captures import captures_of, list_files
 from msmq_wire.spark.keys import negotiator_of
-from msmq_wire.spark.message_columns import CALLS, batches_of
 from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.tables.arrow_types import spark_type
+from msmq_wire.tables.call_columns import call_batches, call_schema
+from msmq_wire.tables.message_columns import CALLS, batches_of
 from tests.effort import in_batches, remembered
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

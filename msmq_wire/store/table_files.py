@@ -21,8 +21,8 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.spark.places import Place
-from msmq_wire.spark.table_schemas import DAY, file_schema
+from msmq_wire.capture.places import Place
+from msmq_wire.tables.table_schemas import DAY, file_schema
 
 __all__ = ["FILE_BYTES", "NO_DAY", "TableWriter", "WrittenFile"]
 

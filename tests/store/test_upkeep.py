@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
+from msmq_wire.capture.places import Place
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark import upkeep
-from msmq_wire.spark.places import Place
-from msmq_wire.spark.store import Change, Store
-from msmq_wire.spark.upkeep import Kind, export, forget, status
-from tests.spark.filled_stores import WRITTEN, fill, rows_of
-from tests.spark.s3_server import BUCKET, S3Server
+from msmq_wire.store import upkeep
+from msmq_wire.store.store import Change, Store
+from msmq_wire.store.upkeep import Kind, export, forget, status
+from tests.store.filled_stores import WRITTEN, fill, rows_of
+from tests.store.s3_server import BUCKET, S3Server
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 DEMO, OTHER = FOLDER / "demo.pcap", FOLDER / "path_ipv6.pcap"

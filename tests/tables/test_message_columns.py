@@ -10,8 +10,10 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
 from msmq_wire import read_capture
+from msmq_wire.capture.capture_reading import CaptureReading, Numbering
 from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.harvest import batch_of
+from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.tables import OTHER, read_tables
 from msmq_wire.errors import CaptureError
@@ -22,10 +24,8 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import anomaly_view, error_view
-from msmq_wire.spark.arrow_types import spark_type
-from msmq_wire.spark.capture_reading import CaptureReading, Numbering
-from msmq_wire.spark.captures import captures_of, list_files
-from msmq_wire.spark.message_columns import CALLS, batches_of, message_schema
+from msmq_wire.tables.arrow_types import spark_type
+from msmq_wire.tables.message_columns import CALLS, batches_of, message_schema
 from tests.effort import in_batches, remembered
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
