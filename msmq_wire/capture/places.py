@@ -11,6 +11,7 @@ import fnmatch
 import glob
 import os
 import re
+import socket
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from io import RawIOBase
@@ -19,7 +20,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
-from msmq_wire.capture.opening import OpenedFile, open_local
+from msmq_wire.capture.opening import OpenedFile, open_local, reason_of
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.units import SECOND
 
@@ -369,6 +370,14 @@ def _s3(access: _Access) -> FileSystem:
         url = urlsplit(access.endpoint)
         if url.scheme not in ("http", "https") or not url.netloc or url.path:
             raise MsmqWireError(f"AWS_ENDPOINT_URL is as http://host:port, not {access.endpoint}")
+        try:
+            socket.getaddrinfo(url.hostname, None)
+        except OSError as error:
+            # What sends requests would ask again for minutes.
+            reason = reason_of(error)
+            raise MsmqWireError(
+                f"cannot find the host of AWS_ENDPOINT_URL, {access.endpoint}: {reason}"
+            ) from None
         more = {"scheme": url.scheme, "endpoint_override": url.netloc}
     return pafs.S3FileSystem(
         region=access.region,

@@ -38,10 +38,10 @@ _PAUSE = 5.0
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What a run did; kept as a row of the table ``runs``.
 
-    ``captures`` counts those decoded, ``unchanged`` those that the tables held already, as they are or as a
-    copy, ``left_out`` files in the folders that do not look like captures; ``rows`` counts by table,
-    ``damage`` says what could not be read, ``warnings`` what the tables hold that may not be expected of
-    them. Times are UTC.
+    ``captures`` counts those decoded, ``unchanged`` those that the tables held already and copies, also of
+    what was decoded here, ``left_out`` files in the folders that do not look like captures; ``rows`` counts
+    by table, ``damage`` says what could not be read, ``warnings`` what the tables hold that may not be
+    expected of them. Times are UTC.
     """
 
     name: str

@@ -101,7 +101,7 @@ _BOOKS = {
         field("started", TIME, "When it began, UTC."),
         field("ended", TIME, "When it ended, UTC."),
         field("captures", _NUMBER, "Captures decoded."),
-        field("unchanged", _NUMBER, "Captures that the tables held already."),
+        field("unchanged", _NUMBER, "Captures that the tables held already, and copies of captures."),
         field("left_out", _NUMBER, "Files in the folders that do not look like captures."),
         *_RUN,
         field("warnings", pa.list_(_TEXT), "What the tables hold that may not be expected of them."),

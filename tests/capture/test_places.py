@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
@@ -197,6 +198,19 @@ def test_the_environment_says_where_the_store_is(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(MsmqWireError, match="AWS_ENDPOINT_URL is as http://host:port, not 127"):
         place.filesystem()
     assert place_of("/data").storage_options == {}
+
+
+def test_a_host_that_nobody_knows_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(host: str, port: None) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, f"{host} is not known")
+
+    monkeypatch.setattr("msmq_wire.capture.places.socket.getaddrinfo", unknown)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://store.invalid:9000")
+    with pytest.raises(MsmqWireError) as refused:
+        place_of("s3://bucket/x").list()
+    assert str(refused.value) == (
+        "cannot find the host of AWS_ENDPOINT_URL, http://store.invalid:9000: store.invalid is not known"
+    )
 
 
 def table_at(place: Place) -> DeltaTable:
