@@ -114,7 +114,7 @@ def _measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     neighbours = Neighbours()
     results: list[Result] = []
     if options.spark:
-        groups: Iterator[list[Result]] = iter([spark_groups.run(folder, plan.frames * 2, plan.rounds)])
+        groups = spark_groups.run(folder, plan.frames * 2, plan.rounds)
     elif options.commands:
         groups = command_groups.run(folder, plan.frames, max(1, plan.rounds // 2))
     else:

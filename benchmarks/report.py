@@ -55,7 +55,8 @@ GROUPS: dict[str, tuple[str, str]] = {
         )
     },
     "commands_start": ("Start of a command", commands.TSHARK_START),
-    "spark": ("Captures to tables, Spark with two cores", spark.TSHARK_SPARK),
+    "spark": ("Messages of 4,096 bytes to tables, Spark with two cores", spark.TSHARK_SPARK),
+    "spark_mixed": ("Every kind of packet to tables, Spark with two cores", spark.TSHARK_SPARK),
 }
 """Title and baseline of every group."""
 
@@ -119,6 +120,7 @@ _SPARK_RATIOS = {
     "spark_source_vs_tshark_ek_spark": (spark.SOURCE, spark.TSHARK_SPARK),
     "spark_parquet_vs_cli": (spark.JOB, spark.CLI),
     "spark_parquet_vs_scapy": (spark.JOB, spark.SCAPY),
+    "spark_everything_vs_tshark_ek_spark": (spark.EVERYTHING, spark.TSHARK_SPARK),
 }
 _DISTRIBUTIONS = (
     "msmq-wire",
@@ -153,7 +155,7 @@ def ratios(
         ("pdu", {"small": ""}, _PDU_RATIOS),
         *((f"commands_{suite}", _COMMAND_SUFFIXES, pairs) for suite, pairs in _COMMAND_RATIOS.items()),
         ("commands_start", {"": ""}, _START_RATIOS),
-        ("spark", {"": ""}, _SPARK_RATIOS),
+        ("spark", {"": "", "mixed": "_mixed"}, _SPARK_RATIOS),
     ):
         for group, suffix in suffixes.items():
             for name, (contestant, baseline) in pairs.items():

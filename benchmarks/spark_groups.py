@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import cycle, islice
 from pathlib import Path
 
 import msgspec
@@ -20,14 +21,15 @@ from pyspark.sql import SparkSession
 from benchmarks.capture_groups import find_tshark, scapy_payloads, tshark_ek
 from benchmarks.measure import Contestant, Result, all_cores, measure
 from benchmarks.traffic import Written, in_order, write
-from benchmarks.workload import messages
-from msmq_wire.spark.job import run_job
+from benchmarks.workload import MIX_CYCLE, messages, mixed
+from msmq_wire.spark.job import DEFAULT_TABLES, run_job
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.session import session
 
-__all__ = ["CLI", "JOB", "SCAPY", "SOURCE", "TSHARK_SPARK", "Growth", "grow", "run"]
+__all__ = ["CLI", "EVERYTHING", "JOB", "SCAPY", "SOURCE", "TSHARK_SPARK", "Growth", "grow", "run"]
 
 JOB = "msmq-wire spark run, messages"
+EVERYTHING = "msmq-wire spark run, all default tables"
 SOURCE = 'spark.read.format("msmq-messages") to Parquet'
 TSHARK_SPARK = "tshark -T ek, two at a time, then Spark JSON to Parquet"
 CLI = "msmq-wire messages --format jsonl, one process"
@@ -35,9 +37,9 @@ SCAPY = "scapy PcapReader, TCP payloads only"
 
 _FILES = 4
 _SIZE = 4096
-_FRAMES_OF_ONE = 4.5
-"""Frames for one message of that size: three segments, and an acknowledgment for every other segment."""
-
+_GROUPS = {"spark": 4.5, "spark_mixed": 1.5}
+"""Frames for one packet: messages of that size are three segments, a packet of a mixed session is one; every
+other segment is acknowledged."""
 
 _EK_SCHEMA = """timestamp string, layers struct<
     frame: struct<frame_frame_number: string, frame_frame_len: string>,
@@ -63,25 +65,44 @@ def _start() -> SparkSession:
     return spark
 
 
-def _captures(folder: Path, packets: int) -> list[Written]:
+def _captures(folder: Path, group: str, packets: int) -> list[Written]:
     folder.mkdir()
     each = packets // _FILES
+    cycles = mixed(min(each, 10 * MIX_CYCLE))
     return [
-        write(folder / f"{number}.pcap", in_order(messages(each, _SIZE, first=number * each)))
+        write(
+            folder / f"{number}.pcap",
+            in_order(
+                messages(each, _SIZE, first=number * each)
+                if group == "spark"
+                # A mix takes longer to build, and repeats itself after some cycles all the same.
+                else islice(cycle(cycles), each)
+            ),
+            # Else they would be one capture under four names.
+            after=number,
+        )
         for number in range(_FILES)
     ]
 
 
-def run(folder: Path, frames: int, rounds: int) -> list[Result]:
-    """Measure the group ``spark``."""
+def run(folder: Path, frames: int, rounds: int) -> Iterator[list[Result]]:
+    """Measure the groups: messages of one size, and a session with every kind of packet."""
     spark = _start()
-    packets = int(frames / _FRAMES_OF_ONE)
-    whole, tenth = folder / "spark", folder / "spark_tenth"
-    parts, small = _captures(whole, packets), _captures(tenth, packets // 10)
+    for group in _GROUPS:
+        yield _measured(spark, group, folder, frames, rounds)
+    spark.stop()
+
+
+def _measured(spark: SparkSession, group: str, folder: Path, frames: int, rounds: int) -> list[Result]:
+    packets = int(frames / _GROUPS[group])
+    whole, tenth = folder / group, folder / f"{group}_tenth"
+    parts, small = _captures(whole, group, packets), _captures(tenth, group, packets // 10)
     expected = packets // _FILES * _FILES
     count = sum(part.frames for part in parts)
+    job = partial(_job, spark, whole, folder / "job", expected, count)
     contestants = [
-        Contestant(JOB, partial(_job, spark, whole, folder / "job", expected, count), every_core=True),
+        Contestant(JOB, job, every_core=True),
+        Contestant(EVERYTHING, partial(job, tables=DEFAULT_TABLES), every_core=True),
         Contestant(SOURCE, partial(_source, spark, whole, folder / "source", count), every_core=True),
         Contestant(CLI, partial(_command, whole, count)),
         Contestant(SCAPY, partial(_scapy, small)),
@@ -89,14 +110,19 @@ def run(folder: Path, frames: int, rounds: int) -> list[Result]:
     if find_tshark() is not None:
         work = partial(_tshark_spark, spark, small, folder / "ek")
         contestants.append(Contestant(TSHARK_SPARK, work, every_core=True))
-    found = measure("spark", "frames/s", contestants, rounds)
-    spark.stop()
-    return found
+    return measure(group, "frames/s", contestants, rounds)
 
 
-def _job(spark: SparkSession, captures: Path, output: Path, packets: int, frames: int) -> int:
+def _job(
+    spark: SparkSession,
+    captures: Path,
+    output: Path,
+    packets: int,
+    frames: int,
+    tables: Sequence[str] = ("messages",),
+) -> int:
     shutil.rmtree(output, ignore_errors=True)
-    done = run_job(spark, str(output), ReadOptions(paths=(str(captures),)), tables=("messages",))
+    done = run_job(spark, str(output), ReadOptions(paths=(str(captures),)), tables=tables)
     if done.rows["messages"] != packets:
         raise RuntimeError(f"{done.rows['messages']} messages where there are {packets}")
     return frames
@@ -147,7 +173,7 @@ def grow(folder: Path, counts: Sequence[int] = (1, 2, 4, 8), size: int = 200_000
     captures, warm = folder / "growth", folder / "warm"
     captures.mkdir()
     # What a session makes once, on its first jobs, is no cost of a file.
-    first = sum(part.frames for part in _captures(warm, 4000))
+    first = sum(part.frames for part in _captures(warm, "spark", 4000))
     for _ in range(2):
         _job(spark, warm, folder / "grown", 4000, first)
     packets = size * 10 // 45_000
