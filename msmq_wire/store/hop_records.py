@@ -14,6 +14,7 @@ import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.record import Record
+from msmq_wire.store.snapshot import reading
 from msmq_wire.store.store import Store
 from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -103,26 +104,20 @@ def table_records(output: str) -> Iterator[tuple[Record, str | None]]:
     of their names; of one of them the columns that are needed are in memory.
     Raises CaptureError where there are no tables, and for what cannot be read.
     """
-    try:
-        snapshot = Store(output).snapshot()
-    except MsmqWireError as error:
-        raise CaptureError(str(error)) from None
     kinds = {"frames": pa.list_(pa.int64())} | dict.fromkeys(_NUMBERS, pa.int64())
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
     columns = {name: ds.field(*path.split(".")) for name, path in COLUMNS.items()}
-    names = snapshot.rows("captures", ["capture"]).column("capture").to_pylist()
+    of_audit = ds.field("type").isin(TYPES) & ds.field("parent").is_null()
     try:
-        for name in sorted(names):
+        snapshot = Store(output).snapshot()
+        for name in sorted(snapshot.rows("captures", ["capture"]).column("capture").to_pylist()):
             messages = snapshot.dataset("messages", holding=[name])
             if messages is None:
                 return
-            wanted = (
-                (ds.field("capture") == name) & ds.field("type").isin(TYPES) & ds.field("parent").is_null()
-            )
-            rows = messages.to_table(columns=columns, filter=wanted).cast(schema).sort_by("id")
-            for batch in rows.to_batches(_TOGETHER):
+            with reading(snapshot.place):
+                rows = messages.to_table(columns=columns, filter=of_audit & (ds.field("capture") == name))
+            for batch in rows.cast(schema).sort_by("id").to_batches(_TOGETHER):
                 for row in batch.to_pylist():
                     yield record_of(row), row[SHOWN]
-    except (pa.ArrowException, OSError) as error:
-        problem = str(error).partition("\n")[0]
-        raise CaptureError(f"no table of messages can be read from {output}: {problem}") from error
+    except MsmqWireError as error:
+        raise CaptureError(str(error)) from None

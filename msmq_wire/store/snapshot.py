@@ -6,8 +6,9 @@ it lists, so whoever goes through a `Snapshot` sees captures whole or not at all
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property
 from typing import Any
@@ -17,11 +18,13 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.fs as pafs  # type: ignore[import-untyped]  # it has no stubs
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from msmq_wire.capture.places import Place
+from msmq_wire.errors import MsmqWireError
 from msmq_wire.tables.table_schemas import BOOKS, DAY, TABLES, delta_schema
 
-__all__ = ["Snapshot", "StoredFile", "among", "is_table", "log_file", "open_table"]
+__all__ = ["Snapshot", "StoredFile", "among", "is_table", "line_of", "log_file", "open_table", "reading"]
 
 _CAPTURES = "captures"
 _READS = 40
@@ -74,14 +77,16 @@ class Snapshot:
         """A table at the version that counts; None where it has no row yet."""
         if name == _CAPTURES:
             return self.captures
-        if name == "runs":
-            return open_table(self.place, name) if is_table(self.place, name) else None
-        version = self.versions.get(name)
-        return None if version is None else open_table(self.place, name, version)
+        with reading(self.place):
+            if name == "runs":
+                return open_table(self.place, name) if is_table(self.place, name) else None
+            version = self.versions.get(name)
+            return None if version is None else open_table(self.place, name, version)
 
     def latest(self, name: str) -> int:
         """The last version of a table, be it above the one that counts; -1 where it is not there."""
-        return int(open_table(self.place, name).version()) if is_table(self.place, name) else -1
+        with reading(self.place):
+            return int(open_table(self.place, name).version()) if is_table(self.place, name) else -1
 
     def files(self, name: str) -> list[StoredFile]:
         """The files of a table."""
@@ -93,7 +98,8 @@ class Snapshot:
         table = self.table(name)
         if table is None:
             return []
-        found = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+        with reading(self.place):
+            found = pa.table(table.get_add_actions(flatten=True)).to_pylist()
         return [
             StoredFile(
                 one["path"],
@@ -136,14 +142,12 @@ class Snapshot:
         if found is None:
             schema = delta_schema(name)
             return pa.table({one: pa.array([], schema.field(one).type) for one in columns})
-        for left in reversed(range(1 if self.place.is_local else _READS)):
-            try:
+        for _ in range(0 if self.place.is_local else _READS):
+            # Of few bytes pyarrow reads an object store's error as their end, and does not ask again.
+            with contextlib.suppress(OSError):
                 return found.to_table(columns=list(columns), filter=wanted)
-            except OSError:
-                # Of few bytes pyarrow reads an object store's error as their end, and does not ask again.
-                if not left:
-                    raise
-        raise AssertionError("a loop that returns or raises")
+        with reading(self.place):
+            return found.to_table(columns=list(columns), filter=wanted)
 
 
 def among(name: str, values: Iterable[Any]) -> Any:
@@ -168,3 +172,17 @@ def is_table(place: Place, table: str) -> bool:
 def log_file(place: Place, table: str, version: int) -> Place:
     """Where the log of a table has the commit that made ``version``."""
     return place.join(table, "_delta_log", f"{version:020}.json")
+
+
+@contextlib.contextmanager
+def reading(place: Place) -> Iterator[None]:
+    """Raise MsmqWireError for what of the tables below ``place`` cannot be read in the block."""
+    try:
+        yield
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        raise MsmqWireError(f"cannot read the tables in {place.url}: {line_of(error)}") from error
+
+
+def line_of(error: BaseException) -> str:
+    """What an error says, in one line."""
+    return getattr(error, "strerror", None) or str(error).partition("\n")[0] or type(error).__name__

@@ -24,7 +24,16 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from msmq_wire.capture.places import place_of
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.store.snapshot import Snapshot, StoredFile, among, is_table, log_file, open_table
+from msmq_wire.store.snapshot import (
+    Snapshot,
+    StoredFile,
+    among,
+    is_table,
+    line_of,
+    log_file,
+    open_table,
+    reading,
+)
 from msmq_wire.store.table_files import TableWriter, WrittenFile
 from msmq_wire.tables.table_schemas import BOOKS, DAY, TABLES, delta_schema, file_schema
 
@@ -124,7 +133,7 @@ class Store:
                 time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
                 pause = min(pause * 2, _LONGEST)
             except (DeltaError, OSError) as error:
-                raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
+                raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
         raise MsmqWireError(f"cannot write {self.place.url}: other runs were faster {_ATTEMPTS} times")
 
     def _is_made(self, mark: str, version: int) -> bool:
@@ -216,7 +225,7 @@ class Store:
         schema = file_schema(table)
         place = self.place.join(table, *file.path.split("/"))
         wanted = ~among("capture", sorted(without)) if without else None
-        with place.open_input() as opened:
+        with reading(self.place), place.open_input() as opened:
             source = ds.ParquetFileFormat().make_fragment(opened)
             for batch in source.to_batches(schema, filter=wanted, batch_size=1 << 13, batch_readahead=1):
                 if len(batch):
@@ -232,7 +241,7 @@ class Store:
         try:
             return self._vacuum(hours, dry=dry)
         except (DeltaError, OSError) as error:
-            raise MsmqWireError(f"cannot clean {self.place.url}: {_line(error)}") from error
+            raise MsmqWireError(f"cannot clean {self.place.url}: {line_of(error)}") from error
 
     def _vacuum(self, hours: int, *, dry: bool) -> dict[str, int]:
         snapshot = self.snapshot()
@@ -271,7 +280,7 @@ class Store:
         try:
             write_deltalake(open_table(self.place, table), rows, mode="append", schema_mode="merge")
         except (DeltaError, OSError) as error:
-            raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
+            raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
 
     def compact_runs(self, target: int) -> None:
         """Put the files of ``runs`` together, which no version of ``captures`` names."""
@@ -279,7 +288,7 @@ class Store:
             try:
                 open_table(self.place, "runs").optimize.compact(target_size=target)
             except (DeltaError, OSError) as error:
-                raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
+                raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
 
     def _create(self, table: str) -> None:
         place = self.place.join(table)
@@ -295,7 +304,7 @@ class Store:
         except (DeltaError, OSError) as error:
             # Another run may have made it meanwhile.
             if not is_table(self.place, table):
-                raise MsmqWireError(f"cannot write {self.place.url}: {_line(error)}") from error
+                raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
 
     def _widen(self, stands: DeltaTable, table: str) -> None:
         """Add the columns that a table lacks. Raises MsmqWireError where it has others than are written."""
@@ -335,7 +344,3 @@ def _lacks(has: Any, wanted: Any) -> bool:
         return False
     members = {one.name: one.type for one in has}
     return any(one.name not in members or _lacks(members[one.name], one.type) for one in wanted)
-
-
-def _line(error: BaseException) -> str:
-    return getattr(error, "strerror", None) or str(error).partition("\n")[0] or type(error).__name__

@@ -15,7 +15,7 @@ import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.capture.places import Place, place_of
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.store.snapshot import Snapshot, among
+from msmq_wire.store.snapshot import Snapshot, among, reading
 from msmq_wire.store.store import Change, Store
 from msmq_wire.store.table_files import FILE_BYTES
 from msmq_wire.tables.table_schemas import BOOKS
@@ -172,7 +172,7 @@ def export(store: Store, to: str, tables: Iterable[str] = ()) -> Copies:
     """Copy the files of a snapshot to ``to``, a folder or URL: ``TABLE/day=.../*.parquet``, and no log.
 
     With ``tables`` only these. Raises MsmqWireError for a table that there is not, where ``to`` holds
-    something, and where it cannot be written.
+    something, and where a file cannot be read or written.
     """
     snapshot, place = store.snapshot(), place_of(to)
     there = [name for name in (*snapshot.tables, *BOOKS) if snapshot.table(name) is not None]
@@ -198,6 +198,12 @@ def export(store: Store, to: str, tables: Iterable[str] = ()) -> Copies:
 
 def _copy(source: Place, target: Place) -> None:
     Place(target.url.rpartition("/")[0]).make_folder()
-    with source.open_input() as given, target.open_output() as copy:
-        while block := given.read(_COPIED):
+    with reading(source):
+        given = source.open_input()
+    with given, target.open_output() as copy:
+        while True:
+            with reading(source):
+                block = given.read(_COPIED)
+            if not block:
+                return
             copy.write(block)

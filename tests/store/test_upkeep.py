@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -229,3 +230,28 @@ def test_what_no_reader_needs_is_deleted_with_what_was_never_committed(store: St
     assert store.vacuum(0, dry=True) == {}
     fill(tmp_path / "out", OTHER)
     assert names(store, "captures") == {str(DEMO), str(OTHER)}, "what vacuum notes is in nobody's way"
+
+
+@pytest.mark.parametrize(
+    ("lost", "acts"),
+    [
+        ("captures/*.parquet", ("status", "forget", "export")),
+        ("messages/day=*/*.parquet", ("forget", "export")),
+        ("messages/_delta_log/*", ("status", "export")),
+    ],
+)
+def test_what_cannot_be_read_of_tables_is_told_in_one_line(
+    lost: str, acts: tuple[str, ...], store: Store, tmp_path: Path
+) -> None:
+    for path in (tmp_path / "out").glob(lost):
+        path.unlink()
+    deeds: dict[str, Callable[[], object]] = {
+        "status": lambda: status(store),
+        "forget": lambda: forget(store, [str(DEMO)]),
+        "export": lambda: export(store, str(tmp_path / "copy")),
+    }
+    for act in acts:
+        with pytest.raises(MsmqWireError) as refused:
+            deeds[act]()
+        assert str(refused.value).startswith(f"cannot read the tables in {tmp_path / 'out'}"), act
+        assert "\n" not in str(refused.value)
