@@ -8,7 +8,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,11 @@ def recorded(tmp_path: Path, *steps: Step, **options: Any) -> list[RecordedStep]
 def seconds(text: str | None) -> float:
     assert text is not None
     return datetime.fromisoformat(text).timestamp()
+
+
+def microseconds(text: str | None) -> int:
+    assert text is not None
+    return (datetime.fromisoformat(text) - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
 
 
 def done(recording: Recording, deed: str) -> Iterator[tuple[Step, RecordedStep]]:
@@ -132,7 +137,8 @@ def test_what_was_sent_is_on_the_wire_in_its_step_as_the_application_said(
         assert user.format_name("response_queue") == message.response_queue
         assert (user.bit("jp"), user.bit("jn")) == (message.journal, message.dead_letter)
         assert one.time is not None
-        assert seconds(told.begun) <= one.time / 1e9 <= seconds(told.ended)
+        # A step is told to the microsecond, and a float does not hold nanoseconds.
+        assert microseconds(told.begun) <= one.time // 1000 <= microseconds(told.ended)
         assert int(seconds(told.begun)) <= user.sent_time <= seconds(told.ended)
 
 
