@@ -41,7 +41,7 @@ class Witness:
 sys.meta_path.insert(0, Witness())
 """
 
-MAY_OPEN_FILES = {"capture", "cli", "lab", "output.py", "report", "spark", "store"}
+MAY_OPEN_FILES = {"capture", "carve", "cli", "lab", "output.py", "report", "spark", "store"}
 
 
 def python_files(*folders: str) -> list[Path]:

@@ -32,12 +32,14 @@ from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, SIGNATURE, VERSI
 __all__ = [
     "MARK_COST",
     "MAX_PENDING",
+    "SIZED",
     "FramedPacket",
     "FramerEvent",
     "HoleReason",
     "PacketFramer",
     "StreamHole",
     "is_credible",
+    "packet_length",
 ]
 
 HoleReason: TypeAlias = Reason | Literal["no-signature", "rest-of-packet", "packet-size"]
@@ -48,7 +50,8 @@ _BASE_HEADER = 16
 _SESSION_HEADER = 16
 MAX_PENDING = MAX_PACKET_SIZE + _SESSION_HEADER
 """The longest packet that is taken whole, unless a framer is told otherwise."""
-_SIZED = 12  # bytes that tell whether a packet starts here, and its size
+SIZED = 12
+"""Bytes that tell whether a packet starts here, and its size."""
 _SMALLEST = 20  # BaseHeader and the smallest header that can follow it
 MARK_COST = 176  # of remembering which frame carried some bytes
 _KEPT = 256  # bytes of a hole that are shown
@@ -106,7 +109,7 @@ def is_credible(data: bytes | bytearray | memoryview, offset: int = 0) -> bool:
 
 def _starts(data: bytes | bytearray | memoryview, offset: int) -> bool:
     """Whether a packet starts where one must: its version is judged later, like any other value."""
-    return len(data) >= offset + _SIZED and data[offset + 4 : offset + 8] == _SIGNATURE
+    return len(data) >= offset + SIZED and data[offset + 4 : offset + 8] == _SIGNATURE
 
 
 def _begins(data: bytes | bytearray) -> bool:
@@ -118,8 +121,8 @@ def _packet_size(data: bytes | bytearray | memoryview, offset: int) -> int:
     return int.from_bytes(data[offset + 8 : offset + 12], "little")
 
 
-def _length(data: bytes | bytearray, offset: int) -> int:
-    """Bytes on the stream of the packet that starts at ``offset``."""
+def packet_length(data: bytes | bytearray | memoryview, offset: int = 0) -> int:
+    """Bytes on the stream of the packet that starts at ``offset``: at least those of its BaseHeader."""
     extra = _SESSION_HEADER if data[offset + 2] & 0x18 == 0x10 else 0
     return max(_BASE_HEADER, _packet_size(data, offset) + extra)
 
@@ -149,7 +152,7 @@ class PacketFramer:
         self._held = bytearray()  # when framing is in step, only the start of one packet
         self._offset = 0  # of the first byte held
         self._marks = _NO_MARKS  # (offset, frame, time) where a frame begins
-        self._enough = _SIZED  # bytes held before anything can be decided
+        self._enough = SIZED  # bytes held before anything can be decided
         self._lost = False
         self._candidate = False  # while lost: a credible header is the first thing held
         self._rest = 0  # bytes to skip before the next packet starts
@@ -229,11 +232,11 @@ class PacketFramer:
     def _slice(self, data: bytes, at: int, frame: int, time: int, events: list[FramerEvent]) -> int:
         """Take whole packets out of ``data`` while nothing is held; return where they end."""
         size = len(data)
-        while size - at >= _SIZED:
+        while size - at >= SIZED:
             if not _starts(data, at):
                 self._lose("no-signature")
                 break
-            length = _length(data, at)
+            length = packet_length(data, at)
             if length > size - at or length > self._max_pending:
                 break
             stop = at + length
@@ -268,13 +271,13 @@ class PacketFramer:
     def _take(self, events: list[FramerEvent]) -> bool:
         """Take the packet that must start here; False when more bytes are needed."""
         held = self._held
-        self._enough = _SIZED
-        if len(held) < _SIZED:
+        self._enough = SIZED
+        if len(held) < SIZED:
             return False
         if not _starts(held, 0):
             self._lose("no-signature")
             return True
-        length = _length(held, 0)
+        length = packet_length(held, 0)
         taken = self._enough = min(length, self._max_pending)
         if len(held) < taken:
             return False
@@ -294,19 +297,19 @@ class PacketFramer:
             found = self._find(0, len(held))
             if found is None:
                 # A signature may have been fed in part.
-                self._skip(max(0, len(held) - _SIZED + 1))
-                self._enough = _SIZED
+                self._skip(max(0, len(held) - SIZED + 1))
+                self._enough = SIZED
                 return False
             self._skip(found)
             self._candidate = True
-        length = _length(held, 0)
-        if not final and len(held) < length + _SIZED:
-            self._enough = length + _SIZED
+        length = packet_length(held, 0)
+        if not final and len(held) < length + SIZED:
+            self._enough = length + SIZED
             return False
         if not self._confirmed(0):
             stop = min(length, len(held))
             rival = self._find(1, stop)
-            if len(held) < length + _SIZED:
+            if len(held) < length + SIZED:
                 while rival is not None and not self._confirmed(rival):
                     rival = self._find(rival + 1, stop)
             if rival is not None:
@@ -324,15 +327,15 @@ class PacketFramer:
         held = self._held
         at = held.find(_SIGNATURE, start + 4, stop + 7)
         while at >= 0:
-            if is_credible(held, at - 4) and _length(held, at - 4) <= self._max_pending:
+            if is_credible(held, at - 4) and packet_length(held, at - 4) <= self._max_pending:
                 return at - 4
             at = held.find(_SIGNATURE, at + 1, stop + 7)
         return None
 
     def _confirmed(self, at: int) -> bool:
         """Whether the packet at ``held[at:]`` ends where another may start, or where the bytes end."""
-        stop = at + _length(self._held, at)
-        if len(self._held) - stop >= _SIZED:
+        stop = at + packet_length(self._held, at)
+        if len(self._held) - stop >= SIZED:
             return _starts(self._held, stop)
         return stop <= len(self._held) and _begins(self._held[stop:])
 
@@ -348,9 +351,9 @@ class PacketFramer:
                 self._tell_hole(events)
                 self._emit(count, False, events)
             self._skip(len(self._held))
-        elif count >= _SIZED:
+        elif count >= SIZED:
             believed = _packet_size(self._held, 0) <= MAX_PACKET_SIZE
-            lacking = _length(self._held, 0) - count if believed else None
+            lacking = packet_length(self._held, 0) - count if believed else None
             self._emit(count, False, events)
         elif count and _begins(self._held):
             lacking = None
@@ -360,12 +363,12 @@ class PacketFramer:
             self._skip(count)
         self._tell_hole(events)
         self._lost = self._candidate = False
-        self._enough = _SIZED
+        self._enough = SIZED
         return lacking
 
     def _lose(self, reason: HoleReason) -> None:
         self._lost, self._candidate, self._hole_reason = True, False, reason
-        self._enough = _SIZED
+        self._enough = SIZED
 
     def _emit(self, length: int, complete: bool, events: list[FramerEvent]) -> None:
         """Make a packet of the first ``length`` bytes held."""

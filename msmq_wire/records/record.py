@@ -15,6 +15,7 @@ from msmq_wire.wire.private import ENDPOINT, FILE, PUBLIC, Private
 __all__ = [
     "UNKNOWN_PACKET",
     "FoundPacket",
+    "Grade",
     "Item",
     "NewRecord",
     "Place",
@@ -25,6 +26,14 @@ __all__ = [
 
 UNKNOWN_PACKET = "unknown_packet"
 """The type of a packet whose kind is not defined, or was cut off."""
+
+
+Grade: TypeAlias = Literal["whole", "damaged", "head"]
+"""What a packet at rest is worth.
+
+``whole`` walks to its end and breaks no MUST, ``damaged`` contradicts itself, ``head`` reads well, and its
+end is not there.
+"""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -1,0 +1,1 @@
+"""Messages at rest: packets and SRMP envelopes found in files that are no captures."""
