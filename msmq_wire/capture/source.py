@@ -42,14 +42,16 @@ class Source:
 
     ``total`` is the size in bytes of what is read, or None where it cannot be known (a pipe);
     ``bytes_read`` is how much of it was consumed, before decompression. ``is_capture`` says that it began
-    like a capture. ``before_read`` is called before a read, which may have to wait, ``after_read`` with the
-    bytes that it gave. Only files that were opened here, or are ``owned``, are closed here. Raises
-    `CaptureError` when the path cannot be opened, TypeError for what is neither.
+    like a capture, ``compressed`` that its bytes are packed. ``before_read`` is called before a read, which
+    may have to wait, ``after_read`` with the bytes that it gave. Only files that were opened here, or are
+    ``owned``, are closed here. Raises `CaptureError` when the path cannot be opened, TypeError for what is
+    neither.
     """
 
     def __init__(self, source: CaptureSource | OpenedFile, *, owned: bool = False) -> None:
         self.bytes_read = 0
         self.is_capture = False
+        self.compressed = False
         self.before_read: Callable[[], None] | None = None
         self.after_read: Callable[[bytes | bytearray | memoryview], object] | None = None
         self._owned = owned
@@ -97,15 +99,22 @@ class Source:
 
         Raises CaptureError when the source is no capture.
         """
+        window = self.unpacked()
+        head = window.buffer[:4]
+        if head not in PCAP_MAGICS and head != PCAPNG_MAGIC:
+            raise CaptureError(_no_capture(self.name, window.buffer))
+        self.is_capture = True
+        return window
+
+    def unpacked(self) -> Window:
+        """Return the window at the start of the bytes, decompressed, whatever they are; can be called once.
+
+        Raises CaptureError when nothing can be read, or it is compressed more than twice.
+        """
         window = Window(self._read())
         for depth in range(_COMPRESSIONS + 1):
             whole = window.more(0, 4)
             head = window.buffer[:4]
-            if head in PCAP_MAGICS or head == PCAPNG_MAGIC:
-                self.is_capture = True
-                if not depth and self._owned:
-                    window.fill = self._fill
-                return window
             if head[:2] == _GZIP:
                 window = Window(_gunzip(window.rest()))
             elif head == _ZSTD or (head[1:] == _ZSTD_SKIPPABLE and head[0] & 0xF0 == 0x50):
@@ -113,7 +122,10 @@ class Source:
             elif not whole and window.failure is not None:
                 raise window.failure
             else:
-                raise CaptureError(_no_capture(self.name, window.buffer))
+                if not depth and self._owned:
+                    window.fill = self._fill
+                return window
+            self.compressed = True
         raise CaptureError(f"{self.name} is compressed more than {_COMPRESSIONS} times")
 
     def read_rest(self) -> bool:

@@ -27,6 +27,7 @@ from msmq_wire.carve.envelopes import (
     is_srmp,
     walk_envelope,
 )
+from msmq_wire.carve.needle import find
 from msmq_wire.carve.packets import left_of, needed, walk
 from msmq_wire.carve.walk import Walk
 from msmq_wire.reassembly.stream import MAX_PENDING, SIZED, is_credible, packet_length
@@ -140,20 +141,20 @@ class Carver:
     def _search(self) -> None:
         """Find the places that the bytes fed so far show."""
         data, base, size = self._buffer, self._base, len(self._buffer)
-        at = data.find(_SIGNATURE, self._searched - base)
+        at = find(data, _SIGNATURE, self._searched - base)
         while at >= 0 and at + SIZED - _AT <= size:
             if at >= _AT and is_credible(data, at - _AT):
                 self._starts.append(base + at - _AT)
-            at = data.find(_SIGNATURE, at + 1)
+            at = find(data, _SIGNATURE, at + 1)
         self._searched = max(self._searched, base + (at if at >= 0 else size - len(_SIGNATURE) + 1))
         if not self._envelopes:
             return
-        at = data.find(NAMESPACE, self._named_until - base)
+        at = find(data, NAMESPACE, self._named_until - base)
         while at >= 0:
             root = find_root(data, at)
             if root >= 0:
                 self._roots.append(base + root)
-            at = data.find(NAMESPACE, at + 1)
+            at = find(data, NAMESPACE, at + 1)
         self._named_until = max(self._named_until, base + size - len(NAMESPACE) + 1)
 
     def _horizon(self) -> int:

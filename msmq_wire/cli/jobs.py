@@ -41,12 +41,18 @@ def in_parts(
     """Do ``work``, which goes through ``reading`` and prints; give what it returns, once or for each file.
 
     It is done in one process where there is but one file, where one comes as it is written, or is named
-    twice, and where the system has no way to divide a process. ``screen`` and ``output`` are what it prints
+    twice, where copies of messages are looked for in all files, and where the system has no way to divide a process. ``screen`` and ``output`` are what it prints
     on beside standard output.
     """
     files = reading.files
     jobs = min(jobs, len(files))
-    if jobs < 2 or reading.as_it_comes or len(set(files)) < len(files) or not hasattr(os, "fork"):
+    if (
+        jobs < 2
+        or reading.as_it_comes
+        or reading.at_rest
+        or len(set(files)) < len(files)
+        or not hasattr(os, "fork")
+    ):
         yield work()
         return
     # Few need them.

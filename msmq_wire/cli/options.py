@@ -27,6 +27,7 @@ __all__ = [
     "BodyLimit",
     "CaptureFiles",
     "CapturesReadTwice",
+    "Carve",
     "Color",
     "ColorOption",
     "Filters",
@@ -102,6 +103,13 @@ Ports = Annotated[
     ),
 ]
 Recursive = Annotated[bool, typer.Option("--recursive", help="Read folders in folders too.")]
+Carve = Annotated[
+    bool,
+    typer.Option(
+        "--carve",
+        help="FILEs are no captures: search storage files, memory dumps and disk images (see carve --help).",
+    ),
+]
 ShowHex = Annotated[bool, typer.Option("--hex", help="Show the bytes beside the fields.")]
 BodyLimit = Annotated[
     int | None,

@@ -6,8 +6,8 @@ import os
 import sys
 import threading
 from types import TracebackType
+from typing import Protocol
 
-from msmq_wire.capture.source import Source
 from msmq_wire.cli.render.safe_text import escaped
 
 __all__ = ["Progress"]
@@ -16,10 +16,18 @@ _PATIENCE = 1.0
 _REFRESH = 0.2
 
 
+class Read(Protocol):
+    """What is read: ``bytes_read`` of ``total`` bytes, None where that is not known."""
+
+    name: str
+    total: int | None
+    bytes_read: int
+
+
 class Progress:
     """A bar on standard error, once reading takes a moment and if nothing else is printed there."""
 
-    def __init__(self, source: Source, *, show: bool) -> None:
+    def __init__(self, source: Read, *, show: bool) -> None:
         self._source = source
         self._done = threading.Event()
         self._thread: threading.Thread | None = None

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Read: TypeAlias = Record | Brief | PacketBatch
     ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
 
-__all__ = ["Reading", "Selection", "holds_captures"]
+__all__ = ["Reading", "Selection", "folders_in", "holds_captures"]
 
 _T = TypeVar("_T")
 _REASONS = 6
@@ -85,6 +85,9 @@ class Reading:
     any other case that is done at once: half a capture is no answer.
     """
 
+    at_rest = False
+    """Whether what is read lies in files that are no captures."""
+
     def __init__(
         self,
         files: Sequence[str],
@@ -97,7 +100,7 @@ class Reading:
         rows: bool = False,
         recursive: bool = False,
     ) -> None:
-        self.files, self.left_out, self.deeper = _captures(files, recursive)
+        self.files, self.left_out, self.deeper = self._listed(files, recursive)
         self.ports = tuple(ports)
         self.streams = streams
         self.quiet = quiet
@@ -123,6 +126,10 @@ class Reading:
         self._shown_at = 0
         self._part = False
         self._mark: Callable[[int], None] | None = None
+
+    def _listed(self, files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
+        """The files, of folders those in them, and how many other files and folders are left out there."""
+        return _captures(files, recursive)
 
     def __iter__(self) -> Iterator[Record]:
         # Without a briefing there are no briefs.
@@ -381,14 +388,15 @@ def _captures(files: Sequence[str], recursive: bool) -> tuple[list[str], int, in
         if listing is not None and listing.files:
             found += [one.path for one in listing.files]
             left_out += listing.left_out
-            deeper += 0 if recursive else _folders_in(file)
+            deeper += 0 if recursive else folders_in(file)
         else:
             # What is wrong with a folder is said when it is its turn.
             found.append(file)
     return found, left_out, deeper
 
 
-def _folders_in(folder: str) -> int:
+def folders_in(folder: str) -> int:
+    """How many folders there are in one."""
     with os.scandir(folder) as entries:
         return sum(entry.is_dir(follow_symlinks=False) for entry in entries)
 
@@ -399,7 +407,7 @@ def _is_folder(path: str) -> bool:
 
 def _nothing_in_folder(folder: str, recursive: bool) -> str:
     try:
-        deeper = _folders_in(folder)
+        deeper = folders_in(folder)
     except OSError as error:
         return f"cannot read this folder: {error.strerror or error}"
     parts = ["no capture in this folder"]

@@ -9,8 +9,10 @@ from inspect import Parameter, Signature, signature
 from typing import Any, get_type_hints
 
 import msgspec
+import typer
 
 from msmq_wire.cli.options import (
+    Carve,
     Color,
     ColorOption,
     LocalTime,
@@ -27,7 +29,7 @@ from msmq_wire.cli.options import (
 )
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.secrets import Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.cli.secrets import KEY_OPTIONS, Keytabs, NtHashes, NtPasswords, negotiator_for
 from msmq_wire.redaction.redactor import Redactor
 
 __all__ = ["ReadingOptions", "with_reading_options"]
@@ -38,6 +40,7 @@ _NOTHING: Mapping[str, Sequence[str]] = {}
 class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What was given, in the order of the help; what it means may raise typer.BadParameter."""
 
+    carve: Carve = False
     recursive: Recursive = False
     ports: Ports = None
     nt_passwords: NtPasswords = None
@@ -69,8 +72,22 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     def reading(
         self, files: Sequence[str], redactor: Redactor, *, streams: bool = False, rows: bool = False
     ) -> Reading:
-        """The captures, with what opens their sealed calls."""
-        return Reading(files, **self.given(redactor, streams=streams, rows=rows))
+        """The captures, with what opens their sealed calls; what lies in files of any kind with ``carve``."""
+        given = self.given(redactor, streams=streams, rows=rows)
+        if not self.carve:
+            return Reading(files, **given)
+        self._refuse_for_carving()
+        # Few commands search files, and then it is much to load.
+        from msmq_wire.cli.carve_reading import CarveReading
+
+        return CarveReading(files, **given)
+
+    def _refuse_for_carving(self) -> None:
+        """Raise typer.BadParameter for options that are about connections."""
+        keys = bool(self.nt_passwords or self.nt_hashes or self.keytabs)
+        for name, used in (("--port", bool(self.ports)), (KEY_OPTIONS, keys)):
+            if used:
+                raise typer.BadParameter(f"{name} is about connections, and --carve finds none")
 
     def given(self, redactor: Redactor, *, streams: bool, rows: bool) -> dict[str, Any]:
         """The options of a `Reading`."""
@@ -86,17 +103,18 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_reading_options(
-    *, but: Sequence[str] = (), before: Mapping[str, Sequence[str]] = _NOTHING
+    *, carves: bool = False, but: Sequence[str] = (), before: Mapping[str, Sequence[str]] = _NOTHING
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for each of `ReadingOptions` in place of its last parameter.
 
+    ``carves`` says that it also reads what is no capture.
     They follow its own in the help, except those of its own that stand ``before`` one of them.
     """
     hints = get_type_hints(ReadingOptions, include_extras=True)
     shared = [
         Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name])
         for field in msgspec.structs.fields(ReadingOptions)
-        if field.name not in but
+        if field.name not in (*but, *(() if carves else ("carve",)))
     ]
 
     def given(command: Callable[..., None]) -> Callable[..., None]:

@@ -41,7 +41,18 @@ def _declared() -> list[Declared]:
 # Each with the width of a terminal that shows it.
 _SHOWN = {"id": 0, "time": 72, "type": 0, "src": 0, "dst": 0, "queue": 0, "what": 90}
 _SHOWN |= {"anomalies": 120, "length": 130, "stream": 150}
-_USUAL = (*(one.name for one in RECORD_COLUMNS), "queue", "label", "message_id", "method", "status", "what")
+_SHOWN_AT_REST = {"id": 0, "grade": 0, "type": 0, "offset": 0, "queue": 0, "what": 90, "length": 100}
+_SHOWN_AT_REST |= {"places": 110, "anomalies": 120}
+_USUAL = (
+    *(one.name for one in RECORD_COLUMNS if not one.asked),
+    "queue",
+    "label",
+    "message_id",
+    "method",
+    "status",
+    "what",
+)
+_AT_REST = tuple(one.name for one in RECORD_COLUMNS if one.asked)
 
 
 class RecordRows:
@@ -56,9 +67,8 @@ class RecordRows:
         zone: tzinfo | None,
         redactor: Redactor,
     ) -> None:
-        self.output = RowOutput(
-            format_, _declared(), wanted, reading, screen, zone, usual=_USUAL, shown=_SHOWN
-        )
+        usual, shown = (_USUAL + _AT_REST, _SHOWN_AT_REST) if reading.at_rest else (_USUAL, _SHOWN)
+        self.output = RowOutput(format_, _declared(), wanted, reading, screen, zone, usual=usual, shown=shown)
         self._hidden = hidden_columns(redactor.what)
 
     def write(self, record: Record) -> None:

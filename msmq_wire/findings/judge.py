@@ -146,7 +146,7 @@ class Judge:
         return stream is not None and stream in self._lossy
 
     def on_wire(self, record: Record) -> bool:
-        return record.parent is None and record.type in _WIRE_TYPES
+        return record.parent is None and record.type in _WIRE_TYPES and record.grade is None
 
     def feed(self, record: Record) -> list[Finding]:
         """Take a record; return what is found in the one before it, of which a gap may tell."""
@@ -264,8 +264,10 @@ class Judge:
     def _replay(self, held: _Held) -> None:
         if held.deviations is None:
             held.deviations = []
-            if held.record is not None and self._replayer is not None:
-                held.deviations += self._replayer.feed(held.record)
+            record = held.record
+            # What lies at rest was sent to nobody here.
+            if record is not None and record.grade is None and self._replayer is not None:
+                held.deviations += self._replayer.feed(record)
 
     def _told(self, held: _Held | None) -> list[Finding]:
         """What is found in a record, now that the next one is known, and in what left with that."""

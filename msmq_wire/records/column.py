@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from msmq_wire.records.look import AS_JSON, CAPTURE, Declared, Look
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, Spot
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.wire.private import Private, Public, What, privacy
 
@@ -90,6 +90,11 @@ def _error(record: Record) -> str | None:
     return "capture" if record.type == "error" else None
 
 
+def _place(spot: Spot) -> str:
+    address = "" if spot.address is None else f", address {spot.address:#x}"
+    return f"{spot.capture} at {spot.offset}{address}"
+
+
 RECORD_COLUMNS: tuple[Column, ...] = (
     Column("id", "number", "Number of the item.", least=1, optional=False, look=Look("id", style="strong")),
     Column("parent", "number", "Id of the row that carried it."),
@@ -102,7 +107,9 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("src", "endpoint", "Address and port it came from.", look=Look("src", 0, 10, last=True)),
     Column("dst", "endpoint", "Address and port it went to.", look=Look("dst", 0, 10, last=True)),
     Column("stream", "number", "Number of the TCP connection, from 0.", look=Look("stream")),
-    Column("offset", "number", "Bytes of that direction before it.", optional=False),
+    Column(
+        "offset", "number", "Bytes of that direction, or at rest of the file, before it.", optional=False,
+    ),
     Column("length", "number", "Captured bytes.", optional=False, look=Look("length")),
     Column(
         "anomalies", "number", "How many rules it breaks.", lambda record: len(record.anomalies),
@@ -116,6 +123,15 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("missing", "number", "Bytes of a gap that were not captured."),
     Column("reason", "text", "Why there is a gap, or a file ends."),
     Column("event", "text", "Step of a connection."),
+    Column(
+        "grade", "text", "What was found at rest is worth: whole, damaged or head.",
+        choices=("whole", "damaged", "head"), asked=True, look=Look("grade", 0, style="note"),
+    ),
+    Column(
+        "places", "texts", "All places where the same bytes lie at rest.",
+        lambda record: tuple(map(_place, record.spots)), asked=True, reveals="host",
+        look=Look("places", 150, 8, text=lambda row: str(len(row.get("places") or ()))),
+    ),
 )  # fmt: skip
 """What there is of any record, in order: the columns of ``decode`` beside those of messages and calls."""
 

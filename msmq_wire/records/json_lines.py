@@ -21,7 +21,7 @@ __all__ = ["record_line"]
 
 def record_line(record: Record) -> str:
     """The line of a record, without its end; as `json_line` writes `record_view`."""
-    regular = record.error is None and record.reason is None and record.event is None
+    regular = record.error is None and record.reason is None and record.event is None and record.grade is None
     if regular and PACKETS.get(record.type) is record.packet.__class__:
         packet = json_text(record.packet)
         if packet is not None:

@@ -262,6 +262,20 @@ def _name_in(names: type[IntEnum]) -> Callable[[int], str | None]:
     return lambda number: known.get(number)
 
 
+def _via(record: Record) -> str:
+    if record.grade is not None:
+        return "file"
+    if isinstance(record.packet, SrmpMessage):
+        return "http"
+    return "rpc" if is_read(record) or isinstance(record.packet, TransferBuffer) else "tcp"
+
+
+def _how(record: Record) -> str:
+    if record.grade is not None:
+        return "stored"
+    return record.how or ("read" if is_read(record) else "sent")
+
+
 COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn(
         "id", "number", "Number of the item, as `decode` counts them.",
@@ -328,9 +342,8 @@ COLUMNS: tuple[MessageColumn, ...] = (
         look=Look("size", 110),
     ),
     MessageColumn(
-        "via", "text", "tcp; rpc for what came in a call; http for SRMP.",
-        packet=lambda record: "rpc" if is_read(record) else "tcp", buffer=lambda record: "rpc",
-        srmp=lambda record: "http", choices=("tcp", "rpc", "http"), optional=False,
+        "via", "text", "tcp; rpc for what came in a call; http for SRMP; file for what was found at rest.",
+        packet=_via, buffer=_via, srmp=_via, choices=("tcp", "rpc", "http", "file"), optional=False,
         whole=Whole(made=lambda: "tcp"),
         look=Look("via", 130, style="dim"),
     ),
@@ -354,9 +367,10 @@ COLUMNS: tuple[MessageColumn, ...] = (
     ),
     MessageColumn(
         "how", "text",
-        "sent; received or peeked by a remote read; read, where its call does not say which of the two.",
-        record=lambda record: record.how or ("read" if is_read(record) else "sent"),
-        choices=("sent", "received", "peeked", "read"), optional=False, look=Look("how", 60, 3),
+        "sent; received or peeked by a remote read; read, where its call does not say which of the two; "
+        "stored, where it was found at rest.",
+        record=_how, choices=("sent", "received", "peeked", "read", "stored"), optional=False,
+        look=Look("how", 60, 3),
         whole=Whole(made=lambda: "sent"),
     ),
     MessageColumn(

@@ -20,6 +20,7 @@ __all__ = [
     "NewRecord",
     "Place",
     "Record",
+    "Spot",
     "is_read",
     "place_of",
 ]
@@ -36,6 +37,14 @@ end is not there.
 """
 
 
+class Spot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where the same bytes lie at rest: the file, the offset in it, and the address of a memory dump."""
+
+    capture: Annotated[str, FILE]
+    offset: int
+    address: int | None = None
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A packet, a gap, an event of a connection or a file error, with where it was found.
 
@@ -46,6 +55,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     counts the bytes of a ``gap`` that were not captured (None when unknown), ``length`` those that were and
     are in no packet; ``reason`` says why. ``event`` names the step of a ``tcp_stream``. ``how`` says of the
     message in an answer whether it was ``received`` or ``peeked``, ``read`` where its call does not.
+
+    What was found at rest has a ``grade``, the offset in its file as ``offset``, all places where the same
+    bytes lie in ``spots``, and neither frames nor a time; ``reason`` says why it is not whole.
     """
 
     id: int
@@ -68,6 +80,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: Annotated[str | None, Private("host", "reason", this.capture)] = None
     event: Annotated[str | None, PUBLIC] = None
     how: Annotated[Literal["received", "peeked", "read"] | None, PUBLIC] = None
+    grade: Annotated[Grade | None, PUBLIC] = None
+    spots: tuple[Spot, ...] = ()
 
 
 class Place(TypedDict):
@@ -98,6 +112,8 @@ def is_read(record: Record) -> bool:
 
     qm2qm carries such a message as a ``user_message``, which is also what queue managers send each other.
     """
+    if record.grade is not None:
+        return False
     return record.type == "message_packet" or (record.type == "user_message" and record.parent is not None)
 
 

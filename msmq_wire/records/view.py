@@ -36,6 +36,7 @@ __all__ = [
     "anomaly_view",
     "error_view",
     "inspect_view",
+    "places_view",
     "record_view",
     "time_text",
     "view",
@@ -146,6 +147,9 @@ def record_view(record: Record) -> Json:
         row["reason"] = record.reason
     if record.event is not None:
         row["event"] = record.event
+    if record.grade is not None:
+        row["grade"] = record.grade
+        row["places"] = places_view(record)
     if record.type == "error" and record.error is None:
         row["error"] = {
             "code": "capture",
@@ -155,6 +159,18 @@ def record_view(record: Record) -> Json:
             "spec": None,
         }
     return row
+
+
+def places_view(record: Record) -> list[Json]:
+    """Where the bytes of a record lie at rest, as JSON; an address is in hexadecimal."""
+    return [
+        {
+            "capture": one.capture,
+            "offset": one.offset,
+            "address": None if one.address is None else f"{one.address:#x}",
+        }
+        for one in record.spots
+    ]
 
 
 def _scalar(value: Any) -> Any:

@@ -130,8 +130,10 @@ class Follower:
         return self._budget.taken
 
     def feed(self, record: Record) -> None:
-        """Take the next record."""
+        """Take the next record; what lies at rest tells nothing of a connection."""
         self.at = record.id
+        if record.grade is not None:
+            return
         self._at(record.time)
         type_ = record.type
         if type_ == "user_message":

@@ -42,7 +42,9 @@ class DecodeFormat(StrEnum):
     CSV = "csv"
 
 
-@with_reading_options(before={"redact": ("live", "capture_filter", "streams"), "utc": ("body_limit",)})
+@with_reading_options(
+    carves=True, before={"redact": ("live", "capture_filter", "streams"), "utc": ("body_limit",)}
+)
 def decode(
     files: Annotated[list[str] | None, CAPTURES] = None,
     format_: Annotated[
@@ -111,6 +113,8 @@ def decode(
         msmq-wire decode --live eth0 --capture-filter 'host 192.0.2.10'
     """
     _check_sources(files, ids, live, capture_filter)
+    if options.carve and (live is not None or streams):
+        raise typer.BadParameter("--carve searches files: it knows no connections", param_hint="--carve")
     if format_ is None:
         format_ = DecodeFormat.TREE if columns is None else DecodeFormat.TABLE
     if format_ is DecodeFormat.TREE and columns is not None:
@@ -126,8 +130,12 @@ def decode(
     redactor = options.redactor()
     screen = options.screen()
     writer = TreeWriter(screen, tree_options(hex_, body_limit, zone))
-    given = options.given(redactor, streams=streams, rows=True)
-    reading = Reading(files or (), **given) if live is None else LiveReading(live, capture_filter, **given)
+    reading: Reading
+    if live is None:
+        reading = options.reading(files or (), redactor, streams=streams, rows=True)
+    else:
+        given = options.given(redactor, streams=streams, rows=True)
+        reading = LiveReading(live, capture_filter, **given)
     rows = None
     if columns is not None or format_ in (DecodeFormat.TABLE, DecodeFormat.CSV):
         # Trees and whole items do without what rows need.

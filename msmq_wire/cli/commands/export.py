@@ -26,7 +26,7 @@ from msmq_wire.errors import CaptureError
 __all__ = ["export"]
 
 
-@with_reading_options(but=("redact", "utc", "local", "timezone", "color"))
+@with_reading_options(carves=True, but=("redact", "utc", "local", "timezone", "color"))
 def export(
     files: CapturesReadTwice,
     to: Annotated[

@@ -13,6 +13,7 @@ from msmq_wire.cli.body_files import INDEX, BodyFiles
 from msmq_wire.cli.columns import Columns, Values, hidden_columns
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
+from msmq_wire.cli.message_rows import MESSAGES, MESSAGES_AT_REST
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -21,6 +22,7 @@ from msmq_wire.cli.reporting import complain
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.brief import Brief, Briefing
+from msmq_wire.records.column import RecordRow
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.message_lines import csv_lines, json_lines
@@ -34,7 +36,7 @@ _KNOWN = {one.name: one for one in COLUMNS}
 _LINES = {RowFormat.JSONL: json_lines, RowFormat.CSV: csv_lines}
 
 
-@with_reading_options()
+@with_reading_options(carves=True)
 def messages(
     files: CaptureFiles,
     format_: Annotated[RowFormat, typer.Option("--format", help="How to print them.")] = RowFormat.TABLE,
@@ -94,7 +96,17 @@ def messages(
         check_output(os.path.join(bodies, INDEX), "--bodies", force=force, in_place=True)
     selection = Selection(filter_for(filters, zone))
     reading = options.reading(files, redactor, rows=True)
-    output = RowOutput(format_, COLUMNS, columns, reading, options.screen(), zone)
+    found = MESSAGES_AT_REST if options.carve else MESSAGES
+    output = RowOutput(
+        format_,
+        found.declared,
+        columns,
+        reading,
+        options.screen(),
+        zone,
+        usual=found.usual,
+        shown=found.shown,
+    )
     try:
         body_files = None if bodies is None else BodyFiles(bodies, force=force)
     except CaptureError as error:
@@ -125,7 +137,7 @@ def messages(
             if record not in selection:
                 continue
             matching += 1
-            output.write(Values(shown, message, hidden=hidden))
+            output.write(Values(shown, message, RecordRow(shown), hidden=hidden))
             if body_files is not None and status == 0:
                 body = message_body(shown)
                 if body is None:

@@ -1,0 +1,140 @@
+"""The records of what lies in files that are no captures, as commands read those of captures."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msmq_wire.capture.hashing import FileRead
+from msmq_wire.capture.listing import list_files
+from msmq_wire.carve.media import Medium
+from msmq_wire.carve.reader import CarveReader, Searched
+from msmq_wire.cli.progress import Progress
+from msmq_wire.cli.reading import Reading, folders_in
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.units import size_text
+
+if TYPE_CHECKING:
+    from msmq_wire.cli.reading import ItemsOf, Read
+
+__all__ = ["CarveReading", "graded"]
+
+_GRADES = ("whole", "damaged", "head")
+_ANY = "*"
+
+
+def graded(grades: Counter[str]) -> str:
+    """How many finds of which grade, in words."""
+    return ", ".join(f"{grades[one]} {one}" for one in _GRADES if grades[one]) or "nothing"
+
+
+class CarveReading(Reading):
+    """Searches files; a folder stands for all files in it. Options as for `Reading`.
+
+    ``envelopes`` says whether SRMP is searched, too, ``hashing`` whether files are hashed on the way.
+    """
+
+    at_rest = True
+
+    def __init__(self, files: Sequence[str], *, envelopes: bool = True, **options: Any) -> None:
+        super().__init__(files, **options)
+        self.envelopes = envelopes
+        self.searched: list[Searched] = []
+        self.told_before = 0
+
+    def _listed(self, files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
+        found: list[str] = []
+        deeper = 0
+        for file in files:
+            named = [] if file == "-" else list_files([file], pattern=_ANY, recursive=recursive).files
+            folder = [one.path for one in named if one.error is None]
+            if folder and folder != [file]:
+                found += folder
+                deeper += 0 if recursive else folders_in(file)
+            else:
+                # What is wrong with it is said when it is opened.
+                found.append(file)
+        return found, 0, deeper
+
+    @contextlib.contextmanager
+    def _reader(self) -> Iterator[CarveReader]:
+        """The reader, with a bar that shows how far each file is searched."""
+        with contextlib.ExitStack() as shown:
+            reading = self
+
+            class Watched(CarveReader):
+                def opened(self, source: str) -> Medium:
+                    shown.close()
+                    medium = super().opened(source)
+                    medium.before_read = reading._raise_if_any
+                    shown.enter_context(Progress(medium, show=not reading.quiet))
+                    return medium
+
+            with Watched(
+                self.files,
+                envelopes=self.envelopes,
+                hashing=self.hashing,
+                first_id=self._last_id + 1,
+            ) as reader:
+                yield reader
+
+    def _raise_if_any(self) -> None:
+        self.interrupts.raise_if_any()
+
+    def _all(self, items_of: ItemsOf) -> Generator[Read, None, None]:
+        with self._reader() as reader:
+            self.searched = reader.searched
+            for record in reader:
+                self._last_id = record.id
+                self.packets[record.type] += record.grade is not None
+                if record.type == "error":
+                    self._fail(f"{record.capture}: {record.reason}")
+                yield record
+            self.told_before = reader.told_before
+        for one in self.searched:
+            self.bytes += one.size
+            self.hashed.append(
+                FileRead(
+                    name=one.name,
+                    size=one.size,
+                    sha256=one.sha256 or "",
+                    whole=one.sha256 is not None,
+                    frames=0,
+                    first=None,
+                    last=None,
+                )
+            )
+        if not self.status and not any(one.grades for one in self.searched):
+            self._fail(f"nothing of MSMQ in {size_text(self.bytes)} of {count_text(len(self.files), 'file')}")
+
+    def tell_summary(self, *more: str) -> None:
+        """Print the summary line, unless nothing could be read and the errors say so."""
+        self.frames = 1 if self.bytes else 0
+        super().tell_summary(*more)
+
+    def summary(self) -> str:
+        """What was searched, in one line."""
+        grades: Counter[str] = sum((one.grades for one in self.searched), Counter())
+        nested: Counter[str] = sum((one.nested for one in self.searched), Counter())
+        text = "interrupted: " if self.interrupted else ""
+        text += (
+            f"{size_text(self.bytes)} searched in {count_text(len(self.searched), 'file')}: {graded(grades)}"
+        )
+        copies = sum(one.copies for one in self.searched)
+        if copies:
+            text += f", {copies} of them copies"
+        if self.told_before:
+            text += f" ({self.told_before} of what had been told)"
+        packets = {type_: count for type_, count in self.packets.items() if count}
+        if packets:
+            text += f"; {', '.join(f'{count} {name}' for name, count in packets.items())}"
+        if nested:
+            text += f"; no finds: {', '.join(f'{count} {why}' for why, count in nested.most_common())}"
+        unreadable = sum(one.unreadable for one in self.searched)
+        if unreadable:
+            text += f"; {size_text(unreadable)} could not be read"
+        if self.deeper:
+            text += f"; {count_text(self.deeper, 'folder')} inside left out: --recursive reads those, too"
+        return text

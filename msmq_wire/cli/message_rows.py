@@ -1,0 +1,42 @@
+"""Which columns rows of messages have: of captures, and of what lies in files that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from msmq_wire.records.column import RECORD_COLUMNS
+from msmq_wire.records.look import Declared, Look
+from msmq_wire.records.message import COLUMNS
+
+__all__ = ["MESSAGES", "MESSAGES_AT_REST", "MessageRows"]
+
+
+class MessageRows(msgspec.Struct, frozen=True):
+    """Columns that there are, those of JSON lines and CSV, and those of a table with their widths."""
+
+    declared: tuple[Declared, ...]
+    usual: Sequence[str] = ()
+    shown: Mapping[str, int] | None = None
+
+
+def _at_rest() -> MessageRows:
+    known = {one.name: one for one in RECORD_COLUMNS}
+    found: list[Declared] = [known[name] for name in ("grade", "offset", "reason", "places")]
+    found[1] = msgspec.structs.replace(found[1], look=Look("offset"))
+    usual = (*(one.name for one in COLUMNS if not one.asked), *(one.name for one in found))
+    shown = {
+        "id": 0,
+        "grade": 0,
+        "offset": 0,
+        "queue": 0,
+        "label": 64,
+        "message_class": 130,
+        "body_size": 110,
+    }
+    return MessageRows((*COLUMNS, *found), usual, shown | {"places": 120, "body": 90})
+
+
+MESSAGES = MessageRows(COLUMNS)
+MESSAGES_AT_REST = _at_rest()
