@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import IO
+from typing import IO, Annotated
 
 import msgspec
 
@@ -23,7 +23,9 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import Grade, Record, Spot
 from msmq_wire.records.srmp_content import error_of, judge_request, packet_of
+from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.message_packet import MessagePacket
+from msmq_wire.wire.private import FILE, PUBLIC, Private
 
 __all__ = ["CarveReader", "Searched", "carve", "finds_in", "record_of"]
 
@@ -43,17 +45,17 @@ class Searched(msgspec.Struct, kw_only=True):
     ``unreadable`` bytes gave errors; ``failure`` is what ended the reading.
     """
 
-    name: str
-    kind: str = "file"
-    storage: StorageKind | None = None
+    name: Annotated[str, FILE]
+    kind: Annotated[str, PUBLIC] = "file"
+    storage: Annotated[StorageKind | None, PUBLIC] = None
     size: int = 0
-    sha256: str | None = None
+    sha256: Annotated[str | None, PUBLIC] = None
     grades: Counter[str] = msgspec.field(default_factory=Counter)
     copies: int = 0
     nested: Counter[str] = msgspec.field(default_factory=Counter)
     unreadable: int = 0
-    failure: str | None = None
-    space: str = ""
+    failure: Annotated[str | None, Private("host", "reason", this.name)] = None
+    space: Annotated[str, PUBLIC] = ""
 
 
 class _Kept(msgspec.Struct):
@@ -129,8 +131,8 @@ class CarveReader:
     with ``hashing`` the SHA-256 of each file is taken on the way. ``first_id`` numbers the first record.
 
     ``searched`` tells of each file once it was searched, ``told_before`` counts copies of what was told
-    before they were found. What is damaged ends its file with an ``error`` record. `opened` may be replaced
-    to watch each `Medium`.
+    before they were found, ``data`` are the bytes of the record that was told last. What is damaged ends its
+    file with an ``error`` record. `opened` may be replaced to watch each `Medium`.
     """
 
     def __init__(
@@ -147,6 +149,7 @@ class CarveReader:
         self._next_id = first_id
         self.searched: list[Searched] = []
         self.told_before = 0
+        self.data = b""
         self._kept: list[_Kept] = []
         self._known: dict[bytes, int] = {}
         self._told = 0
@@ -269,6 +272,7 @@ class CarveReader:
             before=kept.before,
         )
         number, self._next_id = self._next_id, self._next_id + 1
+        self.data = data
         return record_of(find, number=number, capture=kept.spots[0].capture, spots=kept.spots)
 
     def _record(self, **values: object) -> Record:

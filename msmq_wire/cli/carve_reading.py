@@ -43,6 +43,8 @@ class CarveReading(Reading):
         self.envelopes = envelopes
         self.searched: list[Searched] = []
         self.told_before = 0
+        self.data = b""
+        """The bytes of the record read last."""
 
     def _listed(self, files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
         found: list[str] = []
@@ -91,6 +93,7 @@ class CarveReading(Reading):
                 self.packets[record.type] += record.grade is not None
                 if record.type == "error":
                     self._fail(f"{record.capture}: {record.reason}")
+                self.data = reader.data
                 yield record
             self.told_before = reader.told_before
         for one in self.searched:

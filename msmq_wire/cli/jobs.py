@@ -41,8 +41,8 @@ def in_parts(
     """Do ``work``, which goes through ``reading`` and prints; give what it returns, once or for each file.
 
     It is done in one process where there is but one file, where one comes as it is written, or is named
-    twice, where copies of messages are looked for in all files, and where the system has no way to divide a process. ``screen`` and ``output`` are what it prints
-    on beside standard output.
+    twice, where copies of messages are looked for in all files, and where the system has no way to divide a
+    process. ``screen`` and ``output`` are what it prints on beside standard output.
     """
     files = reading.files
     jobs = min(jobs, len(files))

@@ -68,6 +68,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "Write a report about captures: one HTML page that loads nothing from a network.",
     ),
     "export": ("export:export", "Write the frames that carry matching items to a capture."),
+    "carve": (
+        "carve:carve",
+        "Say which messages lie in storage files, memory dumps and disk images, and list them.",
+    ),
     "filter": ("filter:filter_", "Check an expression for --filter, and say what it means."),
     "replay": (
         "replay:replay",

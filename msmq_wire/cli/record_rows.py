@@ -26,7 +26,7 @@ def _what(row: Any) -> str:
     return str(row.get("what") or row.get("label") or "")
 
 
-def _declared() -> list[Declared]:
+def _declared(*, at_rest: bool) -> list[Declared]:
     """The columns of records, of messages and of calls, each name once."""
     found: dict[str, Declared] = {}
     every: tuple[Declared, ...] = (*RECORD_COLUMNS, *COLUMNS, *CALL_COLUMNS)
@@ -35,6 +35,9 @@ def _declared() -> list[Declared]:
     found["what"] = msgspec.structs.replace(
         found["what"], look=Look("what", 90, 16, style="note", last=True, text=_what)
     )
+    if at_rest:
+        # An offset in a connection says little, that in a file is where something lies.
+        found["offset"] = msgspec.structs.replace(found["offset"], look=Look("offset"))
     return list(found.values())
 
 
@@ -68,7 +71,16 @@ class RecordRows:
         redactor: Redactor,
     ) -> None:
         usual, shown = (_USUAL + _AT_REST, _SHOWN_AT_REST) if reading.at_rest else (_USUAL, _SHOWN)
-        self.output = RowOutput(format_, _declared(), wanted, reading, screen, zone, usual=usual, shown=shown)
+        self.output = RowOutput(
+            format_,
+            _declared(at_rest=reading.at_rest),
+            wanted,
+            reading,
+            screen,
+            zone,
+            usual=usual,
+            shown=shown,
+        )
         self._hidden = hidden_columns(redactor.what)
 
     def write(self, record: Record) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import sys
@@ -17,7 +18,7 @@ from msmq_wire.capture.writer import write_pcap
 from msmq_wire.cli.frame_set import FrameSet
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.options import CapturesReadTwice, Filters, Force, Ids, check_output, filter_for
-from msmq_wire.cli.reading import Selection
+from msmq_wire.cli.reading import Reading, Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
@@ -52,6 +53,9 @@ def export(
     is replaced when all is written, and left alone when nothing matches. A key lets filters see into sealed
     calls; their frames are written as they are. Filters: see filter --help.
 
+    With --carve there are no frames: each find is written as a connection that never was, from 192.0.2.1 to
+    192.0.2.2, at the beginning of 1970, so that other programs can show it.
+
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic, nothing matched, or
     OUT.pcap cannot be written; 2 bad usage, or OUT.pcap is there.
 
@@ -64,6 +68,8 @@ def export(
     selection = Selection(filter_for(filters, UTC), frozenset(ids or ()))
     reading = options.reading(files, options.redactor())
     _check_paths(reading.files, to, force=force)
+    if reading.at_rest:
+        raise typer.Exit(_export_finds(reading, selection, to, force=force))
 
     def find() -> tuple[int, dict[str, FrameSet]]:
         items, found = 0, dict[str, FrameSet]()
@@ -94,6 +100,42 @@ def export(
     frames = f"{count_text(written.frames, 'frame')} of {count_text(items, 'item')} written to {_name(to)}"
     reading.tell_summary(f"{frames} ({written.format})")
     raise typer.Exit(reading.status)
+
+
+def _export_finds(reading: Reading, selection: Selection, to: str, *, force: bool) -> int:
+    """Write what was found at rest as a capture of what nobody captured; the exit status."""
+    if to == "-":
+        raise typer.BadParameter("--carve writes a file: give its name", param_hint="--to")
+    # Few need it.
+    from msmq_wire.cli.carve_reading import CarveReading
+    from msmq_wire.cli.found_capture import FoundCapture
+
+    assert isinstance(reading, CarveReading)
+    left_out = 0
+    capture: FoundCapture | None = None
+    try:
+        with contextlib.ExitStack() as closing:
+            for record in reading:
+                if record.grade is None or record not in selection:
+                    continue
+                if capture is None:
+                    capture = closing.enter_context(FoundCapture(to, force=force))
+                left_out += not capture.write(record, reading.data)
+    except CaptureError as error:
+        complain(f"{_name(to)}: {error.message}")
+        return 1
+    if capture is None:
+        if not reading.status:
+            complain("nothing matches")
+        reading.tell_summary(f"{_name(to)} is not written")
+        return 1
+    more = (
+        f"{count_text(capture.written, 'find')} written to {_name(to)}, each on a connection that never was"
+    )
+    if left_out:
+        more += f"; {left_out} envelopes without the head of their request left out"
+    reading.tell_summary(more)
+    return reading.status
 
 
 def _check_paths(files: Sequence[str], to: str, *, force: bool) -> None:

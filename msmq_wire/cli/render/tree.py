@@ -134,6 +134,8 @@ def record_heading(record: Record, via: str) -> Heading:
     if record.missing is not None:
         words.append(f"{count_text(record.missing, 'byte')} missing")
     words.append(record.reason or "")
+    if record.grade is not None:
+        words = [_lies(record), *words]
     if isinstance(record.packet, RpcCall):
         words += _call_words(record.packet)
     if isinstance(record.packet, SrmpMessage):
@@ -145,11 +147,18 @@ def record_heading(record: Record, via: str) -> Heading:
         time=record.time,
         src=record.src or "",
         dst=record.dst or "",
-        via=via,
+        via="" if record.grade is not None else via,
         size=record.length if has_packet else None,
         frames=record.frames,
         words=", ".join(word for word in words if word),
     )
+
+
+def _lies(record: Record) -> str:
+    """The grade of what was found at rest, and where it lies."""
+    more = len(record.spots) - 1
+    also = f" and {count_text(more, 'other place')}" if more else ""
+    return f"{record.grade} at offset {record.offset} of {record.capture}{also}"
 
 
 def heading_segments(screen: Screen, heading: Heading, packet: Any, zone: tzinfo | None) -> list[Segment]:

@@ -156,4 +156,5 @@ def _is_regular(record: Record) -> bool:
         and not record.reason
         and not record.event
         and record.missing is None
+        and record.grade is None
     )

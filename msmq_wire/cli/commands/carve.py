@@ -1,0 +1,194 @@
+"""``msmq-wire carve``: what lies in files that are no captures: by queue first, then each find."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from msmq_wire.carve.queues import QUEUE_COLUMNS, QueueRow, Queues
+from msmq_wire.carve.reader import Searched
+from msmq_wire.cli.body_files import INDEX
+from msmq_wire.cli.carve_reading import CarveReading, graded
+from msmq_wire.cli.columns import Columns
+from msmq_wire.cli.find_files import FindFiles
+from msmq_wire.cli.formats import RowFormat
+from msmq_wire.cli.options import Filters, Force, Ids, check_folder, check_output, filter_for
+from msmq_wire.cli.reading import Selection
+from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
+from msmq_wire.cli.record_rows import RecordRows
+from msmq_wire.cli.render.screen import Screen
+from msmq_wire.cli.render.table import table_of
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.reporting import complain
+from msmq_wire.engines.text.escaping import json_line
+from msmq_wire.errors import CaptureError
+from msmq_wire.records.message import message_of
+from msmq_wire.units import size_text
+
+__all__ = ["carve"]
+
+
+@with_reading_options(but=("ports", "nt_passwords", "nt_hashes", "keytabs"))
+def carve(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="Files of any kind: storage files (*.mq), memory dumps, disk images, block devices, plain "
+            "or compressed with gzip or zstd; - is standard input, a folder all files in it.",
+            show_default=False,
+        ),
+    ],
+    format_: Annotated[RowFormat, typer.Option("--format", help="How to print it.")] = RowFormat.TABLE,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="DIR",
+            help="Write the bytes of each find to a file in DIR, and what is known of it to index.jsonl "
+            "there.",
+            show_default=False,
+        ),
+    ] = None,
+    force: Force = False,
+    filters: Filters = None,
+    ids: Ids = None,
+    columns: Columns = None,
+    packets_only: Annotated[
+        bool, typer.Option("--packets-only", help="Search no SRMP envelopes, which takes less time.")
+    ] = False,
+    no_hash: Annotated[
+        bool, typer.Option("--no-hash", help="Take no SHA-256 of the FILEs, which takes less time.")
+    ] = False,
+    *,
+    options: ReadingOptions,
+) -> None:
+    """Say which messages lie in storage files, memory dumps and disk images, and list them.
+
+    The FILEs are searched for packets of the binary protocol and for SRMP envelopes, at every byte. Nothing
+    is written beside them. First come the FILEs with their SHA-256, then the queues, then each find with its
+    grade: whole (it can be read to its end and breaks no rule), damaged (it contradicts itself), head (it
+    reads well, and its end is not there). The same bytes in several places are one find.
+
+    What storage files of Windows look like is not documented, and none was seen: what is known of the packets
+    is searched, wherever they lie. Whether a message was deleted, or its transaction committed, they do not
+    say. The commands messages, findings, decode, export and report read such files with --carve.
+
+    Exit status: 0 done; 1 a FILE could not be read or was damaged, or nothing was found; 2 bad usage, or a
+    file in DIR is there.
+
+    Examples:
+
+        msmq-wire carve storage/
+
+        msmq-wire carve memory.dmp --filter 'grade == whole and queue ~ orders'
+
+        msmq-wire carve disk.img --to finds --format jsonl > finds.jsonl
+
+        msmq-wire messages --carve storage/ --bodies bodies
+    """
+    zone = options.zone(None if format_ is RowFormat.TABLE or filters else format_)
+    redactor = options.redactor()
+    if to is not None and redactor.what:
+        raise typer.BadParameter("--to writes bytes as they are: it cannot be used with --redact")
+    if to is None and force:
+        raise typer.BadParameter("--force changes nothing without --to")
+    if to is not None:
+        check_folder(to, "--to")
+        check_output(os.path.join(to, INDEX), "--to", force=force, in_place=True)
+    selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
+    given = options.given(redactor, streams=False, rows=False)
+    reading = CarveReading(files, envelopes=not packets_only, **given)
+    reading.hashing = not no_hash
+    screen = options.screen()
+    # The answer comes first, and it is known last.
+    listed = io.StringIO()
+    screen_of_list = _beside(screen, listed)
+    rows = RecordRows(format_, columns, reading, screen_of_list, zone, redactor)
+    queues = Queues()
+    items = matching = 0
+    try:
+        with contextlib.redirect_stdout(listed), _find_files(to, force) as find_files:
+            for record in reading:
+                items += record.grade is not None
+                if record not in selection:
+                    continue
+                matching += record.grade is not None
+                shown = redactor.record(record)
+                queues.add(shown)
+                rows.write(shown)
+                if find_files is not None and record.grade is not None:
+                    message = message_of(record)
+                    find_files.write(record, (message and message["label"]) or "", reading.data)
+            rows.finish(quiet=options.quiet)
+    except CaptureError as error:
+        complain(error.message)
+        raise typer.Exit(2 if isinstance(error.__cause__, FileExistsError) else 1) from None
+    sources = [redactor.told(one) for one in reading.searched]
+    if format_ is RowFormat.JSONL:
+        for source in sources:
+            print(json_line(_source_view(source)))
+        for totals in queues.rows():
+            print(json_line({"type": "queue", **QueueRow(totals).row()}))
+    elif format_ is RowFormat.TABLE:
+        _head(screen, sources)
+        if matching:
+            table = table_of(QUEUE_COLUMNS, screen, zone)
+            for totals in queues.rows():
+                table.add(QueueRow(totals))
+            table.finish()
+            screen.line([])
+    sys.stdout.write(listed.getvalue())
+    more = list(selection.told(matching, items, "find"))
+    if find_files is not None:
+        more.append(f"{count_text(find_files.written, 'file')} written to {to}")
+    reading.tell_summary(*more)
+    raise typer.Exit(reading.status)
+
+
+def _find_files(to: str | None, force: bool) -> Any:
+    return contextlib.nullcontext() if to is None else FindFiles(to, force=force)
+
+
+def _beside(screen: Screen, stream: io.StringIO) -> Screen:
+    """The same screen, printing elsewhere."""
+    other = Screen(screen.stream, "always" if screen.color else "never")
+    other.stream = stream
+    return other
+
+
+def _source_view(source: Searched) -> dict[str, Any]:
+    return {
+        "type": "source",
+        "capture": source.name,
+        "kind": source.kind,
+        "storage": source.storage,
+        "size": source.size,
+        "sha256": source.sha256,
+        "found": dict(source.grades),
+        "copies": source.copies,
+        "unreadable": source.unreadable,
+        "error": source.failure,
+    }
+
+
+def _head(screen: Screen, sources: list[Searched]) -> None:
+    """The FILEs: what each is, its size and hash, and how much of what was found."""
+    for source in sources:
+        kind = source.kind if source.storage is None else f"{source.storage} by its name"
+        hashed = f"SHA-256 {source.sha256}" if source.sha256 else "no SHA-256"
+        screen.line(
+            [
+                (screen.safe(source.name), "title"),
+                (f"  {kind}, {size_text(source.size)}, ", ""),
+                (f"{graded(source.grades)}", "strong" if source.grades else "dim"),
+                (f", {source.copies} of them copies" if source.copies else "", ""),
+            ]
+        )
+        screen.line([(f"  {hashed}", "dim")])
+    screen.line([])
