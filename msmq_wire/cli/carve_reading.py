@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.capture.listing import list_files
 from msmq_wire.carve.media import Medium
-from msmq_wire.carve.reader import CarveReader, Searched
+from msmq_wire.carve.reader import CarveReader
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.reading import Reading, folders_in
 from msmq_wire.cli.render.values import count_text
@@ -41,7 +41,6 @@ class CarveReading(Reading):
     def __init__(self, files: Sequence[str], *, envelopes: bool = True, **options: Any) -> None:
         super().__init__(files, **options)
         self.envelopes = envelopes
-        self.searched: list[Searched] = []
         self.told_before = 0
         self.data = b""
         """The bytes of the record read last."""

@@ -35,6 +35,7 @@ from msmq_wire.rpc.security import Negotiator
 
 if TYPE_CHECKING:
     from msmq_wire.capture.packet_batch import PacketBatch
+    from msmq_wire.carve.reader import Searched
     from msmq_wire.filter.compiling import Filter
     from msmq_wire.sessions import LeftOut
 
@@ -112,6 +113,7 @@ class Reading:
         self.show_waiting: Callable[[], None] | None = None
         self.hashing = False
         self.hashed: list[FileRead] = []
+        self.searched: list[Searched] = []
         self.interrupted = False
         self.sealed = 0
         self.status = 0

@@ -99,6 +99,8 @@ def _sent(life: MessageLife) -> Iterator[Moment]:
 def _outcome(
     row: MessageRow, life: MessageLife | None, gone: Mapping[str, str]
 ) -> tuple[str, MessageLife | None]:
+    if row.lies:
+        return row.lies, None
     if row.message_class is not None and row.message_class & 0xC002 and row.message_class & 0xC000 != 0:
         return f"is an acknowledgment: {class_words(row.message_class)}", life
     return gone.get(row.message_id, "") if life is None else outcome_text(life), life
@@ -111,7 +113,7 @@ def _cells(row: MessageRow, outcome: str) -> tuple[object, ...]:
 
 
 def _delivery(row: MessageRow) -> str:
-    return row.delivery if row.via == "tcp" else f"{row.delivery} ({row.via})".strip()
+    return row.delivery if row.via in ("tcp", "file") else f"{row.delivery} ({row.via})".strip()
 
 
 def _data(

@@ -16,6 +16,7 @@ import msgspec
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.findings.diagnosis import Answer
 from msmq_wire.findings.diagnosis.digest import Digest
+from msmq_wire.report.at_rest import AtRest
 from msmq_wire.report.evidence import Shelf, Told, finding_section
 from msmq_wire.report.first import answer_section, digest_section
 from msmq_wire.report.gone import Gone
@@ -42,7 +43,7 @@ class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     ``frames`` are those read, ``skipped`` counts frames that are not MSMQ by reason, ``notices`` and
     ``failures`` are lines of text, ``redacted`` names what was blanked out, ``program`` is the name and
-    version of the writer.
+    version of the writer. ``at_rest`` is what was found in files that are no captures.
     """
 
     program: str
@@ -54,6 +55,7 @@ class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     redacted: tuple[str, ...] = ()
+    at_rest: AtRest | None = None
 
 
 def report_page(
@@ -117,6 +119,15 @@ def report_page(
         ),
     )
     shown = [one for one in sections if one[0] != "answers" or digest is not None]
+    rest = facts.at_rest
+    if rest is not None:
+        instead = {"summary": rest.summary, "queues": rest.queue_section, "captures": rest.file_section}
+        instead["limits"] = lambda: rest.limit_section(facts.failures)
+        shown = [
+            (id_, title if id_ != "captures" else "Files", instead.get(id_, content))
+            for id_, title, content in shown
+            if id_ not in ("answers", "hosts", "flow", "sessions", "reads")
+        ]
     toc = (tag("li", tag("a", title, href=f"#{id_}")) for id_, title, _ in shown)
     yield tag(
         "header",

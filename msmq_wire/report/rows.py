@@ -5,6 +5,7 @@ The rule kept here: a row says the same whichever it was made from, and everythi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -65,7 +66,8 @@ class MessageRow(msgspec.Struct, frozen=True, gc=False):
     """A message of the table; ``time`` is nanoseconds since 1970, ``frame`` the first of its frames.
 
     ``facts`` are what its headers say beside that, as ``name: value`` lines; ``preview`` is how its body
-    begins, ``sent`` the time that its sender gives, in seconds since 1970.
+    begins, ``sent`` the time that its sender gives, in seconds since 1970. ``lies`` says of what was found at
+    rest where that is, and what it is worth.
     """
 
     id: int
@@ -83,6 +85,7 @@ class MessageRow(msgspec.Struct, frozen=True, gc=False):
     facts: str = ""
     preview: str = ""
     sent: int | None = None
+    lies: str = ""
 
 
 class RowMaker:
@@ -95,7 +98,9 @@ class RowMaker:
     def of_message(self, message: Message) -> MessageRow:
         """The row of a record."""
         values = [message[one.name] for one in ASKED]
-        return self.of_values(values, _headers_of(message.record) if message.carrier == "packet" else ())
+        record = message.record
+        row = self.of_values(values, _headers_of(record) if message.carrier == "packet" else ())
+        return row if record.grade is None else msgspec.structs.replace(row, lies=_lies(record))
 
     def of_values(self, values: list[Any], headers: tuple[Any, ...]) -> MessageRow:
         """The row of what is asked, in the order of `ASKED`, and of `OF_HEADERS` where it has headers."""
@@ -151,7 +156,7 @@ class RowMaker:
             "Class": class_name or (None if class_ is None else f"0x{class_:04x}"),
             "Priority": None if priority is None else str(priority),
             "Body type": body_type if self._bodies else None,
-            "How it was seen": None if how == "sent" else how,
+            "How it was seen": None if how in ("sent", "stored") else how,
             "Administration queue": admin,
             "Response queue": response,
             "Acknowledgments wanted": _bits(wanted, _WANTED),
@@ -182,8 +187,18 @@ def _bits(word: int | None, words: Mapping[int, str]) -> str | None:
 def _within(seconds: int | None, how: str) -> str | None:
     if seconds is None or seconds == _FOREVER:
         return None
+    if how == "stored":
+        # Nobody has seen what a queue manager makes of it in its files.
+        return f"{seconds:,} seconds, if it is as it was sent"
     # What was stored has a date there.
     return f"within {duration_text(seconds * SECOND)}" if how == "sent" else date_text(seconds * SECOND)
+
+
+def _lies(record: Record) -> str:
+    more = len(record.spots) - 1
+    also = f", and {more:,} more" if more else ""
+    name = re.split(r"[/\\]", record.capture)[-1]
+    return visible(f"{record.grade}: {name} at {record.offset:,}{also}", _LONGEST_QUEUE)
 
 
 def _queue(name: str) -> Callable[[Any], Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import msgspec
 import typer
 
+from msmq_wire.carve.queues import Queues
 from msmq_wire.cli.options import CaptureFiles, Force, check_output
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -22,7 +23,7 @@ from msmq_wire.output import whole_file
 from msmq_wire.records.record import Record
 from msmq_wire.redaction.judging import Telling
 from msmq_wire.redaction.redactor import Redactor
-from msmq_wire.report import Gone, ReadFacts, Shelf, Totals, report_page
+from msmq_wire.report import AtRest, Gone, ReadFacts, Shelf, Totals, report_page
 from msmq_wire.sessions import Leaving, Story
 
 if TYPE_CHECKING:
@@ -91,9 +92,11 @@ def report(
         notices=() if redactor.hides_hosts else tuple(reading.notices),
         failures=tuple(taken.failures),
         redacted=tuple(sorted(redactor.what)),
+        at_rest=_at_rest(reading, taken, redactor),
     )
     shelf, answers = taken.shelf, taken.diagnosis.answers(story)
-    digest = taken.diagnosis.digest(answers, story, frames=reading.frames)
+    # The questions are about networks.
+    digest = None if reading.at_rest else taken.diagnosis.digest(answers, story, frames=reading.frames)
     parts = list(report_page(taken.totals, story, shelf, facts, taken.gone, answers=answers, digest=digest))
     try:
         with _opened(output, force=force) as page:
@@ -120,6 +123,7 @@ class _Taken:
         self.gone = Gone()
         self.diagnosis = Diagnosis()
         self.failures: list[str] = []
+        self.queues = Queues()
 
     def leave(self, what: Leaving) -> None:
         """Take what is followed no longer."""
@@ -131,6 +135,8 @@ class _Taken:
         others: tuple[Record, ...]
         if isinstance(item, Record):
             self.totals.feed(item)
+            if item.grade is not None:
+                self.queues.add(item)
             self.diagnosis.feed(item, found)
             others = (item,)
         else:
@@ -157,6 +163,13 @@ def _follow(reading: Reading, redactor: Redactor, taken: _Taken) -> Story:
     found, story = telling.finish()
     taken.finish(found, telling.more)
     return story
+
+
+def _at_rest(reading: Reading, taken: _Taken, redactor: Redactor) -> AtRest | None:
+    """What was searched, and what was found there by queue."""
+    if not reading.at_rest:
+        return None
+    return AtRest([redactor.told(one) for one in reading.searched], taken.queues)
 
 
 def _refuse_inputs(files: Sequence[str], output: str) -> None:

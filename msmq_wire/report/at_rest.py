@@ -1,0 +1,100 @@
+"""What was found in files that are no captures, on the page: files, queues, limits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from msmq_wire.carve.queues import QUEUE_COLUMNS, Queues, QueueTotals
+from msmq_wire.carve.reader import Searched
+from msmq_wire.report.markup import Markup, joined, tag
+from msmq_wire.report.tables import table, when
+from msmq_wire.report.wording import bytes_text, count_text
+
+__all__ = ["AtRest"]
+
+_MOST = 1000
+_UNKNOWN = (
+    "Files of Windows were not seen by whoever wrote this: that packets in them look as on the network is "
+    "expected, not documented.",
+    "Whether a message was taken from its queue or deleted, and whether its transaction was committed, its "
+    "packet does not say.",
+    "A body of which a part was written over by something else reads as well as a whole one, unless the "
+    "header of another packet lies there or whole pages of zeros.",
+    "In a dump of physical memory neighbouring pages need not belong together: what is longer than a page "
+    "may go on elsewhere.",
+)
+
+
+class AtRest(msgspec.Struct, frozen=True):
+    """The files that were searched, and the queues of what lies in them."""
+
+    searched: Sequence[Searched]
+    queues: Queues
+
+    def summary(self) -> Markup:
+        """What there is, in a sentence or two."""
+        grades: Counter[str] = sum((one.grades for one in self.searched), Counter())
+        copies = sum(one.copies for one in self.searched)
+        graded = ", ".join(f"{grades[one]:,} {one}" for one in ("whole", "damaged", "head") if grades[one])
+        size = bytes_text(sum(one.size for one in self.searched))
+        files = count_text(len(self.searched), "file")
+        found = f"In {size} of {files}: {graded or 'nothing of MSMQ'}" + (
+            f", {copies:,} of them copies" if copies else ""
+        )
+        others = ", ".join(f"{count:,} {type_}" for type_, count in self.queues.others.most_common() if count)
+        return joined(tag("p", f"{found}."), tag("p", f"Beside messages: {others}.") if others else None)
+
+    def queue_section(self) -> Markup:
+        """The messages by queue."""
+        rows = list(self.queues.rows())
+        if not rows:
+            return tag("p", "No message was found.")
+        shown = [_queue(one) for one in rows[:_MOST]]
+        heads = tuple(
+            f"#{one.look.head}" if one.kind == "number" else one.look.head
+            for one in QUEUE_COLUMNS
+            if one.look
+        )
+        return table("Queues", heads, shown, more=len(rows) - len(shown))
+
+    def file_section(self) -> Markup:
+        """What tells the files from all others, and what was found in each."""
+        rows = [
+            (
+                one.name.replace("\\", "/").rpartition("/")[2],
+                one.kind if one.storage is None else f"{one.storage} by its name",
+                f"{one.size:,}",
+                tag("span", one.sha256 or "not known", class_="sum"),
+                *(f"{one.grades[grade]:,}" for grade in ("whole", "damaged", "head")),
+                f"{one.copies:,}",
+            )
+            for one in self.searched[:_MOST]
+        ]
+        heads = ("File", "Kind", "#Bytes", "SHA-256", "#Whole", "#Damaged", "#Head", "#Copies")
+        return table("Files", heads, rows, more=len(self.searched) - len(rows))
+
+    def limit_section(self, failures: Sequence[str]) -> Markup:
+        """What is missing, and what nobody can know from such files."""
+        told = [*failures]
+        unreadable = sum(one.unreadable for one in self.searched)
+        if unreadable:
+            told.append(f"{count_text(unreadable, 'byte')} could not be read.")
+        nested: Counter[str] = sum((one.nested for one in self.searched), Counter())
+        told += (f"No finds of their own: {count:,} {why}." for why, count in nested.most_common())
+        return tag("ul", *(tag("li", one) for one in (*told, *_UNKNOWN)))
+
+
+def _queue(totals: QueueTotals) -> tuple[object, ...]:
+    cells: list[object] = []
+    for column in QUEUE_COLUMNS:
+        value = column.value(totals)
+        if column.kind == "time":
+            cells.append(when(value))
+        elif column.kind == "texts":
+            cells.append(", ".join(value))
+        else:
+            cells.append(f"{value:,}" if column.kind == "number" else value or "not named")
+    return tuple(cells)
