@@ -27,7 +27,7 @@ from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import Column
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.message import ROW, MessageColumn
-from msmq_wire.records.record import UNKNOWN_PACKET
+from msmq_wire.records.record import UNKNOWN_PACKET, Grade
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
 from msmq_wire.wire.headers.security_header import SecurityData
 from msmq_wire.wire.headers.user_header import AddressOverlay
@@ -322,7 +322,10 @@ def _record() -> Json:
         "capture": {"description": "The file."} | _STRING,
         **_place(),
         "stream": {"description": "Number of the connection, from 0; null for UDP."} | _COUNT_OR_NULL,
-        "offset": {"description": "From the first captured payload byte of its direction."} | _COUNT,
+        "offset": {
+            "description": "From the first captured payload byte of its direction; at rest, of its file."
+        }
+        | _COUNT,
         "length": {"description": "Captured bytes."} | _COUNT,
         "packet": {"description": "The value; null when nothing was decoded."},
         # A call has two sides, each with as many as a packet.
@@ -332,6 +335,20 @@ def _record() -> Json:
         "event": {
             "description": "The step of a connection.",
             "enum": [*get_args(Kind), "conflict", "icmp_unreachable"],
+        },
+        "grade": {"description": "What it is worth, where it was found at rest.", "enum": [*get_args(Grade)]},
+        "places": {
+            "description": "All places where the same bytes lie at rest.",
+            "type": "array",
+            "minItems": 1,
+            "items": _object(
+                {
+                    "capture": {"description": "The file."} | _STRING,
+                    "offset": {"description": "Bytes of it before."} | _COUNT,
+                    "address": {"description": "Where it was in memory."}
+                    | _any({"type": "string", "pattern": "^0x[0-9a-f]+$"}, _NULL),
+                }
+            ),
         },
     }
     gap = {"required": ["missing", "reason"], "properties": {"packet": _NULL, "reason": {"enum": reasons}}}
@@ -350,7 +367,8 @@ def _record() -> Json:
             for stem in COMPOSED
         ),
     ]
-    row = _object(properties, optional=("missing", "reason", "event"))
+    rules.append({"if": {"required": ["grade"]}, "then": {"required": ["places"]}})
+    row = _object(properties, optional=("missing", "reason", "event", "grade", "places"))
     return _document(
         "record", "A row of decode --format jsonl", {**row, "allOf": [*rules, *_by_type(list(PACKETS))]}
     )

@@ -18,6 +18,7 @@ from tests.effort import in_batches
 from tests.fixture_files import HEX_FILES
 
 _TELLING = (
+    "build_at_rest.py",
     "build_diagnose.py",
     "build_digest.py",
     "build_findings_calls.py",
