@@ -6,26 +6,31 @@ end and breaks no MUST; nothing is guessed about what is not there.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from msgspec import UNSET
 
 from msmq_wire.carve.walk import Walk
-from msmq_wire.engines.codec import InspectResult, inspect
+from msmq_wire.engines.codec import InspectResult, decode, inspect
 from msmq_wire.engines.places import span
 from msmq_wire.errors import DecodeError
-from msmq_wire.reassembly.stream import SIZED, packet_length
+from msmq_wire.reassembly.stream import packet_length
 from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.wire.headers.internal_header import InternalHeader
 from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.wire.packets.identification import recognise
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.packets.user_message import MessageHeaders, UserMessage
 from msmq_wire.wire.stream import counted
 
-__all__ = ["PAGE", "left_of", "needed", "walk"]
+__all__ = ["FIXED", "PAGE", "left_of", "needed", "walk"]
 
 PAGE = 4096
 """Bytes of a page of memory, and of a cluster of a disk; a missing one reads as zeros."""
+FIXED = 64
+"""Bytes of BaseHeader and the numbers of UserHeader, without which nothing is known of a message."""
+_FLAGS = 60
 _ZEROS = bytes(PAGE)
 _INTERNAL = ("internal_header", InternalHeader)
 _TOLD = 3
@@ -53,6 +58,9 @@ def walk(data: bytes, offset: int, *, claimed: int) -> Walk | None:
     if there < claimed:
         return left_of(data[:there], claimed, f"{counted(claimed - there)} of it are not there")
     data = data[:claimed]
+    empty = _empty(data)
+    if empty is not None:
+        return empty
     type_, result = _inspected(data)
     if not _is_read(result):
         return None
@@ -63,8 +71,9 @@ def walk(data: bytes, offset: int, *, claimed: int) -> Walk | None:
 
 def left_of(data: bytes, claimed: int, reason: str) -> Walk | None:
     """Judge what is left of a packet of ``claimed`` bytes; None where less than a header is read."""
-    if len(data) < SIZED:
-        return None
+    empty = _empty(data)
+    if empty is not None:
+        return empty
     type_, result = _inspected(data)
     if not _is_read(result):
         return None
@@ -76,12 +85,41 @@ def left_of(data: bytes, claimed: int, reason: str) -> Walk | None:
 
 def _inspected(data: bytes) -> tuple[str, InspectResult]:
     """A packet as it is sent or, where only that reads well, as queues keep it for remote readers."""
+    broken = _broken(data)
+    if broken is not None:
+        return broken
     result = inspect(data)
     if result.type == UserMessage.stem() and not _reads_well(result, data):
         stored = inspect(data, MessagePacket.stem())
         if _reads_well(stored, data):
             result = stored
     return result.type or UNKNOWN_PACKET, result
+
+
+def _broken(data: bytes) -> tuple[str, InspectResult] | None:
+    """What contradicts its own lengths, judged no further: hostile files have much of it."""
+    try:
+        decode(data)
+    except DecodeError as error:
+        if error.code == "missing-bytes":
+            return None
+        found = error.with_traceback(None)
+    else:
+        return None
+    type_ = UNKNOWN_PACKET
+    with suppress(DecodeError):
+        type_ = recognise(data).stem()
+    partial = inspect(data[:FIXED]).packet if found.partial is None else found.partial
+    return type_, InspectResult(
+        type=type_, packet=partial, anomalies=(), consumed=0, remainder=b"", error=found
+    )
+
+
+def _empty(data: bytes) -> Walk | None:
+    """A message by BaseHeader, and by UserHeader one with nothing in it: all that is looked at."""
+    if len(data) < FIXED or data[2] & 0x08 or data[_FLAGS + 2] & 0x20:
+        return None
+    return Walk("broken", UserMessage.stem(), len(data), reason="user_header.flags: MP must be set")
 
 
 def _reads_well(result: InspectResult, data: bytes) -> bool:

@@ -28,17 +28,18 @@ from msmq_wire.carve.envelopes import (
     walk_envelope,
 )
 from msmq_wire.carve.needle import find
-from msmq_wire.carve.packets import left_of, needed, walk
+from msmq_wire.carve.packets import FIXED, left_of, needed, walk
 from msmq_wire.carve.walk import Walk
 from msmq_wire.reassembly.stream import MAX_PENDING, SIZED, is_credible, packet_length
 from msmq_wire.records.record import Grade
-from msmq_wire.wire.headers.base_header import SIGNATURE
+from msmq_wire.wire.headers.base_header import SIGNATURE, VERSION_NUMBER
 
 __all__ = ["Carver", "Find"]
 
 _SIGNATURE = SIGNATURE.to_bytes(4, "little")
 _AT = 4
 """Offset of the signature in a packet."""
+_NEAR = 4096
 _DEEPEST = 2
 """In how many bodies a find may lie, one in the other."""
 _REACH = max(MAX_PENDING, REACH)
@@ -106,6 +107,11 @@ class Carver:
         """Offset of the next byte to feed."""
         return self._base + len(self._buffer)
 
+    @property
+    def held(self) -> int:
+        """Bytes that are kept because what lies there is not decided."""
+        return len(self._buffer)
+
     def feed(self, data: bytes | bytearray | memoryview) -> list[Find]:
         """Take the next bytes."""
         self._buffer += data
@@ -143,9 +149,11 @@ class Carver:
         data, base, size = self._buffer, self._base, len(self._buffer)
         at = find(data, _SIGNATURE, self._searched - base)
         while at >= 0 and at + SIZED - _AT <= size:
-            if at >= _AT and is_credible(data, at - _AT):
+            if at >= _AT and data[at - _AT] == VERSION_NUMBER and is_credible(data, at - _AT):
                 self._starts.append(base + at - _AT)
-            at = find(data, _SIGNATURE, at + 1)
+            # Where there is one there may be many: so far on, calling the library takes longer.
+            near = data.find(_SIGNATURE, at + 1, at + _NEAR)
+            at = near if near >= 0 else find(data, _SIGNATURE, min(size, at + _NEAR - len(_SIGNATURE) + 1))
         self._searched = max(self._searched, base + (at if at >= 0 else size - len(_SIGNATURE) + 1))
         if not self._envelopes:
             return
@@ -248,6 +256,9 @@ class Carver:
         else:
             stop = min(start + walked.length, following - self._base)
             data = bytes(memoryview(self._buffer)[start:stop])
+            if walked.type not in SRMP_TYPES and len(data) < min(FIXED, walked.length):
+                self.nested["no header behind a signature"] += 1
+                return None
             if place.cut is not None:
                 left = left_of(
                     data, place.claimed, f"another packet lies over its end, from offset {place.cut}"
