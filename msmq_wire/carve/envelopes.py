@@ -42,6 +42,7 @@ _ROOT = re.compile(rb"<(?:([A-Za-z_][\w.-]{0,63}):)?Envelope(?=[\s>])")
 _PART_HEAD = re.compile(
     rb"--([^\r\n]{1,1000})\r?\n(?:[^\r\n]{1,1000}\r?\n){0,64}\r?\n(?:\xef\xbb\xbf)?(?:<\?xml[^>]{0,200}>\s{0,16})?\Z"
 )
+_XML = re.compile(rb"\nContent-Type:[ \t]*text/xml", re.IGNORECASE)
 _LINES = 64
 """Places that are tried as the begin of a delimiter."""
 _REQUEST_HEAD = re.compile(rb"\r?\n\r?\n(?:\xef\xbb\xbf)?(?:<\?xml[^>]{0,200}>\s{0,16})?\Z")
@@ -54,24 +55,28 @@ def find_root(data: bytes | bytearray, at: int) -> int:
     return begin if begin >= 0 and _ROOT.match(data, begin) and data.find(b">", begin, at) < 0 else -1
 
 
-def is_srmp(data: bytes | bytearray, root: int) -> bool:
-    """Whether an envelope names SRMP where it says what it is."""
-    return data.find(_SRMP, root, root + LONGEST_TAG) >= 0
+def is_srmp(data: bytes | bytearray, root: int, following: int) -> bool:
+    """Whether an envelope names SRMP where it says what it is, before the next one begins."""
+    end = min(root + LONGEST_TAG, following)
+    nul = data.find(b"\0", root, end)
+    return data.find(_SRMP, root, end if nul < 0 else nul) >= 0
 
 
-def walk_envelope(data: bytes, root: int, following: int) -> Walk:
+def walk_envelope(data: bytes, root: int, following: int, *, alone: bool = False) -> Walk:
     """Judge the envelope at ``data[root:]``, with `AROUND` before it and `REACH` behind it if they are there.
 
     ``following`` is where the next root element begins, or the end. ``before`` of the result counts the bytes
-    of its message before the root element.
+    of its message before the root element; an envelope ``alone`` is all of its message.
     """
     end = _end(data, root, following)
     if end < 0:
         there = data.find(b"\0", root, following)
         stop = following if there < 0 else there
-        request = _request(data[root:stop], b"text/xml", complete=False)
+        # What stands in the element in which it ends may be a part of that.
+        judged = max(root, data.rfind(b"</", root, stop))
+        request = _request(data[root:judged], b"text/xml", complete=False)
         return _walk(request, 0, stop - root, "the end of its envelope is not there")
-    request, start, stop = _around(data, root, end)
+    request, start, stop = _around(data, root, end, alone=alone)
     return _walk(request, root - start, stop - start, "the end of its last part is not there")
 
 
@@ -81,7 +86,8 @@ def request_of(data: bytes, before: int) -> SrmpRequest:
     end = _end(data, before, following)
     if end < 0:
         return _request(data[before:], b"text/xml", complete=False)
-    return _around(data, before, end)[0]
+    # What lies alone is all that there is.
+    return _around(data, before, end, alone=False)[0]
 
 
 def _end(data: bytes, root: int, following: int) -> int:
@@ -93,9 +99,9 @@ def _end(data: bytes, root: int, following: int) -> int:
     return -1 if found is None or found[0] == b"\0" else found.end()
 
 
-def _around(data: bytes, root: int, end: int) -> tuple[SrmpRequest, int, int]:
+def _around(data: bytes, root: int, end: int, *, alone: bool) -> tuple[SrmpRequest, int, int]:
     """The message around a whole envelope: its request, and where its bytes begin and end."""
-    lead = data[max(0, root - AROUND) : root]
+    lead = b"" if alone else data[max(0, root - AROUND) : root]
     begin = root - len(lead)
     part = _part_head(lead)
     head_end = root if part is None else begin + part.start()
@@ -122,7 +128,7 @@ def _part_head(lead: bytes) -> re.Match[bytes] | None:
         if at < 0:
             break
         found = _PART_HEAD.match(lead, at)
-        if found is not None and lead[at - 1 : at] in (b"", b"\n", b"\0"):
+        if found is not None and lead[at - 1 : at] in (b"", b"\n", b"\0") and _XML.search(found[0]):
             return found
     return None
 

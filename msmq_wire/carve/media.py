@@ -79,6 +79,7 @@ class Medium:
         self._digest = hashlib.sha256() if hashing else None
         self._source: Source | None = None
         self._file: BinaryIO | None = None
+        self._path: str | None = None
         if path == "-":
             self._source = Source("-")
             return
@@ -109,6 +110,7 @@ class Medium:
             self.total = file.seek(0, os.SEEK_END)
             self._file = file
             if image is None:
+                self._path = path
                 self.map = memory_map(self.read, self.total)
                 self.kind = "file" if self.map is None else self.map.kind
         except BaseException:
@@ -236,24 +238,25 @@ class Medium:
 
     def _extents(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The ranges that the file has; all of it where the system does not say."""
-        try:
-            descriptor = self._file.fileno() if self._file is not None else -1
-            seek_data, seek_hole = os.SEEK_DATA, os.SEEK_HOLE
-            os.lseek(descriptor, start, seek_hole)
-        except (AttributeError, OSError, ValueError):
+        if self._path is None or not hasattr(os, "SEEK_DATA"):
             yield start, end
             return
-        at = start
-        while at < end:
-            try:
-                at = os.lseek(descriptor, at, seek_data)
-            except OSError:
-                # No data behind it.
-                return
-            hole = os.lseek(descriptor, at, seek_hole)
-            if at < end:
-                yield at, min(hole, end)
-            at = hole
+        # The place in the file that is read belongs to the reader, on its own thread.
+        with open(self._path, "rb", buffering=0) as file:
+            at = start
+            while at < end:
+                try:
+                    at = file.seek(at, os.SEEK_DATA)
+                    hole = file.seek(at, os.SEEK_HOLE)
+                except OSError as error:
+                    if error.errno != errno.ENXIO:
+                        # A device has no holes.
+                        yield at, end
+                    # Else there are no data behind it.
+                    return
+                if at < end:
+                    yield at, min(hole, end)
+                at = hole
 
     def _unpacked(self, source: Source) -> Iterator[Piece]:
         view = memoryview(bytearray(PIECE))

@@ -24,12 +24,13 @@ from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.packets.user_message import MessageHeaders, UserMessage
 from msmq_wire.wire.stream import counted
 
-__all__ = ["FIXED", "PAGE", "left_of", "needed", "walk"]
+__all__ = ["FIXED", "PAGE", "fixed_part", "left_of", "needed", "walk"]
 
 PAGE = 4096
 """Bytes of a page of memory, and of a cluster of a disk; a missing one reads as zeros."""
 FIXED = 64
 """Bytes of BaseHeader and the numbers of UserHeader, without which nothing is known of a message."""
+_FIXED_INTERNAL = 20
 _FLAGS = 60
 _ZEROS = bytes(PAGE)
 _INTERNAL = ("internal_header", InternalHeader)
@@ -91,7 +92,10 @@ def _inspected(data: bytes) -> tuple[str, InspectResult]:
     result = inspect(data)
     if result.type == UserMessage.stem() and not _reads_well(result, data):
         stored = inspect(data, MessagePacket.stem())
-        if _reads_well(stored, data):
+        packet = stored.packet
+        if _reads_well(stored, data) or (
+            stored.error is None and isinstance(packet, MessagePacket) and packet.extension_header is not None
+        ):
             result = stored
     return result.type or UNKNOWN_PACKET, result
 
@@ -113,6 +117,11 @@ def _broken(data: bytes) -> tuple[str, InspectResult] | None:
     return type_, InspectResult(
         type=type_, packet=partial, anomalies=(), consumed=0, remainder=b"", error=found
     )
+
+
+def fixed_part(data: bytes) -> int:
+    """Bytes without which nothing is known of the packet that begins here."""
+    return _FIXED_INTERNAL if data[2] & 0x08 else FIXED
 
 
 def _empty(data: bytes) -> Walk | None:

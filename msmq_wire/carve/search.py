@@ -14,6 +14,7 @@ The rules kept here:
 from __future__ import annotations
 
 from collections import Counter, deque
+from heapq import heappop, heappush
 
 import msgspec
 
@@ -28,7 +29,7 @@ from msmq_wire.carve.envelopes import (
     walk_envelope,
 )
 from msmq_wire.carve.needle import find
-from msmq_wire.carve.packets import FIXED, left_of, needed, walk
+from msmq_wire.carve.packets import fixed_part, left_of, needed, walk
 from msmq_wire.carve.walk import Walk
 from msmq_wire.reassembly.stream import MAX_PENDING, SIZED, is_credible, packet_length
 from msmq_wire.records.record import Grade
@@ -96,9 +97,11 @@ class Carver:
         """Up to where the namespace of envelopes was searched."""
         self._starts: deque[int] = deque()
         self._roots: deque[int] = deque()
-        self._envelope_end = 0
+        self._message_end = 0
         self._open: list[_Place] = []
         """Packets that walk to their ends, each around the next."""
+        self._contradicting: list[tuple[int, int, _Place]] = []
+        """Those that do not, by their ends: what lies over one may be why."""
         self._judged: deque[_Place] = deque()
         self.nested: Counter[str] = Counter()
 
@@ -142,6 +145,7 @@ class Carver:
         self._forget(horizon if place is None else min(place, horizon))
         if ends:
             self._open.clear()
+            self._contradicting.clear()
         return found
 
     def _search(self) -> None:
@@ -192,9 +196,15 @@ class Carver:
                 self._open.pop()
                 around.cut = offset
                 around = self._around(offset)
+            while self._contradicting and self._contradicting[0][0] < end:
+                stop, _, below = heappop(self._contradicting)
+                if stop > offset:
+                    below.cut = offset
         place = _Place(offset, claimed, walked, around)
         if walked.part == "intact":
             self._open.append(place)
+        elif walked.part == "broken":
+            heappush(self._contradicting, (end, offset, place))
         self._judged.append(place)
         return True
 
@@ -204,17 +214,18 @@ class Carver:
         there = len(self._buffer) - at
         if there < LONGEST_TAG and not ends:
             return False
-        srmp = offset >= self._envelope_end and is_srmp(self._buffer, at)
+        following = self._roots[1] - self._base if len(self._roots) > 1 else len(self._buffer)
+        srmp = is_srmp(self._buffer, at, following)
         if srmp and there < REACH and not ends:
             return False
         self._roots.popleft()
         if srmp:
-            following = self._roots[0] - self._base if self._roots else len(self._buffer)
             first = max(0, at - AROUND)
             data = bytes(memoryview(self._buffer)[first : at + REACH])
-            walked = walk_envelope(data, at - first, min(following - first, len(data)))
+            alone = offset < self._message_end
+            walked = walk_envelope(data, at - first, min(following - first, len(data)), alone=alone)
             claimed = walked.length - walked.before
-            self._envelope_end = offset + claimed
+            self._message_end = max(self._message_end, offset + claimed)
             self._judged.append(_Place(offset, claimed, walked, self._around(offset)))
         return True
 
@@ -256,7 +267,7 @@ class Carver:
         else:
             stop = min(start + walked.length, following - self._base)
             data = bytes(memoryview(self._buffer)[start:stop])
-            if walked.type not in SRMP_TYPES and len(data) < min(FIXED, walked.length):
+            if walked.type not in SRMP_TYPES and len(data) < min(fixed_part(data), walked.length):
                 self.nested["no header behind a signature"] += 1
                 return None
             if place.cut is not None:

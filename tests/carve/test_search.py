@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fixtures.build_at_rest import message
 from fixtures.build_srmp_requests import message as srmp_message
-from msmq_wire.carve.packets import FIXED, needed, walk
+from msmq_wire.carve.packets import fixed_part, left_of, needed, walk
 from msmq_wire.carve.search import Carver, Find
 from msmq_wire.reassembly.stream import MAX_PENDING, is_credible, packet_length
 
@@ -48,6 +48,11 @@ def naive(data: bytes) -> Told:
                 places.append((at, at + claimed, walked))
     intact = [(at, end) for at, end, walked in places if walked.part == "intact"]
     whole = {at for at, end in intact if not any(at < other < end < last for other, last in intact)}
+    contradicting = {
+        at: min(other for other, last in intact if at < other < end < last)
+        for at, end, walked in places
+        if walked.part == "broken" and any(at < other < end < last for other, last in intact)
+    }
     listed: dict[int, tuple[int, int, int]] = {}
     finds = []
     grades = {"intact": "whole", "broken": "damaged", "cut": "head"}
@@ -62,10 +67,16 @@ def naive(data: bytes) -> Told:
             depth = innermost[0] + 1
             if not innermost[1] <= at <= end <= innermost[2]:
                 continue
-        if at not in whole and behind - at < min(FIXED, walked.length):
+        if at not in whole and behind - at < min(fixed_part(data[at:]), walked.length):
             continue
         if at in whole:
             listed[at] = (depth, at + walked.body[0], at + walked.body[1])
+        if at in contradicting:
+            over = contradicting[at]
+            again = left_of(data[at : min(over, behind)], end - at, "")
+            if again is None:
+                continue
+            walked = again
         grade = "head" if walked.part == "intact" and at not in whole else grades[walked.part]
         finds.append((at, walked.type, grade))
     return finds
