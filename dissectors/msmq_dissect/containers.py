@@ -113,7 +113,8 @@ def _watched(opened: list[io.IOBase]) -> type[Path]:
 
     def open_(self: Path, *args: Any, **options: Any) -> Any:
         file = kind.open(self, *args, **options)
-        opened.append(file)
+        # Of many segments dissect closes some again.
+        opened[:] = [one for one in opened if not one.closed] + [file]
         return file
 
     return type(kind.__name__, (kind,), {"open": open_})

@@ -68,13 +68,14 @@ class MsmqPlugin(Plugin):  # type: ignore[misc]  # it has no annotations
 
         The files are those of the default folder and of every folder with such files that the settings of the
         service name. What surrounds messages in them is not documented, and no public one was found: each
-        find is judged by its own bytes. ``grade`` is whole (it reads to its end and
-        contradicts nothing), damaged (it contradicts itself, as ``reason`` says) or head (its end is not
-        there).
+        find is judged by its own bytes. ``grade`` is whole (it reads to its end and contradicts nothing),
+        damaged (it contradicts itself, as ``reason`` says) or head (its end is not there).
 
         ``kind`` is what the name of the file says: express, recoverable, journal or log. ``offset`` counts
         bytes of the file, or of the volume where ``state`` is unallocated: such a find begins outside of the
         live storage files, in free space, in the slack behind them, or in another file such as the page file.
+        A live file may hold messages that were received long ago: ``state`` says where a find lies, not that
+        its message was still in a queue.
         """
         files = list(self._files(path))
         if not files:
@@ -141,7 +142,7 @@ class MsmqPlugin(Plugin):  # type: ignore[misc]  # it has no annotations
         if not volumes:
             self.target.log.warning("The target has no volume: only its files can be searched")
         for volume in volumes:
-            name = f"{volume.number} at {volume.offset}" if volume.name is None else str(volume.name)
+            name = f"{volume.number} at {volume.offset}" + (f" ({volume.name})" if volume.name else "")
             ranges = live.get(id(volume), Ranges())
             for find in self._carved(volume, volume.size, f"volume {name}"):
                 if find.offset not in ranges:

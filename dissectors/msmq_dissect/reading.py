@@ -43,25 +43,30 @@ DAMAGE: tuple[type[Exception], ...] = (
     zlib.error,
 )
 """What dissect raises on bytes that are not what they say: it has no one error for that."""
+_PATIENCE = 1024
+"""Chunks in a row that cannot be read before the rest is given up, too."""
 Unread: TypeAlias = Callable[[int, int, str], None]
 """Told of bytes that cannot be read: where, how many, and why."""
 
 
 def carve(stream: BinaryIO, size: int, unread: Unread) -> Iterator[Find]:
     """The finds in ``size`` bytes of a stream, by offset; what cannot be read is told and passed over."""
-    carver = Carver()
+    carver, failed = Carver(), 0
     while carver.offset < size:
-        wanted = min(CHUNK, size - carver.offset)
+        start, wanted = carver.offset, min(CHUNK, size - carver.offset)
         try:
-            stream.seek(carver.offset)
+            stream.seek(start)
             data = stream.read(wanted)
         except DAMAGE as error:
-            unread(carver.offset, wanted, reason_of(error))
-            yield from carver.hole(wanted)
+            failed += 1
+            lost = wanted if failed < _PATIENCE else size - start
+            unread(start, lost, reason_of(error))
+            yield from carver.hole(lost)
             continue
         if not data:
-            unread(carver.offset, size - carver.offset, "they are not there")
+            unread(start, size - start, "they are not there")
             break
+        failed = 0
         yield from carver.feed(data)
     yield from carver.finish()
 

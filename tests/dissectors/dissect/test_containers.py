@@ -120,6 +120,30 @@ def test_an_image_that_was_cut_is_read_up_to_there(format_: str, disk: Path, pro
         assert _SECTOR < caught.value.offset < file.size
 
 
+def test_an_image_with_wrong_bytes_is_read_or_refused_in_one_line(disk: Path, program: _PROGRAM) -> None:
+    source, refused, tried = random.Random(9), list[str](), 0
+    for format_ in ("qcow2", "vmdk", "vdi", "vhdx"):
+        image = disk.with_name(f"wrong.{format_}")
+        qemu(program, "convert", "-f", "raw", "-O", format_, disk, image)
+        whole = image.read_bytes()
+        for _ in range(30):
+            data = bytearray(whole)
+            for _ in range(4):
+                data[source.randrange(source.choice((100, 600, 70_000, len(data))))] = source.choice(
+                    (0, 7, 255)
+                )
+            image.write_bytes(data)
+            tried += 1
+            try:
+                with open_container(image) as file:
+                    for _ in range(8):
+                        file.read(1 << 18)
+            except CaptureError as error:
+                refused.append(str(error))
+    assert 10 < len(refused) < tried
+    assert "\n" not in "".join(refused)
+
+
 def test_what_is_no_image_or_not_there_is_one_line(tmp_path: Path) -> None:
     plain, broken = tmp_path / "plain.bin", tmp_path / "broken.qcow2"
     plain.write_bytes(bytes(4096))

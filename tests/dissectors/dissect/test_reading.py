@@ -40,6 +40,20 @@ def test_what_cannot_be_read_is_a_hole_of_one_chunk_and_what_follows_is_found(
     assert max(stream.asked) == CHUNK
 
 
+class Broken(io.BytesIO):
+    """A stream that cannot be read at all."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        raise ValueError("bad sector")
+
+
+def test_a_disk_of_which_nothing_can_be_read_is_given_up() -> None:
+    told: list[tuple[int, int, str]] = []
+    assert not list(carve(Broken(), 1 << 60, lambda *what: told.append(what)))
+    assert len(told) == 1024
+    assert sum(length for _, length, _ in told) == 1 << 60
+
+
 def test_bytes_that_are_not_there_end_the_search_and_are_told(message: Callable[[int], bytes]) -> None:
     data = message(1)[:-4]
     told: list[tuple[int, int, str]] = []
