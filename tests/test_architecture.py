@@ -25,7 +25,9 @@ SOURCE_FOLDERS = ("benchmarks", "dissectors", "docs", "fixtures", "msmq_wire", "
 
 # Neither the wheel nor anything it runs contains these two; there scapy is a peer or an oracle.
 MAY_MEET_GPL = ("benchmarks", "tests")
-GPL_MODULES = {"impacket", "msmq_scapy", "msmq_wireshark", "pyshark", "scapy"}
+GPL_MODULES = {
+    *("dissect", "flow", "impacket", "msmq_dissect", "msmq_scapy", "msmq_wireshark", "pyshark", "scapy"),
+}
 
 # What construct, msgspec and the standard library's pickle (`org`) look for when they are imported.
 CORE_MODULES = {"construct", "msgspec", "msmq_wire", "org", "typing_extensions"}

@@ -44,6 +44,8 @@ _STRUCTURE = "from msmq_wire.strategies import structure; print(structure('user_
 _SCAPY = "import msmq_scapy; print(msmq_scapy.MSMQ(bytes(24)).summary())"
 _ZSTD = "import msmq_wire; print(*msmq_wire.read_capture(r'{}'))"
 _BRIDGE = "from msmq_wireshark.bridge import read_with_tshark; import pyshark; print(read_with_tshark)"
+_DISSECT = "import msmq_dissect.msmq, msmq_dissect.containers as images; print(images.FORMATS)"
+_NAMESPACES = ("dissect", "flow")
 _PLAIN = _CAPTURES / "demo.pcap"
 _COMPRESSED = _CAPTURES / "path_zstd.pcap"
 _SEALED = _ROOT / "fixtures" / "rpc_captures" / "rpc_ntlm_privacy.pcap"
@@ -57,6 +59,7 @@ _CASES: tuple[tuple[str, tuple[str | Path, ...]], ...] = (
     ("cli,unseal", ("calls", _SEALED, "--nt-password", "Passw0rd!", "--filter", "queue ~ orders")),
     ("spark", ("-c", _SPARK)),
     ("arrow", ("-c", "from msmq_wire.engines import arrow, columns; print(arrow, columns.decode(b'', [0]))")),
+    ("dissect", ("-c", _DISSECT)),
     ("fuzz", ("-c", _STRUCTURE)),
     ("routing", ("-c", "from msmq_wire.routing import algorithm; print(algorithm)")),
     ("scapy", ("-c", _SCAPY)),
@@ -93,6 +96,11 @@ def _needed(requirements: list[str], extras: set[str], seen: set[tuple[str, ...]
             yield from _needed(found.requires or [], {"", *requirement.extras}, seen)
 
 
+def _top(parts: tuple[str, ...]) -> Path:
+    """The top of a module: distributions share the folders of namespaces."""
+    return Path(*parts[: 2 if parts[0] in _NAMESPACES else 1])
+
+
 def _environment(wheel: Path, extras: str, folder: Path) -> Path:
     """Make an environment that holds the wheel with some extras, and give its Python."""
     venv.create(folder, symlinks=os.name == "posix")
@@ -105,8 +113,9 @@ def _environment(wheel: Path, extras: str, folder: Path) -> Path:
     [metadata] = wheel.glob("msmq_wire-*.dist-info")
     for found in _needed(Distribution.at(metadata).requires or [], {"", *extras.split(",")}, set()):
         # The tops of its modules; what is outside are scripts.
-        for name in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
-            (paths["purelib"] / name).symlink_to(str(found.locate_file(name)))
+        for name in {_top(file.parts) for file in found.files or ()} - {Path(".."), Path("__pycache__")}:
+            (paths["purelib"] / name).parent.mkdir(exist_ok=True)
+            (paths["purelib"] / name).symlink_to(str(found.locate_file(str(name))))
     return paths["scripts"] / "python"
 
 
