@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from msmq_wire import FormatName, MsmqWireError, PathName
+from msmq_wire.carve.search import Carver
 from msmq_wire.cli.packet_input import read_packet_input
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.filter.compiling import compile_filter
@@ -60,6 +61,22 @@ def meets(begin: str, again: str, end: str = "") -> Attack:
 GUID = "01234567-89ab-cdef-0123-456789abcdef"
 OURS = "declarations of the package"
 HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
+    "msmq_wire.carve.envelopes:_ROOT": (Attack("match", "<", "a"), Attack("match", "", "<a:Envelope")),
+    "msmq_wire.carve.envelopes:_PART_HEAD": (
+        Attack("match", "--", "a"),
+        Attack("match", "--a\n", "b\n"),
+        Attack("match", "--a\n\n<?xml ", " "),
+    ),
+    "msmq_wire.carve.envelopes:_REQUEST_HEAD": (
+        Attack("search", "", "\r\n\r\n"),
+        Attack("search", "", "\n\n<?xml >"),
+    ),
+    "msmq_wire.carve.envelopes:_XML": (Attack("search", "", "\nContent-Type:  "), Attack("search", "", "\n")),
+    "msmq_wire.carve.envelopes:_end": (Attack("search", "", "</se:Envelope "), Attack("search", "", "</se:")),
+    "msmq_wire.carve.offsets:_SEPARATOR": (Attack("split", "", " "), Attack("split", "", " ,a")),
+    "msmq_wire.carve.offsets:_NUMBER": (Attack("fullmatch", "0x", "0"), Attack("fullmatch", "", "1")),
+    "msmq_wire.carve.storage:_FILE": (Attack("fullmatch", "p", "0", "!"),),
+    "msmq_wire.carve.storage:_TRANSACTIONS": (Attack("fullmatch", "mqtrans.", "a", "\n"),),
     "msmq_wire.cli.body_files:_OTHER": (Attack("sub", "", "a."),),
     "msmq_wire.redaction.forms:_ANOTHER_HOST": (Attack("search", "", "/a"),),
     "msmq_wire.redaction.forms:_HOSTED": (
@@ -376,7 +393,6 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.srmp.xml.writer:_ILLEGAL": (Attack("search", "", "a"),),
     "msmq_wire.srmp.xml.writer:_name": (Attack("search", "", "a"),),
     "msmq_wire.wire.musts:_NO_MEANING": OURS,
-    "msmq_dissect.msmq:_NAMED": (Attack("fullmatch", "p", "0", "!"),),
     "msmq_wireshark.install:_VERSION": "what tshark says of its own version",
     "msmq_wireshark.lua_expressions:_nested": OURS,
     "msmq_wireshark.tshark:_DROPPED": "what dumpcap says of its own counters",
@@ -498,6 +514,18 @@ def _refusing(function: Callable[[str], object]) -> Callable[[str], object]:
     return call
 
 
+_SRMP_ROOT = (
+    '<se:Envelope xmlns:se="http://schemas.xmlsoap.org/soap/envelope/" '
+    'xmlns="http://schemas.xmlsoap.org/srmp/">'
+)
+
+
+def _carved(data: bytes) -> None:
+    carver = Carver()
+    carver.feed(data)
+    carver.finish()
+
+
 READERS: Mapping[str, tuple[Callable[[str], object], tuple[Attack, ...]]] = {
     "filter": (
         compile_filter,
@@ -611,6 +639,16 @@ READERS: Mapping[str, tuple[Callable[[str], object], tuple[Attack, ...]]] = {
             meets("GET / HTTP/1.1\r\na: b\r\n", " c\r\n", "\r\n"),
             meets("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n"),
             meets("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "0"),
+        ),
+    ),
+    "carved bytes": (
+        lambda text: _carved(text.encode("ascii")),
+        (
+            meets("", "LIOR"),
+            meets("", "<se:Envelope schemas.xmlsoap.org/soap/envelope/"),
+            meets("", _SRMP_ROOT),
+            meets("", f"--b\r\nContent-Type: text/xml\r\n\r\n{_SRMP_ROOT}</se:Envelope>"),
+            meets("POST /msmq/q HTTP/1.1\r\n\r\n", f"{_SRMP_ROOT}</se:Envelope>"),
         ),
     ),
     "topology": (

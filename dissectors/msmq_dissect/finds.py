@@ -10,12 +10,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from msmq_wire.carve.envelopes import SRMP_TYPES, request_of
+from msmq_wire.carve.reader import record_of
 from msmq_wire.carve.search import Find
-from msmq_wire.engines.codec import inspect
 from msmq_wire.records.message import ROW, MessageColumn, message_of
-from msmq_wire.records.record import UNKNOWN_PACKET, Record
-from msmq_wire.records.srmp_content import packet_of
 from msmq_wire.units import MILLISECOND
 
 __all__ = ["FIELDS", "message_fields"]
@@ -34,19 +31,12 @@ FIELDS: tuple[tuple[str, str], ...] = tuple((_TYPES[one.kind], one.name) for one
 
 def message_fields(find: Find) -> Mapping[str, Any]:
     """The values of `FIELDS`, as far as there is a message and its bytes are there."""
-    message = message_of(_record(find))
+    message = message_of(record_of(find, number=1, capture=""))
     if message is None:
         return {}
     return {
         one.name: _time(message[one.name]) if one.kind == "time" else message[one.name] for one in _COLUMNS
     }
-
-
-def _record(find: Find) -> Record:
-    if find.type in SRMP_TYPES:
-        return Record(id=1, type=find.type, packet=packet_of(request_of(find.data, find.before)))
-    result = inspect(find.data, None if find.type == UNKNOWN_PACKET else find.type)
-    return Record(id=1, type=find.type, packet=result.packet)
 
 
 def _time(value: int | None) -> datetime | None:

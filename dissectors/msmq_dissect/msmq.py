@@ -9,7 +9,6 @@ dissect loads this file by its path, as the module ``msmq``: `msmq_dissect` says
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -21,6 +20,7 @@ from msmq_dissect.finds import FIELDS, message_fields
 from msmq_dissect.places import Ranges, found_file, ranges_of
 from msmq_dissect.reading import DAMAGE, carve, reason_of
 from msmq_wire.carve.search import Find
+from msmq_wire.carve.storage import storage_kind
 
 __all__ = ["KEY", "STORAGE", "MsmqPlugin", "MsmqRecord"]
 
@@ -32,8 +32,6 @@ KEY = r"HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\MSMQ\Parameters"
 Which values say where the files are is in no document that could be read: every text that is the path of a
 folder with such files counts.
 """
-_KINDS = {"r": "express", "p": "recoverable", "j": "journal", "l": "log"}
-_NAMED = re.compile(r"([rpjl])[0-9a-f]{1,16}\.mq", re.IGNORECASE)
 _LIVE, _OUTSIDE = "live file", "unallocated"
 
 MsmqRecord = TargetRecordDescriptor(
@@ -128,11 +126,9 @@ class MsmqPlugin(Plugin):  # type: ignore[misc]  # it has no annotations
         except DAMAGE as error:
             self.target.log.error("Cannot open %s: %s", file, reason_of(error))
             return
-        named = _NAMED.fullmatch(file.name)
-        kind = None if named is None else _KINDS[named[1].lower()]
         with stream:
             for find in self._carved(stream, size, str(file)):
-                yield self._record(find, _LIVE, source=file, kind=kind)
+                yield self._record(find, _LIVE, source=file, kind=storage_kind(file.name))
 
     def _outside(self, files: Iterable[Any]) -> Iterator[Any]:
         """The finds on all volumes that begin in none of the files."""
@@ -193,7 +189,7 @@ def _is_file(path: Any) -> bool:
 
 def _has_files(path: Any) -> bool:
     """Whether a path leads to a folder with files named as those of the storage are."""
-    return bool(path.is_dir()) and any(_NAMED.fullmatch(one.name) for one in path.iterdir())
+    return bool(path.is_dir()) and any(storage_kind(one.name) for one in path.iterdir())
 
 
 def _is_below(volume: Any, below: list[Any]) -> bool:

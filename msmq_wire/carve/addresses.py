@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -48,6 +48,15 @@ class MemoryMap:
         found = self.ranges[place]
         return found.address + offset - found.offset if offset < found.offset + found.length else None
 
+    def offsets(self, addresses: Iterable[int]) -> Iterator[int]:
+        """Where the bytes at addresses lie in the file; what was at none of its ranges is left out."""
+        ranges = sorted(self.ranges, key=lambda one: one.address)
+        starts = [one.address for one in ranges]
+        for address in addresses:
+            place = bisect_right(starts, address) - 1
+            if place >= 0 and address < ranges[place].address + ranges[place].length:
+                yield ranges[place].offset + address - ranges[place].address
+
     def borders(self) -> list[int]:
         """Offsets at which bytes begin that do not follow those before them in memory."""
         found: list[int] = []
@@ -73,7 +82,8 @@ def memory_map(read: ReadAt, size: int) -> MemoryMap | None:
     MINIDUMP_HEADER and its lists of memory (Microsoft Learn, minidumpapiset.h); the physical memory runs of a
     64-bit kernel dump; program headers of ELF.
     """
-    head = read(0, HEADER)
+    # What a short file lacks of a head says nothing.
+    head = read(0, HEADER).ljust(HEADER, b"\0")
     if head[:4] == b"MDMP":
         return MemoryMap("minidump", "virtual", [*_kept(_minidump(read, head), size)])
     if head[:8] == b"PAGEDU64":

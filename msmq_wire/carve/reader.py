@@ -21,6 +21,7 @@ from msmq_wire.carve.search import Carver, Find
 from msmq_wire.carve.storage import StorageKind, storage_kind
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
+from msmq_wire.reassembly.stream import MAX_PENDING
 from msmq_wire.records.record import Grade, Record, Spot
 from msmq_wire.records.srmp_content import error_of, judge_request, packet_of
 from msmq_wire.wire.expressions import this
@@ -72,13 +73,36 @@ class _Kept(msgspec.Struct):
     spots: list[Spot]
 
 
-def finds_in(medium: Medium, carver: Carver) -> Iterator[Find]:
-    """Search a medium to its end, or to where it is damaged."""
-    for piece in medium.pieces(carver.offset):
+def finds_in(medium: Medium, carver: Carver, stop: int | None = None) -> Iterator[Find]:
+    """Search a medium from the offset of ``carver`` to its end, to ``stop``, or to where it is damaged."""
+    for piece in medium.pieces(carver.offset, stop):
         if piece.offset > carver.offset or not piece.joined:
             yield from carver.hole(piece.offset - carver.offset)
         yield from carver.feed(piece.data)
     yield from carver.finish()
+
+
+def _offsets_in(medium: Medium, offsets: Sequence[int]) -> Sequence[int]:
+    """Offsets of the medium: addresses are turned into those where it has a map."""
+    if medium.is_stream:
+        raise CaptureError("a list of offsets needs a file that can be read anywhere in it")
+    if medium.map is None or not medium.map.ranges:
+        return offsets
+    return sorted(medium.map.offsets(offsets))
+
+
+def _finds_at(medium: Medium, offsets: Sequence[int], envelopes: bool) -> Iterator[Find]:
+    """What begins at offsets, found as in a search of all: a packet's length around them is read."""
+    wanted = set(offsets)
+    stretches: list[tuple[int, int]] = []
+    for offset in offsets:
+        start, stop = max(0, offset - MAX_PENDING), offset + 2 * MAX_PENDING
+        if stretches and start <= stretches[-1][1]:
+            start = stretches.pop()[0]
+        stretches.append((start, stop))
+    for start, stop in stretches:
+        carver = Carver(envelopes=envelopes, offset=start)
+        yield from (find for find in finds_in(medium, carver, stop) if find.offset in wanted)
 
 
 def record_of(find: Find, *, number: int, capture: str, spots: Sequence[Spot] = ()) -> Record:
@@ -128,7 +152,9 @@ class CarveReader:
     """Searches files and iterates over the records of what it finds, in the order of the files and offsets.
 
     ``sources`` are paths, or ``"-"`` for standard input. Without ``envelopes`` only packets are searched, and
-    with ``hashing`` the SHA-256 of each file is taken on the way. ``first_id`` numbers the first record.
+    with ``hashing`` the SHA-256 of each file is taken on the way. ``first_id`` numbers the first record. With
+    ``offsets`` only what begins at one of these is looked for, or at one of these addresses in a dump whose
+    head gives them; only their surroundings are read, and nothing is hashed.
 
     ``searched`` tells of each file once it was searched, ``told_before`` counts copies of what was told
     before they were found, ``data`` are the bytes of the record that was told last. What is damaged ends its
@@ -142,8 +168,10 @@ class CarveReader:
         envelopes: bool = True,
         hashing: bool = True,
         first_id: int = 1,
+        offsets: Sequence[int] | None = None,
     ) -> None:
         self._sources = list(sources)
+        self._offsets = offsets
         self._envelopes = envelopes
         self._hashing = hashing
         self._next_id = first_id
@@ -166,7 +194,7 @@ class CarveReader:
 
     def opened(self, source: str) -> Medium:
         """Open a source. Raises `CaptureError`."""
-        return Medium(source, hashing=self._hashing)
+        return Medium(source, hashing=self._hashing and self._offsets is None)
 
     def __iter__(self) -> Iterator[Record]:
         for number, source in enumerate(self._sources):
@@ -187,7 +215,9 @@ class CarveReader:
     def _search(self, number: int, medium: Medium, searched: Searched) -> Iterator[Record]:
         carver = Carver(envelopes=self._envelopes)
         try:
-            for find in finds_in(medium, carver):
+            wanted = None if self._offsets is None else _offsets_in(medium, self._offsets)
+            finds = finds_in(medium, carver) if wanted is None else _finds_at(medium, wanted, self._envelopes)
+            for find in finds:
                 self._keep(number, medium, find, searched)
                 if len(self._kept) >= _MOST:
                     yield from self._tell()

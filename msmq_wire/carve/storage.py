@@ -17,7 +17,7 @@ StorageKind: TypeAlias = Literal["express", "recoverable", "journal", "log", "tr
 taken), ``transactions`` MQTrans.*, MQInSeqs.* and QMLog."""
 
 _MESSAGES: dict[str, StorageKind] = {"r": "express", "p": "recoverable", "j": "journal", "l": "log"}
-_FILE = re.compile(r"([rpjl])[0-9a-f]{7}\.mq", re.IGNORECASE)
+_FILE = re.compile(r"([rpjl])[0-9a-f]{1,16}\.mq", re.IGNORECASE)
 _TRANSACTIONS = re.compile(r"(?:mqtrans|mqinseqs)\..+|qmlog", re.IGNORECASE)
 
 

@@ -33,14 +33,23 @@ def graded(grades: Counter[str]) -> str:
 class CarveReading(Reading):
     """Searches files; a folder stands for all files in it. Options as for `Reading`.
 
-    ``envelopes`` says whether SRMP is searched, too, ``hashing`` whether files are hashed on the way.
+    ``envelopes`` says whether SRMP is searched, too, ``hashing`` whether files are hashed on the way, and
+    ``offsets`` where alone something is looked for.
     """
 
     at_rest = True
 
-    def __init__(self, files: Sequence[str], *, envelopes: bool = True, **options: Any) -> None:
+    def __init__(
+        self,
+        files: Sequence[str],
+        *,
+        envelopes: bool = True,
+        offsets: Sequence[int] | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(files, **options)
         self.envelopes = envelopes
+        self.offsets = offsets
         self.told_before = 0
         self.data = b""
         """The bytes of the record read last."""
@@ -77,6 +86,7 @@ class CarveReading(Reading):
                 self.files,
                 envelopes=self.envelopes,
                 hashing=self.hashing,
+                offsets=self.offsets,
                 first_id=self._last_id + 1,
             ) as reader:
                 yield reader

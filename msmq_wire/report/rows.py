@@ -5,7 +5,6 @@ The rule kept here: a row says the same whichever it was made from, and everythi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -197,7 +196,7 @@ def _within(seconds: int | None, how: str) -> str | None:
 def _lies(record: Record) -> str:
     more = len(record.spots) - 1
     also = f", and {more:,} more" if more else ""
-    name = re.split(r"[/\\]", record.capture)[-1]
+    name = record.capture.replace("\\", "/").rpartition("/")[2]
     return visible(f"{record.grade}: {name} at {record.offset:,}{also}", _LONGEST_QUEUE)
 
 

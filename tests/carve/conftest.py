@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fixtures.build_at_rest import message
@@ -11,3 +13,9 @@ from fixtures.build_at_rest import message
 def order() -> bytes:
     """A message that is whole."""
     return message(1, "order 4711", "<order id='4711'/>")
+
+
+@pytest.fixture(scope="session")
+def fixtures() -> Path:
+    """The folder of fixtures."""
+    return Path(__file__).resolve().parents[2] / "fixtures"

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from msmq_wire.carve.offsets import read_offsets
 from msmq_wire.carve.queues import QUEUE_COLUMNS, QueueRow, Queues
 from msmq_wire.carve.reader import Searched
 from msmq_wire.cli.body_files import INDEX
@@ -26,7 +27,7 @@ from msmq_wire.cli.render.table import table_of
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.errors import CaptureError
+from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.message import message_of
 from msmq_wire.units import size_text
 
@@ -62,6 +63,16 @@ def carve(
     packets_only: Annotated[
         bool, typer.Option("--packets-only", help="Search no SRMP envelopes, which takes less time.")
     ] = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="LIST",
+            help="Look only where LIST says, a file with an offset or an address a line, as yarascan of "
+            "Volatility 3 prints them; - is standard input.",
+            show_default=False,
+        ),
+    ] = None,
     no_hash: Annotated[
         bool, typer.Option("--no-hash", help="Take no SHA-256 of the FILEs, which takes less time.")
     ] = False,
@@ -103,7 +114,8 @@ def carve(
         check_output(os.path.join(to, INDEX), "--to", force=force, in_place=True)
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     given = options.given(redactor, streams=False, rows=False)
-    reading = CarveReading(files, envelopes=not packets_only, **given)
+    offsets = None if at is None else _offsets(at, files)
+    reading = CarveReading(files, envelopes=not packets_only, offsets=offsets, **given)
     reading.hashing = not no_hash
     screen = options.screen()
     # The answer comes first, and it is known last.
@@ -149,6 +161,19 @@ def carve(
         more.append(f"{count_text(find_files.written, 'file')} written to {to}")
     reading.tell_summary(*more)
     raise typer.Exit(reading.status)
+
+
+def _offsets(path: str, files: list[str]) -> list[int]:
+    """The offsets in a list. Raises typer.BadParameter."""
+    if path == "-" and "-" in files:
+        raise typer.BadParameter("standard input cannot be both a FILE and the list", param_hint="--at")
+    try:
+        with contextlib.ExitStack() as closing:
+            lines = sys.stdin if path == "-" else closing.enter_context(open(path, errors="replace"))
+            return read_offsets(lines)
+    except (OSError, MsmqWireError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise typer.BadParameter(f"{path}: {reason}", param_hint="--at") from None
 
 
 def _find_files(to: str | None, force: bool) -> Any:

@@ -82,7 +82,7 @@ def test_messages_of_a_folder_are_told_with_the_kind_of_their_file(
         ("J0000003.MQ", envelope, "live file", rows[1]["label"], "journal", "whole"),
         ("p0000001.mq", 5000, "live file", "message 1", "recoverable", "whole"),
         ("p0000001.mq", later, "live file", "message 2", "recoverable", "whole"),
-        ("QMLog", 0, "live file", "message 5", None, "whole"),
+        ("QMLog", 0, "live file", "message 5", "transactions", "whole"),
         ("r0000002.mq", 0, "live file", "message 3", "express", "head"),
     ]
     assert rows[1]["type"] == "srmp_message"

@@ -1,0 +1,216 @@
+"""``msmq-wire carve``, and --carve of the other commands: what lies in files that are no captures."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures.build_at_rest import message
+from fixtures.build_scene import base_header
+from msmq_wire.carve.addresses import memory_map
+
+Run = Callable[..., Any]
+AT_REST = Path(__file__).resolve().parents[2] / "fixtures" / "at_rest"
+STORED = AT_REST / "P0003420.MQ"
+DUMP = AT_REST / "memory.dmp"
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_files_come_first_then_the_queues_then_the_finds(run: Run) -> None:
+    status, out, err = run("carve", STORED, DUMP)
+    assert status == 0
+    lines = out.splitlines()
+    assert "recoverable by its name, 16.4 kB, 3 whole, 1 damaged, 1 head" in lines[0]
+    assert lines[1].split() == ["SHA-256", hashlib.sha256(STORED.read_bytes()).hexdigest()]
+    assert "minidump" in lines[2]
+    assert lines[5].split()[:2] == ["queue", "messages"]
+    assert lines[6].split()[1:6] == ["6", "3", "1", "2", "2"]
+    heads = [number for number, line in enumerate(lines) if line.startswith("id ")]
+    assert len(lines) == heads[0] + 1 + 9
+    assert "6 whole, 1 damaged, 2 head" in err
+    assert "1 of them copies" in err
+
+
+def test_json_lines_say_the_same_in_rows(run: Run) -> None:
+    status, out, _ = run("carve", AT_REST, "--format", "jsonl", "-q")
+    assert status == 0
+    found = rows(out)
+    sources = [row for row in found if row["type"] == "source"]
+    assert {Path(row["capture"]).name: row["storage"] for row in sources}["J0000007.MQ"] == "journal"
+    assert all(len(row["sha256"]) == 64 for row in sources)
+    queues = [row for row in found if row["type"] == "queue"]
+    finds = [row for row in found if row["type"] not in ("source", "queue")]
+    assert sum(row["messages"] for row in queues) == len(finds)
+    assert [row for row in finds if row["frames"] or row["time"] or row["src"]] == []
+    expected = json.loads((AT_REST / "finds.json").read_text(encoding="utf-8"))
+    assert sum(len(row["places"]) for row in finds) == len(expected)
+    assert {row["grade"] for row in finds} == {"whole", "damaged", "head"}
+
+
+def test_a_filter_asks_for_grade_offset_and_what_a_message_says(run: Run) -> None:
+    out = run("carve", AT_REST, "--filter", "grade == whole and label ~ 4711", "--format", "csv", "-q").out
+    (row,) = out.splitlines()[1:]
+    assert "order 4711" in row
+    err = run("carve", STORED, "--filter", "offset > 1000", "--columns", "grade,offset").err
+    assert "4 of 5 finds shown" in err
+
+
+def test_the_bytes_of_finds_are_files_with_an_index(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "finds"
+    status, _, err = run("carve", DUMP, "--to", folder)
+    assert (status, "4 files written to" in err) == (0, True)
+    index = rows((folder / "index.jsonl").read_text(encoding="utf-8"))
+    data = DUMP.read_bytes()
+    for row in index:
+        written = (folder / row["file"]).read_bytes()
+        assert hashlib.sha256(written).hexdigest() == row["sha256"]
+        assert written in data
+    assert {row["type"] for row in index} == {"user_message", "srmp_message"}
+    assert run("carve", DUMP, "--to", folder).status == 2
+    assert run("carve", DUMP, "--to", folder, "--force").status == 0
+
+
+def test_only_what_a_list_names_is_looked_for(run: Run, tmp_path: Path) -> None:
+    data = DUMP.read_bytes()
+    known = memory_map(lambda offset, length: data[offset : offset + length], len(data))
+    assert known is not None
+    listed = tmp_path / "yarascan.txt"
+    listed.write_text(f"Offset\tRule\n{known.address(3092):#x}\tmsmq\n0x1\tmsmq\n")
+    (row,) = rows(run("carve", DUMP, "--at", listed, "--format", "jsonl", "-q").out)[2:]
+    assert (row["offset"], row["grade"]) == (3092, "whole")
+    listed.write_text("nothing")
+    status, _, err = run("carve", DUMP, "--at", listed)
+    assert (status, "no line of it" in err) == (2, True)
+
+
+def test_without_envelopes_and_hashes_it_says_so(run: Run) -> None:
+    status, out, err = run("carve", DUMP, "--packets-only", "--no-hash")
+    assert status == 0
+    assert "no SHA-256" in out
+    assert "srmp_message" not in err
+
+
+def test_a_folder_stands_for_all_files_in_it(run: Run, tmp_path: Path) -> None:
+    inner = tmp_path / "storage" / "lqs"
+    inner.mkdir(parents=True)
+    (tmp_path / "storage" / "any name").write_bytes(STORED.read_bytes())
+    (inner / "queue").write_bytes(message(9, "deep", "x"))
+    assert "1 folder inside left out" in run("carve", tmp_path / "storage").err
+    assert "4 whole" in run("carve", tmp_path / "storage", "--recursive").err
+
+
+def test_nothing_found_is_one_line_and_status_1(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(bytes(5000))
+    status, _, err = run("carve", tmp_path / "empty")
+    assert status == 1
+    assert "nothing of MSMQ in 5.0 kB of 1 file" in err
+
+
+def test_a_file_that_cannot_be_read_does_not_stop_the_others(run: Run, tmp_path: Path) -> None:
+    damaged = tmp_path / "a.gz"
+    damaged.write_bytes(gzip.compress(STORED.read_bytes() + bytes(100_000))[:-9])
+    status, out, err = run("carve", damaged, tmp_path / "nothing", STORED)
+    assert status == 1
+    assert "gzip stream is cut" in err
+    assert "No such file" in err
+    assert "order 4712" in out
+
+
+def test_redaction_leaves_no_name_and_no_queue(run: Run) -> None:
+    out = run("carve", STORED, "--redact", "hosts,labels,bodies").out
+    assert "msg01" not in out
+    assert "4711" not in out
+    assert str(STORED.parent) not in out
+    assert run("carve", STORED, "--redact", "hosts", "--to", "x").status == 2
+
+
+@pytest.mark.parametrize("command", ["messages", "findings", "decode"])
+def test_options_about_connections_are_refused(run: Run, command: str) -> None:
+    for option in (("--port", "1234"), ("--nt-hash", "0" * 32)):
+        status, _, err = run(command, "--carve", STORED, *option)
+        assert (status, "--carve" in err) == (2, True)
+
+
+def test_a_capture_on_an_interface_is_not_carved(run: Run) -> None:
+    assert run("decode", "--carve", "--live", "lo").status == 2
+    assert run("decode", "--carve", STORED, "--streams").status == 2
+
+
+def test_messages_have_grade_place_and_bodies(run: Run, tmp_path: Path) -> None:
+    status, out, _ = run("messages", "--carve", STORED, "--bodies", tmp_path / "b", "--format", "jsonl")
+    assert status == 0
+    found = rows(out)
+    assert [(row["grade"], row["offset"], row["via"], row["how"]) for row in found][:2] == [
+        ("whole", 64, "file", "stored"),
+        ("damaged", 1024, "file", "stored"),
+    ]
+    assert found[0]["places"] == [f"{STORED} at 64"]
+    assert found[0]["reason"] is None
+    assert (tmp_path / "b" / "1-order_4711.xml").exists()
+    assert "order 4712" in run("messages", "--carve", STORED).out
+
+
+def test_several_files_are_read_as_one_whatever_jobs_say(run: Run) -> None:
+    one = run("messages", "--carve", AT_REST, "--format", "jsonl", "-q").out
+    assert run("messages", "--carve", AT_REST, "--format", "jsonl", "-q", "--jobs", "2").out == one
+
+
+def test_a_tree_says_the_grade_and_where_it_lies(run: Run) -> None:
+    out = run("decode", "--carve", STORED, "--id", "1").out
+    assert out.startswith("#1  user_message")
+    assert f"whole at offset 64 of {STORED}" in out.splitlines()[0]
+    table = run("decode", "--carve", STORED, "--format", "table").out
+    assert table.split()[:5] == ["id", "grade", "type", "offset", "queue"]
+
+
+def test_rules_about_conversations_keep_silent(run: Run, tmp_path: Path) -> None:
+    naked = b"".join(message(number, "x", "<a/>", flags=0) for number in range(1, 30))
+    session_ack = base_header(0x18, 36) + bytes(20)
+    (tmp_path / "dump").write_bytes(naked + session_ack + bytes(100))
+    out = run("findings", "--carve", tmp_path / "dump", "--format", "jsonl", "-q").out
+    assert [row["id"] for row in rows(out) if row["id"][:4] in ("SES-", "RPL-", "TIM-", "PNG-")] == []
+
+
+def test_rules_about_content_speak_and_name_the_file(run: Run) -> None:
+    found = rows(run("findings", "--carve", STORED, "--format", "jsonl", "-q").out)
+    assert "LEN-LABEL" in {row["id"] for row in found}
+    assert {place["capture"] for row in found for place in row["evidence"]} == {str(STORED)}
+
+
+def test_an_export_is_a_capture_that_reads_the_same(run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "found.pcap"
+    status, _, err = run("export", "--carve", AT_REST, "--to", target, "--filter", "grade == whole")
+    assert status == 0
+    assert "6 finds written" in err
+    again = rows(run("messages", target, "--format", "jsonl", "-q").out)
+    before = rows(run("messages", "--carve", AT_REST, "--format", "jsonl", "-q").out)
+    whole = [row["label"] for row in before if row["grade"] == "whole"]
+    assert [row["label"] for row in again] == whole
+    assert run("export", "--carve", STORED, "--to", target).status == 2
+    assert run("export", "--carve", STORED, "--to", "-").status == 2
+    assert run("export", "--carve", STORED, "--to", tmp_path / "y", "--filter", "label == none").status == 1
+
+
+def test_the_report_has_hashes_grades_and_what_nobody_can_know(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    status, _, _ = run("report", "--carve", AT_REST, "-o", page)
+    assert status == 0
+    text = page.read_text(encoding="utf-8")
+    for told in (
+        hashlib.sha256(STORED.read_bytes()).hexdigest(),
+        "recoverable by its name",
+        "expected, not documented",
+        "damaged: P0003420.MQ at 1,024",
+        "8 whole, 1 damaged, 2 head, 2 of them copies",
+    ):
+        assert told in text
+    assert "Who talks to whom" not in text
