@@ -35,7 +35,7 @@ def test_the_files_come_first_then_the_queues_then_the_finds(run: Run) -> None:
     assert lines[5].split()[:2] == ["queue", "messages"]
     assert lines[6].split()[1:6] == ["6", "3", "1", "2", "2"]
     heads = [number for number, line in enumerate(lines) if line.startswith("id ")]
-    assert len(lines) == heads[0] + 1 + 9
+    assert len(lines) == heads[0] + 1 + 8
     assert "6 whole, 1 damaged, 2 head" in err
     assert "1 of them copies" in err
 
@@ -93,7 +93,7 @@ def test_only_what_a_list_names_is_looked_for(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_envelopes_and_hashes_it_says_so(run: Run) -> None:
-    status, out, err = run("carve", DUMP, "--packets-only", "--no-hash")
+    status, out, err = run("carve", DUMP, "--packets-only", "--no-sha256")
     assert status == 0
     assert "no SHA-256" in out
     assert "srmp_message" not in err

@@ -43,6 +43,11 @@ class LabProcess:
         self.peak_bytes = 0
         self.seconds_to_end = 0.0
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def __enter__(self) -> Self:
         rows: list[dict[str, Any]] = []
         while len(rows) < len(_PORTS):

@@ -74,7 +74,7 @@ def carve(
         ),
     ] = None,
     no_hash: Annotated[
-        bool, typer.Option("--no-hash", help="Take no SHA-256 of the FILEs, which takes less time.")
+        bool, typer.Option("--no-sha256", help="Take no SHA-256 of the FILEs, which takes less time.")
     ] = False,
     *,
     options: ReadingOptions,
