@@ -1,10 +1,10 @@
 """How fast files are searched: ``python -m benchmarks.carving``.
 
 Writes a file of ordinary content (programs and libraries of this machine, over and over; 4 GB, or
-``--gigabytes``) with a few packets in it. In each of five rounds ``grep -c LIOR`` reads it, then ``carve`` as it
-is given, for packets alone, and without the hash, each a process of its own; the file stays in memory. Printed
-are medians, ratios of rounds, and the most anonymous memory. With ``--hostile`` it is files of 16 and 32 MB in
-which every few bytes begin like a packet, and how long each takes.
+``--gigabytes``) with a few packets in it. In each of five rounds ``grep -c LIOR`` reads it, then ``carve`` as
+it is given, for packets alone, and without the hash, each a process of its own; the file stays in memory.
+Printed are medians, ratios of rounds, and the most anonymous memory. With ``--hostile`` it is files of 16 and
+32 MB in which every few bytes begin like a packet, and how long each takes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import msmq_wire as mw
 from benchmarks.measure import anonymous_memory
@@ -127,7 +128,7 @@ def main() -> None:
             rounds.append(found)
         # The first one reads from the disk.
         for name in rounds[0]:
-            seconds: list[float] = [one[name][0] for one in rounds[1:]]
+            seconds: Any = [one[name][0] for one in rounds[1:]]
             ratios = [one["grep -c LIOR"][0] / one[name][0] for one in rounds[1:]]
             memory = max(one[name][1] for one in rounds)
             rate = path.stat().st_size / median(seconds) / 1e9
