@@ -6,10 +6,10 @@ that a single search gives it. What a search knows where a part begins is what r
 * Packets that walk to their ends. The one of them that ends last, and of several such the first, pushes out
   whatever was open and ends before it, and begins at most a packet of the largest size before the part. So
   that much is enough, in whatever chain packets overlap.
-* The SRMP message that the search is in, where none is looked for. Which one that is may rest on the one
-  before it, and so on, without a bound. All searches agree behind the first byte that no message claims, and
-  `BEHIND` holds two of the largest size, with the head of the first: they may differ only where messages of
-  which each claims the begin of the next cover all of that.
+* The SRMP message that the search is in: what lies in it is an envelope alone. Which message that is may rest
+  on the one before it, and so on, without a bound. All searches agree behind the first byte that no message
+  claims, and `BEHIND` holds two of the largest size, with the head of the first: they may differ only where
+  messages of which each claims the begin of the next cover all of that.
 
 Behind a part a search goes on until all finds that begin in it are told: two packets of the largest size at
 most, and what is read at once.

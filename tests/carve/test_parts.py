@@ -37,18 +37,18 @@ class Bytes:
         self.piece = piece
         self.taken: list[range] = []
 
-    def pieces(self, start: int = 0) -> Iterator[Piece]:
-        at = start
-        while at < len(self.data):
+    def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece]:
+        at, size = start, len(self.data) if stop is None else min(stop, len(self.data))
+        while at < size:
             inside = next((hole for hole in self.holes if at in hole), None)
             if inside is not None:
                 at = inside.stop
                 continue
-            stop = min([at - at % self.piece + self.piece, len(self.data)]
-                       + [hole.start for hole in self.holes if hole.start > at])  # fmt: skip
-            self.taken.append(range(at, stop))
-            yield Piece(at, memoryview(self.data)[at:stop], True)
-            at = stop
+            ends = [hole.start for hole in self.holes if hole.start > at]
+            end = min([at - at % self.piece + self.piece, size, *ends])
+            self.taken.append(range(at, end))
+            yield Piece(at, memoryview(self.data)[at:end], True)
+            at = end
 
 
 def packet(random: Random, inside: bytes | None = None, size: int | None = None) -> bytes:
@@ -269,8 +269,8 @@ def test_what_was_found_before_a_failure_is_told() -> None:
     whole = searched(data)
 
     class Failing(Bytes):
-        def pieces(self, start: int = 0) -> Iterator[Piece]:
-            yield from list(super().pieces(start))[:2]
+        def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece]:
+            yield from list(super().pieces(start, stop))[:2]
             raise CaptureError("gone")
 
     found: list[Find] = []
