@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import entry_points
 from types import TracebackType
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
-from msmq_wire.capture.opening import reason_of
+from msmq_wire.capture.opening import OpenedFile, Opener, opened, reason_of
 from msmq_wire.capture.source import Source
 from msmq_wire.carve.addresses import MemoryMap, memory_map
 from msmq_wire.errors import CaptureError
@@ -64,10 +64,11 @@ class Medium:
     ``kind`` says what it is; ``total`` is its size in bytes, None where that cannot be known, ``bytes_read``
     how many of them were read. ``unreadable`` counts bytes that gave an error. ``before_read`` is called
     before each read. With ``hashing`` the SHA-256 of the file as it lies is taken on the way: `sha256` after
-    the last piece. Raises `CaptureError` when it cannot be opened.
+    the last piece. ``opener`` opens what is not on this machine. Raises `CaptureError` when it cannot be
+    opened.
     """
 
-    def __init__(self, path: str, *, hashing: bool = True) -> None:
+    def __init__(self, path: str, *, hashing: bool = True, opener: Opener | None = None) -> None:
         self.name = "standard input" if path == "-" else path
         self.kind = "file"
         self.total: int | None = None
@@ -78,39 +79,43 @@ class Medium:
         self.map: MemoryMap | None = None
         self._digest = hashlib.sha256() if hashing else None
         self._source: Source | None = None
-        self._file: BinaryIO | None = None
+        self._file: BinaryIO | OpenedFile | None = None
         self._path: str | None = None
         if path == "-":
             self._source = Source("-")
             return
         try:
-            mode = os.stat(path).st_mode
+            mode = 0 if opener is not None else os.stat(path).st_mode
             if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode):
                 self._source = Source(path)
                 return
-            self._open(path)
+            self._open(path, opener)
         except (OSError, ValueError) as error:
             raise CaptureError(f"cannot open {path}: {reason_of(error)}") from error
 
-    def _open(self, path: str) -> None:
-        file: BinaryIO = open(path, "rb", buffering=0)  # noqa: SIM115  (closed by close)
+    def _open(self, path: str, opener: Opener | None) -> None:
+        file: BinaryIO | OpenedFile
+        file = open(path, "rb", buffering=0) if opener is None else opener(path)  # noqa: SIM115  (by close)
         try:
             head = file.read(64)
             image = next((what for magic, what in _IMAGES if head.startswith(magic)), None)
             if head.startswith(_PACKED):
                 file.close()
-                self._source = Source(path)
+                self._source = Source(path) if opener is None else Source(opened(path, opener), owned=True)
                 self.total = self._source.total
                 return
             if image is not None:
                 file.close()
+                if opener is not None:
+                    raise CaptureError(f"{path} is {image}: only a file of this machine is read as one")
                 file = _opened_image(path, image)
                 self.kind = image.partition(" ")[2]
             # A block device has no size but its end.
             self.total = file.seek(0, os.SEEK_END)
             self._file = file
             if image is None:
-                self._path = path
+                # What an opener opens is elsewhere, and has no holes.
+                self._path = path if opener is None else None
                 self.map = memory_map(self.read, self.total)
                 self.kind = "file" if self.map is None else self.map.kind
         except BaseException:
@@ -211,7 +216,8 @@ class Medium:
         while at < size:
             try:
                 self._file.seek(offset + at)
-                count = int(self._file.readinto(view[at : at + step]) or 0)  # type: ignore[attr-defined]  # raw
+                # Files that are opened here are raw.
+                count = int(cast(OpenedFile, self._file).readinto(view[at : at + step]) or 0)
             except OSError as error:
                 if error.errno != errno.EIO:
                     raise CaptureError(

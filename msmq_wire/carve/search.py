@@ -115,6 +115,13 @@ class Carver:
         """Bytes that are kept because what lies there is not decided."""
         return len(self._buffer)
 
+    @property
+    def told(self) -> int:
+        """All finds before this offset were told; whatever is fed, no more will be."""
+        place, judged, horizon = self._next(), self._judged, self._horizon()
+        known = horizon if place is None else min(place, horizon)
+        return min(known, judged[0].offset) if judged else known
+
     def feed(self, data: bytes | bytearray | memoryview) -> list[Find]:
         """Take the next bytes."""
         self._buffer += data

@@ -1,7 +1,7 @@
 """Captures as tables of Spark: data sources, the job that fills Parquet tables, and queries over them.
 
-``register(spark)`` makes ``msmq-packets``, ``msmq-messages`` and ``msmq-calls`` known to a session. Needs the
-extra ``spark`` and Java 17; importing this package loads neither.
+``register(spark)`` makes ``msmq-packets``, ``msmq-messages``, ``msmq-calls`` and ``msmq-carved`` known to a
+session. Needs the extra ``spark`` and Java 17; importing this package loads neither.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ __all__ = ["register"]
 
 
 def register(spark: SparkSession) -> None:
-    """Make the three data sources known to a session."""
-    from msmq_wire.spark.sources import MsmqCalls, MsmqMessages, MsmqPackets
+    """Make the data sources known to a session."""
+    from msmq_wire.spark.sources import MsmqCalls, MsmqCarved, MsmqMessages, MsmqPackets
 
-    for source in (MsmqPackets, MsmqMessages, MsmqCalls):
+    for source in (MsmqPackets, MsmqMessages, MsmqCalls, MsmqCarved):
         spark.dataSource.register(source)

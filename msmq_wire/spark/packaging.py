@@ -25,7 +25,7 @@ ARCHIVE = "msmq_wire.zip"
 LAUNCHER = "msmq_wire_job.py"
 
 _PACKAGE = "msmq_wire"
-_SHIMS = ("pyspark_msmq_packets", "pyspark_msmq_messages", "pyspark_msmq_calls")
+_SHIMS = ("pyspark_msmq_packets", "pyspark_msmq_messages", "pyspark_msmq_calls", "pyspark_msmq_carved")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip can hold."""
 _PLAIN_FILE = 0o100644 << 16

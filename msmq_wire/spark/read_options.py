@@ -16,7 +16,7 @@ from msmq_wire.capture.places import input_path
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.units import SECOND
 
-__all__ = ["DEFAULT_SPLIT_BYTES", "OPTIONS", "Network", "OnError", "ReadOptions"]
+__all__ = ["AT_REST", "DEFAULT_SPLIT_BYTES", "OPTIONS", "Network", "OnError", "ReadOptions"]
 
 DEFAULT_SPLIT_BYTES = 64 << 20
 DEFAULT_CHUNK_BYTES = 1 << 23
@@ -28,9 +28,9 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 OPTIONS: Mapping[str, str] = {
     "path": "A file, a folder or a glob; load(...) sets it.",
     "paths": "Several of them: a JSON list; load([...]) sets it.",
-    "glob": "Names of files to read in folders; by default those that end like a capture.",
+    "glob": "Names of files to read in folders; by default those that end like a capture, carved all.",
     "recursive": "Whether folders in folders are read: true or false.",
-    "splitBytes": "Bytes of a file that one task reads (packets): a number, or one with k, m or g.",
+    "splitBytes": "Bytes of a file that one task reads (packets, carved): a number, or one with k, m or g.",
     "ports": "Read only what goes to or from these TCP and UDP ports, separated by commas.",
     "hosts": "Read only what goes to or from these addresses or networks, separated by commas.",
     "since": "Read only frames from this time on, RFC 3339.",
@@ -53,6 +53,8 @@ OPTIONS: Mapping[str, str] = {
     "seen": "The folder in which a stream notes what it saw; by default .msmq-wire-seen beside the files.",
 }
 """Every option, with what it means; case does not matter."""
+AT_REST = ("path", "paths", "glob", "recursive", "splitBytes", "payload", "columns", "onError", "chunkBytes")
+"""Those that say something of files that are no captures."""
 
 _SUFFIXES = {"k": 10, "m": 20, "g": 30}
 _LARGEST_NUMBER = 1 << 50

@@ -1,7 +1,7 @@
-"""The data sources ``msmq-packets``, ``msmq-messages`` and ``msmq-calls``.
+"""The data sources ``msmq-packets``, ``msmq-messages``, ``msmq-calls`` and ``msmq-carved``.
 
 The rule kept here: planning names files and splits, tasks open them; what a task holds is a chunk of a
-capture and what the decoder keeps.
+capture, and what the decoder or the search keeps.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -24,7 +25,8 @@ from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, list_files
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.carving import FilePart, carved_rows, plan_parts
+from msmq_wire.spark.read_options import AT_REST, ReadOptions
 from msmq_wire.spark.row_filter import RowFilter, takes
 from msmq_wire.spark.spark_schema import spark_schema
 from msmq_wire.spark.split_planning import PlacedSplit, place_splits, read_index
@@ -32,10 +34,11 @@ from msmq_wire.spark.streaming import LandedReader
 from msmq_wire.spark.task_rows import bundles, capture_rows, kept_rows, open_capture, read_packets
 from msmq_wire.tables.arrow_types import columns_of
 from msmq_wire.tables.call_columns import call_batches, call_schema
+from msmq_wire.tables.carved_columns import carved_schema
 from msmq_wire.tables.message_columns import batches_of, message_schema
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
 
-__all__ = ["MsmqCalls", "MsmqMessages", "MsmqPackets", "capture_partitions"]
+__all__ = ["MsmqCalls", "MsmqCarved", "MsmqMessages", "MsmqPackets", "capture_partitions"]
 
 _PUSHING = "pyspark.sql.worker.data_source_pushdown_filters"
 """The module of Spark that plans where filters are handed to sources, in a process of its own."""
@@ -62,6 +65,18 @@ class SplitPartition(InputPartition):
     @property
     def splits(self) -> tuple[PlacedSplit, ...]:
         found: tuple[PlacedSplit, ...] = self.value
+        return found
+
+
+class PartPartition(InputPartition):
+    """Parts of files that one task searches."""
+
+    def __init__(self, parts: Sequence[FilePart]) -> None:
+        super().__init__(tuple(parts))
+
+    @property
+    def parts(self) -> tuple[FilePart, ...]:
+        found: tuple[FilePart, ...] = self.value
         return found
 
 
@@ -136,6 +151,25 @@ class CallReader(RecordReader):
         self, batch: PacketBatch, numbering: Numbering, columns: frozenset[str] | None
     ) -> Iterable[Any]:
         return call_batches(batch, numbering, columns=columns)
+
+
+class CarvedReader(_Reader):
+    """Searches files, one task for each part of a large one or for several small ones."""
+
+    def partitions(self) -> Sequence[InputPartition]:
+        options = self._options
+        # What lies in a folder of files that are no captures may have any name.
+        files = _files(replace(options, glob=options.glob or "*"))
+        parts = plan_parts(files, options.split_bytes)
+        sizes = [one.size for one in parts]
+        return [PartPartition(bundle) for bundle in bundles(parts, sizes, options.split_bytes)] or [
+            PartPartition(())
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        assert isinstance(partition, PartPartition)
+        for part in partition.parts:
+            yield from carved_rows(part, self._options, self.wanted)
 
 
 class FilteredReader(DataSourceReader):
@@ -220,6 +254,20 @@ class MsmqCalls(_Source):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         return LandedReader(self.read_options, CallReader(self.read_options).rows)
+
+
+class MsmqCarved(_Source):
+    """``spark.read.format("msmq-carved")``: a row for each place of a find at rest, see `carved_schema`."""
+
+    NAME = "msmq-carved"
+    READER = CarvedReader
+    table = staticmethod(carved_schema)
+
+    def __init__(self, options: Any) -> None:
+        super().__init__(options)
+        others = sorted({name.lower() for name in options} - {name.lower() for name in AT_REST})
+        if others:
+            raise MsmqWireError(f"the option {others[0]} is about captures, and {self.NAME} reads none")
 
 
 def _files(options: ReadOptions) -> Sequence[CaptureFile]:

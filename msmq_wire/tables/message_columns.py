@@ -6,9 +6,9 @@ that the registry gives them, and what `message_view` says of a message stands b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.tables import OTHER, places_of, schema, tables_of
+from msmq_wire.capture.tables import OTHER, places_of, record_tables, schema, tables_of
 from msmq_wire.records.message import COLUMNS, MessageColumn, message_view
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
@@ -36,7 +36,11 @@ from msmq_wire.tables.arrow_types import (
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.registry import PACKETS
 
-__all__ = ["CALLS", "PLACE", "Placing", "batches_of", "message_schema"]
+__all__ = ["CALLS", "PLACE", "PLACE_END", "Placed", "Placing", "batches_of", "message_schema", "rows_of"]
+
+Placed: TypeAlias = Callable[[Any, Any, Any], dict[str, Any]]
+"""Gives the columns that say where records were found: of a record batch of `record_tables`, those that a
+schema has, and the types of the records."""
 
 CALLS = ("rpc_bind", "rpc_call", "rpc_fault", "com_call")
 """The types of records that are rows of the table ``calls``."""
@@ -66,7 +70,7 @@ _SUMMARY = [
     if one.kind == "body" or not (one.record or one.of or one.asked)
 ]
 """What there is of messages, whatever carried them."""
-_END = [
+PLACE_END = [
     field("missing", pa.int64(), "Bytes of a gap that were not captured, null if unknown."),
     field("reason", pa.string(), "Why there is a gap, or a file ends."),
     field("event", pa.string(), "Step of a connection."),
@@ -121,7 +125,7 @@ def message_schema() -> Any:
         columns[name] = field(name, pa.struct(members), f"What {table} records have.")
     result = schema("user_message")
     ends = [spark_field(result.field(name)) for name in _RESULT]
-    return pa.schema([*PLACE, *_SUMMARY, *columns.values(), *ends, *_END])
+    return pa.schema([*PLACE, *_SUMMARY, *columns.values(), *ends, *PLACE_END])
 
 
 def _own_fields(table: str) -> list[Any]:
@@ -175,7 +179,17 @@ def batches_of(
     batch = replace(batch, others=others)
     tables = tables_of(batch, judge=judge and "anomalies" in target.names, wanted=wanted)
     records = {record.id: record for record in others}
-    return {table: _wide(table, made, placing, records, payload, target) for table, made in tables.items()}
+    place = placing.columns
+    return {table: _wide(table, made, place, records, payload, target) for table, made in tables.items()}
+
+
+def rows_of(records: Iterable[Record], place: Placed, target: Any, *, payload: bool = True) -> Iterable[Any]:
+    """Records that came decoded as rows of ``target``, columns of `message_schema` and others that ``place``
+    gives; options as for `batches_of`."""
+    known = {record.id: record for record in records}
+    judge, wanted = "anomalies" in target.names, _wanted(frozenset(target.names))
+    tables = record_tables(known.values(), judge=judge, wanted=wanted)
+    return [_wide(table, made, place, known, payload, target) for table, made in tables.items()]
 
 
 class Placing:
@@ -235,14 +249,14 @@ def _last(frames: Any) -> Array:
 
 
 def _wide(
-    table: str, made: Any, placing: Placing, records: Mapping[int, Record], payload: bool, target: Any
+    table: str, made: Any, place: Placed, records: Mapping[int, Record], payload: bool, target: Any
 ) -> Any:
     """The rows of one table of `read_tables` as rows of ``messages``."""
     count, names = len(made), set(target.names)
     types = pa.repeat(pa.scalar(table, pa.string()), count)
     if table == OTHER and "type" in names:
         types = made.column("type")
-    columns = placing.columns(made, target, types)
+    columns = place(made, target, types)
     own = _OWN.get(table)
     kept = made.schema.names if own is None else _RESULT
     columns |= {name: made.column(name) for name in kept if name in names and name not in columns}

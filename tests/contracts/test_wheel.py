@@ -36,7 +36,7 @@ _README = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SPARK = """\
 import pkgutil
 import msmq_wire.spark
-import pyspark_msmq_calls, pyspark_msmq_messages, pyspark_msmq_packets
+import pyspark_msmq_calls, pyspark_msmq_carved, pyspark_msmq_messages, pyspark_msmq_packets
 for one in pkgutil.walk_packages(msmq_wire.spark.__path__, "msmq_wire.spark."):
     print(__import__(one.name))
 """

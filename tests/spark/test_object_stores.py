@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
+from fixtures.build_at_rest import message
 from msmq_wire.capture.capture_reading import CaptureReading
 from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, has_changed, list_files, open_file
 from msmq_wire.capture.pcap import Frame
@@ -20,7 +21,7 @@ from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.landing import LandingLog, holds
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import PacketReader
+from msmq_wire.spark.sources import CarvedReader, PacketReader
 from msmq_wire.tables.message_columns import batches_of
 from msmq_wire.units import SECOND
 from tests.store.s3_server import BUCKET, S3Server
@@ -215,6 +216,32 @@ def test_a_task_of_the_source_reads_a_bucket(s3: S3Server, captures: Path) -> No
         return [row for batch in batches for row in batch.drop_columns(["capture", "path"]).to_pylist()]
 
     assert found(url.replace("s3:", "s3a:")) == found(str(captures / "demo.pcap"))
+
+
+@pytest.mark.parametrize("fail_every", [0, 10])
+def test_images_of_a_bucket_are_carved_in_parts(s3: S3Server, tmp_path: Path, fail_every: int) -> None:
+    one = message(1, "order 4711", "<order id='4711'/>")
+    data = bytearray(12 << 20)
+    for at in (700, (1 << 20) - 50, (10 << 20) - 9, (12 << 20) - 100):
+        data[at : at + len(one)] = one[: len(data) - at]
+    for name, content in (("disk.dd", data), ("disk.gz", gzip.compress(data, 1)), ("x.vmdk", b"KDMV")):
+        (tmp_path / name).write_bytes(content)
+        put(f"images/{name}", bytes(content))
+
+    def found(path: str) -> list[dict[str, Any]]:
+        reader = CarvedReader(ReadOptions.of({"path": path, "splitBytes": "1m"}))
+        batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+        return [row for batch in batches for row in batch.drop_columns(["capture"]).to_pylist()]
+
+    s3.fail_every = fail_every
+    for name in ("disk.dd", "disk.gz"):
+        rows = found(f"s3a://{BUCKET}/images/{name}")
+        assert rows == found(str(tmp_path / name))
+        assert [row["grade"] for row in rows] == ["whole", "whole", "whole", "head"]
+    (row,) = found(f"{ROOT}/images/x.vmdk")
+    assert row["reason"].endswith("x.vmdk is a VMDK image: only a file of this machine is read as one")
+    s3.fail_every = 0
+    assert bool(s3.failed) == bool(fail_every)
 
 
 def test_files_of_a_folder_are_one_capture_by_time(s3: S3Server, tmp_path: Path) -> None:

@@ -15,7 +15,12 @@ import msmq_wire
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.packaging import ARCHIVE, LAUNCHER, older_files, write_package
 
-SHIMS = ["pyspark_msmq_calls.py", "pyspark_msmq_messages.py", "pyspark_msmq_packets.py"]
+SHIMS = [
+    "pyspark_msmq_calls.py",
+    "pyspark_msmq_carved.py",
+    "pyspark_msmq_messages.py",
+    "pyspark_msmq_packets.py",
+]
 
 
 def python(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:

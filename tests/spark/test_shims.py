@@ -33,6 +33,7 @@ def test_every_source_has_a_shim_of_its_name() -> None:
     names = {path.stem: loaded(path).DefaultSource.name() for path in FILES}
     assert names == {
         "pyspark_msmq_calls": "msmq-calls",
+        "pyspark_msmq_carved": "msmq-carved",
         "pyspark_msmq_messages": "msmq-messages",
         "pyspark_msmq_packets": "msmq-packets",
     }
