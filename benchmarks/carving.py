@@ -18,7 +18,6 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import msmq_wire as mw
 from benchmarks.measure import anonymous_memory
@@ -128,11 +127,11 @@ def main() -> None:
             rounds.append(found)
         # The first one reads from the disk.
         for name in rounds[0]:
-            seconds: Any = [one[name][0] for one in rounds[1:]]
+            taken = [one[name][0] for one in rounds[1:]]
             ratios = [one["grep -c LIOR"][0] / one[name][0] for one in rounds[1:]]
             memory = max(one[name][1] for one in rounds)
-            rate = path.stat().st_size / median(seconds) / 1e9
-            told = f"{median(seconds):.2f} s, {rate:.2f} GB/s, {median(ratios):.2f} of grep"
+            rate = path.stat().st_size / median(taken) / 1e9
+            told = f"{median(taken):.2f} s, {rate:.2f} GB/s, {median(ratios):.2f} of grep"
             print(f"{name}: {told}, {memory / 1e6:.0f} MB")
 
 

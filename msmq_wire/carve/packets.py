@@ -24,7 +24,7 @@ from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.packets.user_message import MessageHeaders, UserMessage
 from msmq_wire.wire.stream import counted
 
-__all__ = ["FIXED", "PAGE", "fixed_part", "left_of", "needed", "walk"]
+__all__ = ["LOOK", "PAGE", "broken_early", "fixed_part", "left_of", "needed", "walk"]
 
 PAGE = 4096
 """Bytes of a page of memory, and of a cluster of a disk; a missing one reads as zeros."""
@@ -32,6 +32,8 @@ FIXED = 64
 """Bytes of BaseHeader and the numbers of UserHeader, without which nothing is known of a message."""
 _FIXED_INTERNAL = 20
 _FLAGS = 60
+LOOK = 1 << 16
+"""Bytes of a longer packet of which those at its beginning are looked at first."""
 _ZEROS = bytes(PAGE)
 _INTERNAL = ("internal_header", InternalHeader)
 _TOLD = 3
@@ -58,11 +60,10 @@ def walk(data: bytes, offset: int, *, claimed: int) -> Walk | None:
             return left_of(data[:last], claimed, zeros)
     if there < claimed:
         return left_of(data[:there], claimed, f"{counted(claimed - there)} of it are not there")
-    data = data[:claimed]
-    empty = _empty(data)
-    if empty is not None:
-        return empty
-    type_, result = _inspected(data)
+    early = broken_early(data[:LOOK], claimed, claimed)
+    if early is not None:
+        return early
+    type_, result = _inspected(data[:claimed])
     if not _is_read(result):
         return None
     if result.error is None and result.consumed == claimed and not result.anomalies:
@@ -72,9 +73,9 @@ def walk(data: bytes, offset: int, *, claimed: int) -> Walk | None:
 
 def left_of(data: bytes, claimed: int, reason: str) -> Walk | None:
     """Judge what is left of a packet of ``claimed`` bytes; None where less than a header is read."""
-    empty = _empty(data)
-    if empty is not None:
-        return empty
+    early = broken_early(data[:LOOK], len(data), claimed)
+    if early is not None:
+        return early
     type_, result = _inspected(data)
     if not _is_read(result):
         return None
@@ -124,11 +125,30 @@ def fixed_part(data: bytes) -> int:
     return _FIXED_INTERNAL if data[2] & 0x08 else FIXED
 
 
-def _empty(data: bytes) -> Walk | None:
-    """A message by BaseHeader, and by UserHeader one with nothing in it: all that is looked at."""
-    if len(data) < FIXED or data[2] & 0x08 or data[_FLAGS + 2] & 0x20:
+def broken_early(begin: bytes, there: int, claimed: int) -> Walk | None:
+    """What the first `LOOK` bytes of a message say against it; None where they say nothing.
+
+    Hostile files claim packets of the largest size everywhere: all their bytes are only taken where the
+    headers lead through them.
+    """
+    if there < FIXED or begin[2] & 0x08:
         return None
-    return Walk("broken", UserMessage.stem(), len(data), reason="user_header.flags: MP must be set")
+    stem = UserMessage.stem()
+    # From its flags on it may be pages of zeros.
+    if not begin[_FLAGS + 2] & 0x20 and begin[_FLAGS:].strip(b"\0"):
+        return Walk("broken", stem, there, reason="user_header.flags: MP must be set")
+    if claimed <= LOOK or len(begin) < LOOK:
+        return None
+    try:
+        packet = decode(begin, MessagePacket.stem(), missing=((LOOK, claimed - LOOK),))
+    except DecodeError as error:
+        if error.offset is None or error.offset >= LOOK:
+            return None
+        place = f"{error.path}: " if error.path else ""
+        return Walk("broken", stem, there, reason=f"{place}{error.message}")
+    if packet.undeclared:
+        return Walk("broken", stem, there, reason="undeclared: no header claims the rest of its bytes")
+    return None
 
 
 def _reads_well(result: InspectResult, data: bytes) -> bool:
@@ -151,7 +171,7 @@ def _last_page(data: bytes, offset: int, claimed: int) -> int:
     """Where the bytes of a packet end that lacks its last pages; ``claimed`` where it has them."""
     end = claimed
     page = (offset + claimed - 1) // PAGE * PAGE - offset
-    while page > 0 and data.startswith(_ZEROS[: len(data[page : page + PAGE])], page):
+    while page > 0 and data.startswith(_ZEROS[: len(data) - page], page):
         end = page
         page -= PAGE
     return end

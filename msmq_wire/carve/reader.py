@@ -17,11 +17,11 @@ import msgspec
 
 from msmq_wire.carve.envelopes import SRMP_TYPES, request_of
 from msmq_wire.carve.media import Medium
+from msmq_wire.carve.parts import BEHIND, finds_in_part
 from msmq_wire.carve.search import Carver, Find
 from msmq_wire.carve.storage import StorageKind, storage_kind
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
-from msmq_wire.reassembly.stream import MAX_PENDING
 from msmq_wire.records.record import Grade, Record, Spot
 from msmq_wire.records.srmp_content import error_of, judge_request, packet_of
 from msmq_wire.wire.expressions import this
@@ -73,9 +73,9 @@ class _Kept(msgspec.Struct):
     spots: list[Spot]
 
 
-def finds_in(medium: Medium, carver: Carver, stop: int | None = None) -> Iterator[Find]:
-    """Search a medium from the offset of ``carver`` to its end, to ``stop``, or to where it is damaged."""
-    for piece in medium.pieces(carver.offset, stop):
+def finds_in(medium: Medium, carver: Carver) -> Iterator[Find]:
+    """Search a medium to its end, or to where it is damaged."""
+    for piece in medium.pieces(carver.offset):
         if piece.offset > carver.offset or not piece.joined:
             yield from carver.hole(piece.offset - carver.offset)
         yield from carver.feed(piece.data)
@@ -92,17 +92,15 @@ def _offsets_in(medium: Medium, offsets: Sequence[int]) -> Sequence[int]:
 
 
 def _finds_at(medium: Medium, offsets: Sequence[int], envelopes: bool) -> Iterator[Find]:
-    """What begins at offsets, found as in a search of all: a packet's length around them is read."""
+    """What begins at offsets, as a search of all finds it; what lies near each other is read together."""
     wanted = set(offsets)
     stretches: list[tuple[int, int]] = []
     for offset in offsets:
-        start, stop = max(0, offset - MAX_PENDING), offset + 2 * MAX_PENDING
-        if stretches and start <= stretches[-1][1]:
-            start = stretches.pop()[0]
-        stretches.append((start, stop))
-    for start, stop in stretches:
-        carver = Carver(envelopes=envelopes, offset=start)
-        yield from (find for find in finds_in(medium, carver, stop) if find.offset in wanted)
+        first = stretches.pop()[0] if stretches and offset - stretches[-1][1] < BEHIND else offset
+        stretches.append((first, offset + 1))
+    for first, last in stretches:
+        finds = finds_in_part(medium, first, last, envelopes=envelopes)
+        yield from (find for find in finds if find.offset in wanted)
 
 
 def record_of(find: Find, *, number: int, capture: str, spots: Sequence[Spot] = ()) -> Record:

@@ -29,7 +29,7 @@ from msmq_wire.carve.envelopes import (
     walk_envelope,
 )
 from msmq_wire.carve.needle import find
-from msmq_wire.carve.packets import fixed_part, left_of, needed, walk
+from msmq_wire.carve.packets import LOOK, broken_early, fixed_part, left_of, needed, walk
 from msmq_wire.carve.walk import Walk
 from msmq_wire.reassembly.stream import MAX_PENDING, SIZED, is_credible, packet_length
 from msmq_wire.records.record import Grade
@@ -192,7 +192,10 @@ class Carver:
             return False
         self._starts.popleft()
         claimed = packet_length(self._buffer, at)
-        walked = walk(bytes(memoryview(self._buffer)[at:stop]), offset, claimed=claimed)
+        there = min(claimed, len(self._buffer) - at)
+        walked = broken_early(self._bytes(at, min(at + there, at + LOOK)), there, claimed)
+        if walked is None:
+            walked = walk(self._bytes(at, stop), offset, claimed=claimed)
         if walked is None:
             self.nested["no header behind a signature"] += 1
             return True
@@ -211,6 +214,8 @@ class Carver:
         if walked.part == "intact":
             self._open.append(place)
         elif walked.part == "broken":
+            while self._contradicting and self._contradicting[0][0] <= offset:
+                heappop(self._contradicting)
             heappush(self._contradicting, (end, offset, place))
         self._judged.append(place)
         return True
@@ -228,13 +233,18 @@ class Carver:
         self._roots.popleft()
         if srmp:
             first = max(0, at - AROUND)
-            data = bytes(memoryview(self._buffer)[first : at + REACH])
+            data = self._bytes(first, at + REACH)
             alone = offset < self._message_end
             walked = walk_envelope(data, at - first, min(following - first, len(data)), alone=alone)
             claimed = walked.length - walked.before
             self._message_end = max(self._message_end, offset + claimed)
             self._judged.append(_Place(offset, claimed, walked, self._around(offset)))
         return True
+
+    def _bytes(self, start: int, stop: int) -> bytes:
+        # No view is handed on: errors keep the frames they came through, and those the view.
+        with memoryview(self._buffer) as held:
+            return bytes(held[start:stop])
 
     def _around(self, offset: int) -> _Place | None:
         """The innermost packet that walks to its end behind ``offset``."""
@@ -270,10 +280,10 @@ class Carver:
         place.listed = True
         start = place.offset - walked.before - self._base
         if place.whole:
-            data = bytes(memoryview(self._buffer)[start : start + walked.length])
+            data = self._bytes(start, start + walked.length)
         else:
             stop = min(start + walked.length, following - self._base)
-            data = bytes(memoryview(self._buffer)[start:stop])
+            data = self._bytes(start, stop)
             if walked.type not in SRMP_TYPES and len(data) < min(fixed_part(data), walked.length):
                 self.nested["no header behind a signature"] += 1
                 return None
