@@ -212,7 +212,7 @@ STEPS = {"make folder", "make file", "write file", "end file", "commit", "append
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("before", share(["a killed run", "captures", "nothing"], 2))
+@pytest.mark.parametrize("before", share(["captures", "a killed run", "nothing"]))
 def test_a_run_that_is_killed_at_any_step_leaves_whole_captures_and_the_next_ends_it(
     before: str, part: int, attacked: Attacked, tmp_path: Path
 ) -> None:
@@ -285,6 +285,7 @@ def test_a_table_whose_first_commit_was_not_made_is_made_again(attacked: Attacke
     attacked.finish(output)
 
 
+@pytest.mark.check
 def test_a_commit_whose_answer_is_lost_is_made_once(s3: S3Server, tmp_path: Path) -> None:
     output, paths = f"s3://{BUCKET}/tables", [CAPTURES / "demo.pcap", CAPTURES / "path_vlan.pcap"]
     run_apart(output, paths[0])

@@ -107,6 +107,7 @@ def test_what_is_told_of_a_message_is_what_its_columns_say(message: _MESSAGE) ->
     assert {**told, "sent_at": None} == {name: row[name] for name in told} | {"sent_at": None}
 
 
+@pytest.mark.check
 def test_a_path_is_searched_instead_of_the_storage_folder(
     tmp_path: Path, message: _MESSAGE, query: _QUERY, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -127,6 +128,7 @@ def test_a_folder_has_no_volume_to_search(tmp_path: Path, message: _MESSAGE, que
     assert "The target has no volume" in said
 
 
+@pytest.mark.check
 def test_a_deleted_message_is_found_on_the_volume_and_a_live_one_told_once(
     tmp_path: Path, message: _MESSAGE, program: _PROGRAM, query: _QUERY
 ) -> None:
@@ -176,6 +178,7 @@ def test_ntfs_tells_where_files_lie_so_free_space_and_slack_are_found_alone(
     assert "is not known" not in said
 
 
+@pytest.mark.check
 def test_folders_that_the_settings_name_are_searched_once_where_they_hold_such_files(
     tmp_path: Path, message: _MESSAGE
 ) -> None:
