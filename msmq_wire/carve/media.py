@@ -107,7 +107,9 @@ class Medium:
             if image is not None:
                 file.close()
                 if opener is not None:
-                    raise CaptureError(f"{path} is {image}: only a file of this machine is read as one")
+                    raise CaptureError(
+                        f"{path} begins like {image}: only a file of this machine is read as one"
+                    )
                 file = _opened_image(path, image)
                 self.kind = image.partition(" ")[2]
             # A block device has no size but its end.
@@ -342,6 +344,12 @@ def _opened_image(path: str, what: str) -> BinaryIO:
             opener = entry.load()
         except ImportError:
             break
-        file: BinaryIO = opener(path)
+        try:
+            file: BinaryIO = opener(path)
+        except CaptureError as error:
+            reason = error.message.removeprefix(f"cannot open {path}: ")
+            raise CaptureError(f"{path} begins like {what}, and is none: {reason}") from error
         return file
-    raise CaptureError(f"{path} is {what}: reading it needs dissect.target (pip install dissect.target)")
+    raise CaptureError(
+        f"{path} begins like {what}: reading it needs dissect.target (pip install dissect.target)"
+    )

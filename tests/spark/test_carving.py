@@ -136,10 +136,10 @@ def test_what_cannot_be_read_is_a_row_and_the_rest_is_searched(images: Path) -> 
     (images / "pipe").symlink_to(images / "nowhere")
     rows = rows_of(path=images, recursive="true")
     told = {os.path.basename(row["capture"]): row["reason"] for row in rows if row["type"] == "error"}
+    # What is said of an image depends on what is there to open it.
+    assert told.pop("disk.vmdk").startswith(f"{images / 'disk.vmdk'} begins like a VMDK image")
     assert told == {
         "disk.gz": "the gzip stream is cut",
-        "disk.vmdk": f"{images / 'disk.vmdk'} is a VMDK image: reading it needs dissect.target "
-        "(pip install dissect.target)",
         "pipe": f"cannot open {images / 'pipe'}: No such file or directory",
     }
     assert len([row for row in rows if row["capture"] == str(packed)]) > 2
@@ -154,7 +154,7 @@ def test_a_large_file_that_is_no_image_after_all_is_a_row(images: Path) -> None:
         file.write(b"KDMV")
     (row,) = rows_of(path=path, splitBytes="1m")
     assert (row["type"], row["offset"]) == ("error", 0)
-    assert "is a VMDK image" in row["reason"]
+    assert "begins like a VMDK image" in row["reason"]
 
 
 def test_a_file_that_changes_after_it_was_cut_is_not_read(images: Path) -> None:
