@@ -72,7 +72,11 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("search", "", "\n\n<?xml >"),
     ),
     "msmq_wire.carve.envelopes:_XML": (Attack("search", "", "\nContent-Type:  "), Attack("search", "", "\n")),
-    "msmq_wire.carve.envelopes:_end": (Attack("search", "", "</se:Envelope "), Attack("search", "", "</se:")),
+    "msmq_wire.carve.envelopes:_CLOSING": (
+        Attack("finditer", "", "</se:Envelope "),
+        Attack("finditer", "", "</se:"),
+        Attack("finditer", "</", "a"),
+    ),
     "msmq_wire.carve.offsets:_SEPARATOR": (Attack("split", "", " "), Attack("split", "", " ,a")),
     "msmq_wire.carve.offsets:_NUMBER": (Attack("fullmatch", "0x", "0"), Attack("fullmatch", "", "1")),
     "msmq_wire.carve.storage:_FILE": (Attack("fullmatch", "p", "0", "!"),),

@@ -39,6 +39,7 @@ _SRMP = b"schemas.xmlsoap.org/srmp/"
 LONGEST_TAG = 4096
 """Bytes in which a root element says what it is."""
 _ROOT = re.compile(rb"<(?:([A-Za-z_][\w.-]{0,63}):)?Envelope(?=[\s>])")
+_CLOSING = re.compile(rb"</(?:([A-Za-z_][\w.-]{0,63}):)?Envelope\s{0,64}>|\0")
 _PART_HEAD = re.compile(
     rb"--([^\r\n]{1,1000})\r?\n(?:[^\r\n]{1,1000}\r?\n){0,64}\r?\n(?:\xef\xbb\xbf)?(?:<\?xml[^>]{0,200}>\s{0,16})?\Z"
 )
@@ -94,9 +95,12 @@ def _end(data: bytes, root: int, following: int) -> int:
     """Where the end tag of an envelope ends; -1 where it is not there."""
     tag = _ROOT.match(data, root)
     assert tag is not None
-    closing = re.compile(rb"</" + (re.escape(tag[1]) + b":" if tag[1] else b"") + rb"Envelope\s{0,64}>|\0")
-    found = closing.search(data, root, following)
-    return -1 if found is None or found[0] == b"\0" else found.end()
+    for found in _CLOSING.finditer(data, root, following):
+        if found[0] == b"\0":
+            break
+        if found[1] == tag[1]:
+            return found.end()
+    return -1
 
 
 def _around(data: bytes, root: int, end: int, *, alone: bool) -> tuple[SrmpRequest, int, int]:

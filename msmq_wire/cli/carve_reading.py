@@ -100,7 +100,7 @@ class CarveReading(Reading):
             for record in reader:
                 self._last_id = record.id
                 self.packets[record.type] += record.grade is not None
-                if record.type == "error":
+                if record.type == "error" and record.grade is None:
                     self._fail(f"{record.capture}: {record.reason}")
                 self.data = reader.data
                 yield record

@@ -14,11 +14,12 @@ import pytest
 from construct import Int32ul
 
 from msmq_wire.capture.reader import Summary
-from msmq_wire.cli import reading
+from msmq_wire.carve.reader import Searched
+from msmq_wire.cli import carve_reading, reading
 from msmq_wire.cli.commands import timeline
 from msmq_wire.cli.program import program
 from msmq_wire.engines.codec import inspect
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, Spot
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.rpc.ndr import DWORD, UUID, NdrStruct
 from msmq_wire.spec import SpecRef, snake_case
@@ -295,6 +296,28 @@ class PlantedReader:
         return iter(self.records)
 
 
+class PlantedCarving:
+    """Stands for what searches files: it finds the planted records."""
+
+    told_before = 0
+    data = b""
+
+    def __init__(self, sources: Sequence[str], **_: Any) -> None:
+        found = Counter(damaged=len(PlantedReader.records))
+        self.searched = [Searched(name=one, grades=found, failure=f"cannot read {one}") for one in sources]
+
+    def __enter__(self) -> PlantedCarving:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __iter__(self) -> Iterator[Record]:
+        for record in PlantedReader.records:
+            spots = (Spot(capture=record.capture, offset=record.offset),)
+            yield msgspec.structs.replace(record, grade="damaged", spots=spots)
+
+
 @pytest.fixture
 def printed(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., str]:
     """Run a command line over planted records; all it printed and wrote."""
@@ -303,6 +326,7 @@ def printed(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callab
         PlantedReader.records, PlantedReader.marker = records, marker
         for module in (reading, timeline):
             monkeypatch.setattr(module, "CaptureReader", PlantedReader)
+        monkeypatch.setattr(carve_reading, "CarveReader", PlantedCarving)
         folder = tmp_path / "out"
         folder.mkdir(exist_ok=True)
         arguments = [one.format(folder=folder) for one in command.arguments]

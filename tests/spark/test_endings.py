@@ -387,7 +387,9 @@ def changing(output: str, folder: Path, seed: int) -> None:
     chance = random.Random(seed)
     frames = list(read_frames(CAPTURES / "demo.pcap"))
     for count in (10, 30, len(frames)):
-        for path in chance.sample(sorted(folder.iterdir()), 2):
+        # What the other one is writing has a name that is no capture's.
+        there = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        for path in chance.sample(there, 2):
             own = path.with_name(f"{path.stem}-{seed}.pcap")
             shutil.copy(path, own)
         write_pcap(folder / f"grown-{seed}.pcap", frames[:count])
