@@ -128,7 +128,8 @@ def carve(
         with contextlib.redirect_stdout(listed), _find_files(to, force) as find_files:
             for record in reading:
                 items += record.grade is not None
-                if record not in selection:
+                # What a table has no row of is said beside it.
+                if record not in selection or (record.grade is None and format_ is RowFormat.TABLE):
                     continue
                 matching += record.grade is not None
                 shown = redactor.record(record)
@@ -207,6 +208,8 @@ def _head(screen: Screen, sources: list[Searched]) -> None:
     for source in sources:
         kind = source.kind if source.storage is None else f"{source.storage} by its name"
         hashed = f"SHA-256 {source.sha256}" if source.sha256 else "no SHA-256"
+        if source.failure is not None:
+            hashed += ": not read to its end"
         screen.line(
             [
                 (screen.safe(source.name), "title"),
