@@ -20,6 +20,10 @@ import pytest
 
 WHOLE = os.environ.get("MSMQ_WIRE_CHECK") == "1"
 """Whether this run is to do everything."""
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
+"""Whether it may take hours, too."""
+SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options for a JVM that lives for a minute: optimizing its code takes half of its time."""
 
 _FEW = 10
 _SHARE = 9

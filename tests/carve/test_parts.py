@@ -169,22 +169,18 @@ def test_holes_end_what_lies_over_them_in_every_part(seed: int) -> None:
 
 @pytest.mark.parametrize("step", [0.05, 0.3, 0.5, 0.9, 0.99])
 def test_one_packet_before_a_part_is_enough_however_long_the_chain(step: float) -> None:
-    for seed in range(3):
+    for seed in share(range(3)):
         data = chain(seed, step=step)
         expected = searched(data)
         # All but the last are under the next one.
         assert [find.grade for find in expected] == ["head"] * 11 + ["whole"]
-        for size in SIZES:
+        for size in share(SIZES, 2):
             assert in_parts(data, size, behind=LONGEST) == expected
 
 
 def test_less_before_a_part_is_too_little() -> None:
-    differ = [
-        seed
-        for seed in range(10)
-        if in_parts(image(seed, requests=False), 1024, behind=500) != searched(image(seed, requests=False))
-    ]
-    assert differ
+    images = (image(seed, requests=False) for seed in range(10))
+    assert any(in_parts(data, 1024, behind=500) != searched(data) for data in images)
 
 
 def test_bodies_in_bodies_are_as_deep_in_every_part() -> None:

@@ -137,11 +137,13 @@ def test_it_is_decoded_and_shown(kind: str, told: Any) -> None:
     assert re.search(_SHOWN[kind], told["seen"][kind]), told["seen"][kind]
 
 
+@pytest.mark.check
 @pytest.mark.xdist_group("newcomer")
 def test_what_only_comes_near_a_new_rule_is_no_finding(told: Any) -> None:
     assert "FRM-DUMMY" not in told["seen"]["what misses it"]
 
 
+@pytest.mark.check
 @pytest.mark.xdist_group("newcomer")
 @_every_kind
 def test_it_is_documented(kind: str, told: Any) -> None:

@@ -22,7 +22,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.effort import share
+from tests.effort import SHORT_LIVED_JAVA, share
 
 _ROOT = Path(__file__).resolve().parents[2]
 _CAPTURES = _ROOT / "fixtures" / "captures"
@@ -123,7 +123,7 @@ def _run(python: Path, arguments: tuple[str | Path, ...], folder: Path) -> subpr
     program = () if arguments[0] == "-c" else ("-c", _PROGRAM)
     own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
     # A narrow terminal cuts the names of queues.
-    own["COLUMNS"] = "300"
+    own |= {"COLUMNS": "300", "JDK_JAVA_OPTIONS": SHORT_LIVED_JAVA}
     return subprocess.run(
         [python, *program, *arguments], cwd=folder, env=own, capture_output=True, text=True, check=False
     )

@@ -11,13 +11,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from msmq_wire.spark.session import session
+from tests.effort import SHORT_LIVED_JAVA
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session with two cores on this machine."""
-    # A JVM that lives for a minute is not worth being optimized: that takes half of its time.
-    java = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    java = f"spark.driver.extraJavaOptions={SHORT_LIVED_JAVA}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {shlex.quote(java)} pyspark-shell")
         started = session(master="local[2]", driver_memory="1g")

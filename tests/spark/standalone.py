@@ -24,6 +24,8 @@ from typing import TypeVar
 
 import pyspark
 
+from tests.effort import SHORT_LIVED_JAVA
+
 __all__ = ["Cluster", "Job", "wait_for"]
 
 T = TypeVar("T")
@@ -185,6 +187,7 @@ class Cluster:
             "JAVA_HOME": str(Path(java).resolve().parents[1]),
             "HOME": str(home),
             "LANG": "C.UTF-8",
+            "JDK_JAVA_OPTIONS": SHORT_LIVED_JAVA,
             "SPARK_HOME": str(_HOME),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(self._folder / "local"),

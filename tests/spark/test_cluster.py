@@ -30,7 +30,7 @@ from tests.spark.test_capture_job import todo_of
 pytestmark = [pytest.mark.check, pytest.mark.spark]
 
 _MESSAGES = 2400
-_LARGE = 36
+_LARGE = 24
 _ROTATED = 1200
 _SOUND = (
     "clean_all_deliveries.pcap",

@@ -34,7 +34,7 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.store import store
 from msmq_wire.store.snapshot import Snapshot
 from msmq_wire.store.store import Change, Store
-from tests.effort import WHOLE, share
+from tests.effort import LONG, WHOLE, share
 from tests.spark.one_run import change_everything, no_java, run
 from tests.store.s3_server import BUCKET, S3Server
 
@@ -216,7 +216,7 @@ STEPS = {"make folder", "make file", "write file", "end file", "commit", "append
 def test_a_run_that_is_killed_at_any_step_leaves_whole_captures_and_the_next_ends_it(
     before: str, part: int, attacked: Attacked, tmp_path: Path
 ) -> None:
-    start, special, every = attacked.before, set[str](), 1
+    start, special = attacked.before, set[str]()
     if before == "nothing":
         start, special = tmp_path / "nothing", {"create"}
         start.mkdir()
@@ -227,12 +227,12 @@ def test_a_run_that_is_killed_at_any_step_leaves_whole_captures_and_the_next_end
         last = len(first) - 1 - first[::-1].index("commit")
         (start,) = attacked.kill([last], start, tmp_path / "killed")
         special = {"restore"}
-        # Of what is killed a second time every other step will do.
-        every = 2 if WHOLE else 1
     outputs = tmp_path / "out"
     whole, steps = attacked.whole(start, outputs)
     assert set(steps) == STEPS | special
-    lasts = share(range(part * every, len(steps), PARTS * every), 30, len(before))
+    # Of eight steps the first four will do.
+    every = 2 if WHOLE and not LONG else 1
+    lasts = share(range(part, len(steps), PARTS * every), 30, len(before))
     states = set()
     for output in [whole, *attacked.kill(list(lasts), start, outputs)]:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from msmq_wire.spark import frame_order, frame_runs
 from msmq_wire.spark.frame_order import FrameOrder
 from msmq_wire.spark.frame_ranges import IndexedFile, RangeReader
 from msmq_wire.spark.frame_runs import KEY
+from tests.effort import share
 from tests.spark.test_conversations import frames_below, in_order, shuffled
 from tests.spark.test_frame_runs import START, tcp
 
@@ -66,8 +68,9 @@ def overlapping(folder: Path, source: random.Random) -> list[tuple[int, int, byt
     return sorted(found, key=lambda one: one[:2])
 
 
-@pytest.mark.parametrize("together", [1, 3000, 20_000, 1 << 21])
-@pytest.mark.parametrize("brought", [True, False])
+@pytest.mark.parametrize(
+    ("together", "brought"), share([*itertools.product([1, 3000, 20_000, 1 << 21], [True, False])], 3)
+)
 def test_frames_of_files_that_overlap_come_in_the_order_of_time(
     together: int, brought: bool, reader: RangeReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import CarvedReader, PacketReader
 from msmq_wire.tables.message_columns import batches_of
 from msmq_wire.units import SECOND
+from tests.effort import share
 from tests.store.s3_server import BUCKET, S3Server
 
 ROOT = f"s3://{BUCKET}"
@@ -218,7 +219,7 @@ def test_a_task_of_the_source_reads_a_bucket(s3: S3Server, captures: Path) -> No
     assert found(url.replace("s3:", "s3a:")) == found(str(captures / "demo.pcap"))
 
 
-@pytest.mark.parametrize("fail_every", [0, 10])
+@pytest.mark.parametrize("fail_every", share([0, 10]))
 def test_images_of_a_bucket_are_carved_in_parts(s3: S3Server, tmp_path: Path, fail_every: int) -> None:
     one = message(1, "order 4711", "<order id='4711'/>")
     data = bytearray(12 << 20)

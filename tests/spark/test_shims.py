@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from msmq_wire.capture.source import read_frames
+from tests.effort import SHORT_LIVED_JAVA
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIMS = ROOT / "msmq_wire" / "spark" / "shims"
@@ -75,6 +76,7 @@ def test_a_source_is_found_without_registration(captures: Path, tmp_path: Path) 
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "JDK_JAVA_OPTIONS": SHORT_LIVED_JAVA,
     }
     # The gateway of the session that other tests share must not be taken for this one's.
     for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,7 +29,7 @@ from pyspark.sql.datasource import (
 
 from msmq_wire.capture.tables import tables_of
 from msmq_wire.spark.sources import FilteredReader, MsmqCalls, MsmqMessages, MsmqPackets
-from tests.effort import in_batches, remembered
+from tests.effort import in_batches, remembered, share
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
@@ -135,7 +136,7 @@ def _names(kind: Any) -> list[str]:
     return [one.name for one in kind]
 
 
-@in_batches(CAPTURES)
+@in_batches(CAPTURES, every=27)
 def test_narrow_rows_are_the_whole_ones_without_the_rest(path: Path) -> None:
     drawn = random.Random(path.name)
     for source in SOURCES:
@@ -147,8 +148,7 @@ def test_narrow_rows_are_the_whole_ones_without_the_rest(path: Path) -> None:
             assert in_order(narrow, sorted(asked)) == in_order(whole, sorted(asked))
 
 
-@pytest.mark.parametrize("name", RICH)
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(("source", "name"), share([*itertools.product(SOURCES, RICH)], 5))
 def test_every_column_can_be_asked_for_alone(source: Any, name: str) -> None:
     whole = whole_rows(source.NAME, FIXTURES / name)
     for column in source.table().names:
@@ -156,7 +156,7 @@ def test_every_column_can_be_asked_for_alone(source: Any, name: str) -> None:
         assert in_order(narrow, [column]) == in_order(whole, [column]), column
 
 
-@in_batches(CAPTURES)
+@in_batches(CAPTURES, every=27)
 def test_filters_keep_the_rows_that_where_keeps(path: Path) -> None:
     drawn = random.Random(path.name)
     for source in SOURCES:

@@ -122,6 +122,7 @@ def test_a_path_is_searched_instead_of_the_storage_folder(
     assert "Not there: sysvol/gone" in caplog.text
 
 
+@pytest.mark.check
 def test_a_folder_has_no_volume_to_search(tmp_path: Path, message: _MESSAGE, query: _QUERY) -> None:
     rows, said = query(stored(tmp_path, {"p0000001.mq": message(1)}), "--unallocated")
     assert places(rows) == [("p0000001.mq", 0, "live file", "message 1")]
@@ -201,6 +202,7 @@ def test_folders_that_the_settings_name_are_searched_once_where_they_hold_such_f
     ]
 
 
+@pytest.mark.check
 def test_a_host_without_windows_is_refused() -> None:
     target = Target()
     target.filesystems.add(VirtualFilesystem())
