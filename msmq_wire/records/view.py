@@ -243,9 +243,10 @@ def _marked(field: Field, value: Any, owner: WireStruct, around: WireStruct | No
     match field.shown:
         case ShownName(text=text):
             return text(value)
-        case ShownQueue(bits=bits) if owner.bit(bits) != QueueType.NONE:
-            assert isinstance(owner, UserHeader)
-            return queue_view(owner, field.name)
+        # Flags that were not reached are no number.
+        case ShownQueue(bits=bits) if isinstance(owner, UserHeader) and isinstance(owner.flags, int):
+            if owner.bit(bits) != QueueType.NONE:
+                return queue_view(owner, field.name)
         case ShownText() as by:
             number = by.number(owner, around)
             text_of = by.text(number, value)

@@ -66,7 +66,7 @@ def conversation(facts: dict[str, Any], stub: bytes) -> list[tuple[bool, bytes]]
     interface, opnum, asked = _REQUESTS[facts["call"]]
     syntax = _NDR64 if facts["syntax"] == "ndr64" else _NDR
     offered = struct.pack("<HBx16sI", 0, 1, interface, 1) + syntax
-    taken = struct.pack("<H5s3xB3xHH", 5, b"2103\0", 1, 0, 0) + syntax
+    taken = struct.pack("<H5sxB3xHH", 5, b"2103\0", 1, 0, 0) + syntax
     return [
         (True, pdu(11, 1, struct.pack("<HHIB3x", 5840, 5840, 0, 1) + offered)),
         (False, pdu(12, 1, struct.pack("<HHI", 5840, 5840, 7) + taken)),
@@ -229,7 +229,9 @@ def test_any_change_of_a_stored_message_is_read_within_bounds(
     case: str, changes: list[tuple[int, bytes]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     facts, stub = facts_of(case), bytearray(stub_of(case))
-    first, last = facts["packet_at"], len(stub) - 4
+    # The maximum count of the array that holds the packet, or its first section, is before it.
+    first = facts["packet_at"]
+    last = first + int.from_bytes(stub[first - 4 : first], "little")
     for place, data in changes:
         begin = first + place % (last - first)
         stub[begin : min(begin + len(data), last)] = data[: last - begin]

@@ -142,7 +142,7 @@ def test_narrow_rows_are_the_whole_ones_without_the_rest(path: Path) -> None:
     for source in SOURCES:
         names = source.table().names
         whole = whole_rows(source.NAME, path)
-        for size in (1, 1, 2, 5):
+        for size in (1, 3):
             asked = set(drawn.sample(names, size))
             narrow = rows_of(source, path, columns=",".join(asked))
             assert in_order(narrow, sorted(asked)) == in_order(whole, sorted(asked))
@@ -161,7 +161,7 @@ def test_filters_keep_the_rows_that_where_keeps(path: Path) -> None:
     drawn = random.Random(path.name)
     for source in SOURCES:
         whole = whole_rows(source.NAME, path)
-        for number in (1, 1, 2):
+        for number in (1, 2):
             filters = [drawn_filter(drawn, source.table(), whole) for _ in range(number)]
             kept = [row for row in whole if all(keeps(one, row) for one in filters)]
             names = source.table().names

@@ -79,10 +79,12 @@ def _words(table: BitTable) -> Kept[Any, str]:
 
 def _inside(path: str, cls: type[WireStruct]) -> Callable[[Any], str]:
     """Writes the structure in the bytes of a field, if it has all of them, as the property gives it."""
-    find, size, write = attrgetter(path), cls.schema().sizeof(), _writer(cls)
+    header, _, field = path.rpartition(".")
+    find, size, write = attrgetter(header), cls.schema().sizeof(), _writer(cls)
 
     def show(value: Any) -> str:
-        data = find(value)
+        found = find(value)
+        data = b"" if found is None else getattr(found, field)
         return write(parse(cls, data)[0], value) if len(data) == size else "null"
 
     return show

@@ -142,6 +142,17 @@ def test_a_value_with_a_field_that_was_not_reached_is_viewed_or_written_alike(
     assert json_text(partial) in (None, json_line(view(partial)))
 
 
+def test_an_acknowledgment_without_the_header_of_its_body_is_written() -> None:
+    text = _written(msgspec.structs.replace(STRUCTURES["order_ack"](), message_properties_header=None))
+    assert text.endswith('"order_ack_body":null}')
+
+
+def test_queues_whose_kinds_were_not_reached_are_viewed_as_they_are() -> None:
+    partial = msgspec.structs.replace(UserHeader(), flags=msgspec.UNSET)
+    assert json_text(partial) is None
+    assert view(partial)["admin_queue"] is None
+
+
 @pytest.mark.parametrize("stem", _STEMS)
 def test_no_field_of_a_structure_can_be_lost_unseen(stem: str) -> None:
     value = STRUCTURES[stem]()
