@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from msmq_wire.capture.listing import list_files
 from msmq_wire.carve.media import Medium
 from msmq_wire.carve.reader import CarveReader
 from msmq_wire.cli.progress import Progress
-from msmq_wire.cli.reading import Reading, folders_in
+from msmq_wire.cli.reading import Reading, folders_in, is_folder
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.units import size_text
 
@@ -47,6 +48,7 @@ class CarveReading(Reading):
         offsets: Sequence[int] | None = None,
         **options: Any,
     ) -> None:
+        self._empty: dict[str, str] = {}
         super().__init__(files, **options)
         self.envelopes = envelopes
         self.offsets = offsets
@@ -63,6 +65,9 @@ class CarveReading(Reading):
             if folder and folder != [file]:
                 found += folder
                 deeper += 0 if recursive else folders_in(file)
+            elif is_folder(file) and os.access(file, os.R_OK):
+                more = not recursive and folders_in(file)
+                self._empty[file] = "; --recursive reads its folders, too" if more else ""
             else:
                 # What is wrong with it is said when it is opened.
                 found.append(file)
@@ -95,6 +100,8 @@ class CarveReading(Reading):
         self.interrupts.raise_if_any()
 
     def _all(self, items_of: ItemsOf) -> Generator[Read, None, None]:
+        for folder, more in self._empty.items():
+            self._fail(f"{folder}: no file in this folder{more}")
         with self._reader() as reader:
             self.searched = reader.searched
             for record in reader:

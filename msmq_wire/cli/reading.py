@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Read: TypeAlias = Record | Brief | PacketBatch
     ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
 
-__all__ = ["Reading", "Selection", "folders_in", "holds_captures"]
+__all__ = ["Reading", "Selection", "folders_in", "holds_captures", "is_folder"]
 
 _T = TypeVar("_T")
 _REASONS = 6
@@ -378,7 +378,7 @@ def _about_connections(notices: Counter[str], *, anonymous: bool) -> list[str]:
 
 def holds_captures(path: str, recursive: bool) -> bool:
     """Whether a path is a folder with captures in it."""
-    return _is_folder(path) and bool(list_files([path], recursive=recursive).files)
+    return is_folder(path) and bool(list_files([path], recursive=recursive).files)
 
 
 def _captures(files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
@@ -386,7 +386,7 @@ def _captures(files: Sequence[str], recursive: bool) -> tuple[list[str], int, in
     found: list[str] = []
     left_out = deeper = 0
     for file in files:
-        listing = list_files([file], recursive=recursive) if _is_folder(file) else None
+        listing = list_files([file], recursive=recursive) if is_folder(file) else None
         if listing is not None and listing.files:
             found += [one.path for one in listing.files]
             left_out += listing.left_out
@@ -403,7 +403,8 @@ def folders_in(folder: str) -> int:
         return sum(entry.is_dir(follow_symlinks=False) for entry in entries)
 
 
-def _is_folder(path: str) -> bool:
+def is_folder(path: str) -> bool:
+    """Whether a path that was named is a folder of this machine."""
     return path != "-" and os.path.isdir(path)
 
 

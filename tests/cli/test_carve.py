@@ -108,6 +108,17 @@ def test_a_folder_stands_for_all_files_in_it(run: Run, tmp_path: Path) -> None:
     assert "4 whole" in run("carve", tmp_path / "storage", "--recursive").err
 
 
+@pytest.mark.parametrize("command", [["carve"], ["messages", "--carve"]])
+def test_a_folder_without_a_file_says_so_and_where_there_are_folders(
+    run: Run, tmp_path: Path, command: list[str]
+) -> None:
+    status, out, err = run(*command, tmp_path)
+    assert (status, out) == (1, "")
+    assert err.startswith(f"msmq-wire: {tmp_path}: no file in this folder\n")
+    (tmp_path / "inner").mkdir()
+    assert "folder; --recursive reads its folders, too" in run(*command, tmp_path).err
+
+
 def test_nothing_found_is_one_line_and_status_1(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(bytes(5000))
     status, _, err = run("carve", tmp_path / "empty")

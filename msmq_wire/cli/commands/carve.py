@@ -148,7 +148,7 @@ def carve(
             print(json_line(_source_view(source)))
         for totals in queues.rows():
             print(json_line({"type": "queue", **QueueRow(totals).row()}))
-    elif format_ is RowFormat.TABLE:
+    elif format_ is RowFormat.TABLE and sources:
         _head(screen, sources)
         if matching:
             table = table_of(QUEUE_COLUMNS, screen, zone)
