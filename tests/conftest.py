@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from msmq_wire.spark.session import java_problem
 from tests.chromium import BROWSERS, browser
-from tests.effort import WHOLE, examples
+from tests.effort import SLOW, WHOLE, examples
 
 if TYPE_CHECKING:
     from tests.store.s3_server import S3Server
@@ -73,12 +73,13 @@ def s3() -> Iterator[S3Server]:
 # Before xdist looks at the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave to ``make check`` what is marked so; put the tests of one Spark session into one worker."""
+    """Leave to ``make check`` what is marked so, or slow; keep the tests of a Spark session in one worker."""
     for item in items:
         if item.get_closest_marker("spark") is not None:
             item.add_marker(pytest.mark.xdist_group("spark"))
     if not WHOLE:
-        left = [item for item in items if item.get_closest_marker("check") is not None]
+        names = ("check",) if SLOW else ("check", "slow")
+        left = [item for item in items if any(item.get_closest_marker(name) for name in names)]
         config.hook.pytest_deselected(items=left)
         kept = set(map(id, left))
         items[:] = [item for item in items if id(item) not in kept]

@@ -209,6 +209,7 @@ def test_what_forgets_its_oldest_entry_finds_it_without_passing_those_that_are_g
     assert isinstance(Shared().waiting, OrderedDict)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("skipping", "reason"),
     share(

@@ -174,6 +174,7 @@ def test_frames_that_complete_nothing_are_counted_before_damage(
         assert outcome(data, columns=True) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "name", "value"),
     [

@@ -147,6 +147,7 @@ def test_the_tables_of_calls_hold_the_records(path: Path) -> None:
     assert counts.get("rpc_call") or counts.get("com_call")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", share([*_SMALL, *_SRMP], 3), ids=lambda path: path.name)
 def test_calls_that_cross_chunks_are_the_same(path: Path, chunked: Callable[[int, int], None]) -> None:
     for size, few in ((100, 0), (700, 3), (3000, 64)):

@@ -128,6 +128,7 @@ def test_a_bucket_is_written_listed_read_and_emptied(s3: S3Server) -> None:
     exercise(place_of(f"s3://{BUCKET}/a b%20/#"))
 
 
+@pytest.mark.slow
 def test_requests_that_fail_are_sent_again(s3: S3Server) -> None:
     place = place_of(f"s3://{BUCKET}/x")
     with place.open_output() as file:

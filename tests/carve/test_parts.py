@@ -140,7 +140,7 @@ def in_parts(data: bytes, size: int, behind: int, holes: tuple[range, ...] = ())
 SIZES = (512, 900, 1024, 1777, 3000, 4096, 7001, 11_111, 20_000, 50_000)
 
 
-@pytest.mark.parametrize("seed", range(examples(50)))
+@pytest.mark.parametrize("seed", range(examples(30)))
 def test_parts_of_packets_give_what_one_search_gives(seed: int) -> None:
     data = image(seed, requests=False)
     expected = searched(data)
@@ -149,7 +149,7 @@ def test_parts_of_packets_give_what_one_search_gives(seed: int) -> None:
         assert in_parts(data, size, behind=LONGEST) == expected
 
 
-@pytest.mark.parametrize("seed", range(examples(50)))
+@pytest.mark.parametrize("seed", range(examples(30)))
 def test_parts_of_packets_and_srmp_give_what_one_search_gives(seed: int) -> None:
     data = image(1000 + seed, requests=True)
     expected = searched(data)
@@ -167,6 +167,7 @@ def test_holes_end_what_lies_over_them_in_every_part(seed: int) -> None:
         assert in_parts(data, size, 3 * LONGEST, holes) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.05, 0.3, 0.5, 0.9, 0.99])
 def test_one_packet_before_a_part_is_enough_however_long_the_chain(step: float) -> None:
     for seed in share(range(3)):
@@ -178,6 +179,7 @@ def test_one_packet_before_a_part_is_enough_however_long_the_chain(step: float) 
             assert in_parts(data, size, behind=LONGEST) == expected
 
 
+@pytest.mark.slow
 def test_less_before_a_part_is_too_little() -> None:
     images = (image(seed, requests=False) for seed in range(10))
     assert any(in_parts(data, 1024, behind=500) != searched(data) for data in images)

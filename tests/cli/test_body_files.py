@@ -250,6 +250,7 @@ def _frame(number: int, packet: bytes, seq: int) -> Frame:
     return Frame(number=number, time=time, link_type=1, data=data, length=len(data), position=0)
 
 
+@pytest.mark.slow
 def test_a_thousand_messages_make_a_thousand_files_and_lines(run: Run, tmp_path: Path) -> None:
     bodies = [f'<order id="{number}"/>'.encode() for number in range(1, 1001)]
     labels = [("..\\" * (number % 3)) + f"order {number}" for number in range(1, 1001)]

@@ -77,6 +77,7 @@ def _no_process_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             os.waitpid(process, os.WNOHANG)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", _COMMANDS, ids=" ".join)
 def test_two_processes_print_what_one_prints(
     run: Run, files: list[Path], tmp_path: Path, command: tuple[str, ...]

@@ -178,6 +178,7 @@ def test_help_and_usage_load_nothing_and_what_is_missing_is_named(tmp_path: Path
     )
 
 
+@pytest.mark.slow
 def test_no_command_but_compact_needs_spark(run: Run, store: Store, tmp_path: Path) -> None:
     source = (
         "import sys; sys.modules['pyspark'] = None\n"

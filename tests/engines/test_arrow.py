@@ -130,6 +130,7 @@ def test_cut_packets_show_what_was_decoded(stem: str) -> None:
 
 
 # Once for every packet type, so each takes a share of the examples.
+@pytest.mark.slow
 @settings(max_examples=max(examples(20), settings().max_examples // len(PACKETS)))
 @pytest.mark.parametrize("stem", sorted(PACKETS))
 @given(data=st.data())

@@ -20,6 +20,7 @@ _STEMS = sorted(stem for stem, cls in STRUCTURES.items() if issubclass(cls, Wire
 
 
 # Once for every structure, so each takes a share of the examples.
+@pytest.mark.slow
 @settings(max_examples=max(examples(20), settings().max_examples // len(_STEMS)))
 @pytest.mark.parametrize("stem", _STEMS)
 @given(data=st.data())

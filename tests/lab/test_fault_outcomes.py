@@ -108,6 +108,7 @@ class Sent:
                 yield side, ((after.time or 0) - (before.time or 0)) / 1e9
 
 
+@pytest.mark.slow
 @sides
 @breaks
 def test_what_a_broken_connection_loses_is_sent_again(

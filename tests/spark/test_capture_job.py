@@ -199,6 +199,7 @@ def expected_errors(records: Sequence[Record]) -> Counter[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES)
 def test_tables_say_what_is_said_of_the_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records, name = records_of(path), str(path)

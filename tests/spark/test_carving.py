@@ -247,6 +247,7 @@ def test_options_about_captures_are_refused(name: str) -> None:
         MsmqCarved({"path": "x", name: values.get(name, "10.0.0.1")})
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_folder_of_images_is_a_table(spark: SparkSession, images: Path) -> None:
     shutil.copy(AT_REST / "memory.dmp", images)

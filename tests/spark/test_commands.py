@@ -60,6 +60,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, captur
     return output
 
 
+@pytest.mark.slow
 def test_run_says_what_it_did_and_does_it_once(cli: Cli, captures: Path, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
@@ -170,6 +171,7 @@ def test_an_output_that_cannot_be_is_one_line(cli: Cli, captures: Path, tmp_path
     assert outcome.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_compact_says_what_it_put_together(cli: Cli, captures: Path, tmp_path: Path) -> None:
     tables = tmp_path / "tables"
     for name in ("demo.pcap", "path_ipv6.pcap"):
@@ -269,6 +271,7 @@ def test_a_plan_is_printed_in_lines(cli: Cli, tables: Path) -> None:
     assert len(lines) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "status", "message"),
     [

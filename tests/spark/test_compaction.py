@@ -83,6 +83,7 @@ def test_every_row_is_there_as_often_as_before_in_one_file_a_day(store: Store) -
     assert compact(None, store) == Compaction()  # type: ignore[arg-type]  # no task asks it
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_a_capture_can_be_forgotten_after_its_file_was_put_together(store: Store) -> None:
     compact(None, store)  # type: ignore[arg-type]  # no task asks it
@@ -93,6 +94,7 @@ def test_a_capture_can_be_forgotten_after_its_file_was_put_together(store: Store
     assert not any(name in row for table in TABLES for row in rows_of(snapshot, table, "capture"))
 
 
+@pytest.mark.slow
 def test_what_a_run_replaced_meanwhile_is_left_and_the_files_made_of_it_go(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +113,7 @@ def test_what_a_run_replaced_meanwhile_is_left_and_the_files_made_of_it_go(
     assert len(files) == 7, "the six of before and the one of the second run"
 
 
+@pytest.mark.slow
 def test_what_a_run_added_meanwhile_is_there_beside_what_was_put_together(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +130,7 @@ def test_what_a_run_added_meanwhile_is_there_beside_what_was_put_together(
     assert (len(snapshot.files("messages")), done.dropped) == (2, 0)
 
 
+@pytest.mark.slow
 def test_a_run_that_compacting_was_faster_than_loses_nothing(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +206,7 @@ def test_a_file_ends_where_it_is_large_enough(tmp_path: Path) -> None:
         assert (path.stat().st_size, pq.read_metadata(path).num_rows) == (file.size, file.rows)
 
 
+@pytest.mark.slow
 def test_files_of_runs_are_put_together(store: Store) -> None:
     for number in range(3):
         store.append("runs", {"name": f"run {number}"})
@@ -211,6 +216,7 @@ def test_files_of_runs_are_put_together(store: Store) -> None:
     assert sorted(snapshot.rows("runs", ["name"]).column("name").to_pylist()) == ["run 0", "run 1", "run 2"]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_tasks_of_spark_do_the_same(spark: SparkSession, store: Store) -> None:
     expected = all_rows(store.snapshot())

@@ -211,6 +211,7 @@ PARTS = 4 if WHOLE else 1
 STEPS = {"make folder", "make file", "write file", "end file", "commit", "append"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("before", share(["captures", "a killed run", "nothing"]))
 def test_a_run_that_is_killed_at_any_step_leaves_whole_captures_and_the_next_ends_it(
@@ -230,8 +231,8 @@ def test_a_run_that_is_killed_at_any_step_leaves_whole_captures_and_the_next_end
     outputs = tmp_path / "out"
     whole, steps = attacked.whole(start, outputs)
     assert set(steps) == STEPS | special
-    # Of eight steps the first four will do.
-    every = 2 if WHOLE and not LONG else 1
+    # Of twelve steps the first four will do.
+    every = 3 if WHOLE and not LONG else 1
     lasts = share(range(part, len(steps), PARTS * every), 30, len(before))
     states = set()
     for output in [whole, *attacked.kill(list(lasts), start, outputs)]:
@@ -250,6 +251,7 @@ def aged(log: Path) -> None:
         os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 40 * 86_400))
 
 
+@pytest.mark.slow
 def test_no_commit_takes_the_log_of_what_captures_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,6 +328,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, *others: Callable[[], object]) ->
     monkeypatch.setattr(job, "decode_captures", decoded)
 
 
+@pytest.mark.slow
 def test_a_run_that_saw_less_of_a_capture_takes_nothing_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -475,6 +478,7 @@ def small_disk(disk: Path, room: int, groups: int) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kilobytes", share([40, 80, 120, 160, 200, 240], 3))
 def test_a_full_disk_is_told_and_the_next_run_goes_on(
     kilobytes: int, attacked: Attacked, tmp_path: Path

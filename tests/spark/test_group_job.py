@@ -114,6 +114,7 @@ def records_in(frames: Any) -> dict[str, list[Record]]:
     return {name: [one[2] for one in sorted(items, key=lambda one: one[:2])] for name, items in found.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tasks", share([6, 1]))
 def test_captures_decoded_together_are_judged_like_each_alone(
     tasks: int, monkeypatch: pytest.MonkeyPatch

@@ -191,6 +191,7 @@ def test_an_empty_folder_gives_a_run_and_no_tables(one_process: Any, tmp_path: P
     assert visible(tmp_path / "out") == {}
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_named_and_the_rest_is_in_the_tables(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     good = different(folder, 20)
@@ -235,6 +236,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_in_the_tables(one_process:
     assert sum("'type': 'error'" in row for row in visible(output)["errors"]) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["text.pcap", "cut.pcap", "dangling.pcap"])
 def test_with_on_error_fail_the_file_is_named(name: str, one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
@@ -279,6 +281,7 @@ def test_only_what_is_new_is_read_and_nothing_is_doubled(one_process: Any, tmp_p
     assert files_in(output) == files
 
 
+@pytest.mark.slow
 def test_a_capture_that_grew_is_replaced_and_other_content_is_another_capture(
     one_process: Any, tmp_path: Path
 ) -> None:
@@ -314,6 +317,7 @@ def captures_at(path: Path) -> tuple[CaptureFile, ...]:
     return list_files([str(path)]).files
 
 
+@pytest.mark.slow
 def test_with_again_what_is_named_is_decoded_again_and_nothing_else(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     paths = different(folder, 3)
@@ -478,6 +482,7 @@ class Killed(BaseException):
     """The run ends here."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pause", [0.0, 1e9])
 def test_a_run_that_is_ended_goes_on_where_it_was(
     pause: float, one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

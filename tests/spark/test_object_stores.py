@@ -155,6 +155,7 @@ def stored(captures: Path, folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_file())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fail_every", [0, 3])
 def test_a_capture_in_a_bucket_gives_the_rows_that_the_file_gives(
     s3: S3Server, captures: Path, tmp_path: Path, fail_every: int

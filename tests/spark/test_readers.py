@@ -29,6 +29,7 @@ def read(spark: SparkSession) -> dict[str, int]:
     return {reader: names[f"by_{reader}"] for reader in _READERS}
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_every_reader_finds_the_same_in_one_snapshot(spark: SparkSession, tmp_path: Path) -> None:
     paths = [_FOLDER / name for name in ("demo.pcap", "path_ipv6.pcap")]

@@ -90,6 +90,7 @@ def test_the_rows_are_those_of_the_audit_of_each_capture(
     assert {row["verdict"] for row in found} == {"on_path", "off_path", "off_path, loop", "not_judged"}
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_rows_in_any_order_and_in_many_partitions_give_the_same(
     spark: SparkSession, routed: Path, topology: Topology
@@ -103,6 +104,7 @@ def test_rows_in_any_order_and_in_many_partitions_give_the_same(
     assert audited(shuffled, topology) == expected_rows(topology, list(routed.glob("*.pcap")))
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_fixtures_of_all_kinds_give_the_rows_of_one_process(
     spark: SparkSession, captures: Path, topology: Topology
@@ -116,6 +118,7 @@ def test_fixtures_of_all_kinds_give_the_rows_of_one_process(
     assert len(found) > 20
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("scope", ["file", pytest.param("group", marks=pytest.mark.check)])
 def test_tables_of_a_run_are_audited_on_spark_and_without_it_alike(

@@ -175,6 +175,7 @@ def test_messages_are_the_records_of_the_captures(spark: SparkSession, captures:
     assert sorted(map(tuple, rows), key=repr) == sorted(expected, key=repr)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_lists_globs_and_folders_in_folders_are_read(spark: SparkSession, mixed: Path) -> None:
     def kinds(path: Any, **options: str) -> list[tuple[str, str]]:
@@ -222,6 +223,7 @@ def test_calls_have_the_messages_that_they_carried(spark: SparkSession) -> None:
     assert carried
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_errors_end_a_query_or_are_rows_as_asked_for(
     spark: SparkSession, mixed: Path, tmp_path: Path
@@ -239,6 +241,7 @@ def test_errors_end_a_query_or_are_rows_as_asked_for(
         spark.read.format("msmq-packets").option("ports", "http").load(str(empty))
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("handed_out", [False, True])
 def test_a_query_gives_the_same_rows_whoever_filters(

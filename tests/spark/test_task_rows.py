@@ -136,6 +136,7 @@ def _names(kind: Any) -> list[str]:
     return [one.name for one in kind]
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES, every=27)
 def test_narrow_rows_are_the_whole_ones_without_the_rest(path: Path) -> None:
     drawn = random.Random(path.name)

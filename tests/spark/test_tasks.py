@@ -103,6 +103,7 @@ def test_on_spark_what_ends_first_comes_first(spark: SparkSession, tmp_path: Pat
     assert list(work) == ["a"]
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_on_spark_tasks_that_nobody_waits_for_are_ended(spark: SparkSession, tmp_path: Path) -> None:
     work = finished(spark, ["a", "b", "c"], waiting(tmp_path))

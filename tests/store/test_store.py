@@ -240,6 +240,7 @@ def test_who_always_loses_says_so(store: Store, monkeypatch: pytest.MonkeyPatch)
         add(store, "one", "a")
 
 
+@pytest.mark.slow
 def test_two_publishers_at_once_lose_and_double_nothing(store: Store) -> None:
     names = [f"{side}{number}" for side in "ab" for number in range(6)]
     start = threading.Barrier(3)

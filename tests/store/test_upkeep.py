@@ -90,6 +90,7 @@ def test_status_says_which_table_stands_above_what_counts(
     assert all(one.version in (None, one.latest) for one in status(store).tables)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["name", "digest", "prefix", "relative path"])
 def test_a_capture_is_forgotten_in_every_table(
     store: Store, by: str, monkeypatch: pytest.MonkeyPatch

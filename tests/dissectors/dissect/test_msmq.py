@@ -152,6 +152,7 @@ def test_a_deleted_message_is_found_on_the_volume_and_a_live_one_told_once(
     assert rows[1]["grade"] == "whole"
 
 
+@pytest.mark.slow
 def test_ntfs_tells_where_files_lie_so_free_space_and_slack_are_found_alone(
     tmp_path: Path, message: _MESSAGE, program: _PROGRAM, query: _QUERY
 ) -> None:

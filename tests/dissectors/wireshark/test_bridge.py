@@ -109,6 +109,7 @@ def test_records_are_those_of_read_capture(path: Path) -> None:
     assert views(read_with_tshark(path, streams=True)) == expected
 
 
+@pytest.mark.slow
 @needs_tshark
 @pytest.mark.parametrize("capture", share([*_PLAIN, *_SEALED], 4), ids=lambda path: path.name)
 def test_calls_without_keys_are_those_of_read_capture(capture: Path) -> None:

@@ -45,6 +45,7 @@ def _label(node: Node) -> str | None:
     return properties[0].text("label") if properties else None
 
 
+@pytest.mark.slow
 @in_batches(_captures(), every=18)
 def test_the_packets_of_a_capture_are_found_in_the_same_frames(path: Path) -> None:
     expected = []

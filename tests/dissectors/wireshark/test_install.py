@@ -183,6 +183,7 @@ def test_the_documented_commands_find_messages_and_calls_in_a_single_run() -> No
     assert sum("msmq_rpc.method" in command for command, _ in commands) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 @pytest.mark.parametrize(
     "named", share([["msmq.lua"], ["msmq.lua", "msmq_rpc.lua"], ["msmq_rpc.lua", "msmq.lua"]])

@@ -638,6 +638,7 @@ def test_a_verification_trailer_is_no_part_of_the_parameters(tmp_path: Path) -> 
     assert len(shown_leaves(tree)) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 @pytest.mark.parametrize("stem", ["rpc_sections", "rpc_none_ndr", "rpc_none_ndr64", "rpc_qmcomm_qm2qm"])
 def test_messages_in_calls_go_to_the_dissector_of_packets(stem: str) -> None:

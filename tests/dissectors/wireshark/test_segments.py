@@ -39,6 +39,7 @@ def _shown(tmp_path: Path, frames: list[Frame], *arguments: str) -> list[Shown]:
     return show(write(tmp_path / "stream.pcap", frames), *arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 16, 100, 1460])
 def test_segments_of_any_size_give_the_same_packets(tmp_path: Path, size: int) -> None:
     shown = _shown(tmp_path, tcp_frames(1, _segments(b"".join(_STREAM), size)))

@@ -222,6 +222,7 @@ _SECTION = struct.pack("<HBBIII", 0, 9, 9, 0x07FFFFFF, 0x07FFFFFF, 0x111111)
 _STRINGS = struct.pack("<II HBBIHxxIII", 1, 0, 0x101F, 0, 0, 0, 0x101F, _COUNT, 1, _COUNT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("interface", "opnum", "syntax", "stub"),
     [

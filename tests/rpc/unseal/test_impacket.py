@@ -111,6 +111,7 @@ def test_a_lost_request_of_ntlm_takes_its_part_of_the_cipher_stream_along(oracle
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [5, 6])
 @pytest.mark.parametrize("mechanism", _MECHANISMS)
 def test_a_changed_byte_anywhere_is_found(oracle: Oracle, cut: Cut, mechanism: str, level: int) -> None:
