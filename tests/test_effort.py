@@ -77,20 +77,11 @@ def _pytest(source: str, place: Path, *arguments: str, whole: bool = False) -> s
     (place / "test_it.py").write_text(source)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"PYTHONPATH": str(_ROOT), "MSMQ_WIRE_CHECK": "1" if whole else "", "MSMQ_WIRE_SLOW": ""}
-    plugins = ("-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(place))
+    plugins: tuple[str, ...] = ("-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(place))
     # Among the folders of other runs it would take away the oldest, which is long work.
-    place_of_its_own = f"--basetemp={place / 'temporary'}"
+    plugins += (f"--basetemp={place / 'temporary'}",)
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-rA",
-            *plugins,
-            place_of_its_own,
-            *arguments,
-            str(place / "test_it.py"),
-        ],
+        [sys.executable, "-m", "pytest", "-rA", *plugins, *arguments, str(place / "test_it.py")],
         env=environment,
         cwd=place,
         capture_output=True,
