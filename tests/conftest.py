@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from msmq_wire.spark.session import java_problem
 from tests.chromium import BROWSERS, browser
-from tests.effort import SLOW, WHOLE, examples
+from tests.effort import LONG, SLOW, WHOLE, examples
 
 if TYPE_CHECKING:
     from tests.store.s3_server import S3Server
@@ -33,6 +33,9 @@ _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow],
 settings.register_profile("quick", _UNTIMED, max_examples=examples(200), derandomize=True, database=None)
 settings.register_profile("check", _UNTIMED, max_examples=100)
 settings.register_profile("long", _UNTIMED, max_examples=100_000)
+if LONG:
+    # Hours are what was asked for.
+    os.environ.setdefault("PYTEST_TIMEOUT", "0")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check" if WHOLE else "quick"))
 
 
@@ -91,8 +94,8 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: tests of the lab and of tshark wait for others."""
-    return (os.cpu_count() or 1) + 1
+    """One more than there are cores, in the whole check two: tests of the lab and of clusters wait."""
+    return (os.cpu_count() or 1) + (2 if WHOLE else 1)
 
 
 @pytest.hookimpl(tryfirst=True)

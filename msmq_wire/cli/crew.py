@@ -123,8 +123,10 @@ class Crew:
                         except OSError:
                             self._lose(free, started)
                         started += 1
+                    busy = [one for one, number in self._at.items() if number is not None]
                     interrupts.waiting = True
-                    ready = wait([one for one, number in self._at.items() if number is not None])
+                    # All may be over: the last file is lost where its process had ended before it.
+                    ready = wait(busy) if busy else []
                     interrupts.waiting = False
                     interrupts.raise_if_any()
                     for one in ready:

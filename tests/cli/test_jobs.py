@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -122,10 +123,16 @@ def test_a_process_that_ends_does_not_stop_the_others(
     assert outcome.out == run("messages", files[4], files[6], "--format", "jsonl").out
 
 
+@pytest.mark.parametrize("others", ["as they come", "all at once"])
 def test_a_process_that_ends_between_two_files_does_not_end_it_all(
-    run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch
+    run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch, others: str
 ) -> None:
     find = crew.Crew._free
+
+    def wait_for_all(connections: list[Any]) -> list[Any]:
+        # Nobody else is at work when the third file is lost.
+        wait(connections)
+        return [ready for one in connections for ready in wait([one])]
 
     def killed(self: crew.Crew) -> Any:
         idle = next((one for one, number in self._at.items() if number is None), None)
@@ -135,6 +142,8 @@ def test_a_process_that_ends_between_two_files_does_not_end_it_all(
         return find(self)
 
     monkeypatch.setattr(crew.Crew, "_free", killed)
+    if others == "all at once":
+        monkeypatch.setattr(crew, "wait", wait_for_all)
     outcome = run("messages", files[0], files[4], files[6], "--jobs", 2, "--format", "jsonl")
     assert outcome.status == 1
     assert f"{files[6]}: the process that read it has ended\n" in outcome.err
