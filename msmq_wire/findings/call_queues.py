@@ -12,7 +12,7 @@ import msgspec
 
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, CACTransferBufferV2
-from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
+from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["named_queues", "path_names", "split_path"]
@@ -39,8 +39,8 @@ def named_queues(record: Record) -> Iterator[tuple[str, QueueFormat]]:
 
 
 def _formats(path: str, value: Any) -> Iterator[tuple[str, QueueFormat]]:
-    if isinstance(value, ObjectFormat):
-        path, value = f"{path}.p_queue_format", value.arm
+    if not isinstance(value, QueueFormat):
+        path, value = f"{path}.p_queue_format", getattr(value, "arm", None)
     if isinstance(value, QueueFormat):
         yield path, value
 

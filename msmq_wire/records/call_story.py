@@ -17,6 +17,7 @@ from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import (
     AccessMode,
+    MgmtObjectType,
     ReceiveAction,
     RegistryQueryType,
     RemoteReadAck,
@@ -26,6 +27,7 @@ from msmq_wire.rpc.hresults import describe
 from msmq_wire.rpc.interfaces import Role
 from msmq_wire.rpc.transfer_properties import message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
+from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["STORIES", "CarriedMessage", "call_story", "carries_packet", "is_answered", "is_cut", "size_text"]
 
@@ -312,6 +314,26 @@ def _setting(call: RpcCall, message: CarriedMessage | None) -> str:
     return _told(f"asks the server for {what}", call)
 
 
+_MANAGED: Mapping[int | None, str] = {
+    MgmtObjectType.MGMT_MACHINE: "the computer",
+    MgmtObjectType.MGMT_QUEUE: "the queue",
+}
+
+
+def _managed(call: RpcCall) -> str:
+    return _MANAGED.get(call.asked(f"{call.members.queue}.type"), "what there is not")
+
+
+def _state(call: RpcCall, message: CarriedMessage | None) -> str:
+    return _properties(f"asks for {{}} of {_managed(call)}")(call, message)
+
+
+def _manage(call: RpcCall, message: CarriedMessage | None) -> str:
+    action = _value(call.request, "lpwsz_action")
+    text = f" to {action.text}" if isinstance(action, WcharText) else ""
+    return _told(f"tells {_managed(call)}{text}", call)
+
+
 STORIES: Mapping[Role, Story] = {
     Role.OPEN: _open,
     Role.OPEN_FOR_MOVE: _open,
@@ -348,5 +370,7 @@ STORIES: Mapping[Role, Story] = {
     Role.ASK_SETTING: _setting,
     Role.ASK_PORT: _port,
     Role.ASK_VERSION: _version,
+    Role.ASK_STATE: _state,
+    Role.MANAGE: _manage,
 }
 """Role -> its words; every role has an entry."""

@@ -15,7 +15,7 @@ import msgspec
 from msmq_wire.rpc.decoding import DecodedCall
 from msmq_wire.rpc.interfaces import Members, Role
 from msmq_wire.rpc.types.context_handle import ContextHandle
-from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
+from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 from msmq_wire.wire.partial import reached_number
 from msmq_wire.wire.types.guid import GUID
@@ -150,8 +150,7 @@ def _named_queue(request: Any) -> str | None:
     """The queue that a request names itself."""
     named = getattr(request, "p_queue_format", None)
     if named is None:
-        held = getattr(request, "p_object_format", None)
-        named = held.arm if isinstance(held, ObjectFormat) else None
+        named = getattr(getattr(request, "p_object_format", None), "arm", None)
     if isinstance(named, QueueFormat) and named.arm is not msgspec.UNSET:
         return named.shown_name
     path = getattr(request, "lpwcs_path_name", None)

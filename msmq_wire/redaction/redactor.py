@@ -27,6 +27,7 @@ from msmq_wire.wire.musts import Anomaly, View
 from msmq_wire.wire.packets.acknowledgment import is_order_queue
 from msmq_wire.wire.packets.base import Packet
 from msmq_wire.wire.private import Private, Public, What, privacy
+from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["Redaction", "Redactor"]
 
@@ -140,8 +141,12 @@ def _telling(cls: type[msgspec.Struct]) -> tuple[tuple[str, Private | Public | N
 
 
 def _is_known(value: Any, marker: Public, around: View | None) -> bool:
+    if isinstance(value, WcharText):
+        text = value.text.partition("\0")[0]
+        # Behind its end there may be anything.
+        value = text if value == WcharText.of(text) else value
     if not isinstance(value, str):
-        return marker.only is None
+        return marker.only is None and marker.among is None
     among = marker.among(around) if callable(marker.among) else marker.among
     matches = marker.only is None or marker.only.fullmatch(value) is not None
     return matches and (among is None or value in among)

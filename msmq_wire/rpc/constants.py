@@ -14,6 +14,7 @@ __all__ = [
     "Acknowledgment",
     "Auditing",
     "AuthenticatedBy",
+    "ConnectionStatus",
     "DirectoryObjectType",
     "ManagementAction",
     "MgmtObjectType",
@@ -192,6 +193,28 @@ class ManagementAction(StrEnum):
     PAUSE = "PAUSE"
     RESUME = "RESUME"
     EOD_RESEND = "EOD_RESEND"
+
+
+class ConnectionStatus(IntEnum):
+    """What came of an attempt to connect an outgoing queue, [MS-MQMQ] 2.3.12.25 and [MS-MQDMPR] 3.1.1.3."""
+
+    IN_PROCESS = 0x00000000
+    ESTABLISH_PACKET_RECEIVED = 0x00000001
+    ESTABLISHED = 0x00000002
+    UNKNOWN_FAILURE = 0x80000000
+    PING_FAILURE = 0x80000001
+    SOCKET_CREATE_FAILURE = 0x80000002
+    SOCKET_BIND_FAILURE = 0x80000003
+    SOCKET_CONNECT_FAILURE = 0x80000004
+    TCP_NOT_ENABLED = 0x80000005
+    SOCKET_SEND_FAILURE = 0x80000006
+    CONNECTION_NOT_READY = 0x80000007
+    DNS_FAILURE = 0x80000008
+    CERTIFICATE_VALIDATION_FAILURE = 0x80000009
+    CONNECTION_LIMIT_REACHED = 0x8000000A
+    CONNECTION_REFUSED = 0x8000000B
+    ROUTING_DATA_NOT_AVAILABLE = 0x8000000C
+    LOW_RESOURCE = 0x8000000D
 
 
 class Acknowledgment(IntFlag):

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from msmq_wire.records.call_story import STORIES, CarriedMessage, call_story, carries_packet, size_text
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.constants import MgmtObjectType
 from msmq_wire.rpc.interfaces import INTERFACES, Role
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMStartReceiveByLookupIdRequest
 from msmq_wire.rpc.interfaces.qmcomm_queues import OpenQueueInternalRequest, QueryRegistryRequest
+from msmq_wire.rpc.interfaces.qmmgmt import QMMgmtActionRequest, QMMgmtGetInfoRequest
 from msmq_wire.rpc.interfaces.remote_read import (
     EndReceiveRequest,
     MoveMessageRequest,
@@ -23,9 +25,11 @@ from msmq_wire.rpc.interfaces.remote_read import (
     StartTransactionalReceiveRequest,
 )
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
+from msmq_wire.rpc.types.management_object import MgmtObject
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
+from msmq_wire.wire.types.wchar_text import WcharText
 
 _METHODS = [
     (interface.name, method.opnum, method)
@@ -183,8 +187,20 @@ def test_ends_of_receives_and_moves() -> None:
 def test_an_unknown_method_is_told_as_one() -> None:
     unknown = RpcCall(interface="unknown", opnum=99, method=None, syntax=None)
     assert call_story(unknown) == "a call that is not known"
-    named = RpcCall(interface="qmmgmt", opnum=0, method=None, syntax="ndr")
-    assert call_story(named) == "a call of qmmgmt"
+    named = RpcCall(interface="dscomm", opnum=0, method=None, syntax="ndr")
+    assert call_story(named) == "a call of dscomm"
+
+
+def test_a_question_of_an_administrator_says_about_what() -> None:
+    machine, queue = MgmtObject(), MgmtObject(type=MgmtObjectType.MGMT_QUEUE, arm=None)
+    asked = QMMgmtGetInfoRequest(p_object_format=machine, cp=2, a_prop=(1, 2))
+    assert call_story(call("R_QMMgmtGetInfo", asked)) == "asks for 2 properties of the computer"
+    asked = msgspec.structs.replace(asked, p_object_format=queue, cp=1, a_prop=(7,))
+    assert call_story(call("R_QMMgmtGetInfo", asked)) == "asks for 1 property of the queue"
+    told = QMMgmtActionRequest(p_object_format=queue, lpwsz_action=WcharText.of("PAUSE"))
+    assert call_story(call("R_QMMgmtAction", told)) == "tells the queue to PAUSE"
+    nothing = QMMgmtActionRequest(p_object_format=MgmtObject(type=3))
+    assert call_story(call("R_QMMgmtAction", nothing)).startswith("tells what there is not")
 
 
 def test_only_what_brings_a_packet_waits_for_it() -> None:

@@ -22,14 +22,16 @@ from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
 from msmq_wire.rpc.com.variant import Variant, variant_type_name
 from msmq_wire.rpc.constants import TransferType
 from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.management import read_value
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, Union, members
 from msmq_wire.rpc.ndr.structures import Member
-from msmq_wire.rpc.properties import property_name
+from msmq_wire.rpc.properties import PropertyKind, property_name
 from msmq_wire.rpc.security import AuthenticationLevel
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
+from msmq_wire.rpc.types.sequence_info import SequenceInfo
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import MILLISECOND
 from msmq_wire.wire.types.enumerations import BodyType
@@ -221,15 +223,20 @@ class _Builder:
     def properties(self, name: str, values: tuple[Any, ...], path: str) -> Node:
         """Identifiers of properties by name; values under the names that the request gives them."""
         asked = getattr(self.call.request, "a_prop", None)
-        names = [property_name(one) for one in asked] if isinstance(asked, tuple) else []
+        kind: PropertyKind | None = getattr(self.call.request, "property_kind", None)
+        numbers = asked if isinstance(asked, tuple) else ()
         node = Node(name, count_text(len(values), "element"), path=path)
         for place, value in enumerate(values[:_LISTED]):
             at = f"{path}[{place}]"
             if isinstance(value, PropVariant):
-                called = names[place] if place < len(names) else f"[{place}]"
+                known = place < len(numbers)
+                called = property_name(numbers[place], kind) if known else f"[{place}]"
                 node.children.append(self.variant(called, value, at))
+                told = read_value(value, numbers[place], kind) if known and kind is not None else None
+                if isinstance(told, SequenceInfo):
+                    node.children[-1] = Node(called, str(told), "SEQUENCE_INFO", path=at)
             elif isinstance(value, int):
-                node.children.append(Node(f"[{place}]", str(value), property_name(value), path=at))
+                node.children.append(Node(f"[{place}]", str(value), property_name(value, kind), path=at))
         if len(values) > _LISTED:
             node.children.append(Node("...", f"{len(values) - _LISTED} more elements"))
         return node

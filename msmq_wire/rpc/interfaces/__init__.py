@@ -1,11 +1,12 @@
-"""The interfaces of remote read and of dependent clients: their methods, requests and responses.
+"""The interfaces of remote read, dependent clients and management: their methods, requests, responses.
 
-`INTERFACES` has them by UUID: RemoteRead ([MS-MQRR]), qmcomm and qmcomm2 ([MS-MQMP]), qm2qm ([MS-MQQP]).
+`INTERFACES` has them by UUID: RemoteRead ([MS-MQRR]), qmcomm and qmcomm2 ([MS-MQMP]), qm2qm ([MS-MQQP]),
+qmmgmt ([MS-MQMR]).
 """
 
 from __future__ import annotations
 
-from msmq_wire.rpc.interfaces import qm2qm, qmcomm, qmcomm2, remote_read
+from msmq_wire.rpc.interfaces import qm2qm, qmcomm, qmcomm2, qmmgmt, remote_read
 from msmq_wire.rpc.interfaces.method import Interface, Method
 from msmq_wire.rpc.interfaces.role import Members, Role
 from msmq_wire.wire.types.guid import GUID
@@ -14,7 +15,13 @@ __all__ = ["INTERFACES", "METHODS", "NAMED_ONLY", "Interface", "Members", "Metho
 
 INTERFACES: dict[GUID, Interface] = {
     interface.uuid: interface
-    for interface in (remote_read.INTERFACE, qmcomm.INTERFACE, qmcomm2.INTERFACE, qm2qm.INTERFACE)
+    for interface in (
+        remote_read.INTERFACE,
+        qmcomm.INTERFACE,
+        qmcomm2.INTERFACE,
+        qm2qm.INTERFACE,
+        qmmgmt.INTERFACE,
+    )
 }
 
 METHODS: dict[str, Method] = {one.name: one for each in INTERFACES.values() for one in each.methods.values()}
@@ -23,7 +30,6 @@ METHODS: dict[str, Method] = {one.name: one for each in INTERFACES.values() for 
 NAMED_ONLY: dict[GUID, str] = {
     GUID.parse(uuid): name
     for uuid, name in {
-        "41208ee0-e970-11d1-9b9e-00e02c064c39": "qmmgmt",
         "77df7a80-f298-11d0-8358-00a024c480a8": "dscomm",
         "708cca10-9569-11d1-b2a5-0060977d8118": "dscomm2",
         "975201b0-59ca-11d0-a8d5-00a0c90d8051": "msqueue (old)",

@@ -59,6 +59,10 @@ class Role(StrEnum):
     ASK_SETTING = "ask-setting"
     ASK_PORT = "ask-port"
     ASK_VERSION = "ask-version"
+    ASK_STATE = "ask-state"
+    """Asks how a computer or a queue is."""
+    MANAGE = "manage"
+    """Tells a computer, or a queue of it, what to do."""
 
 
 OPENS = frozenset((Role.OPEN, Role.OPEN_FOR_MOVE, Role.OPEN_FOR_ANOTHER, Role.BEGIN_READING))

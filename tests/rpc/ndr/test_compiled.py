@@ -30,6 +30,8 @@ INTERPRETED = {
     ("R_QMGetObjectProperties", "request"),
     ("R_QMGetObjectProperties", "response"),
     ("R_QMSetObjectProperties", "request"),
+    ("R_QMMgmtGetInfo", "request"),
+    ("R_QMMgmtGetInfo", "response"),
 }
 
 
