@@ -52,8 +52,8 @@ def conversation() -> tuple[Servers, dict[str, int]]:
         bind=lambda computer: other if computer == "elsewhere" else None,
         transaction_manager=Coordinator(),
         forest=GUID(b"the whole forest"),
-        directory_server_list=("DC01",),
     )
+    servers.manager.directory_server_list = ("DC01",)
     places: dict[str, int] = {}
 
     def call(name: str, method: str, **values: Any) -> Any:

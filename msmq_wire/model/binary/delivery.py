@@ -22,6 +22,7 @@ from msmq_wire.model.data.stored_message import message_of
 from msmq_wire.model.data.timers import Timer
 from msmq_wire.model.events.journaling import keep_journals
 from msmq_wire.model.events.message import enqueue_message
+from msmq_wire.rpc.management import TransferSource
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
@@ -57,6 +58,23 @@ class Delivery:
         self._held_reasons: list[tuple[MessagePosition, int]] | None = None
         keep_journals(self._manager)
         self._manager.position_deleted.append(self._deleted)
+        self._manager.looked_at.append(self._look)
+
+    def _look(self, queue: Queue) -> None:
+        """Put down which sequences come into a queue. [MS-MQQB] 3.1.5.8.5"""
+        since = self._manager.time_offset
+        queue.incoming_transactional_transfer_info_collection = tuple(
+            TransferSource(
+                format_name=sequence.format_name,
+                sender_identifier=source,
+                sequence_identifier=sequence.identifier.value,
+                sequence_number=sequence.number,
+                last_access_time=since + sequence.last_access // 1000,
+                reject_count=sequence.reject_count,
+            )
+            for (source, name), sequence in self._sequences.items()
+            if sequence.number and self._ledger.local_queue(name) is queue
+        )
 
     def sequence(self, source: GUID, queue: str) -> IncomingSequence | None:
         """What is known of the transactional messages of a queue manager to a format name."""
@@ -81,6 +99,7 @@ class Delivery:
             # Where there is no queue nothing is remembered, and each message is refused.
             sequence = self._sequence(source, user.format_name("destination_queue") or "")
             self._schedule_order_ack(sequence, way)
+            sequence.last_access = self._manager.timers.now
             if not sequence.accepts(transaction):
                 sequence.reject_count += 1
                 self._acknowledge_again(sequence, transaction, way)
@@ -232,7 +251,9 @@ class Delivery:
         key = (source, name.casefold())
         sequence = self._sequences.get(key)
         if sequence is None:
-            sequence = self._sequences[key] = IncomingSequence(last_order_ack=self._manager.timers.now)
+            now = self._manager.timers.now
+            sequence = IncomingSequence(format_name=name, last_order_ack=now)
+            self._sequences[key] = sequence
         self._sequences.move_to_end(key)
         if len(self._sequences) > _MOST_SEQUENCES:
             self._sequences.popitem(last=False)

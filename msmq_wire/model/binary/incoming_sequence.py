@@ -15,13 +15,16 @@ __all__ = ["IncomingSequence"]
 class IncomingSequence(msgspec.Struct, eq=False, kw_only=True):
     """IncomingTxSequenceID, IncomingTxSequenceNumber and what an OrderAck needs. [MS-MQQB] 3.1.1.3.1
 
-    ``number`` is 0 before anything was accepted; ``last_order_ack`` is in the milliseconds of the timers;
+    ``number`` is 0 before anything was accepted; ``last_order_ack`` and ``last_access``, when a message came,
+    are in the milliseconds of the timers; ``format_name`` is what the sender calls the queue;
     ``order_ack`` is the last OrderAck, which may wait to be sent.
     """
 
     identifier: TxSequenceID = TxSequenceID()
     number: int = 0
     reject_count: int = 0
+    format_name: str = ""
+    last_access: int = 0
     last_order_ack: int
     order_ack_timer: Timer | None = None
     order_ack: OutgoingMessage | None = None

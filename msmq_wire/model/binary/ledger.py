@@ -91,6 +91,10 @@ class Ledger:
         if len(self._awaited) > _MOST_AWAITED:
             self._awaited.popitem(last=False)
 
+    def unread(self, sequence: OutgoingSequence) -> int:
+        """How many messages of a sequence are known to have arrived, and not yet what became of them."""
+        return sum(one.sequence is sequence and one.outcome == "ordered" for one in self._awaited.values())
+
     def finally_acknowledged(self, packet: FinalAck) -> None:
         """Receiving a FinalAck Packet. [MS-MQQB] 3.1.5.7"""
         body, properties = packet.final_ack_body, packet.message_properties_header

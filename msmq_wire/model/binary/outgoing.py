@@ -7,6 +7,7 @@ What a session leaves behind is sent again in the next one, in the same order: b
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Protocol
@@ -18,12 +19,16 @@ from msmq_wire.model.binary.ledger import Ledger
 from msmq_wire.model.binary.outgoing_message import Outcome, OutgoingMessage, OutgoingSequence
 from msmq_wire.model.data.stored_message import without_session_header
 from msmq_wire.model.data.timers import Timer
+from msmq_wire.rpc.constants import ConnectionStatus
+from msmq_wire.rpc.management import ConnectionAttempt
+from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = ["Budget", "Outcome", "OutgoingMessage", "OutgoingQueue"]
 
 _MOST_BYTES = 1 << 28
+_MOST_ATTEMPTS = 32
 _OVERHEAD = 2048
 """What a message costs besides its bytes."""
 
@@ -57,6 +62,7 @@ class OutgoingQueue:
     Without it messages wait until the other side comes. ``settled`` is told of each message that is kept no
     longer, with its outcome. ``direct`` is DirectFormatSession. ``requested_queue_manager`` is whom sessions
     are made with, NULL for whoever is at the address; ``remote_queue_manager`` is who was there last.
+    ``connection_history`` are the last attempts to connect.
     Messages are kept within ``budget``.
     """
 
@@ -76,6 +82,7 @@ class OutgoingQueue:
         self.remote_address = remote_address
         self.direct = remote_queue_manager == NULL_GUID
         self.session: OpenSession | None = None
+        self.connection_history: deque[ConnectionAttempt] = deque(maxlen=_MOST_ATTEMPTS)
         self._connect = connect
         self._settled = settled
         self._budget = Budget(most=_MOST_BYTES) if budget is None else budget
@@ -123,6 +130,15 @@ class OutgoingQueue:
             message.sequence.leave_out(message)
         self._forget(message)
 
+    @property
+    def waits_for_session(self) -> bool:
+        """Whether a connection is being made, or will be tried again."""
+        return self._connecting or (self._retry is not None and self._retry.running)
+
+    def sequence(self, destination: str) -> OutgoingSequence | None:
+        """The sequence to a queue by its format name; None before a transactional message was sent there."""
+        return self._sequences.get(destination.casefold())
+
     def clear(self) -> None:
         """Forget all that is kept."""
         for message in list(self._kept.values()):
@@ -142,6 +158,7 @@ class OutgoingQueue:
         self._connecting = False
         self.remote_queue_manager = session.remote_queue_manager
         self.remote_address = session.remote_address or self.remote_address
+        self._note(ConnectionStatus.ESTABLISHED)
         self._begin_again()
         self.dispatch()
 
@@ -149,12 +166,27 @@ class OutgoingQueue:
         """A session was closed, perhaps before it was open. [MS-MQQB] 3.1.5.9"""
         if self.session is not None and self.session is not session:
             return
+        opened = self.session is not None
         self.session = None
         self._begin_again()
-        self.failed()
+        if opened:
+            self._try_later()
+        else:
+            self.failed()
 
     def failed(self) -> None:
         """There is no connection: try again after a while, if there is anything to send."""
+        self._note(ConnectionStatus.UNKNOWN_FAILURE, Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE)
+        self._try_later()
+
+    def _note(self, status: ConnectionStatus, error: int = 0) -> None:
+        """Append an entry to ConnectionHistory. [MS-MQQB] 3.1.5.2, 3.1.5.2.3, 3.1.5.4"""
+        now = self._ledger.manager.current_time
+        self.connection_history.append(
+            ConnectionAttempt(status=status, time=now, error=int(error), addresses=(self.remote_address,))
+        )
+
+    def _try_later(self) -> None:
         self._connecting = False
         if self._retry is not None:
             self._retry.cancel()
@@ -169,11 +201,11 @@ class OutgoingQueue:
         self._wish()
 
     def _wish(self) -> None:
-        waiting = self._retry is not None and self._retry.running
-        if self._connect is None or self._connecting or waiting or self.session is not None:
+        if self._connect is None or self.waits_for_session or self.session is not None:
             return
         if self._kept:
             self._connecting = True
+            self._note(ConnectionStatus.IN_PROCESS)
             self._connect(self)
 
     def _begin_again(self) -> None:

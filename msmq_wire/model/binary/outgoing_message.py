@@ -13,7 +13,9 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+from msmq_wire.model.data.elements import OutgoingTransferInfo
 from msmq_wire.model.data.timers import Timer, Timers
+from msmq_wire.rpc.types.sequence_info import SequenceInfo
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
@@ -94,7 +96,8 @@ class OutgoingSequence:
     """The transactional messages to one queue; ``resend`` is given those that no OrderAck came for.
 
     ``identifier`` is OutgoingTxSequenceID and ``next_number`` OutgoingTxSequenceNumber; ``last_ack`` is
-    TxOutgoingSequence.LastAck.SeqNo, ``interval`` TxOutgoingSequence.ResendIntervalIndex.
+    TxOutgoingSequence.LastAck.SeqNo, ``interval`` TxOutgoingSequence.ResendIntervalIndex; ``acks`` is
+    LastAckCount, ``acked_at`` TimeOfLastAck in milliseconds.
     """
 
     def __init__(
@@ -108,6 +111,9 @@ class OutgoingSequence:
         self.next_number = 1
         self.last_ack = 0
         self.interval = 0
+        self.acks = 0
+        self.acked_at: int | None = None
+        self._acked = SequenceInfo()
         self.unacknowledged: dict[int, OutgoingMessage] = {}
         self._timers = timers
         self._resend_intervals = resend_intervals
@@ -157,6 +163,40 @@ class OutgoingSequence:
         self._stop()
         self._last_sent = self.last_ack
 
+    def resend(self) -> None:
+        """Send again at once what no OrderAck came for."""
+        if self.unacknowledged:
+            self._last_sent = self.last_ack
+            self._resend(list(self.unacknowledged.values()))
+
+    def transfer_info(self, since: int, unread: int) -> OutgoingTransferInfo:
+        """How far it is, as an administrator is told. [MS-MQQB] 3.1.5.6, 3.1.5.8.8
+
+        ``since`` is when the timers began, in seconds since 1970, ``unread`` how many of its messages wait
+        for a FinalAck.
+        """
+        numbers = list(self.unacknowledged)
+        timer = self._timer
+        return OutgoingTransferInfo(
+            eod_first_non_ack=self._info(numbers[0], self.last_ack) if numbers else SequenceInfo(),
+            eod_last_ack=self._acked,
+            eod_last_ack_count=self.acks,
+            eod_last_ack_time=0 if self.acked_at is None else since + self.acked_at // 1000,
+            eod_last_non_ack=self._info(numbers[-1], numbers[-2] if numbers[1:] else self.last_ack)
+            if numbers
+            else SequenceInfo(),
+            eod_next_seq=self._info(self.next_number, self.next_number - 1),
+            eod_no_ack_count=len(numbers),
+            eod_no_read_count=unread,
+            eod_resend_count=self.interval,
+            eod_resend_interval=self._resend_intervals[self.interval],
+            eod_resend_time=since + timer.due // 1000 if timer is not None and timer.running else 0,
+        )
+
+    def _info(self, number: int, previous: int) -> SequenceInfo:
+        value = self.identifier.value
+        return SequenceInfo(seq_id=value - (value >> 63 << 64), seq_no=number, prev_no=previous)
+
     def leave_out(self, message: OutgoingMessage) -> None:
         """A message is not sent any more."""
         self.unacknowledged.pop(message.tx_sequence_number, None)
@@ -172,7 +212,10 @@ class OutgoingSequence:
         covered = list(takewhile(lambda one: one.tx_sequence_number <= number, self.unacknowledged.values()))
         for one in covered:
             del self.unacknowledged[one.tx_sequence_number]
+        self.acks += 1
+        self.acked_at = self._timers.now
         if number > self.last_ack:
+            self._acked = self._info(number, self.last_ack)
             self.last_ack = number
             self.interval = 0
         self._last_sent = max(self._last_sent, self.last_ack)

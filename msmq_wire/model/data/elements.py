@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from msmq_wire.model.data.enumerations import (
+    AdministrativeDeed,
     CursorState,
     OperationType,
     OutgoingQueueState,
@@ -24,7 +25,9 @@ from msmq_wire.model.data.enumerations import (
 )
 from msmq_wire.model.data.position_list import End, MessagePositionList
 from msmq_wire.model.data.timers import INFINITE, Timer, Timers
+from msmq_wire.rpc.management import ConnectionAttempt, TransferSource
 from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.rpc.types.sequence_info import SequenceInfo
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = [
@@ -33,6 +36,7 @@ __all__ = [
     "MessagePosition",
     "OpenQueueDescriptor",
     "OutgoingQueue",
+    "OutgoingTransferInfo",
     "Place",
     "Queue",
     "QueueHandle",
@@ -147,6 +151,7 @@ class Queue(msgspec.Struct, eq=False, kw_only=True):
     parent: Queue | None = None
     subqueue_collection: list[Queue] = []
     open_queue_descriptor_collection: list[OpenQueueDescriptor] = []
+    incoming_transactional_transfer_info_collection: tuple[TransferSource, ...] = ()
 
     def __repr__(self) -> str:
         return f"Queue({self.pathname})"
@@ -157,6 +162,25 @@ class Queue(msgspec.Struct, eq=False, kw_only=True):
         return bool(self.open_queue_descriptor_collection)
 
 
+class OutgoingTransferInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the transactional messages of an outgoing queue have come. [MS-MQDMPR] 3.1.1.4
+
+    Times are seconds since 1970, the interval seconds.
+    """
+
+    eod_first_non_ack: SequenceInfo = SequenceInfo()
+    eod_last_ack: SequenceInfo = SequenceInfo()
+    eod_last_ack_count: int = 0
+    eod_last_ack_time: int = 0
+    eod_last_non_ack: SequenceInfo = SequenceInfo()
+    eod_next_seq: SequenceInfo = SequenceInfo()
+    eod_no_ack_count: int = 0
+    eod_no_read_count: int = 0
+    eod_resend_count: int = 0
+    eod_resend_interval: int = 0
+    eod_resend_time: int = 0
+
+
 class OutgoingQueue(Queue, eq=False, kw_only=True):
     """Messages for a queue of another queue manager, until it has them. [MS-MQDMPR] 3.1.1.3
 
@@ -164,8 +188,16 @@ class OutgoingQueue(Queue, eq=False, kw_only=True):
     """
 
     destination_format_name: str
+    next_hops: tuple[str, ...] = ()
     multicast: bool = False
     state: OutgoingQueueState = OutgoingQueueState.INACTIVE
+    outgoing_transfer_info_reference: OutgoingTransferInfo = OutgoingTransferInfo()
+    connection_history: tuple[ConnectionAttempt, ...] = ()
+
+    @property
+    def active(self) -> bool:
+        """Whether it is open, or has messages that wait. [MS-MQDMPR] 3.1.1.2"""
+        return bool(self.open_queue_descriptor_collection) or len(self.message_position_list) > 0
 
 
 class WaitingMessageReadOperation(msgspec.Struct, eq=False, kw_only=True):
@@ -252,6 +284,8 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     queues of [MS-MQMP] 3.1.1.2 and 3.1.1.4 are one, by the number that rpc_ACReceiveMessageEx knows.
     Outgoing queues are in a collection of their own, by their destination, since that names no queue here.
     ``message_id_ordinal`` is MessageIdOrdinal of [MS-MQQB] 3.1.1.3: the number of the last message sent.
+    ``looked_at`` is told of a queue before its state is, so that who transfers its messages can put down how
+    far that is; ``administered`` of what an administrator does to an outgoing queue.
     """
 
     identifier: GUID
@@ -265,6 +299,9 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     throttled: bool = False
     directory_integrated: bool = False
     directory_offline: bool = False
+    directory_server_list: tuple[str, ...] = ()
+    foreign_system: bool = False
+    connection_active: bool = True
     hardened_security: bool = False
     sequential_id: int = 0
     message_id_ordinal: int = 0
@@ -279,6 +316,8 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     queue_handle_table: dict[int, QueueHandle] = {}
     position_available: list[Callable[[Queue, MessagePosition], None]] = []
     position_deleted: list[Callable[[Queue, MessagePosition, int], None]] = []
+    looked_at: list[Callable[[Queue], None]] = []
+    administered: list[Callable[[OutgoingQueue, AdministrativeDeed], None]] = []
     last_number: int = 0x0B
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 __all__ = [
+    "AdministrativeDeed",
     "CursorState",
     "MessageSeekAction",
     "OperationType",
@@ -27,10 +28,24 @@ class QueueType(Enum):
 
 
 class OutgoingQueueState(Enum):
-    """What is done about an outgoing queue; what its sessions do is theirs to know. [MS-MQDMPR] 3.1.1.3"""
+    """What is done about an outgoing queue. [MS-MQDMPR] 3.1.1.3"""
 
+    CONNECTED = "Connected"
+    DISCONNECTED = "Disconnected"
+    DISCONNECTING = "Disconnecting"
     INACTIVE = "Inactive"
     LOCKED = "Locked"
+    NEED_VALIDATION = "NeedValidation"
+    WAITING = "Waiting"
+    ON_HOLD = "OnHold"
+
+
+class AdministrativeDeed(Enum):
+    """What an administrator does to an outgoing queue. [MS-MQDMPR] 3.1.7.2.3, 3.1.7.2.4, [MS-MQMR] 3.1.4.2"""
+
+    PAUSE = "Pause"
+    RESUME = "Resume"
+    RESEND = "Resend"
 
 
 class PositionState(Enum):

@@ -20,7 +20,7 @@ from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["get_property", "set_properties", "set_queue_defaults"]
+__all__ = ["get_property", "qualified_pathname", "set_properties", "set_queue_defaults"]
 
 _OF_PRIVATE_QUEUES = 0
 _OPTIONAL = 1
@@ -68,7 +68,8 @@ def _read(propid: int, value: Any) -> Any:
     return value
 
 
-def _qualified_pathname(queue: Queue) -> str:
+def qualified_pathname(queue: Queue) -> str:
+    """Queue.QualifiedPathname: the path name with all of the computer's name. [MS-MQDMPR] 3.1.1.2"""
     manager = queue.queue_manager
     computer = manager.qualified_computer_name or manager.computer_name
     return computer + "\\" + queue.pathname.partition("\\")[2]
@@ -76,7 +77,7 @@ def _qualified_pathname(queue: Queue) -> str:
 
 # Attributes that are worked out; a queue of the model is in no directory.
 _MADE: dict[str, Callable[[Queue], Any]] = {
-    "qualified_pathname": _qualified_pathname,
+    "qualified_pathname": qualified_pathname,
     "directory_path": lambda _: "",
 }
 

@@ -1,4 +1,4 @@
-"""Events about queues: create, delete, open and close. [MS-MQDMPR] 3.1.7.1.3 to 3.1.7.1.6
+"""Events about queues: create, delete, open, close, pause and resume. [MS-MQDMPR] 3.1.7.1, 3.1.7.2
 
 The rule kept here: what is read is a queue of this queue manager. A queue of another one can be opened to
 send only, or to be administered, and then it is the outgoing queue that is opened.
@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from msmq_wire.errors import FormatNameError
 from msmq_wire.model.data.elements import OpenQueueDescriptor, OutgoingQueue, Queue, QueueManager
-from msmq_wire.model.data.enumerations import OutgoingQueueState, QueueAccessType, QueueShareMode, QueueType
+from msmq_wire.model.data.enumerations import (
+    AdministrativeDeed,
+    OutgoingQueueState,
+    QueueAccessType,
+    QueueShareMode,
+    QueueType,
+)
 from msmq_wire.model.data.position_list import MessagePositionList
 from msmq_wire.model.events.message import cancel_all_waiting, close_cursor, message_position_deleted
 from msmq_wire.names import FormatName, PathName
@@ -27,7 +35,11 @@ __all__ = [
     "expand_format_name",
     "find_queue",
     "open_queue",
+    "pause_queue",
     "queue_key",
+    "queue_to_manage",
+    "resend_transactional_sequence",
+    "resume_queue",
 ]
 
 _RECEIVING = (QueueAccessType.RECEIVE_ACCESS, QueueAccessType.RECEIVE_ADMIN_ACCESS)
@@ -78,11 +90,18 @@ def _system_queue(manager: QueueManager, suffix: QueueSuffixType) -> Queue | Non
     }.get(suffix)
 
 
-def _subqueue(queue: Queue, name: str) -> Queue:
+def _known_subqueue(queue: Queue, name: str) -> Queue | None:
     key = name.casefold()
     for one in queue.subqueue_collection:
         if one.pathname.rpartition(";")[2].casefold() == key:
             return one
+    return None
+
+
+def _subqueue(queue: Queue, name: str) -> Queue:
+    known = _known_subqueue(queue, name)
+    if known is not None:
+        return known
     made = Queue(
         queue_manager=queue.queue_manager,
         pathname=f"{queue.pathname};{name}",
@@ -93,6 +112,14 @@ def _subqueue(queue: Queue, name: str) -> Queue:
     )
     queue.subqueue_collection.append(made)
     return made
+
+
+def queue_to_manage(manager: QueueManager, name: FormatName) -> Queue | None:
+    """The queue that an administrator means, a local one or the outgoing queue to another; none is made."""
+    if name.suffix == QueueSuffixType.SUBQUEUE:
+        whole = find_queue(manager, msgspec.structs.replace(name, suffix=QueueSuffixType.NONE, subqueue=""))
+        return None if whole is None else _known_subqueue(whole, name.subqueue)
+    return find_queue(manager, name) or manager.outgoing_queue_collection.get(name.compare_key)
 
 
 def create_queue(manager: QueueManager, queue: Queue) -> int:
@@ -299,3 +326,28 @@ def close_queue(manager: QueueManager, descriptor: OpenQueueDescriptor) -> None:
         close_cursor(cursor)
     if descriptor in queue.open_queue_descriptor_collection:
         queue.open_queue_descriptor_collection.remove(descriptor)
+
+
+def pause_queue(queue: OutgoingQueue) -> None:
+    """Pause Queue: nothing of it is sent any more. [MS-MQDMPR] 3.1.7.2.3"""
+    queue.state = OutgoingQueueState.ON_HOLD
+    _administer(queue, AdministrativeDeed.PAUSE)
+
+
+def resume_queue(queue: OutgoingQueue) -> None:
+    """Resume Queue: what waits in it is sent again. [MS-MQDMPR] 3.1.7.2.4"""
+    queue.state = OutgoingQueueState.INACTIVE
+    _administer(queue, AdministrativeDeed.RESUME)
+
+
+def resend_transactional_sequence(queue: OutgoingQueue) -> None:
+    """Resend Transactional Sequence: what no order acknowledgment came for is sent again. [MS-MQMR] 3.1.4.2
+
+    [MS-MQDMPR] has no such event.
+    """
+    _administer(queue, AdministrativeDeed.RESEND)
+
+
+def _administer(queue: OutgoingQueue, deed: AdministrativeDeed) -> None:
+    for told in queue.queue_manager.administered:
+        told(queue, deed)

@@ -93,7 +93,6 @@ class QmcommEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     directory: Directory | None = None
     transaction_manager: TransactionManager | None = None
     transaction_limit: int = 10_000
-    directory_server_list: tuple[str, ...] = ()
     default_time_to_reach_queue: int = 345_600
     forest: GUID | None = None
     server_version: str = "6.1.7601"

@@ -94,7 +94,7 @@ class QueueUseMethods(QmcommMethods):
         """Give a setting of the server as text. [MS-MQMP] 3.1.4.23"""
         forest = self.environment.forest
         known = {
-            RegistryQueryType.DIRECTORY_SERVER_LIST: ",".join(self.environment.directory_server_list),
+            RegistryQueryType.DIRECTORY_SERVER_LIST: ",".join(self.manager.directory_server_list),
             RegistryQueryType.DEFAULT_TIME_TO_REACH_QUEUE: str(self.environment.default_time_to_reach_queue),
             RegistryQueryType.FOREST_GUID: None if forest is None else str(forest),
             RegistryQueryType.SERVER_VERSION: self.environment.server_version,

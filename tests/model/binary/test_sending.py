@@ -7,21 +7,38 @@ from typing import Any
 import pytest
 
 from msmq_wire.model.binary.sending import Sending
-from msmq_wire.model.data.elements import OpenQueueDescriptor, OutgoingQueue
-from msmq_wire.model.data.enumerations import QueueAccessType
+from msmq_wire.model.data.elements import (
+    OpenQueueDescriptor,
+    OutgoingQueue,
+    OutgoingTransferInfo,
+    Queue,
+    QueueManager,
+)
+from msmq_wire.model.data.enumerations import OutgoingQueueState, QueueAccessType
 from msmq_wire.model.data.stored_message import message_of
 from msmq_wire.model.events.message import dequeue_message, enqueue_message_to_an_open_queue, purge_queue
+from msmq_wire.model.events.queue import (
+    pause_queue,
+    queue_to_manage,
+    resend_transactional_sequence,
+    resume_queue,
+)
 from msmq_wire.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.model.qmcomm.sent_message import sent_message
+from msmq_wire.names import FormatName
+from msmq_wire.rpc.constants import ConnectionStatus
+from msmq_wire.rpc.management import TransferSource
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId
+from msmq_wire.rpc.types.sequence_info import SequenceInfo
 from msmq_wire.wire.types.enumerations import MessageClass
 from tests.model.binary.world import (
     ADMIN,
     ORDERS,
     ORDERS_TX,
     SENDER,
+    START,
     Kind,
     World,
     bodies,
@@ -33,6 +50,7 @@ from tests.model.events.scene import Told
 from tests.model.scene import open_descriptor
 
 BY_ADDRESS = "DIRECT=TCP:192.0.2.10\\private$\\orders"
+BY_ADDRESS_TX = f"{BY_ADDRESS}_tx"
 UOW = b"a unit of work.."
 SEND, ADMINISTER = QueueAccessType.SEND_ACCESS, QueueAccessType.RECEIVE_ADMIN_ACCESS
 
@@ -269,3 +287,100 @@ def test_what_applications_send_and_what_the_queue_manager_sends_have_numbers_of
     numbers = [scene.sender.new_message_id()]
     numbers += [scene.sent().message_id, scene.sender.new_message_id()]
     assert numbers == [1, 2, 3]
+
+
+def look(manager: QueueManager, name: str) -> Queue:
+    """A queue as an administrator would see it now."""
+    queue = queue_to_manage(manager, FormatName.parse(name))
+    assert queue is not None
+    for told in manager.looked_at:
+        told(queue)
+    return queue
+
+
+def sending(scene: Scene, name: str = ORDERS_TX) -> tuple[OutgoingQueue, OutgoingTransferInfo]:
+    """The outgoing queue of a name, and how far it is."""
+    queue = look(scene.sender, name)
+    assert isinstance(queue, OutgoingQueue)
+    return queue, queue.outgoing_transfer_info_reference
+
+
+def test_an_administrator_sees_how_far_a_sequence_is_at_both_ends() -> None:
+    scene = Scene()
+    scene.send(b"one", BY_ADDRESS_TX, "transactional", jn=1)
+    scene.send(b"two", BY_ADDRESS_TX, "transactional")
+    queue, info = sending(scene, BY_ADDRESS_TX)
+    assert (queue.state, queue.next_hops) == (OutgoingQueueState.CONNECTED, ("IP=192.0.2.10",))
+    identifier = info.eod_next_seq.seq_id
+    assert info == OutgoingTransferInfo(
+        eod_first_non_ack=SequenceInfo(seq_id=identifier, seq_no=1, prev_no=0),
+        eod_last_non_ack=SequenceInfo(seq_id=identifier, seq_no=2, prev_no=1),
+        eod_next_seq=SequenceInfo(seq_id=identifier, seq_no=3, prev_no=2),
+        eod_no_ack_count=2,
+        eod_resend_interval=30,
+        eod_resend_time=START + 30,
+    )
+    (source,) = look(scene.receiver, ORDERS_TX).incoming_transactional_transfer_info_collection
+    assert source == TransferSource(
+        format_name=BY_ADDRESS_TX,
+        sender_identifier=SENDER,
+        sequence_identifier=identifier,
+        sequence_number=2,
+        last_access_time=START,
+    )
+
+    scene.run(2_000)
+    info = sending(scene, BY_ADDRESS_TX)[1]
+    assert (info.eod_no_ack_count, info.eod_no_read_count, info.eod_last_ack_count) == (0, 1, 1)
+    assert info.eod_last_ack == SequenceInfo(seq_id=identifier, seq_no=2, prev_no=0)
+    assert START <= info.eod_last_ack_time <= START + 2
+    assert info.eod_next_seq == SequenceInfo(seq_id=identifier + 1, seq_no=1, prev_no=0)
+    assert info.eod_resend_time == 0
+
+
+def test_a_queue_that_cannot_connect_waits_and_one_without_a_way_is_inactive() -> None:
+    scene = Scene()
+    scene.reachable = False
+    scene.send(name=ORDERS)
+    assert sending(scene, ORDERS)[0].state is OutgoingQueueState.WAITING
+    assert sending(scene, ORDERS)[0].next_hops == ()
+    tried, failed = sending(scene, ORDERS)[0].connection_history
+    assert (tried.status, tried.error) == (ConnectionStatus.IN_PROCESS, 0)
+    assert (failed.status, failed.time) == (ConnectionStatus.UNKNOWN_FAILURE, START)
+    assert failed.error == Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE
+    scene.reachable = True
+    scene.run(10_000)
+    *_, tried, open_ = sending(scene, ORDERS)[0].connection_history
+    assert (tried.status, open_.status) == (ConnectionStatus.IN_PROCESS, ConnectionStatus.ESTABLISHED)
+    assert open_.addresses == ("receiver",)
+    # One session leads to all queues of a computer.
+    scene.opened(f"{ORDERS}_far")
+    assert sending(scene, f"{ORDERS}_far")[0].state is OutgoingQueueState.CONNECTED
+    scene.opened("DIRECT=OS:nowhere\\private$\\orders")
+    assert sending(scene, "DIRECT=OS:nowhere\\private$\\orders")[0].state is OutgoingQueueState.INACTIVE
+
+
+def test_what_is_paused_comes_back_from_its_way_and_goes_when_it_is_resumed() -> None:
+    scene = Scene()
+    scene.reachable = False
+    scene.send(b"1", name=ORDERS)
+    queue = sending(scene, ORDERS)[0]
+    pause_queue(queue)
+    scene.reachable = True
+    scene.send(b"2", name=ORDERS)
+    scene.run(60_000)
+    assert bodies(scene.orders) == []
+    assert scene.waiting() == [b"1", b"2"]
+    resume_queue(queue)
+    scene.run(60_000)
+    assert bodies(scene.orders) == [b"1", b"2"]
+
+
+def test_a_sequence_that_is_wanted_again_comes_twice_and_is_kept_once() -> None:
+    scene = Scene()
+    scene.send(b"one", ORDERS_TX, "transactional")
+    before = scene.types(0).count("user_message")
+    resend_transactional_sequence(sending(scene)[0])
+    scene.settle()
+    assert scene.types(0).count("user_message") == before + 1
+    assert bodies(scene.orders_tx) == [b"one"]

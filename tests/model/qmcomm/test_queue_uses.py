@@ -425,7 +425,8 @@ def test_a_setting_that_there_is_not_is_refused(kind: int) -> None:
     ],
 )
 def test_settings_are_told_as_text(kind: int, text: str) -> None:
-    scene = Scene(directory_server_list=("first", "second"), forest=GUID(b"this is the forest"[:16]))
+    scene = Scene(forest=GUID(b"this is the forest"[:16]))
+    scene.manager.directory_server_list = ("first", "second")
     response = scene.call(ASK, QueryRegistryRequest(dw_query_type=kind))
     assert response.status == Status.MQ_OK
     assert bytes(response.lplp_mqis_server) == (text + "\0").encode("utf-16-le")
