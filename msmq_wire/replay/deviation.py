@@ -14,7 +14,7 @@ __all__ = ["ProcessingRule", "ReplayDeviation", "ReplayKind"]
 
 _DOCUMENTS = {
     "MQRR": "MS-MQRR", "MQQP": "MS-MQQP", "MQMP": "MS-MQMP", "MQQB": "MS-MQQB", "MQMQ": "MS-MQMQ",
-    "MQDMPR": "MS-MQDMPR", "MQBR": "MS-MQBR", "MQAC": "MC-MQAC", "RPCE": "MS-RPCE",
+    "MQDMPR": "MS-MQDMPR", "MQBR": "MS-MQBR", "MQAC": "MC-MQAC", "MQMR": "MS-MQMR", "RPCE": "MS-RPCE",
 }  # fmt: skip
 
 

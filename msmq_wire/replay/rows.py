@@ -40,11 +40,12 @@ PARTS = {
     "qm2qm": "qm2qm, [MS-MQQP]",
     "qmcomm": "qmcomm, [MS-MQMP]",
     "qmcomm2": "qmcomm2, [MS-MQMP]",
+    "qmmgmt": "qmmgmt, [MS-MQMR]",
     "receive_current": "ReceiveCurrent_v1, [MC-MQAC]",
     "shared_events": "Shared events, [MS-MQDMPR]",
     "routing": "Routing, [MS-MQBR]",
 }
-JUDGED = ("remote_read", "qm2qm", "qmcomm", "qmcomm2", "receive_current")
+JUDGED = ("remote_read", "qm2qm", "qmcomm", "qmcomm2", "qmmgmt", "receive_current")
 """The parts whose rows a replay checks, or says why not."""
 REASONS = {
     "elsewhere": "it is told as the breach of another rule, which says the same of the same answer",

@@ -16,6 +16,7 @@ from tests.replay import (
     test_broken_servers,
     test_com,
     test_contents,
+    test_management,
     test_places,
     test_refusals,
     test_rules,
@@ -38,6 +39,7 @@ _BREAKING = (
     test_broken_servers,
     test_com,
     test_contents,
+    test_management,
     test_rules,
 )
 _RULE = re.compile(r"MQ[A-Z]+-[0-9.]+-[0-9]+")

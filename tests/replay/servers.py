@@ -1,4 +1,4 @@
-"""Servers of qm2qm, qmcomm and qmcomm2 of one queue manager, and the records of a capture of them."""
+"""Servers of qm2qm, qmcomm, qmcomm2 and qmmgmt of one queue manager, and the records of a capture of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from msmq_wire.model.qm2qm.server import Qm2qmServer
 from msmq_wire.model.qmcomm.environment import QmcommEnvironment
 from msmq_wire.model.qmcomm.qmcomm2 import Qmcomm2Server
 from msmq_wire.model.qmcomm.server import QmcommServer
+from msmq_wire.model.qmmgmt.server import QmmgmtServer
 from msmq_wire.model.server import Answer, Association
 from msmq_wire.names import FormatName
 from msmq_wire.records.open_queues import read_descriptor
@@ -100,6 +101,7 @@ class Servers:
             "qm2qm": Qm2qmServer(self.manager),
             "qmcomm": QmcommServer(self.manager, QmcommEnvironment(**environment)),
             "qmcomm2": Qmcomm2Server(self.manager),
+            "qmmgmt": QmmgmtServer(self.manager),
         }
         self.clients = [Reader(number) for number in range(1, clients + 1)]
         self.calls: list[Call] = []

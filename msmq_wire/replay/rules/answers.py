@@ -18,6 +18,7 @@ from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.rules.buffers import transfer_buffer
 from msmq_wire.replay.rules.descriptors import judge_descriptor
 from msmq_wire.replay.rules.lengths import judge_cut_name, judge_lengths
+from msmq_wire.replay.rules.management import judge_failed_question, judge_state
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import READS, Role
 from msmq_wire.rpc.properties import PropertyKind, find_property
@@ -135,6 +136,7 @@ def _contradictions(call: ObservedCall) -> _Found:
         yield from _of_handle(call, members.gives or members.receive, "handle-of-failure", null_due=True)
         yield from _of_room(call)
         yield from judge_cut_name(call)
+        yield from judge_failed_question(call)
         return
     yield from _of_handle(call, members.gives, "handle-not-given", null_due=False)
     yield from _of_handle(call, members.handle, "handle-left", null_due=True)
@@ -342,6 +344,7 @@ _ANSWERS: Mapping[Role | None, Callable[[ObservedCall], _Found]] = {
     Role.GET_SECURITY: judge_descriptor,
     Role.GET_PROPERTIES: _of_properties,
     Role.ASK_SETTING: _of_registry,
+    Role.ASK_STATE: judge_state,
     Role.SEND: _of_sending,
     Role.RECEIVE: _of_receiving,
 }

@@ -1,4 +1,4 @@
-"""Requests that no server may grant, whatever it knows. [MS-MQRR] 3.1.4, [MS-MQQP] 3.1.4, [MS-MQMP] 3.1.4
+"""Requests that no server may grant, whatever it knows. [MS-MQRR], [MS-MQQP], [MS-MQMP], [MS-MQMR] 3.1.4
 
 The rule kept here: all that is needed stands in the request, and a value that was not decoded breaks nothing.
 A rule that says SHOULD, or that some version of Windows does not follow, gives a likely deviation only.
@@ -27,6 +27,7 @@ from msmq_wire.replay.rules.buffers import (
     missing,
     outside,
 )
+from msmq_wire.replay.rules.management import MANAGEMENT_REFUSALS
 from msmq_wire.replay.rules.objects import OBJECT_REFUSALS
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces.role import Role
@@ -214,6 +215,7 @@ _REFUSALS = (
     ),
     *_QUEUE_REFUSALS,
     *OBJECT_REFUSALS,
+    *MANAGEMENT_REFUSALS,
     Refusal(
         "name-given",
         "a name where it is to come",
