@@ -117,7 +117,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "MS-MQMR": {
         "2.2.2.1": ("MgmtObjectType", "[MgmtObjectType](enumerations.md#mgmtobjecttype)"),
-        "3.1.4": ("Methods of qmmgmt", "Not covered: its calls are named and not opened."),
+        "2.2.1.2": ("MGMT_OBJECT", "[MgmtObject](rpc-methods.md#mgmt_object)"),
+        "3.1.4": ("Methods of qmmgmt", "[qmmgmt](rpc-methods.md#qmmgmt)"),
     },
     "MS-RPCE": {
         "2.2.2": ("Connection-oriented PDUs", "[Remote read and other calls](rpc.md)"),

@@ -138,8 +138,13 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "Move the first messages of a queue, or one of them, into its subqueue or back.",
     ),
     "lab queues": (
-        "lab_read:queues",
-        "List the queues of a lab, how many messages each has and their bytes.",
+        "lab_mgmt:queues",
+        "List the private queues of a computer and the active ones, how many messages each has and their "
+        "bytes.",
+    ),
+    "lab mgmt": (
+        "lab_mgmt:mgmt",
+        "Ask a queue manager for all that management tells of it or of a queue, or have it act.",
     ),
     "lab record": (
         "lab_record:record_scenario",

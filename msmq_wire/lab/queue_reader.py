@@ -36,6 +36,7 @@ __all__ = [
     "RemoteReadReader",
     "connect_qm2qm",
     "connect_reader",
+    "drive",
     "status_name",
 ]
 
@@ -58,7 +59,7 @@ class ReadMessage(msgspec.Struct, frozen=True, kw_only=True):
     sequence_id: int | None = None
 
 
-async def _drive(client: RpcClient, interface: Interface, steps: _Steps[_T]) -> _T:
+async def drive(client: RpcClient, interface: Interface, steps: _Steps[_T]) -> _T:
     """Make the calls of an operation. Errors are those of `RpcClient.call`.
 
     The one connection of a client is every binding handle that is asked for.
@@ -140,7 +141,7 @@ class RemoteReadReader(Closing):
 
     async def run(self, steps: _Steps[_T]) -> _T:
         """What an operation of ``calls`` comes to."""
-        return await _drive(self._client, remote_read.INTERFACE, steps)
+        return await drive(self._client, remote_read.INTERFACE, steps)
 
     def _refuse(self, queue: RemoteQueue, timeout: int) -> _Steps[Any]:
         number = self.calls.new_request_id()
@@ -241,7 +242,7 @@ class Qm2qmReader(Closing):
         return status
 
     async def _run(self, steps: _Steps[_T]) -> _T:
-        return await _drive(self._client, qm2qm.INTERFACE, steps)
+        return await drive(self._client, qm2qm.INTERFACE, steps)
 
 
 def _qm2qm_read(result: Any) -> ReadMessage:

@@ -46,6 +46,7 @@ from msmq_wire.model.qm2qm.server import Qm2qmServer
 from msmq_wire.model.qmcomm.environment import QmcommEnvironment, free_port
 from msmq_wire.model.qmcomm.qmcomm2 import Qmcomm2Server
 from msmq_wire.model.qmcomm.server import QmcommServer
+from msmq_wire.model.qmmgmt.server import QmmgmtServer
 from msmq_wire.model.remote_read.server import RemoteReadServer
 from msmq_wire.model.server import Answer, Association, Call, Server
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
@@ -149,6 +150,10 @@ class _Qmcomm(_LoggedCalls, QmcommServer):
 
 
 class _Qmcomm2(_LoggedCalls, Qmcomm2Server):
+    pass
+
+
+class _Qmmgmt(_LoggedCalls, QmmgmtServer):
     pass
 
 
@@ -290,7 +295,10 @@ class LabServer(Closing):
     def _connect(self, outgoing: OutgoingQueue) -> None:
         """Connect to a neighbour; messages for who is none wait: nobody is asked where that could be."""
         where = self._neighbours.get(outgoing.remote_address.casefold())
-        if where is None:
+        if not self.manager.connection_active:
+            # An administrator took it offline: it is tried again after a while.
+            outgoing.failed()
+        elif where is None:
             self.log.say("no-neighbour", host=outgoing.remote_address)
         else:
             self._dialer.dial(outgoing, *where)
@@ -301,6 +309,7 @@ class LabServer(Closing):
             _Qm2qm(self.manager),
             _Qmcomm(self.manager, QmcommEnvironment(permits=self.manager.permits)),
             _Qmcomm2(self.manager),
+            _Qmmgmt(self.manager),
             *(kind(self._exporter) for kind in _OBJECTS),
         ]
         for one in made:

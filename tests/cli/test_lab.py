@@ -48,9 +48,10 @@ def test_what_is_sent_is_listed_peeked_moved_received_and_purged(
     posted = run("lab", "send", http, ORDERS, "--http", "--body", "by post", "--label", "p")
     assert posted.out == "1 message: accepted\n"
 
-    listed = run("lab", "queues", http, "--format", "jsonl")
+    listed = run("lab", "queues", rpc, "--format", "jsonl")
     counts = {row["queue"]: row["messages"] for row in map(json.loads, listed.out.splitlines())}
-    assert counts == {ORDERS: 4, f"{ORDERS};journal": 0, "q2": 0, "q2;journal": 0}
+    # A public queue that nobody has open is not active.
+    assert counts == {ORDERS: 4, f"{ORDERS};journal": 0}
 
     seen = run("lab", "peek", rpc, ORDERS)
     assert (seen.status, seen.err) == (0, "4 messages seen\n")
@@ -73,6 +74,27 @@ def test_what_is_sent_is_listed_peeked_moved_received_and_purged(
     assert run("lab", "receive", rpc, f"{ORDERS};late") == Outcome(1, "", "0 messages received\n")
 
 
+def test_an_administrator_sees_how_it_is_and_has_it_act(run: Run, server: LabProcess, tmp_path: Path) -> None:
+    rpc, path = at(server, "rpc"), tmp_path / "mgmt.pcap"
+    run("lab", "send", at(server, "binary"), f"{ORDERS}", "--body", "Order 4711")
+    shown = run("lab", "mgmt", rpc, ORDERS, "--capture", path)
+    lines = dict(line.split(maxsplit=1) for line in shown.out.splitlines())
+    assert lines["PROPID_MGMT_QUEUE_TYPE"] == "PRIVATE"
+    assert lines["PROPID_MGMT_QUEUE_STATE"] == "LOCAL CONNECTION"
+    assert int(lines["PROPID_MGMT_QUEUE_MESSAGE_COUNT"]) > 0
+    assert "PROPID_MGMT_QUEUE_NEXTHOPS" not in lines
+    told = json.loads(run("lab", "mgmt", rpc, ORDERS, "--format", "jsonl").out)
+    assert told["PROPID_MGMT_QUEUE_NEXTHOPS"] is None
+    assert str(told["PROPID_MGMT_QUEUE_BYTES_IN_QUEUE"]) == lines["PROPID_MGMT_QUEUE_BYTES_IN_QUEUE"]
+    off = run("lab", "mgmt", rpc, "--action", "disconnect")
+    assert (off.status, off.out, off.err) == (0, "", "DISCONNECT: done\n")
+    assert "PROPID_MGMT_MSMQ_CONNECTED            DISCONNECTED\n" in run("lab", "mgmt", rpc).out
+    assert run("lab", "mgmt", rpc, "--action", "CONNECT").status == 0
+    call = run("calls", path, "--format", "jsonl").out
+    assert json.loads(call)["method"] == "R_QMMgmtGetInfo"
+    assert run("replay", path).out == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -87,13 +109,19 @@ def test_what_is_sent_is_listed_peeked_moved_received_and_purged(
         (("send", "http", ORDERS, "--patience", "0.5"), "opens no session"),
         (("receive", "binary", ORDERS), "the connection ended"),
         (("receive", "http", ORDERS), "the server sent what is no PDU"),
-        (("queues", "rpc"), "ends connections before it answers"),
-        (("queues", "binary"), "ends connections before it answers"),
+        (("queues", "http"), "the server sent what is no PDU"),
+        (("queues", "binary"), "the connection ended"),
+        (("mgmt", "binary"), "the connection ended"),
+        (("mgmt", "rpc", "private$\\none"), "the server does not tell: MQ_ERROR_QUEUE_NOT_FOUND"),
+        (
+            ("mgmt", "rpc", ORDERS, "--action", "PAUSE"),
+            "the server refuses PAUSE: MQ_ERROR_INVALID_PARAMETER",
+        ),
         (("send", "binary", ORDERS, "--capture", "/nowhere/x.pcap"), "the capture /nowhere/x.pcap: No such"),
         (("peek", "rpc", ORDERS, "--capture", "/nowhere/x.pcap"), "the capture /nowhere/x.pcap: No such"),
         (("move", "rpc", ORDERS, f"{ORDERS};x", "--capture", "/nowhere/x.pcap"), "No such file"),
         (("purge", "rpc", ORDERS, "--capture", "/nowhere/x.pcap"), "No such file"),
-        (("queues", "http", "--capture", "/nowhere/x.pcap"), "No such file"),
+        (("queues", "rpc", "--capture", "/nowhere/x.pcap"), "No such file"),
     ],
 )
 def test_what_the_server_refuses_is_one_line_and_status_1(
@@ -179,7 +207,8 @@ def test_a_body_may_be_empty_and_may_not_be_larger_than_a_packet(
         ("receive", "rpc", (ORDERS,)),
         ("move", "rpc", (ORDERS, f"{ORDERS};full")),
         ("purge", "rpc", (ORDERS,)),
-        ("queues", "http", ()),
+        ("queues", "rpc", ()),
+        ("mgmt", "rpc", (ORDERS,)),
     ],
 )
 def test_a_capture_on_a_full_disk_ends_nothing_and_is_told_in_the_end(

@@ -1,8 +1,7 @@
-"""``msmq-wire lab receive``, ``peek``, ``purge``, ``move`` and ``queues``: what is in the queues of a lab."""
+"""``msmq-wire lab receive``, ``peek``, ``purge`` and ``move``: what is in the queues of a lab."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any
@@ -29,8 +28,6 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
-from msmq_wire.lab.http_client import HttpClient
-from msmq_wire.lab.http_server import QUEUES_PATH
 from msmq_wire.lab.queue_reader import (
     Qm2qmReader,
     ReadMessage,
@@ -44,9 +41,9 @@ from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.statuses import Status
 
-__all__ = ["ReadInterface", "move", "peek", "purge", "queues", "receive"]
+__all__ = ["ReadInterface", "move", "peek", "purge", "receive"]
 
-_RPC_PORT, _HTTP_PORT = 2103, 8080
+_RPC_PORT = 2103
 _NOTHING = (Status.MQ_ERROR_IO_TIMEOUT, Status.MQ_ERROR_MESSAGE_NOT_FOUND)
 
 
@@ -257,51 +254,6 @@ def move(
 
     with capture_to(capture, force=force) as writer:
         _end(run_lab(work(writer)), "moved")
-
-
-def queues(
-    server: Annotated[
-        str, typer.Argument(metavar="HOST:PORT", help="The HTTP service of lab serve.", show_default=False)
-    ],
-    format_: Annotated[
-        LineFormat, typer.Option("--format", help="How queues are printed.")
-    ] = LineFormat.TEXT,
-    capture: Capture = None,
-    force: Force = False,
-) -> None:
-    """List the queues of a lab, how many messages each has and their bytes.
-
-    None of the protocols served has such a question, so lab serve answers GET /queues on its HTTP port. PORT
-    is 8080 by default.
-
-    Exit status: 0 done; 1 there is no server, or it does not answer so; 2 bad usage.
-
-    Examples:
-
-        msmq-wire lab queues 127.0.0.1:8080
-    """
-    host, port = address_of(server, _HTTP_PORT)
-    request = f"GET {QUEUES_PATH} HTTP/1.1\r\nHost: lab\r\n\r\n".encode("ascii")
-
-    async def work(writer: CaptureWriter | None) -> list[dict[str, Any]]:
-        async with HttpClient(host, port, capture=writer) as client:
-            answer = await client.request(request, "GET")
-        try:
-            rows = json.loads(answer.body)
-        except ValueError:
-            rows = None
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise MsmqWireError("the server does not list its queues")
-        return rows
-
-    with capture_to(capture, force=force) as writer:
-        for row in run_lab(work(writer)):
-            if format_ is LineFormat.JSONL:
-                print(json_line(row))
-            else:
-                kind = "transactional" if row.get("transactional") else ""
-                line = f"{row.get('messages')!s:>8} {row.get('bytes')!s:>12}  {row.get('queue')}  {kind}"
-                print(escaped(line.rstrip()))
 
 
 async def _remote_read(host: str, port: int, capture: CaptureWriter | None) -> RemoteReadReader:

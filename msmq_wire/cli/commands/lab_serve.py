@@ -50,7 +50,7 @@ def serve(
     port: Annotated[int, _port("--port", "TCP port of the binary protocol")] = MSMQ_PORT,
     ping_port: Annotated[int, _port("--ping-port", "UDP port of pings")] = PING_PORT,
     rpc_port: Annotated[
-        int, _port("--rpc-port", "TCP port of RemoteRead, qm2qm, qmcomm and qmcomm2 over DCE/RPC")
+        int, _port("--rpc-port", "TCP port of RemoteRead, qm2qm, qmcomm, qmcomm2 and qmmgmt over DCE/RPC")
     ] = 2103,
     http_port: Annotated[int, _port("--http-port", "TCP port of SRMP over HTTP")] = 8080,
     queues: Annotated[

@@ -56,8 +56,8 @@ def replay(
 ) -> None:
     """Say which replies and packets of a queue manager break the rules of its protocols.
 
-    Every call of RemoteRead, qm2qm, qmcomm and qmcomm2, and ReceiveCurrent_v1 of queue objects, is held
-    against the processing rules of its method, with all that is known by then: open handles, cursors,
+    Every call of RemoteRead, qm2qm, qmcomm, qmcomm2 and qmmgmt, and ReceiveCurrent_v1 of queue objects, is
+    held against the processing rules of its method, with all that is known by then: open handles, cursors,
     receives that have not ended, messages that were seen, taken or removed. Every session of the binary
     protocol is held against its rules: how it is opened, what it counts and acknowledges. What was before the
     capture is not known, and what is sealed, lost or missing takes knowledge away: a reply is wrong only if
