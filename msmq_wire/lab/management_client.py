@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.closing import Closing
-from msmq_wire.lab.faults import ConnectionFaults
 from msmq_wire.lab.queue_reader import drive
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.model.qmmgmt.client import ManagementResult, act, get_info
@@ -37,10 +36,10 @@ class ManagementClient(Closing):
 
 
 async def connect_management(
-    host: str, port: int, *, capture: CaptureWriter | None = None, faults: ConnectionFaults | None = None
+    host: str, port: int, *, capture: CaptureWriter | None = None
 ) -> ManagementClient:
     """Connect to a server of qmmgmt. Raises `MsmqWireError` where there is none."""
-    client = await RpcClient.connect(host, port, capture=capture, faults=faults)
+    client = await RpcClient.connect(host, port, capture=capture)
     try:
         await client.bind(qmmgmt.INTERFACE)
     except MsmqWireError:
