@@ -17,6 +17,7 @@ from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import (
     AccessMode,
+    DirectoryObjectType,
     MgmtObjectType,
     ReceiveAction,
     RegistryQueryType,
@@ -27,6 +28,7 @@ from msmq_wire.rpc.hresults import describe
 from msmq_wire.rpc.interfaces import Role
 from msmq_wire.rpc.transfer_properties import message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
+from msmq_wire.wire.partial import reached, reached_at
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["STORIES", "CarriedMessage", "call_story", "carries_packet", "is_answered", "is_cut", "size_text"]
@@ -97,9 +99,10 @@ def call_story(call: RpcCall, message: CarriedMessage | None = None) -> str:
     if isinstance(call, ComCall):
         words = com_words(call)
         return f"{words}: there is none" if finds_nothing(call) else _told(words, call)
-    if call.role is None:
+    known = _of_directory if call.does else STORIES.get(call.role) if call.role is not None else None
+    if known is None:
         return "a call that is not known" if call.interface == "unknown" else f"a call of {call.interface}"
-    story = STORIES[call.role](call, message)
+    story = known(call, message)
     if call.verified is False:
         story += "; its signature is wrong"
     return story
@@ -334,6 +337,48 @@ def _manage(call: RpcCall, message: CarriedMessage | None) -> str:
     return _told(f"tells {_managed(call)}{text}", call)
 
 
+_OBJECTS: Mapping[int | None, str] = {
+    DirectoryObjectType.MQDS_QUEUE: "queue",
+    DirectoryObjectType.MQDS_MACHINE: "queue manager",
+    DirectoryObjectType.MQDS_SITE: "site",
+    DirectoryObjectType.MQDS_DELETEDOBJECT: "deleted object",
+    DirectoryObjectType.MQDS_CN: "connected network",
+    DirectoryObjectType.MQDS_ENTERPRISE: "enterprise",
+    DirectoryObjectType.MQDS_USER: "user",
+    DirectoryObjectType.MQDS_ROUTINGLINK: "routing link",
+}
+_LONGEST_OBJECT = 28
+
+
+def _object(call: RpcCall) -> str:
+    """An object of the directory, by its kind and its path name or identifier."""
+    members = call.members
+    kind = _OBJECTS.get(call.asked(members.object_type), "object") if members.object_type else ""
+    found = reached(call.request, members.object) if members.object else None
+    name = found.text if isinstance(found, WcharText) else "" if found is None else str(found)
+    if len(name) > _LONGEST_OBJECT:
+        # Identifiers differ at their beginning.
+        name = f"{name[: _LONGEST_OBJECT - 3]}..."
+    return f"{kind} {name}".strip() or "an object"
+
+
+def _counted(call: RpcCall) -> str:
+    properties = reached_at(call.request, call.members.properties) if call.members.properties else None
+    if not isinstance(properties, tuple):
+        return "properties"
+    return "1 property" if len(properties) == 1 else f"{len(properties)} properties"
+
+
+def _of_directory(call: RpcCall, message: CarriedMessage | None) -> str:
+    """What a method does that has words of its own, and how many values it brought."""
+    result = ""
+    if call.role is Role.LOOK_UP:
+        values = reached(call.response, call.members.values)
+        if isinstance(values, tuple):
+            result = "1 value" if len(values) == 1 else f"{len(values)} values" if values else "no more"
+    return _told(call.does.format(object=_object(call), properties=_counted(call)), call, result)
+
+
 STORIES: Mapping[Role, Story] = {
     Role.OPEN: _open,
     Role.OPEN_FOR_MOVE: _open,
@@ -373,4 +418,4 @@ STORIES: Mapping[Role, Story] = {
     Role.ASK_STATE: _state,
     Role.MANAGE: _manage,
 }
-"""Role -> its words; every role has an entry."""
+"""Role -> its words; a method of any other role has words of its own."""

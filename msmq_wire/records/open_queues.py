@@ -7,17 +7,18 @@ bounded; what was forgotten is only not told.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any
 
 import msgspec
 
+from msmq_wire.rpc.constants import DirectoryObjectType
 from msmq_wire.rpc.decoding import DecodedCall
 from msmq_wire.rpc.interfaces import Members, Role
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
-from msmq_wire.wire.partial import reached_number
+from msmq_wire.wire.partial import reached_at, reached_number
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["Links", "OpenQueues", "read_descriptor"]
@@ -34,14 +35,19 @@ class Links(msgspec.Struct, frozen=True, gc=False):
     request_id: int | None = None
     opened_frame: int | None = None
     started_frame: int | None = None
+    columns: tuple[int, ...] = ()
 
 
 class _Opened(msgspec.Struct, frozen=True, gc=False):
-    """An open queue; ``number`` is what else stands for it, and no longer when its handle is closed."""
+    """An open queue, or a lookup and its columns.
+
+    ``number`` is what else stands for it, and no longer when its handle is closed.
+    """
 
     queue: str | None
     frame: int | None
     number: tuple[str, str, int] | None = None
+    columns: tuple[int, ...] = ()
 
 
 class OpenQueues:
@@ -62,7 +68,8 @@ class OpenQueues:
         request_id = reached_number(request, "dw_request_id")
         if request_id is None:
             request_id = reached_number(descriptor, "dw_request_id")
-        queue = _named_queue(request)
+        members = call.method.members
+        queue = _named_queue(request, members)
         opened = next(
             (self._opened[key] for key in _keys(server, request, descriptor) if key in self._opened), None
         )
@@ -82,25 +89,27 @@ class OpenQueues:
             for key in _keys(server, response, None):
                 self._start((key, None), frame)
         if not call.status:
-            self._remember(server, call.method.members, request, response, queue, frame)
-        return Links(queue, request_id, None if opened is None else opened.frame, started)
+            columns = _listed(request, members.properties) if role is Role.BEGIN_LOOKUP else ()
+            self._remember(server, members, request, response, _Opened(queue, frame, columns=columns))
+        if opened is None:
+            return Links(queue, request_id, None, started)
+        columns = opened.columns if role is Role.LOOK_UP else ()
+        return Links(queue, request_id, opened.frame, started, columns)
 
-    def _remember(
-        self, server: str, members: Members, request: Any, response: Any, queue: str | None, frame: int
-    ) -> None:
-        opened = _Opened(queue, frame)
+    def _remember(self, server: str, members: Members, request: Any, response: Any, opened: _Opened) -> None:
         for member, known_as in members.numbers.items():
             number = reached_number(response, member) if known_as in _NUMBERS else None
             if number:
-                opened = _Opened(queue, frame, (server, known_as, number))
+                opened = msgspec.structs.replace(opened, number=(server, known_as, number))
                 self._open((server, known_as, number), opened)
-        before = {handle.uuid for handle in _handles(request)}
-        after = {handle.uuid for handle in _handles(response) if not handle.null}
-        for uuid in after - before:
+        before, after = _handles(request), _handles(response)
+        given = {handle.uuid for handle in after.values() if not handle.null}
+        for uuid in given - {handle.uuid for handle in before.values()}:
             self._open((server, "handle", uuid), opened)
-        if after or any(handle.null for handle in _handles(response)):
-            for uuid in before - after:
-                closed = self._opened.pop((server, "handle", uuid), None)
+        # What comes back as another handle, or as none, is closed; what is not given back stays.
+        for name in before.keys() & after.keys():
+            if before[name].uuid not in given:
+                closed = self._opened.pop((server, "handle", before[name].uuid), None)
                 if closed is not None and self._opened.get(closed.number) is closed:
                     del self._opened[closed.number]
 
@@ -126,17 +135,27 @@ def read_descriptor(value: Any) -> RemoteReadDesc | None:
     return found if isinstance(found, RemoteReadDesc) else None
 
 
-def _handles(value: Any) -> Iterator[ContextHandle]:
-    if isinstance(value, msgspec.Struct):
-        for member in msgspec.structs.astuple(value):
-            if isinstance(member, ContextHandle) and isinstance(member.uuid, GUID):
-                yield member
+def _handles(value: Any) -> dict[str, ContextHandle]:
+    """The handles in a request or a response, by the names of their members."""
+    if not isinstance(value, msgspec.Struct):
+        return {}
+    return {
+        name: member
+        for name, member in zip(value.__struct_fields__, msgspec.structs.astuple(value), strict=True)
+        if isinstance(member, ContextHandle) and isinstance(member.uuid, GUID)
+    }
+
+
+def _listed(request: Any, path: str) -> tuple[int, ...]:
+    """The numbers in a member of a request."""
+    found = reached_at(request, path)
+    return found if isinstance(found, tuple) else ()
 
 
 def _keys(server: str, value: Any, descriptor: RemoteReadDesc | None) -> list[tuple[str, str, Hashable]]:
     """What stands for an open queue, or for a receive, in a request or a response."""
     keys: list[tuple[str, str, Hashable]] = [
-        (server, "handle", handle.uuid) for handle in _handles(value) if not handle.null
+        (server, "handle", handle.uuid) for handle in _handles(value).values() if not handle.null
     ]
     for part in (value, descriptor):
         for name in _NUMBERS:
@@ -146,7 +165,7 @@ def _keys(server: str, value: Any, descriptor: RemoteReadDesc | None) -> list[tu
     return keys
 
 
-def _named_queue(request: Any) -> str | None:
+def _named_queue(request: Any, members: Members) -> str | None:
     """The queue that a request names itself."""
     named = getattr(request, "p_queue_format", None)
     if named is None:
@@ -154,4 +173,6 @@ def _named_queue(request: Any) -> str | None:
     if isinstance(named, QueueFormat) and named.arm is not msgspec.UNSET:
         return named.shown_name
     path = getattr(request, "lpwcs_path_name", None)
+    if members.object and reached_number(request, members.object_type) == DirectoryObjectType.MQDS_QUEUE:
+        path = getattr(request, members.object, None)
     return getattr(path, "text", None)

@@ -92,6 +92,10 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     request_id: Annotated[
         int | None, "The client's number of the receive that the call begins, ends or cancels."
     ] = None
+    columns: Annotated[
+        tuple[int, ...],
+        "Properties that the values of the response are of, by the lookup that it goes on with.",
+    ] = ()
     opened_frame: Annotated[int | None, "Frame that completed the call that opened this handle."] = None
     started_frame: Annotated[int | None, "Frame that completed the call that began this receive."] = None
     latency: Annotated[
@@ -99,6 +103,7 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ] = None
     call_id: Annotated[int, "Number of the exchange on its connection."] = 0
     context_id: Annotated[int, "Number of the interface on its connection."] = 0
+    callback: Annotated[bool, "Whether the server asks the client, while it answers another call."] = False
     guessed: Annotated[bool, "Whether interface and syntax are guessed from opnum and shape."] = False
     sealed: Annotated[bool, "Whether a side is encrypted and no key opens it."] = False
     verified: Annotated[bool | None, "False when a signature is wrong, null when none could be judged."] = (
@@ -115,12 +120,20 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def role(self) -> Role | None:
-        """What its method does; None where the method is not known."""
+        """What its method does; None where the method is not known, or nothing depends on it."""
         # Interfaces are loaded where calls are, not with every capture.
         from msmq_wire.rpc.interfaces import METHODS
 
         known = METHODS.get(self.method or "")
         return None if known is None else known.role
+
+    @property
+    def does(self) -> str:
+        """What its method does in words; empty where the method is not known, or its role says it."""
+        from msmq_wire.rpc.interfaces import METHODS
+
+        known = METHODS.get(self.method or "")
+        return "" if known is None else known.does
 
     @property
     def members(self) -> Members:

@@ -158,11 +158,13 @@ class _Join:
 class _Call:
     """One open call; ``request`` and ``response`` are joined until their last fragment comes.
 
-    ``reversed`` says that the request came behind the begin of the response.
+    ``reversed`` says that the request came behind the begin of the response, ``callback`` that it began
+    while the other side had a call of the same id open.
     """
 
     __slots__ = (
         "call_id",
+        "callback",
         "cancelled",
         "context_id",
         "cost",
@@ -175,8 +177,9 @@ class _Call:
         "syntax",
     )
 
-    def __init__(self, pdu: Request | Response | Fault) -> None:
+    def __init__(self, pdu: Request | Response | Fault, callback: bool) -> None:
         self.call_id = pdu.call_id
+        self.callback = callback
         self.context_id = pdu.context_id
         self.opnum = pdu.opnum if isinstance(pdu, Request) else None
         self.interface: SyntaxId | None = None
@@ -306,7 +309,10 @@ class Calls:
             self._emit(key, events)
 
     def _begin(self, key: int, pdu: Request | Response | Fault) -> _Call:
-        call = self._open[key] = _Call(pdu)
+        # What was asked first runs; what the other side asks under its number is a callback.
+        outer = self._open.get(key ^ 1)
+        callback = outer is not None and outer.request is not None and not outer.callback
+        call = self._open[key] = _Call(pdu, callback)
         self._resolve(call)
         self.held += call.cost
         return call
@@ -368,6 +374,7 @@ def _event(call: _Call, request: Stub | None, response: Stub | None, fault: Faul
         request=request,
         response=response,
         fault=fault,
+        callback=call.callback,
         cancelled=call.cancelled,
         orphaned=call.orphaned,
     )

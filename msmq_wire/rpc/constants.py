@@ -16,6 +16,8 @@ __all__ = [
     "AuthenticatedBy",
     "ConnectionStatus",
     "DirectoryObjectType",
+    "DirectoryRelation",
+    "DirectorySortOrder",
     "ManagementAction",
     "MgmtObjectType",
     "ObjectType",
@@ -118,7 +120,7 @@ class MgmtObjectType(IntEnum):
 
 
 class DirectoryObjectType(IntEnum):
-    """PROPID_D_OBJTYPE, [MS-MQMQ] 2.3.13.4."""
+    """dwObjectType, [MS-MQDS] 2.2.8, and PROPID_D_OBJTYPE, [MS-MQMQ] 2.3.13.4."""
 
     MQDS_QUEUE = 1
     MQDS_MACHINE = 2
@@ -128,6 +130,24 @@ class DirectoryObjectType(IntEnum):
     MQDS_ENTERPRISE = 6
     MQDS_USER = 7
     MQDS_ROUTINGLINK = 8
+
+
+class DirectoryRelation(IntEnum):
+    """rel of MQPROPERTYRESTRICTION, [MS-MQDS] 2.2.11: how a property of the objects compares."""
+
+    PRLT = 0
+    PRLE = 1
+    PRGT = 2
+    PRGE = 3
+    PREQ = 4
+    PRNE = 5
+
+
+class DirectorySortOrder(IntEnum):
+    """dwOrder of MQSORTKEY, [MS-MQDS] 2.2.14."""
+
+    QUERY_SORTASCEND = 0
+    QUERY_SORTDESCEND = 1
 
 
 class RegistryQueryType(IntEnum):

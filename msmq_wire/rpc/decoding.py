@@ -83,7 +83,7 @@ def decode_call(event: CallEvent) -> DecodedCall:
     interface = None if event.interface is None else INTERFACES.get(event.interface.uuid)
     if interface is None or event.opnum is None or event.syntax is None:
         return DecodedCall(event=event, interface=interface)
-    method = interface.methods.get(event.opnum)
+    method = interface.method(event.opnum, callback=event.callback)
     syntax = next(_syntaxes(event.syntax.uuid, event.request or event.response), None)
     return _decoded(event, interface, method, syntax, guessed=False)
 
@@ -132,7 +132,7 @@ def guess_call(event: CallEvent, offered: GUID | None = None) -> DecodedCall | N
     if event.opnum is None:
         return None
     for interface in INTERFACES.values():
-        method = interface.methods.get(event.opnum)
+        method = interface.method(event.opnum, callback=event.callback)
         if method is None or offered not in (None, interface.uuid):
             continue
         for syntax in _syntaxes(None, request):
@@ -144,7 +144,7 @@ def guess_call(event: CallEvent, offered: GUID | None = None) -> DecodedCall | N
 
 def follow_guess(event: CallEvent, interface: Interface, syntax: Syntax) -> DecodedCall:
     """Decode a call of a context whose interface and syntax another of its calls told."""
-    method = None if event.opnum is None else interface.methods.get(event.opnum)
+    method = interface.method(event.opnum, callback=event.callback)
     return _decoded(event, interface, method, syntax, guessed=True)
 
 

@@ -120,7 +120,9 @@ class CallEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A call: request with response or fault, one of them None when it was not seen.
 
     ``interface`` and ``syntax`` are None when the presentation context is not known (the capture starts after
-    the bind). ``cancelled`` and ``orphaned`` say that the client sent co_cancel or orphaned for it.
+    the bind). ``callback`` says that the server asked, while it answered a call of the same id: opnums are
+    those of callbacks then. ``cancelled`` and ``orphaned`` say that the client sent co_cancel or orphaned for
+    it.
     """
 
     call_id: int
@@ -131,6 +133,7 @@ class CallEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     request: Stub | None = None
     response: Stub | None = None
     fault: FaultEvent | None = None
+    callback: bool = False
     cancelled: bool = False
     orphaned: bool = False
 

@@ -39,9 +39,9 @@ _FILES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "rpc").glob(
 _NAMES = [f"{path.parent.name}/{path.stem}" for path in _FILES]
 _SYNTAXES = {("ndr", "little"): NDR, ("ndr", "big"): NDR_BIG_ENDIAN, ("ndr64", "little"): NDR64}
 _METHODS = [
-    pytest.param(interface, method, id=f"{interface.name}-{method.opnum}")
+    pytest.param(interface, method, id=f"{interface.name}-{method.name}")
     for interface in INTERFACES.values()
-    for method in interface.methods.values()
+    for method in interface.all_methods
 ]
 
 
@@ -49,7 +49,9 @@ def _load(path: Path) -> tuple[Method, list[dict[str, Any]]]:
     fixture = json.loads(path.read_text(encoding="utf-8"))
     (interface,) = (one for one in INTERFACES.values() if str(one.uuid) == fixture["uuid"])
     assert interface.name == fixture["interface"]
-    return interface.methods[fixture["opnum"]], fixture["cases"]
+    method = interface.method(fixture["opnum"], callback=fixture.get("callback", False))
+    assert method is not None
+    return method, fixture["cases"]
 
 
 def _inspected(method: Method, case: dict[str, Any]) -> InspectedStub:
@@ -146,8 +148,9 @@ def test_of_three_readings_of_small_variants_in_ndr_the_one_of_the_specification
 
 def test_every_method_of_the_definitions_is_declared_and_no_other() -> None:
     # The fixtures are written from the definitions at the end of the documents.
-    defined = {one.name: sorted(each.opnum for each in one.methods) for one in DEFINED}
-    assert {interface.name: sorted(interface.methods) for interface in INTERFACES.values()} == defined
+    for kind in ("methods", "callbacks"):
+        defined = {one.name: sorted(each.opnum for each in getattr(one, kind)) for one in DEFINED}
+        assert {one.name: sorted(getattr(one, kind)) for one in INTERFACES.values()} == defined
 
 
 @pytest.mark.parametrize(("interface", "method"), _METHODS)
@@ -155,12 +158,15 @@ def test_a_method_says_what_it_returns_and_where_it_is_specified(
     interface: Interface, method: Method
 ) -> None:
     (defined,) = (one for one in DEFINED if one.name == interface.name)
-    (same,) = (one for one in defined.methods if one.opnum == method.opnum)
+    (same,) = (one for one in (*defined.methods, *defined.callbacks) if one.name == method.name)
+    assert same.opnum == method.opnum
     assert method.returns_status == (same.response[-1:] == STATUS)
     if method.returns_status:
         assert method.response.names[-1] == "status"
     assert method.spec.document == interface.spec.document
-    assert method.spec.section.startswith(interface.spec.section + ".")
+    # What a client serves is in the client's part of a document.
+    if method not in interface.callbacks.values():
+        assert method.spec.section.startswith(interface.spec.section + ".")
     assert method.stem == snake_case(method.name)
 
 
@@ -180,7 +186,7 @@ def test_a_method_has_stubs_of_both_directions_in_both_syntaxes(interface: Inter
 
 
 def test_sections_of_a_document_are_those_of_one_method() -> None:
-    sections = [str(method.spec) for one in INTERFACES.values() for method in one.methods.values()]
+    sections = [str(method.spec) for one in INTERFACES.values() for method in one.all_methods]
     assert len(sections) == len(set(sections))
 
 

@@ -29,6 +29,7 @@ from msmq_wire.rpc.properties import PropertyKind, property_name
 from msmq_wire.rpc.security import AuthenticationLevel
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1
 from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.rpc.types.directory_query import SortSet
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.rpc.types.sequence_info import SequenceInfo
@@ -43,6 +44,7 @@ __all__ = ["SEALED", "call_nodes"]
 
 SEALED = "not readable without the password, NT hash or keytab (--nt-password, --nt-hash, --keytab)"
 _LISTED = 100
+_OF_PROPERTIES = ("a_prop", "ap_var", "a_col", "pb_buffer")
 _LONGEST_TEXT = 128
 _VERIFIED = {True: "signatures are right", False: "a signature is wrong", None: "signatures not checked"}
 
@@ -91,7 +93,7 @@ def _declared(call: RpcCall) -> SpecRef | None:
     """The section that describes the method of a call."""
     for interface in (*INTERFACES.values(), *COM_INTERFACES.values()):
         if interface.name == call.interface and call.opnum is not None:
-            method = interface.methods.get(call.opnum)
+            method = interface.method(call.opnum, callback=call.callback)
             return None if method is None else method.spec
     return None
 
@@ -123,7 +125,7 @@ class _Builder:
             return
         if self.left_out(member, value, path):
             return
-        if name in ("ap_var", "a_prop") and isinstance(value, tuple):
+        if name in _OF_PROPERTIES and isinstance(value, tuple) and not isinstance(owner, SortSet):
             yield self.properties(name, value, path)
         else:
             yield self.node(owner, member, name, value, path)
@@ -158,6 +160,8 @@ class _Builder:
                 return self.text(name, value, path, doc)
             case bytes():
                 return self.binary(name, value, path, doc)
+            case int() if name in ("prop", "prop_column"):
+                return Node(name, str(value), property_name(value), path=path)
             case int():
                 text, note = call_number_text(name, value, member.names, self.options.zone)
                 return Node(name, text, note or doc, path=path)
@@ -222,17 +226,19 @@ class _Builder:
 
     def properties(self, name: str, values: tuple[Any, ...], path: str) -> Node:
         """Identifiers of properties by name; values under the names that the request gives them."""
-        asked = getattr(self.call.request, "a_prop", None)
+        asked = self.call.columns or getattr(self.call.request, "a_prop", None)
         kind: PropertyKind | None = getattr(self.call.request, "property_kind", None)
         numbers = asked if isinstance(asked, tuple) else ()
         node = Node(name, count_text(len(values), "element"), path=path)
         for place, value in enumerate(values[:_LISTED]):
             at = f"{path}[{place}]"
             if isinstance(value, PropVariant):
-                known = place < len(numbers)
-                called = property_name(numbers[place], kind) if known else f"[{place}]"
+                # A lookup brings the values of several objects, one after the other.
+                at_most = len(self.call.columns) * len(values) or len(numbers)
+                number = numbers[place % len(numbers)] if numbers and place < at_most else None
+                called = f"[{place}]" if number is None else property_name(number, kind)
                 node.children.append(self.variant(called, value, at))
-                told = read_value(value, numbers[place], kind) if known and kind is not None else None
+                told = None if number is None or kind is None else read_value(value, number, kind)
                 if isinstance(told, SequenceInfo):
                     node.children[-1] = Node(called, str(told), "SEQUENCE_INFO", path=at)
             elif isinstance(value, int):

@@ -1,12 +1,12 @@
-"""The interfaces of remote read, dependent clients and management: their methods, requests, responses.
+"""The interfaces of remote read, dependent clients, management and the directory: their methods.
 
 `INTERFACES` has them by UUID: RemoteRead ([MS-MQRR]), qmcomm and qmcomm2 ([MS-MQMP]), qm2qm ([MS-MQQP]),
-qmmgmt ([MS-MQMR]).
+qmmgmt ([MS-MQMR]), dscomm and dscomm2 ([MS-MQDS]).
 """
 
 from __future__ import annotations
 
-from msmq_wire.rpc.interfaces import qm2qm, qmcomm, qmcomm2, qmmgmt, remote_read
+from msmq_wire.rpc.interfaces import dscomm, dscomm2, qm2qm, qmcomm, qmcomm2, qmmgmt, remote_read
 from msmq_wire.rpc.interfaces.method import Interface, Method
 from msmq_wire.rpc.interfaces.role import Members, Role
 from msmq_wire.wire.types.guid import GUID
@@ -21,17 +21,17 @@ INTERFACES: dict[GUID, Interface] = {
         qmcomm2.INTERFACE,
         qm2qm.INTERFACE,
         qmmgmt.INTERFACE,
+        dscomm.INTERFACE,
+        dscomm2.INTERFACE,
     )
 }
 
-METHODS: dict[str, Method] = {one.name: one for each in INTERFACES.values() for one in each.methods.values()}
-"""The methods of all of them by name, which no two share."""
+METHODS: dict[str, Method] = {one.name: one for each in INTERFACES.values() for one in each.all_methods}
+"""The methods and callbacks of all of them by name, which no two share."""
 
 NAMED_ONLY: dict[GUID, str] = {
     GUID.parse(uuid): name
     for uuid, name in {
-        "77df7a80-f298-11d0-8358-00a024c480a8": "dscomm",
-        "708cca10-9569-11d1-b2a5-0060977d8118": "dscomm2",
         "975201b0-59ca-11d0-a8d5-00a0c90d8051": "msqueue (old)",
         "d7d6e076-dccd-11d0-aa4b-0060970debae": "IMSMQQueue",
         "ef0574e0-06d8-11d3-b100-00e02c074f6b": "IMSMQQueue2",

@@ -21,9 +21,10 @@ HResult: TypeAlias = Annotated[int, DWORD, "HRESULT: 0 is success."]
 class Method(msgspec.Struct, frozen=True):
     """One method: its opnum and the parameter lists of both directions, in wire order.
 
-    ``returns_status`` says that the response ends with an HRESULT; the others return nothing, or a port.
-    ``role`` is what it does (None: a method of COM that nobody asks), ``members`` with which of its
-    parameters. ``does`` says in words what a method of COM does.
+    ``returns_status`` says that the response ends with an HRESULT; the others return nothing, or a number.
+    ``role`` is what it does, ``members`` with which of its parameters; None where nothing but its words
+    depends on it. ``does`` are those words, for whatever has no story of its role; ``{object}`` and
+    ``{properties}`` in them stand for what its members name.
     ``call_timeout`` are the milliseconds after which a client gives up a call that is not answered, None
     where the document names none.
     """
@@ -54,13 +55,26 @@ class Method(msgspec.Struct, frozen=True):
 
 
 class Interface(msgspec.Struct, frozen=True):
-    """An interface of version 1.0, or ``major``.0, and its methods by opnum."""
+    """An interface of version 1.0, or ``major``.0, and its methods by opnum.
+
+    ``callbacks`` are those that the server calls while it answers, by opnums of their own. [MS-RPCE] 2.2.4.2
+    """
 
     name: str
     uuid: GUID
     spec: SpecRef
     methods: Mapping[int, Method]
     major: int = 1
+    callbacks: Mapping[int, Method] = {}
+
+    def method(self, opnum: int | None, *, callback: bool = False) -> Method | None:
+        """The method or the callback of a number; None where it has no such one."""
+        return None if opnum is None else (self.callbacks if callback else self.methods).get(opnum)
+
+    @property
+    def all_methods(self) -> tuple[Method, ...]:
+        """Its methods, and behind them its callbacks."""
+        return (*self.methods.values(), *self.callbacks.values())
 
 
 class _Entry(NamedTuple):
@@ -70,15 +84,24 @@ class _Entry(NamedTuple):
     section: str
     request: type[NdrStruct]
     response: type[NdrStruct]
-    role: Role
+    role: Role | None
+    does: str
     members: Members
 
 
 def method(
-    name: str, section: str, request: type[NdrStruct], response: type[NdrStruct], role: Role, **members: Any
+    name: str,
+    section: str,
+    request: type[NdrStruct],
+    response: type[NdrStruct],
+    role: Role | None = None,
+    /,
+    *,
+    does: str = "",
+    **members: Any,
 ) -> _Entry:
     """An entry of the table of an interface; what ``members`` names is a member of its parameter lists."""
-    return _Entry(name, section, request, response, role, Members(**members))
+    return _Entry(name, section, request, response, role, does, Members(**members))
 
 
 def interface(
@@ -87,14 +110,13 @@ def interface(
     spec: SpecRef,
     methods: Mapping[int, _Entry],
     call_timeouts: Mapping[str, int] | None = None,
+    callbacks: Mapping[int, _Entry] | None = None,
 ) -> Interface:
-    """An interface from its table by opnum, and the timeouts of calls by the names of methods."""
+    """An interface from its tables by opnum, and the timeouts of calls by the names of methods."""
     limits = call_timeouts or {}
-    return Interface(
-        name,
-        GUID.parse(uuid),
-        spec,
-        {
+
+    def made(table: Mapping[int, _Entry]) -> dict[int, Method]:
+        return {
             opnum: Method(
                 opnum,
                 one.name,
@@ -104,7 +126,9 @@ def interface(
                 one.role,
                 one.members,
                 limits.get(one.name),
+                one.does,
             )
-            for opnum, one in methods.items()
-        },
-    )
+            for opnum, one in table.items()
+        }
+
+    return Interface(name, GUID.parse(uuid), spec, made(methods), callbacks=made(callbacks or {}))

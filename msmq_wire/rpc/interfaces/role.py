@@ -63,6 +63,13 @@ class Role(StrEnum):
     """Asks how a computer or a queue is."""
     MANAGE = "manage"
     """Tells a computer, or a queue of it, what to do."""
+    BEGIN_LOOKUP = "begin-lookup"
+    """Begins a query of the directory, whose result `LOOK_UP` reads."""
+    LOOK_UP = "look-up"
+    ASK_DIRECTORY = "ask-directory"
+    """Asks for properties of one object of the directory."""
+    CHANGE_DIRECTORY = "change-directory"
+    """Makes an object of the directory, or changes its properties."""
 
 
 OPENS = frozenset((Role.OPEN, Role.OPEN_FOR_MOVE, Role.OPEN_FOR_ANOTHER, Role.BEGIN_READING))
@@ -101,3 +108,11 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether it ends what was begun in a transaction."""
     port: str = ""
     """Which port is asked for."""
+    object_type: str = ""
+    """What kind of object of the directory it is about."""
+    object: str = ""
+    """Which object, by its path name or its identifier."""
+    properties: str = ""
+    """The properties that are asked for, or set."""
+    values: str = ""
+    """Their values, in the response of what asks for them and in the request of what sets them."""

@@ -186,12 +186,19 @@ class Conformant(Array):
 
 
 class ConformantVarying(Array):
-    """max_count, offset, actual_count, then actual_count elements; ``length_`` is the IDL's length_is."""
+    """max_count, offset, actual_count, then actual_count elements; ``length`` is the IDL's length_is.
 
-    __slots__ = ("_length", "length_is")
+    ``sized`` is false where size_is names a parameter that stands behind the array or in the request: then
+    any max_count is right, and one other than actual_count is kept.
+    """
 
-    def __init__(self, element: NdrType, *, size: Expression = None, length: Expression = None) -> None:
+    __slots__ = ("_length", "length_is", "sized")
+
+    def __init__(
+        self, element: NdrType, *, size: Expression = None, length: Expression = None, sized: bool = True
+    ) -> None:
         super().__init__(element, size=size)
+        self.sized = sized
         self.length_is = length
         self._length = number_of(length)
 
@@ -211,7 +218,7 @@ class ConformantVarying(Array):
         natural = self.natural(actual, scope)
         if maximum != natural or offset:
             reader.counts.append((ordinal, maximum, offset))
-            if maximum != natural:
+            if maximum != natural and self.sized:
                 message = f"max_count {maximum} where size_is says {natural}"
                 reader.problem("size-is", message, start, reader.pos - start)
             if offset:

@@ -14,8 +14,9 @@ from msmq_wire.rpc.ndr import NdrStruct
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.fields import WireStruct
 
-_METHODS = [one for each in INTERFACES.values() for one in each.methods.values()]
+_METHODS = [one for each in INTERFACES.values() for one in each.all_methods]
 _OF_RESPONSE = {"gives", "creates", "found"}
+_ASK_FOR_VALUES = (Role.LOOK_UP, Role.ASK_DIRECTORY)
 every_method = pytest.mark.parametrize("method", _METHODS, ids=lambda method: method.name)
 
 
@@ -48,7 +49,11 @@ def test_methods_are_found_by_their_names() -> None:
 
 
 def test_every_role_is_that_of_a_method() -> None:
-    assert {method.role for method in _METHODS} == set(Role)
+    assert {method.role for method in _METHODS} - {None} == set(Role)
+
+
+def test_a_method_without_a_role_says_what_it_does() -> None:
+    assert all(method.role is not None or method.does for method in _METHODS)
 
 
 @every_method
@@ -57,6 +62,8 @@ def test_what_members_name_is_in_the_parameter_lists(method: Method) -> None:
         sides = [method.response] if kind in _OF_RESPONSE else [method.request]
         if kind == "receive":
             sides = [method.request if method.role is Role.END else method.response]
+        if kind == "values":
+            sides = [method.response if method.role in _ASK_FOR_VALUES else method.request]
         if kind == "message":
             sides = [method.request if method.role is Role.SEND else method.response]
         assert all(_has(side.cls, path) for side in sides), (kind, path)
@@ -67,7 +74,8 @@ def test_what_members_name_is_in_the_parameter_lists(method: Method) -> None:
 @every_method
 def test_a_role_has_the_members_that_it_cannot_be_told_without(method: Method) -> None:
     members = method.members
-    assert bool(members.gives) == (method.role in OPENS or method.role is Role.BEGIN)
+    if method.role is not None and not method.does:
+        assert bool(members.gives) == (method.role in OPENS or method.role is Role.BEGIN)
     assert bool(members.action and members.timeout and members.cursor) == (method.role in READS)
     if method.role in CLOSES:
         assert members.handle
