@@ -223,7 +223,7 @@ def _kinds(value_type: Any) -> tuple[type, ...]:
 
 @cache
 def _methods() -> dict[str, Method]:
-    return {method.name: method for interface in INTERFACES.values() for method in interface.methods.values()}
+    return {method.name: method for interface in INTERFACES.values() for method in interface.all_methods}
 
 
 def stub_named(name: str) -> type[MSMQStub]:

@@ -365,7 +365,7 @@ function flat.array(stub, t, record, scope)
     end
     local offset, actual = counted(stub), counted(stub)
     local natural = (not expected or expected < 0) and actual or expected
-    if maximum ~= natural then
+    if maximum ~= natural and not t.any_size then
         problem(stub, "ndr.size-is",
             string.format("max_count %.0f where size_is says %.0f", maximum, natural), start)
     end

@@ -165,6 +165,7 @@ class _Tables:
                 }
                 if isinstance(type_, ConformantVarying):
                     row["length_is"] = _size(type_.length_is)
+                    row["any_size"] = not type_.sized or None
                 return row
             case SectionArray():
                 return {

@@ -44,7 +44,7 @@ def interfaces_block() -> str:
             f"[{interface.name}](rpc-methods.md#{interface.name.lower()})",
             code(uuid),
             interface.spec,
-            len(interface.methods),
+            len(interface.all_methods),
         )
         for uuid, interface in INTERFACES.items()
     ]
@@ -85,7 +85,7 @@ def structures_of_calls() -> list[type[WireStruct]]:
     """The structures of the IDL in parameters, outer ones first; those with a page of their own left out."""
     found: list[type[WireStruct]] = []
     for interface in INTERFACES.values():
-        for method in interface.methods.values():
+        for method in interface.all_methods:
             for parameters in (method.request, method.response):
                 for member in members(parameters.cls):
                     _collect(member.type, found)
@@ -109,8 +109,13 @@ def _collect(type_: Any, found: list[type[WireStruct]]) -> None:
 def _interface(interface: Interface) -> Iterator[str]:
     yield f"## {interface.name} {{ #{interface.name.lower()} }}"
     yield f"{code(interface.uuid)}, version 1.0, {interface.spec}."
-    for method in interface.methods.values():
-        yield f"### {method.opnum} {method.name} {{ #{_anchor(interface, method)} }}"
+    for method in interface.all_methods:
+        called = (
+            ""
+            if method.opnum in interface.methods and interface.methods[method.opnum] is method
+            else "callback "
+        )
+        yield f"### {called}{method.opnum} {method.name} {{ #{_anchor(interface, method)} }}"
         yield f"{method.spec}. {documentation(method.request.cls)}"
         yield _parameters(method)
 

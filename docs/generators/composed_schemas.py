@@ -75,7 +75,7 @@ def _rules(interfaces: Iterable[Interface], definitions: Json) -> list[Json]:
     """What the parameters of each method are."""
     rules: list[Json] = []
     for interface in interfaces:
-        for method in interface.methods.values():
+        for method in interface.all_methods:
             called = {"interface": {"const": interface.name}, "method": {"const": method.name}}
             rules.append({"if": {"properties": called}, "then": _sides(method, definitions)})
     return rules

@@ -81,6 +81,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "compare_recording:compare_recording",
         "Compare what was recorded of a scenario with what was captured of it.",
     ),
+    "topology": (
+        "topology:topology",
+        "Write the enterprise that the calls of the directory in captures tell of, as a topology.",
+    ),
     "route": ("route:route", "Show which way a message goes from one queue manager to another."),
     "route-audit": (
         "route_audit:route_audit",

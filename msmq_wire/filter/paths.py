@@ -72,7 +72,7 @@ def paths() -> Mapping[str, Place]:
     for cls in (RpcBind, ComCall, RpcCall, RpcFault, TransferBuffer):
         found |= dict(_walk(_parts_of(cls), "")) | found
     for interface in (*INTERFACES.values(), *COM_INTERFACES.values()):
-        for method in interface.methods.values():
+        for method in interface.all_methods:
             for side in ("request", "response"):
                 for path, place in _walk(_parts_of(getattr(method, side).cls), f"{side}."):
                     found[path] = _both(found.get(path, place), place)

@@ -48,8 +48,8 @@ class DirectoryOperationResult(StrEnum):
 class QueueManager(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A queue manager, as far as routing looks at it. [MS-MQDMPR] 3.1.1.1
 
-    ``addresses`` are IP addresses, which no directory has: a hand-written topology gives them so that hops of
-    a capture can be recognised.
+    ``addresses`` are IP addresses, by which hops of a capture can be recognised: a topology written by hand
+    gives them, or PROPID_QM_ADDRESS.
     """
 
     identifier: GUID

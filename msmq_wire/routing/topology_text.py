@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.routing.directory import DirectoryObject
-from msmq_wire.routing.topology import Topology
+from msmq_wire.routing.topology import Entries, Topology
 from msmq_wire.routing.topology_names import NameBook
 from msmq_wire.routing.topology_tables import NAMES, REFERENCES, TABLES
 from msmq_wire.wire.types.guid import GUID
@@ -30,8 +30,10 @@ _FIELDS = {
 }
 
 
-def topology_text(topology: Topology) -> str:
+def topology_text(topology: Topology, comments: Entries | None = None) -> str:
     """Write a topology as TOML, which `parse_topology` reads back.
+
+    ``comments`` are lines that stand before objects.
 
     References are names where a name stands for one entry alone, and identifiers elsewhere. Fields with
     their default value are left out. Notes that came of reading an LDIF export are not written.
@@ -60,6 +62,9 @@ def topology_text(topology: Topology) -> str:
     lines: list[str] = []
     for table, those in objects.items():
         for one in those.values():
+            comment = (comments or {}).get((type(one), one.identifier))
+            if comment:
+                lines.append(f"# {''.join(each if each.isprintable() else '?' for each in comment)}")
             lines.append(f"[[{table}]]")
             lines += (_line(key, value(key, given)) for key, given in _told(table, one))
             lines.append("")

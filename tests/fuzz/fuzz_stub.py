@@ -17,7 +17,7 @@ from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, StubValue, decode_stub
 from msmq_wire.rpc.ndr.buffers import MAX_PROBLEMS
 
 METHODS: tuple[Method, ...] = tuple(
-    method for interface in INTERFACES.values() for method in interface.methods.values()
+    method for interface in INTERFACES.values() for method in interface.all_methods
 )
 SYNTAXES = (NDR, NDR64, NDR_BIG_ENDIAN)
 

@@ -478,6 +478,27 @@ def test_a_callback_of_the_same_call_id_is_a_call_of_its_own() -> None:
     (inner,) = calls(talk.client(response(b"inner answer", call_id=2)))
     (outer,) = calls(talk.server(response(b"outer answer", call_id=2)))
     assert (data(inner.request), data(outer.request)) == (b"inner", b"outer")
+    assert (inner.callback, outer.callback) == (True, False)
+
+
+def test_a_call_in_a_callback_is_the_clients_own() -> None:
+    # [MS-RPCE] 3.3.1.5.9: a call that both sides have open is no callback of what runs in it.
+    talk = bound()
+    talk.client(request(b"outer", call_id=2))
+    talk.server(request(b"inner", call_id=2))
+    (inner,) = calls(talk.client(response(call_id=2)))
+    talk.server(request(b"again", call_id=2))
+    (again,) = calls(talk.client(response(call_id=2)))
+    assert inner.callback
+    assert again.callback
+
+
+def test_a_call_of_the_other_side_under_another_number_is_no_callback() -> None:
+    talk = bound()
+    talk.client(request(b"outer", call_id=2))
+    talk.server(request(b"inner", call_id=3))
+    (inner,) = calls(talk.client(response(call_id=3)))
+    assert not inner.callback
 
 
 def test_the_verification_trailer_of_a_request_is_kept_apart() -> None:

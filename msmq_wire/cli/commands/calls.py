@@ -32,10 +32,10 @@ def calls(
 ) -> None:
     """List the remote read calls in captures: who read which queue, and what came of it.
 
-    The calls of RemoteRead, qmcomm, qmcomm2, qm2qm and qmmgmt are found on any port. Most are sealed: with
-    the password or NT hash of the caller, or the keytab of the server, they can be read. In JSON lines and
-    CSV latency is in nanoseconds and status a number, in the table they are milliseconds and a name.
-    Filters: see filter --help.
+    The calls of RemoteRead, qmcomm, qmcomm2, qm2qm, qmmgmt, dscomm and dscomm2 are found on any port. Most
+    are sealed: with the password or NT hash of the caller, or the keytab of the server, they can be read. In
+    JSON lines and CSV latency is in nanoseconds and status a number, in the table they are milliseconds and a
+    name. Filters: see filter --help.
 
     A terminal that has no room for all columns shows client, queue, status and what else fits, and says what
     it leaves out. Columns by name: those of JSON lines; any path of a packet, as request.ul_timeout. Where

@@ -19,7 +19,7 @@ from msmq_wire.rpc.interfaces.directory_parameters import (
 from msmq_wire.rpc.interfaces.method import HResult, interface, method
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, StatusResponse
-from msmq_wire.rpc.ndr import DWORD, LONG, UUID, ConformantVarying, Full, NdrStruct, String, Unique
+from msmq_wire.rpc.ndr import DWORD, UUID, ConformantVarying, Full, NdrStruct, String, Unique
 from msmq_wire.rpc.types.context_handle import CONTEXT_HANDLE, ContextHandle
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -114,7 +114,7 @@ class DSIsServerGCResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Whether the server is a Global Catalog Server."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.7")
-    return_value: Annotated[int, LONG, "1 if it is one, 0 if not."] = 0
+    return_value: Annotated[int, DWORD, "1 if it is one, 0 if not."] = 0
 
 
 class DSGetGCListInDomainRequest(NdrStruct, frozen=True, kw_only=True, gc=False):

@@ -23,7 +23,7 @@ from msmq_wire.rpc.ndr.types import NdrType
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "rpc"
 SIDES: tuple[Side, Side] = ("request", "response")
-METHODS = [method for interface in INTERFACES.values() for method in interface.methods.values()]
+METHODS = [method for interface in INTERFACES.values() for method in interface.all_methods]
 # A PROPVARIANT has no fixed size in place, so arrays of it are left to the type objects.
 INTERPRETED = {
     ("R_QMCreateObjectInternal", "request"),
@@ -32,6 +32,20 @@ INTERPRETED = {
     ("R_QMSetObjectProperties", "request"),
     ("R_QMMgmtGetInfo", "request"),
     ("R_QMMgmtGetInfo", "response"),
+    ("S_DSCreateObject", "request"),
+    ("S_DSGetProps", "request"),
+    ("S_DSGetProps", "response"),
+    ("S_DSSetProps", "request"),
+    ("S_DSLookupBegin", "request"),
+    ("S_DSLookupNext", "response"),
+    ("S_DSGetPropsGuid", "request"),
+    ("S_DSGetPropsGuid", "response"),
+    ("S_DSSetPropsGuid", "request"),
+    ("S_DSQMSetMachineProperties", "request"),
+    ("S_DSGetPropsEx", "request"),
+    ("S_DSGetPropsEx", "response"),
+    ("S_DSGetPropsGuidEx", "request"),
+    ("S_DSGetPropsGuidEx", "response"),
 }
 
 

@@ -42,7 +42,7 @@ from msmq_wire.wire.types.wchar_text import WcharText
 from tests.effort import WHOLE
 
 _SYNTAXES = (NDR, NDR_BIG_ENDIAN, NDR64)
-_METHODS = [method for interface in INTERFACES.values() for method in interface.methods.values()]
+_METHODS = [method for interface in INTERFACES.values() for method in interface.all_methods]
 _VARIANTS_IN_VARIANTS = 0x100C
 _REMOTE_READ, _QMCOMM = "RemoteRead", "qmcomm"
 
