@@ -26,6 +26,7 @@ from msmq_wire.rpc.constants import (
 )
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.rpc.interfaces import Role
+from msmq_wire.rpc.properties import PropertyKind, find_property
 from msmq_wire.rpc.transfer_properties import message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.wire.partial import reached, reached_at
@@ -348,6 +349,15 @@ _OBJECTS: Mapping[int | None, str] = {
     DirectoryObjectType.MQDS_ROUTINGLINK: "routing link",
 }
 _LONGEST_OBJECT = 28
+_LOOKED_UP: Mapping[PropertyKind, str] = {
+    PropertyKind.QUEUE: "queues",
+    PropertyKind.MACHINE: "queue managers",
+    PropertyKind.SITE: "sites",
+    PropertyKind.CONNECTED_NETWORK: "connected networks",
+    PropertyKind.ENTERPRISE: "enterprises",
+    PropertyKind.USER: "users",
+    PropertyKind.ROUTING_LINK: "routing links",
+}
 
 
 def _object(call: RpcCall) -> str:
@@ -362,8 +372,19 @@ def _object(call: RpcCall) -> str:
     return f"{kind} {name}".strip() or "an object"
 
 
+def _properties_of(call: RpcCall) -> Any:
+    return reached_at(call.request, call.members.properties) if call.members.properties else None
+
+
+def _objects(call: RpcCall) -> str:
+    """What kind of objects has the properties that are asked for."""
+    properties = _properties_of(call)
+    first = find_property(properties[0]) if isinstance(properties, tuple) and properties else None
+    return "objects" if first is None else _LOOKED_UP.get(first.kind, "objects")
+
+
 def _counted(call: RpcCall) -> str:
-    properties = reached_at(call.request, call.members.properties) if call.members.properties else None
+    properties = _properties_of(call)
     if not isinstance(properties, tuple):
         return "properties"
     return "1 property" if len(properties) == 1 else f"{len(properties)} properties"
@@ -376,7 +397,8 @@ def _of_directory(call: RpcCall, message: CarriedMessage | None) -> str:
         values = reached(call.response, call.members.values)
         if isinstance(values, tuple):
             result = "1 value" if len(values) == 1 else f"{len(values)} values" if values else "no more"
-    return _told(call.does.format(object=_object(call), properties=_counted(call)), call, result)
+    words = call.does.format(object=_object(call), objects=_objects(call), properties=_counted(call))
+    return _told(words, call, result)
 
 
 STORIES: Mapping[Role, Story] = {

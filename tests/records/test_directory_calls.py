@@ -88,7 +88,7 @@ def test_a_call_says_what_it_does_with_which_object(records: list[Record]) -> No
     assert stories == {
         "S_InitSecCtx": "the server goes on proving who it is",
         "S_DSValidateServer": "has the server prove who it is",
-        "S_DSLookupBegin": "looks up 2 properties of objects",
+        "S_DSLookupBegin": "looks up 2 properties of sites",
         "S_DSLookupNext": "reads on in what was looked up: 4 values",
         "S_DSLookupEnd": "ends the lookup",
         "S_DSGetProps": "reads 1 property of queue msg01\\orders",

@@ -84,7 +84,7 @@ INTERFACE = interface(
             sessions.DSLookupBeginRequest,
             sessions.DSLookupBeginResponse,
             Role.BEGIN_LOOKUP,
-            does="looks up {properties} of objects",
+            does="looks up {properties} of {objects}",
             gives="p_handle",
             properties="p_columns.a_col",
         ),

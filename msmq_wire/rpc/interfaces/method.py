@@ -23,8 +23,8 @@ class Method(msgspec.Struct, frozen=True):
 
     ``returns_status`` says that the response ends with an HRESULT; the others return nothing, or a number.
     ``role`` is what it does, ``members`` with which of its parameters; None where nothing but its words
-    depends on it. ``does`` are those words, for whatever has no story of its role; ``{object}`` and
-    ``{properties}`` in them stand for what its members name.
+    depends on it. ``does`` are those words, for whatever has no story of its role; ``{object}``,
+    ``{objects}`` and ``{properties}`` in them stand for what its members name.
     ``call_timeout`` are the milliseconds after which a client gives up a call that is not answered, None
     where the document names none.
     """

@@ -16,7 +16,8 @@ from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.wire.types.guid import GUID
 
 _BEGIN = INTERFACE.methods[6]
-# No place to begin; the structure of a condition is aligned as its value is, to 8. The restriction: one, PREQ on PROPID_Q_QUOTA, VT_UI4 5; two columns; one key, descending.
+# No place to begin; the restriction, whose structure is aligned to 8, as its value is: one, PREQ on
+# PROPID_Q_QUOTA, VT_UI4 5; two columns; one key, descending.
 _STUB = bytes.fromhex(
     "00000000"
     "00000200 01000000 04000200 01000000 00000000 04000000 69000000 1300 00 00 00000000 1300 0000 05000000"
