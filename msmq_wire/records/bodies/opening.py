@@ -14,6 +14,7 @@ from msmq_wire.buffers import as_bytes
 from msmq_wire.records.bodies import (
     activex,
     binary_formatter,
+    change_notification,
     compressed,
     encrypted,
     magic,
@@ -24,6 +25,7 @@ from msmq_wire.records.bodies import (
 from msmq_wire.records.bodies.activex import state_of, stored_object, streamed_object
 from msmq_wire.records.bodies.binary_formatter import binary_formatter_body
 from msmq_wire.records.bodies.body import Body, Confidence, Kind
+from msmq_wire.records.bodies.change_notification import change_notification_body
 from msmq_wire.records.bodies.compressed import LARGEST_INFLATED, inflate
 from msmq_wire.records.bodies.conventions import envelope_members, extension_headers
 from msmq_wire.records.bodies.encrypted import EncryptedBody, encrypted_as
@@ -53,6 +55,7 @@ KINDS: tuple[Kind, ...] = (
     *magic.KINDS,
     *binary_formatter.KINDS,
     *message_framing.KINDS,
+    *change_notification.KINDS,
     *compressed.KINDS,
     Kind(("binary",), "nothing of that", "the bytes"),
 )
@@ -212,6 +215,7 @@ _BY_CONTENT: tuple[Callable[[bytes], Body | None], ...] = (
     marked_body,
     binary_formatter_body,
     message_framing_body,
+    change_notification_body,
     _as_text,
     _unpacked,
 )

@@ -104,6 +104,7 @@ _HITS = {
     "BOD-BINFMT/hit_inside": (("low", "likely", _BODY, 184, (4,)),),
     "BOD-BINFMT/hit_outside": (("high", "likely", "body", 910, (4, 5)),),
     "BOD-WCF/hit_preamble": (("info", "likely", _BODY, 184, (4,)),),
+    "BOD-NOTIFY/hit_unsigned": (("medium", "likely", _BODY, 184, (4,)),),
     "BOD-EXEC/hit_program": (("medium", "likely", _BODY, 184, (4,)),),
     "BOD-EXEC/hit_archive": (("medium", "likely", _BODY, 184, (4,)),),
     "BOD-EXEC/hit_script": (("medium", "likely", _BODY, 184, (4,)),),
