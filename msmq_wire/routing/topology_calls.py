@@ -71,6 +71,8 @@ _IP_TYPES = (1, 2)
 class DirectoryCalls:
     """Takes the records of captures, whatever they are, and makes a topology of what the calls told.
 
+    ``calls`` is how many of them told of objects.
+
     Of an object are remembered its values and the frames that told the first sixteen times of it; of at
     most 131,072 objects, and what comes then is counted in a note.
     """
@@ -86,12 +88,10 @@ class DirectoryCalls:
         call = record.packet
         if not isinstance(call, RpcCall):
             return
-        before = len(self._told), self._left_out
-        learnt = False
-        for kind, values, named in _objects(call):
+        found = list(_objects(call))
+        for kind, values, named in found:
             self._learn(kind, values, named, record)
-            learnt = True
-        self.calls += learnt or (len(self._told), self._left_out) != before
+        self.calls += bool(found)
 
     def _learn(self, kind: PropertyKind, values: Properties, named: Any, record: Record) -> None:
         identifier = values.get(_IDENTIFIERS[kind], named)

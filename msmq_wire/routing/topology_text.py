@@ -19,9 +19,7 @@ from msmq_wire.wire.types.guid import GUID
 __all__ = ["topology_text"]
 
 _WIDTH = 110
-_ESCAPES = str.maketrans(
-    {'"': '\\"', "\\": "\\\\", **{chr(code): f"\\u{code:04X}" for code in (*range(0x20), 0x7F)}}
-)
+_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\"})
 
 # A stable sort: what an entry is called comes first, the rest has the order of the values.
 _FIELDS = {
@@ -98,4 +96,15 @@ def _literal(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    return f'"{str(value).translate(_ESCAPES)}"'
+    text = str(value).translate(_ESCAPES)
+    return f'"{text if text.isprintable() else "".join(map(_printable, text))}"'
+
+
+def _printable(one: str) -> str:
+    """A character, or its number where it cannot be seen; TOML has none for half a pair."""
+    if one.isprintable():
+        return one
+    code = ord(one)
+    if 0xD800 <= code < 0xE000:
+        return "\ufffd"
+    return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"

@@ -16,6 +16,7 @@ from msmq_wire.routing.directory import QueueManager, RoutingLink, Site
 from msmq_wire.routing.topology import Topology
 from msmq_wire.routing.topology_calls import DirectoryCalls
 from msmq_wire.routing.topology_file import parse_topology
+from msmq_wire.routing.topology_text import topology_text
 from msmq_wire.wire.types.guid import GUID
 from tests.routing.directory_calls import Conversation, addresses, flag, guid, guids, number, tell, text
 
@@ -171,3 +172,14 @@ def test_more_objects_than_are_remembered_are_counted(
     found = told(talk, tmp_path)
     assert len(found.sites) == 1
     assert "objects that there was no room for were told of 1 times" in found.notes
+
+
+def test_names_that_could_control_a_terminal_are_written_as_numbers(
+    talk: Conversation, tmp_path: Path
+) -> None:
+    name = "Ber\x1b[2Jlin \x9b31m \u202e \U000e0041"
+    talk.look_up((301, 302), [(text(name), guid(GUID_A))])
+    found = told(talk, tmp_path)
+    written = topology_text(found)
+    assert all(one.isprintable() or one == "\n" for one in written)
+    assert parse_topology(written.encode()).sites == found.sites

@@ -27,7 +27,6 @@ KINDS = (
 _LISTED = 64
 _LONGEST = 500
 _MOST_VALUES = 8
-_DIRECTORY, _QUEUE_MANAGER = 1, 2
 _EVENTS = {
     "1": "a queue was created",
     "2": "a queue was changed",
@@ -38,7 +37,7 @@ _COMMANDS = {0: "created", 1: "changed", 2: "deleted"}
 _OBJECTS = {PropertyKind.QUEUE: "a queue", PropertyKind.MACHINE: "a queue manager"}
 _DELETED = 2
 _RESERVED = 24
-_OBJECT_TYPES = {1: "a queue", 2: "a queue manager"}
+_OBJECT_TYPES = {"1": "a queue", "2": "a queue manager"}
 
 
 def change_notification_body(data: bytes) -> Body | None:
@@ -178,8 +177,7 @@ class _Updates:
     def what(self, command: int, numbers: list[int], values: list[str]) -> str:
         """What happened to what kind of object. [MS-MQCN] 3.2.5.1"""
         if command == _DELETED:
-            kind = values[1] if len(values) > 1 else ""
-            object_ = _OBJECT_TYPES.get(int(kind)) if kind.isdecimal() else None
+            object_ = _OBJECT_TYPES.get(values[1]) if len(values) > 1 else None
         else:
             first = find_property(numbers[0]) if numbers else None
             object_ = None if first is None else _OBJECTS.get(first.kind)

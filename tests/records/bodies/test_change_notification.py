@@ -175,6 +175,12 @@ def test_a_long_list_of_values_is_cut_and_what_is_not_shown_is_counted() -> None
     assert body.details[-1] == ("more", "96 more values")
 
 
+def test_a_kind_of_object_that_is_a_long_number_is_none() -> None:
+    digits = (108, wide("9" * 5000))
+    body = found(by_directory(update(2, GUID_BYTES, digits, digits)))
+    assert body.title == "change notification: an object was deleted"
+
+
 def test_a_name_may_hold_zero_bytes_that_are_no_end() -> None:
     # U+0100 ends with the byte 1 and U+4100 begins with 0: no pair of them is a unit of 0.
     name = "msg01\\\u4100\u0041\u0100"
