@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import EnumMeta
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import record_view
 from msmq_wire.rpc import constants
 from msmq_wire.rpc.hresults import describe
-from msmq_wire.rpc.interfaces import INTERFACES, Method
+from msmq_wire.rpc.interfaces import INTERFACES, METHODS, Method
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, inspect_stub, members
 from msmq_wire.rpc.statuses import MQ_HRESULTS
 from msmq_wire.rpc.unseal.negotiation import negotiator
@@ -57,7 +57,7 @@ def _cases() -> Iterator[dict[str, Any]]:
     for path in sorted((_ROOT / "fixtures" / "rpc").glob("*/*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
         for case in document["cases"]:
-            yield {**case, "interface": document["interface"], "opnum": document["opnum"]}
+            yield {**case, **{key: document[key] for key in ("interface", "opnum", "method")}}
 
 
 @pytest.mark.parametrize(("interface", "method"), _METHODS)
@@ -126,17 +126,13 @@ def test_the_rows_of_a_conversation_fit_their_schema(capture: Path, opened: bool
     assert [problem for row in found for problem in _problems(rows, row)] == []
 
 
-def _methods(case: dict[str, Any]) -> Mapping[int, Method]:
-    return next(one.methods for one in INTERFACES.values() if one.name == case["interface"])
-
-
 def _row(case: dict[str, Any], value: Any) -> Any:
     """The row of a call of which one side was captured."""
     side = {case["direction"]: value}
     packet = RpcCall(
         interface=case["interface"],
         opnum=case["opnum"],
-        method=_methods(case)[case["opnum"]].name,
+        method=case["method"],
         syntax=case["syntax"],
         **side,
     )
@@ -146,14 +142,14 @@ def _row(case: dict[str, Any], value: Any) -> Any:
 def test_every_parameter_list_fits_its_schema_whole_and_cut(rows: Any) -> None:
     seen = set()
     for case in share(list(_cases()), 3):
-        method = _methods(case)[case["opnum"]]
+        method = METHODS[case["method"]]
         type_ = method.request if case["direction"] == "request" else method.response
         syntax = _SYNTAXES[case["syntax"], case["byte_order"]]
         data = bytes.fromhex(case["hex"])
         for end in (len(data), len(data) * 2 // 3):
             row = _row(case, inspect_stub(type_, data[:end], syntax).value)
             assert (case["name"], _problems(rows, row)) == (case["name"], [])
-        seen.add((case["interface"], case["opnum"], case["direction"]))
+        seen.add((case["method"], case["direction"]))
     assert len(seen) == 2 * len(_METHODS) or not WHOLE
 
 

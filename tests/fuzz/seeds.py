@@ -163,12 +163,12 @@ def _inspected(structures: Iterable[tuple[str, bytes]]) -> list[bytes]:
 
 
 def _stubs() -> list[bytes]:
-    methods = [(interface.name, opnum) for interface in INTERFACES.values() for opnum in interface.methods]
+    methods = [method.name for interface in INTERFACES.values() for method in interface.all_methods]
     syntaxes = (("ndr", "little"), ("ndr64", "little"), ("ndr", "big"))
     inputs = []
     for path in sorted((_FIXTURES / "rpc").glob("*/*.json")):
         fixture = json.loads(path.read_text(encoding="utf-8"))
-        method = methods.index((fixture["interface"], fixture["opnum"]))
+        method = methods.index(fixture["method"])
         for case in fixture["cases"]:
             syntax = syntaxes.index((case["syntax"], case["byte_order"]))
             side = case["direction"] == "response"

@@ -50,14 +50,10 @@ INTERPRETED = {
 
 
 def cases() -> Iterator[tuple[str, Parameters, Syntax, bytes]]:
-    methods = {
-        (interface.name, opnum): method
-        for interface in INTERFACES.values()
-        for opnum, method in interface.methods.items()
-    }
+    by_name = {method.name: method for method in METHODS}
     for file in sorted(FIXTURES.rglob("*.json")):
         found = json.loads(file.read_text(encoding="utf-8"))
-        method = methods[found["interface"], found["opnum"]]
+        method = by_name[found["method"]]
         for case in found["cases"]:
             if case["byte_order"] == "little":
                 syntax = NDR64 if case["syntax"] == "ndr64" else NDR
