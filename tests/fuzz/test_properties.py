@@ -165,7 +165,7 @@ def test_a_run_reaches_every_structure_and_draws_most_of_them() -> None:
         drawn[case[0]] += 1
 
     settings(max_examples=1, database=None)(_with_every_value(given(_structures())(tell)))()
-    settings(max_examples=300, derandomize=True, database=None)(given(_structures())(draw))()
+    settings(max_examples=600, derandomize=True, database=None)(given(_structures())(draw))()
     assert set(told) == set(_STEMS)
     assert len(drawn) > 0.8 * len(_STEMS)
 
