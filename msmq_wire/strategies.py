@@ -84,9 +84,13 @@ def edge(stem: str) -> st.SearchStrategy[Any]:
     return _structs(cls, extreme=True).map(_encodable)
 
 
+_BY_NAME = {"message_packet", "topology_client_request", "topology_server_reply"}
+"""Packets that are read where somebody says what they are: a call, or a port."""
+
+
 def packets() -> st.SearchStrategy[Any]:
-    """Valid packets of every kind that travels by itself (a ``message_packet`` does not)."""
-    return st.sampled_from(sorted(set(PACKETS) - {"message_packet"})).flatmap(structure)
+    """Valid packets of every kind that is recognised by its bytes (a ``message_packet`` is not)."""
+    return st.sampled_from(sorted(set(PACKETS) - _BY_NAME)).flatmap(structure)
 
 
 @st.composite

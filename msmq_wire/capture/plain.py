@@ -13,7 +13,7 @@ import numpy as np
 from msmq_wire.capture.index import Array, Chunk, rows_at
 from msmq_wire.capture.network import IPV4, IPV6, TUNNEL_PORTS
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.records.endpoint import PING_PORT
+from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 
 __all__ = ["PlainFrames", "read_plain"]
 
@@ -178,7 +178,9 @@ def _udp(data: bytearray, rows: Array, at: Array) -> Array:
     """Return those of ``rows`` whose UDP datagrams are counted and nothing else."""
     header = rows_at(data, _PORTS, at[rows])
     length = header["length"]
-    good = ((length == 0) | (length >= 8)) & (header["sport"] != PING_PORT) & (header["dport"] != PING_PORT)
+    good = (length == 0) | (length >= 8)
+    for port in (PING_PORT, MSMQ_PORT):
+        good &= (header["sport"] != port) & (header["dport"] != port)
     for port in TUNNEL_PORTS:
         good &= header["dport"] != port
     counted: Array = rows[good]

@@ -47,6 +47,8 @@ _NOT_KEPT = ("offset", "length")
 
 PREFIXES: Mapping[str, tuple[str, ...]] = {
     "ping": ("ping",),
+    "topology_client_request": ("topology_client_request",),
+    "topology_server_reply": ("topology_server_reply",),
     "transfer_buffer": ("transfer_buffer",),
     "srmp": ("srmp_message", "srmp_receipt"),
     "rpc_bind": ("rpc_bind",),

@@ -29,6 +29,7 @@ _ORDER = """
     srm_to srm_id srm_part srm_bodyelem srm_elem srm_http srm_pgm
     bod_binfmt bod_wcf bod_exec bod_type bod_enc
     png_sig png_noans png_scan png_rf png_guid png_cookie
+    dsd_form dsd_unasked dsd_site
     rpl_handle rpl_reqid rpl_end rpl_access rpl_action rpl_size rpl_content rpl_twice rpl_purge
     rpl_status rpl_cursor rpl_gone rpl_lookup rpl_cancel rpl_order rpl_time rpl_echo rpl_goeson
     rpl_ackagain rpl_window rpl_orderack rpl_stranger rpl_unasked rpl_outcome

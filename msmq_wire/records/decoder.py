@@ -27,7 +27,7 @@ class RecordDecoder(PacketFinder):
     def datagram(
         self, src: bytes, sport: int, dst: bytes, dport: int, payload: bytes, frame: int, time: int
     ) -> list[Record]:
-        """Take a UDP datagram; pings are read on port 3527."""
+        """Take a UDP datagram; pings are read on port 3527, directory service discovery on port 1801."""
         return list(decoded(super().datagram(src, sport, dst, dport, payload, frame, time)))
 
     def unreachable(self, original: Endpoints, code: int, frame: int, time: int) -> list[Record]:

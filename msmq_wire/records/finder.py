@@ -28,6 +28,7 @@ from msmq_wire.records.record import FoundPacket, Item, Record
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
+from msmq_wire.wire.types.enumerations import TopologyPacketType
 
 if TYPE_CHECKING:
     from msmq_wire.records.rpc_reader import RpcReader
@@ -45,6 +46,11 @@ NOT_MSMQ_UDP = "UDP, not MSMQ"
 _CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
 """Reasons of gaps whose bytes were captured, but are in no packet."""
 _PING = PING_SIGNATURE.to_bytes(2, "little")
+_DISCOVERY = {
+    bytes((0, kind, 0, 0)): kind.name.lower()
+    for kind in (TopologyPacketType.TOPOLOGY_CLIENT_REQUEST, TopologyPacketType.TOPOLOGY_SERVER_REPLY)
+}
+"""What a TopologyPacketHeader as it must be says; other protocols use the port as that of a client."""
 _PACKET = SIGNATURE.to_bytes(4, "little")
 _MAX_HELD = 1 << 26
 """Bytes held for packets that are not complete, all connections together."""
@@ -68,7 +74,7 @@ class PacketFinder:
     Each method returns what its argument completes, packets undecoded; ``understood`` counts the frames
     that belong to followed traffic, ``skipped`` the others by reason, ``notices`` what a reader should
     know beside that, such as traffic that is opaque. ``next_id`` numbers the next record, ``tcp`` puts
-    the segments in order. What can be a ping only because of its port is decoded.
+    the segments in order. What can be a ping only because of its port is decoded, and so is discovery.
     """
 
     def __init__(
@@ -170,10 +176,18 @@ class PacketFinder:
     def datagram(
         self, src: bytes, sport: int, dst: bytes, dport: int, payload: bytes, frame: int, time: int
     ) -> Sequence[Item]:
-        """Take a UDP datagram; pings are read on port 3527."""
+        """Take a UDP datagram; pings are read on port 3527, directory service discovery on port 1801."""
         if PING_PORT not in (sport, dport):
-            self.skipped[NOT_MSMQ_UDP] += 1
-            return []
+            if MSMQ_PORT not in (sport, dport):
+                self.skipped[NOT_MSMQ_UDP] += 1
+                return []
+            kind = _DISCOVERY.get(payload[:4])
+            if kind is None:
+                self.skipped[f"UDP port {MSMQ_PORT}, no discovery"] += 1
+                return []
+            self.understood += 1
+            names = (endpoint(src, sport), endpoint(dst, dport))
+            return [self._datagram(payload, kind, self._frames((frame,)), time, names)]
         if payload[2:4] != b"HU" and len(payload) != 24:
             self.skipped[f"UDP port {PING_PORT}, no ping"] += 1
             return []
@@ -181,22 +195,25 @@ class PacketFinder:
         frames, names = self._frames((frame,)), (endpoint(src, sport), endpoint(dst, dport))
         if payload[2:4] == _PING and payload[4:8] != _PACKET:
             return [self._packet(payload, frames, time, names, None, 0)]
-        result = inspect(payload, "ping")
-        return [
-            self._record(
-                type="ping",
-                frames=frames,
-                time=time,
-                src=names[0],
-                dst=names[1],
-                length=len(payload),
-                packet=result.packet,
-                anomalies=result.anomalies,
-                consumed=result.consumed,
-                remainder=result.remainder,
-                error=result.error,
-            )
-        ]
+        return [self._datagram(payload, "ping", frames, time, names)]
+
+    def _datagram(
+        self, payload: bytes, kind: str, frames: tuple[int, ...], time: int, names: tuple[str, str]
+    ) -> Record:
+        result = inspect(payload, kind)
+        return self._record(
+            type=kind,
+            frames=frames,
+            time=time,
+            src=names[0],
+            dst=names[1],
+            length=len(payload),
+            packet=result.packet,
+            anomalies=result.anomalies,
+            consumed=result.consumed,
+            remainder=result.remainder,
+            error=result.error,
+        )
 
     def unreachable(self, original: Endpoints, code: int, frame: int, time: int) -> Sequence[Item]:
         """Take an ICMP unreachable about a packet sent from and to ``original``."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msmq_wire.sessions.budget import BUDGET
 from msmq_wire.sessions.clocks import Clocks, HostClock
+from msmq_wire.sessions.discoveries import DiscoveryReply, ServerDiscovery
 from msmq_wire.sessions.life import Acknowledgment, Hop, MessageLife
 from msmq_wire.sessions.lives import Lives
 from msmq_wire.sessions.outcomes import NACK_REASONS, class_words
@@ -28,6 +29,7 @@ __all__ = [
     "NACK_REASONS",
     "Acknowledgment",
     "Clocks",
+    "DiscoveryReply",
     "Follower",
     "Hop",
     "HostClock",
@@ -40,6 +42,7 @@ __all__ = [
     "PingExchange",
     "RemoteQueue",
     "RemoteRead",
+    "ServerDiscovery",
     "Session",
     "SessionDirection",
     "SessionNote",

@@ -17,6 +17,7 @@ from msmq_wire.records.run import Run
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.clocks import Clocks, sender_of
 from msmq_wire.sessions.conversation import Conversation
+from msmq_wire.sessions.discoveries import ServerDiscovery
 from msmq_wire.sessions.life import MessageLife
 from msmq_wire.sessions.lives import LifeTracker, Lives, ends_of
 from msmq_wire.sessions.message import FollowedMessage, moment_of
@@ -51,6 +52,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     lives: int = 0
     pings: int = 0
     strays: int = 0
+    discoveries: int = 0
 
 
 class Story(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,9 +60,9 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 
     ``sessions`` by their numbers; ``streams`` are transactional sequences; ``reads`` remote reads and
     ``queues`` the queues opened for them; ``lives`` one value a message, made when looked at; ``pings`` the
-    exchanges on UDP 3527; ``strays`` acknowledgments of what was not seen; ``clocks`` those of the
-    senders. ``first`` and ``last`` are the
-    times of the first and the last record (ns since 1970, UTC).
+    exchanges on UDP 3527; ``discoveries`` those on UDP 1801; ``strays`` acknowledgments of what was not
+    seen; ``clocks`` those of the senders. ``first`` and ``last`` are the times of the first and the last
+    record (ns since 1970, UTC).
     """
 
     sessions: tuple[Session, ...]
@@ -74,6 +76,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     first: int | None
     last: int | None
     left_out: LeftOut
+    discoveries: tuple[ServerDiscovery, ...] = ()
 
     @classmethod
     def of_stream(cls, stream: TransactionalStream, now: int | None) -> Story:
@@ -384,7 +387,9 @@ class Follower:
                 lives=self._lives.left_out,
                 pings=self._sessions.pings.left_out,
                 strays=transactions.strays_left_out,
+                discoveries=self._sessions.discoveries.left_out,
             ),
+            discoveries=self._sessions.discoveries.discoveries(),
         )
 
 

@@ -15,6 +15,7 @@ from msmq_wire.records.endpoint import AT_MSMQ, host_of
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.conversation import Conversation
+from msmq_wire.sessions.discoveries import DISCOVERY_PACKETS, DiscoveryTracker
 from msmq_wire.sessions.message import FollowedMessage, Sight, moment_of
 from msmq_wire.sessions.pings import PingTracker
 from msmq_wire.sessions.session import Counts, Moment, Session
@@ -32,7 +33,7 @@ _MAX_OTHERS = 1 << 14
 """Connections on other ports whose SYN is remembered until it is known what they carry."""
 _USER = frozenset(("user_message", "order_ack", "final_ack"))
 _INTERNAL = frozenset(("establish_connection", "connection_parameters", "session_ack"))
-SESSION_PACKETS = _USER | _INTERNAL | {"ping"}
+SESSION_PACKETS = _USER | _INTERNAL | {"ping"} | DISCOVERY_PACKETS
 """The types of records that are packets of the binary protocol."""
 SESSION_RECORDS = SESSION_PACKETS | {"tcp_stream", "gap", UNKNOWN_PACKET}
 """The types of records that tell something of sessions."""
@@ -55,6 +56,7 @@ class SessionTracker:
         leave: Callable[[Session], None] | None = None,
     ) -> None:
         self.pings = PingTracker()
+        self.discoveries = DiscoveryTracker()
         self._messages = messages
         self._share = (budget or Budget()).share(self._give)
         self._leave = leave
@@ -131,6 +133,9 @@ class SessionTracker:
             return conversation
         if type_ == "ping":
             self.pings.feed(record)
+            return None
+        if type_ in DISCOVERY_PACKETS:
+            self.discoveries.feed(record)
             return None
         if type_ == "tcp_stream":
             return self._tcp(record)

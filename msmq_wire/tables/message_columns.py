@@ -80,6 +80,8 @@ _BODY = "message_body"
 # Types whose fields stand in a column of their own; those of the others are headers.
 _OWN = {
     "ping": "ping",
+    "topology_client_request": "topology_client_request",
+    "topology_server_reply": "topology_server_reply",
     "transfer_buffer": "transfer_buffer",
     "srmp_message": "srmp",
     "srmp_receipt": "srmp",

@@ -16,6 +16,8 @@ from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.packets.order_ack import OrderAck
 from msmq_wire.wire.packets.ping import Ping
 from msmq_wire.wire.packets.session_ack import SessionAck
+from msmq_wire.wire.packets.topology_client_request import TopologyClientRequest
+from msmq_wire.wire.packets.topology_server_reply import TopologyServerReply
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types import enumerations
 from msmq_wire.wire.types.section_buffer import SectionType
@@ -63,6 +65,8 @@ PACKETS: Mapping[str, type[WireStruct]] = _by_stem(
     OrderAck,
     FinalAck,
     MessagePacket,
+    TopologyClientRequest,
+    TopologyServerReply,
 )
 STRUCTURES: Mapping[str, Any] = {**TYPES, **HEADERS, **PACKETS}
 """Types, headers and packets by stem."""

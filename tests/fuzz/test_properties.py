@@ -31,7 +31,8 @@ from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from msmq_wire.wire.types.section_buffer import SectionType
 
 _STEMS = sorted(STRUCTURES)
-_ON_TCP = sorted(set(PACKETS) - {"message_packet", "ping"})
+_ON_UDP = {"ping", "topology_client_request", "topology_server_reply"}
+_ON_TCP = sorted(set(PACKETS) - {"message_packet", *_ON_UDP})
 _AH = 0x2000000
 _RAW_IP = 101
 

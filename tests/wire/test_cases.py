@@ -57,7 +57,11 @@ def test_the_fields_lie_where_the_section_puts_them(stem: str) -> None:
     assert encode(value) == data
 
 
-@pytest.mark.parametrize("stem", sorted(PACKETS.keys() - {"message_packet"}))
+# What is none of these is read where somebody says what it is.
+_BY_PORT = {"message_packet", "topology_client_request", "topology_server_reply"}
+
+
+@pytest.mark.parametrize("stem", sorted(PACKETS.keys() - _BY_PORT))
 def test_a_packet_is_recognised_by_its_bytes_and_ends_where_they_do(stem: str) -> None:
     data, value = _CASES[stem].data, _CASES[stem].value
     assert decode(data) == value

@@ -1,4 +1,4 @@
-"""Question 1: pings, what answered them, and who pings many hosts.
+"""Question 1: pings and requests for directory servers, what answered them, and who pings many hosts.
 
 The rule kept here: an answer says that Message Queuing is there; silence says nothing, as most do not answer.
 """
@@ -10,7 +10,7 @@ from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.unopened import refused
 from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed, span
 from msmq_wire.findings.sweeps import Sweep, sweeps_of
-from msmq_wire.sessions import Moment, PingExchange, Session, Story
+from msmq_wire.sessions import DiscoveryReply, Moment, PingExchange, ServerDiscovery, Session, Story
 
 __all__ = ["pings"]
 
@@ -48,8 +48,33 @@ def pings(story: Story, words: Words, telling: Telling) -> None:
             "A ping without an answer is usual: Windows from Vista and Server 2008 on does not answer pings "
             "unless EnablePingService is set, and messages do not need them."
         )
+    for discovery in story.discoveries[:MOST]:
+        telling.say(
+            _discovered(discovery, words), discovery.request, *(one.at for one in discovery.replies[:MOST]),
+            attention="info",
+        )  # fmt: skip
     refused(story, telling)
     telling.facts = {"pings": len(story.pings), "answered": answered, "requests": asked}
+
+
+def _discovered(discovery: ServerDiscovery, words: Words) -> str:
+    """[MS-MQSD] 3.1.5.2: who asked for directory servers, and what each server answered."""
+    asked = "Somebody"
+    if discovery.request is not None:
+        asked = f"{host(discovery.client)} in {words.frame(discovery.request)}"
+    told = [_answered(reply, words) for reply in discovery.replies[:MOST]]
+    more = len(discovery.replies) + discovery.more - len(told)
+    if more:
+        told.append(f"{more} more answered")
+    return f"{asked} asked for directory servers (UDP 1801): {'; '.join(told) or 'nobody answered'}."
+
+
+def _answered(reply: DiscoveryReply, words: Words) -> str:
+    text = f"{host(reply.server)} answered in {words.frame(reply.at)}"
+    if reply.site is None:
+        return f"{text} that it is in the same site"
+    names = [server.name for server in reply.servers[:MOST]]
+    return f"{text} for site {reply.site}, servers {listed(names) or 'none'}"
 
 
 def _ping(ping: PingExchange, words: Words) -> str:

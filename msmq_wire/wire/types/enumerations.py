@@ -15,6 +15,7 @@ __all__ = [
     "PrivacyLevel",
     "QueueType",
     "SenderIdType",
+    "TopologyPacketType",
     "TraceQueueType",
 ]
 
@@ -163,3 +164,10 @@ class AddressType(IntEnum):
     NONE = 0
     IP_ADDRESS_TYPE = 1
     IPV6_ADDRESS_TYPE = 6
+
+
+class TopologyPacketType(IntEnum):
+    """TopologyPacketHeader.Type, [MS-MQSD] 2.2.1."""
+
+    TOPOLOGY_CLIENT_REQUEST = 1
+    TOPOLOGY_SERVER_REPLY = 2

@@ -1,0 +1,54 @@
+"""DSD-FORM: a packet of directory service discovery breaks a rule of its form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+
+__all__ = ["RULE"]
+
+_CODES = (
+    "topology_client_request.version",
+    "topology_client_request.type",
+    "topology_client_request.reserved",
+    "topology_client_request.ipx-networks",
+    "ipx_networks.ipx-network-count",
+    "topology_server_reply.type",
+    "topology_server_reply.connected-network-count",
+    "topology_server_reply.connected-network-mask",
+    "topology_server_reply.directory-service-servers",
+)
+_TYPES = ("topology_client_request", "topology_server_reply")
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    found = list(broken(record, _CODES))
+    if found:
+        said = dict.fromkeys(f"{anomaly.path}: {anomaly.message}" for anomaly, _ in found)
+        yield Seen(message="; ".join(said), evidence=tuple(place for _, place in found))
+    error = record.error
+    if error is not None:
+        yield Seen(
+            message=f"{error.path}: {error.message}",
+            evidence=(evidence_of(record, error.path, error.offset or 0),),
+            caveats=("the capture may have cut it",),
+        )
+
+
+RULE = Rule(
+    id="DSD-FORM",
+    title="A packet of directory service discovery that breaks its form",
+    severity="low",
+    spec=(SpecRef("MS-MQSD", "2.2"), SpecRef("MS-MQSD", "3.1.5.2")),
+    meaning="A client of MSMQ 1.0 or 2.0 discards a reply that is not formatted as it must be, and a server "
+    "that reads past what a request has may fail.",
+    action="Look at what the sender is: no queue manager makes such a packet.",
+    harmless="Another protocol on UDP 1801.",
+    types=_TYPES,
+    when=(this._.length < 0,),
+    check=_check,
+)

@@ -1,0 +1,49 @@
+"""DSD-SITE: a server of the client's own site answers as one of another site does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.endpoint import host_of
+from msmq_wire.sessions import Story
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+
+def _check(story: Story, context: Context) -> Iterator[Seen]:
+    for discovery in story.discoveries:
+        for reply in discovery.replies if discovery.site is not None else ():
+            if reply.site != discovery.site:
+                continue
+            place = Evidence(
+                record=reply.at.record,
+                frames=() if reply.at.frame is None else (reply.at.frame,),
+                time=reply.at.time,
+                src=reply.server,
+                dst=reply.client,
+                path="directory_service_server_size",
+                offset=28,
+                length=4,
+            )
+            yield Seen(
+                message=f"{host_of(reply.server)} is of site {reply.site}, as the client is, and names "
+                f"{len(reply.servers)} servers",
+                evidence=(place,),
+            )
+
+
+RULE = Rule(
+    id="DSD-SITE",
+    title="A server of the client's site that names servers",
+    severity="medium",
+    spec=(SpecRef("MS-MQSD", "2.2.3"), SpecRef("MS-MQSD", "3.2.5.1")),
+    meaning="A server of the site that the client asks for must set DirectoryServiceServerSize to 0 and send "
+    "no list: the client keeps the servers that it has. This reply makes it take those of the list.",
+    action="Find out what the sender is, and whether the named hosts are directory servers.",
+    harmless="A server that does not keep the document.",
+    over="story",
+    check=_check,
+)

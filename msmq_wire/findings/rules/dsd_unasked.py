@@ -1,0 +1,67 @@
+"""DSD-UNASKED: a reply to a request for directory servers that nobody sent, or that somebody else sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.endpoint import host_of
+from msmq_wire.sessions import DiscoveryReply, Story
+from msmq_wire.spec import SpecRef
+from msmq_wire.units import SECOND
+
+__all__ = ["RULE"]
+
+_EARLY = 20 * SECOND
+"""Nanoseconds at the start of a capture in which a reply may be to one before it: a client waits 15 s."""
+
+
+def _check(story: Story, context: Context) -> Iterator[Seen]:
+    for discovery in story.discoveries:
+        for reply in discovery.replies:
+            if discovery.request is None:
+                at = reply.at.time
+                early = at is None or story.first is None or at - story.first < _EARLY
+                yield Seen(
+                    message=f"{host_of(reply.server)} answers {host_of(reply.client)}, which asked for no "
+                    f"directory servers under {discovery.request_id}",
+                    evidence=(_place(reply),),
+                    severity="info" if early else None,
+                    caveats=("the request may have been sent before the capture began",) if early else (),
+                )
+            elif host_of(reply.client) != host_of(discovery.client):
+                yield Seen(
+                    message=f"{host_of(reply.server)} answers {host_of(reply.client)}, but "
+                    f"{host_of(discovery.client)} asked under {discovery.request_id}",
+                    evidence=(_place(reply),),
+                )
+
+
+def _place(reply: DiscoveryReply) -> Evidence:
+    return Evidence(
+        record=reply.at.record,
+        frames=() if reply.at.frame is None else (reply.at.frame,),
+        time=reply.at.time,
+        src=reply.server,
+        dst=reply.client,
+        path="correlation_id",
+        offset=4,
+        length=16,
+    )
+
+
+RULE = Rule(
+    id="DSD-UNASKED",
+    title="Directory servers that nobody asked for",
+    severity="medium",
+    confidence="likely",
+    spec=(SpecRef("MS-MQSD", "2.2.3"), SpecRef("MS-MQSD", "3.1.5.2"), SpecRef("MS-MQSD", "3.2.5.1")),
+    meaning="A reply goes to whoever sent the request, and its CorrelationID is the RequestID of that. A "
+    "client that believes another one asks servers of somebody's choice for queues and keys: nothing in the "
+    "protocol proves who answers.",
+    action="Look whether the capture sees the broadcasts of the client; else find out what the sender is.",
+    harmless="A capture that began late, or on another network than that of the request.",
+    over="story",
+    check=_check,
+)
