@@ -21,6 +21,7 @@ from msmq_wire.reassembly.stream import is_credible
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.pdu.decoding import is_credible as starts_pdu
+from msmq_wire.wire.headers.topology_packet_header import DISCOVERY
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.packets.ping import Ping
 from msmq_wire.wire.registry import PACKETS
@@ -34,8 +35,8 @@ _undoing: list[_Undo] = []
 
 
 def register() -> None:
-    """Bind MSMQ to TCP 1801 and UDP 3527, both directions, and to payloads that begin like one of its
-    packets on other ports; let DCE/RPC be found on any port, and its sessions decode stubs of MSMQ."""
+    """Bind MSMQ to TCP 1801, UDP 3527 and UDP 1801, both directions, and to payloads that begin like one of
+    its packets on other ports; let DCE/RPC be found on any port, and its sessions decode stubs of MSMQ."""
     if _undoing:
         return
     for lower, port in ((TCP, MSMQ_PORT), (UDP, PING_PORT)):
@@ -46,10 +47,12 @@ def register() -> None:
         if kind is MessagePacket:
             continue
         # With one port of a datagram left to scapy it would be that of DNS, which then comes first.
+        upper, port = packet_class(kind), PING_PORT if kind is Ping else MSMQ_PORT
         lower, ports = (
-            (UDP, {"sport": PING_PORT, "dport": PING_PORT}) if kind is Ping else (TCP, {"dport": MSMQ_PORT})
+            (UDP, {"sport": port, "dport": port})
+            if kind is Ping or kind.stem() in DISCOVERY.values()
+            else (TCP, {"dport": port})
         )
-        upper = packet_class(kind)
         bind_top_down(lower, upper, **ports)
         _undoing.append(_splitter(split_top_down, lower, upper, ports))
     _watch_content(TCP, _tcp_content)
@@ -63,13 +66,15 @@ def unregister() -> None:
         _undoing.pop()()
 
 
-def _tcp_content(data: bytes) -> Any:
+def _tcp_content(lower: Any, data: bytes) -> Any:
     if is_credible(data) and recognised(data) is not None:
         return MSMQ
     return dcerpc.DceRpc if starts_pdu(data) else None
 
 
-def _udp_content(data: bytes) -> Any:
+def _udp_content(lower: Any, data: bytes) -> Any:
+    if MSMQ_PORT in (lower.sport, lower.dport) and data[:4] in DISCOVERY:
+        return packet_class(PACKETS[DISCOVERY[data[:4]]])
     whole = len(data) == Ping.schema().sizeof()
     return MSMQ if whole and recognised(data) is Ping else None
 
@@ -78,13 +83,13 @@ def _splitter(split: Callable[..., Any], lower: Any, upper: Any, values: dict[st
     return lambda: split(lower, upper, **values)
 
 
-def _watch_content(lower: Any, class_of: Callable[[bytes], Any]) -> None:
+def _watch_content(lower: Any, class_of: Callable[[Any, bytes], Any]) -> None:
     """Where no port tells what a payload is, let its bytes tell."""
     before = lower.__dict__.get("default_payload_class")
     inherited = lower.default_payload_class
 
     def default_payload_class(self: Any, payload: bytes) -> Any:
-        return class_of(payload) or inherited(self, payload)
+        return class_of(self, payload) or inherited(self, payload)
 
     def undo() -> None:
         if lower.__dict__.get("default_payload_class") is not default_payload_class:

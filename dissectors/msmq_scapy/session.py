@@ -28,7 +28,8 @@ from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import FoundPacket, Item
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.units import SECOND
-from msmq_wire.wire.packets.ping import Ping
+from msmq_wire.wire.headers.topology_packet_header import DISCOVERY
+from msmq_wire.wire.registry import PACKETS
 
 __all__ = ["MSMQSession"]
 
@@ -114,7 +115,10 @@ class MSMQSession(DefaultSession):
         if src is None or dst is None:
             return pkt
         found = self._finder.datagram(src, udp.sport, dst, udp.dport, data, self._number, _nanoseconds(pkt))
-        return _carrying(pkt, UDP, packet_class(Ping)(data)) if found and data else pkt
+        if not found or not data:
+            return pkt
+        kind = DISCOVERY.get(data[:4], "ping") if PING_PORT not in (udp.sport, udp.dport) else "ping"
+        return _carrying(pkt, UDP, packet_class(PACKETS[kind])(data))
 
     def _packets(self, items: Iterable[Item]) -> list[Any]:
         found = []

@@ -15,6 +15,7 @@ from msmq_wire.invisible import RANGES
 from msmq_wire.wire import registry
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, SIGNATURE, VERSION_NUMBER
+from msmq_wire.wire.headers.topology_packet_header import DISCOVERY
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Must
 from msmq_wire.wire.packets.acknowledgment import ACK_LABEL, ORDER_QUEUE, ORDER_QUEUE_NUMBER
@@ -239,6 +240,7 @@ def _constants() -> dict[str, Any]:
         "version_number": VERSION_NUMBER,
         "ping_signature": PING_SIGNATURE.to_bytes(2, "little"),
         "max_packet_size": MAX_PACKET_SIZE,
+        "discovery": DISCOVERY,
         "ack_label": WcharText.of(ACK_LABEL),
         "order_queue": ORDER_QUEUE,
         "order_queue_number": ORDER_QUEUE_NUMBER,

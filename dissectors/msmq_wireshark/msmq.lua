@@ -857,6 +857,16 @@ function tell.ping(v, note)
   return v.qm_guid and story .. " from " .. guid_text(v.qm_guid) or story
 end
 
+function tell.topology_client_request(v)
+  return v.request_id and "Which servers have the directory? request " .. guid_text(v.request_id) or "Topology request"
+end
+
+function tell.topology_server_reply(v)
+  local story = v.responding_site_id and "Directory server of site " .. guid_text(v.responding_site_id)
+    or "Directory server of the same site"
+  return v.correlation_id and story .. ", request " .. guid_text(v.correlation_id) or story
+end
+
 -- What belongs together ----------------------------------------------------------------------------------
 
 -- Made while a frame is seen for the first time, read from then on: notes[frame][packet of the frame].
@@ -938,6 +948,8 @@ local function link(v, kind, pinfo, index)
     pair_up(conversation, kind, forward, frame, index)
   elseif kind == "ping" then
     if v.cookie then pair_up(conversation, string.format("ping %.0f", v.cookie), forward, frame, index) end
+  elseif kind:sub(1, 9) == "topology_" then
+    return -- a request goes to everybody: no conversation of two hosts has it and its replies
   else
     if kind ~= "session_ack" then
       local own = conversation[forward]
@@ -1004,8 +1016,9 @@ local function dissect(buffer, offset, size, pinfo, tree, stem, index)
   end
   if v then
     local own = top
-    if packet and v._stem == "ping" then own = top:add(protocols.ping, range, name) end
-    if own == top or not wanted or wanted("ping") then show(layout, v, own, wanted) end
+    -- What has no headers shows its fields in a layer of its own.
+    if packet and root and root.layout:sub(1, 5) == "msmq." then own = top:add(protocols[kind], range, name) end
+    if own == top or not wanted or wanted(kind) then show(layout, v, own, wanted) end
     for _, inside in ipairs(root and root.inside or {}) do
       local part = v[inside.name]
       if part and (not wanted or wanted(inside.name)) then
@@ -1134,6 +1147,16 @@ function udp.dissector(buffer, pinfo, tree)
   return size
 end
 DissectorTable.get("udp.port"):add(3527, udp)
+
+local discovery = Proto("msmq_topology", "Microsoft Message Queuing, directory service discovery")
+function discovery.dissector(buffer, pinfo, tree)
+  local size = buffer:len()
+  local kind = size >= 4 and C.discovery[buffer:raw(0, 4)]
+  if not kind then return 0 end
+  set_info(pinfo, {dissect(buffer, 0, size, pinfo, tree, kind, 1)})
+  return size
+end
+DissectorTable.get("udp.port"):add(1801, discovery)
 
 local tcp_table, bound = DissectorTable.get("tcp.port"), msmq.prefs.tcp_ports
 tcp_table:add(bound, msmq)

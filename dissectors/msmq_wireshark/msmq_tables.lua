@@ -47,6 +47,15 @@ D.compound_message_header = function(p, parent)
   return v, p
 end
 
+D.connected_network = function(p, parent)
+  local v, data, stop = {_ = parent, _stem = "connected_network", _at = p}, r.data, r.stop
+  if p + 16 > stop then return r.short(v, p, {{"connected_network_id", 16, "c16"}}) end
+  v.connected_network_id = unpack("<c16", data, p + 1)
+  p = p + 16
+  v._size = p - v._at
+  return v, p
+end
+
 D.connection_parameters = function(p, parent)
   local v, data, stop = {_ = parent, _stem = "connection_parameters", _at = p}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
@@ -298,6 +307,28 @@ D.internal_header = function(p, parent)
   if p + 4 > stop then return r.short(v, p, {{"reserved", 2, "H"}, {"flags", 2, "H"}}) end
   v.reserved, v.flags = unpack("<HH", data, p + 1)
   p = p + 4
+  v._size = p - v._at
+  return v, p
+end
+
+D.ipx_network = function(p, parent)
+  local v, data, stop = {_ = parent, _stem = "ipx_network", _at = p}, r.data, r.stop
+  if p + 4 > stop then return r.short(v, p, {{"ipx_network_number", 4, "I4"}}) end
+  v.ipx_network_number = unpack("<I4", data, p + 1)
+  p = p + 4
+  v._size = p - v._at
+  return v, p
+end
+
+D.ipx_networks = function(p, parent)
+  local v, data, stop = {_ = parent, _stem = "ipx_networks", _at = p}, r.data, r.stop
+  if p + 4 > stop then return r.short(v, p, {{"ipx_network_count", 4, "I4"}}) end
+  v.ipx_network_count = unpack("<I4", data, p + 1)
+  p = p + 4
+  do
+    p = r.items(v, "ipx_network_number_array", p, v.ipx_network_count, D.ipx_network, 0, nil)
+    if not p then return r.partial(v) end
+  end
   v._size = p - v._at
   return v, p
 end
@@ -979,6 +1010,62 @@ D.subqueue_header = function(p, parent)
   return v, p
 end
 
+D.topology_client_request = function(p, parent)
+  local v, data, stop = {_ = parent, _stem = "topology_client_request", _at = p}, r.data, r.stop
+  v.topology_packet_header, p = D.topology_packet_header(p, v)
+  if not p then return r.within(v, "topology_packet_header") end
+  if p + 48 > stop then return r.short(v, p, {{"enterprise_id", 16, "c16"}, {"request_id", 16, "c16"}, {"site_id", 16, "c16"}}) end
+  v.enterprise_id, v.request_id, v.site_id = unpack("<c16c16c16", data, p + 1)
+  p = p + 48
+  local ahead_first_network = r.ahead(p + 4, 4)
+  if not ahead_first_network then return r.fail(v, "ipx_networks", "missing-bytes", p) end
+  if (ahead_first_network >= 0) then
+    v.ipx_networks, p = D.ipx_networks(p, v)
+    if not p then return r.within(v, "ipx_networks") end
+  else
+    v.ipx_networks = false
+  end
+  v._size = p - v._at
+  return v, p
+end
+
+D.topology_packet_header = function(p, parent)
+  local v, data, stop = {_ = parent, _stem = "topology_packet_header", _at = p}, r.data, r.stop
+  if p + 4 > stop then return r.short(v, p, {{"version", 1, "B"}, {"type", 1, "B"}, {"reserved", 2, "H"}}) end
+  v.version, v.type, v.reserved = unpack("<BBH", data, p + 1)
+  p = p + 4
+  v._size = p - v._at
+  return v, p
+end
+
+D.topology_server_reply = function(p, parent)
+  local v, data, stop = {_ = parent, _stem = "topology_server_reply", _at = p}, r.data, r.stop
+  v.topology_packet_header, p = D.topology_packet_header(p, v)
+  if not p then return r.within(v, "topology_packet_header") end
+  if p + 28 > stop then return r.short(v, p, {{"correlation_id", 16, "c16"}, {"connected_network_count", 4, "I4"}, {"connected_network_mask", 4, "I4"}, {"directory_service_server_size", 4, "I4"}}) end
+  v.correlation_id, v.connected_network_count, v.connected_network_mask, v.directory_service_server_size = unpack("<c16I4I4I4", data, p + 1)
+  p = p + 28
+  do
+    p = r.items(v, "connected_network_array", p, v.connected_network_count, D.connected_network, 0, nil)
+    if not p then return r.partial(v) end
+  end
+  if (v.directory_service_server_size ~= 0) then
+    if p + 16 > stop then return r.short(v, p, {{"responding_site_id", 16, "c16"}}) end
+    v.responding_site_id = unpack("<c16", data, p + 1)
+    p = p + 16
+  else
+    v.responding_site_id = false
+  end
+  do
+    local n = v.directory_service_server_size
+    if n < 0 or p + n > stop then return r.lacking(v, "directory_service_server_array", p, n) end
+    v.directory_service_server_array, v["@directory_service_server_array"] = n, p
+    p = p + n
+  end
+  v._size = p - v._at
+  return v, p
+end
+
 D.transaction_header = function(p, parent)
   local v, data, stop = {_ = parent, _stem = "transaction_header", _at = p}, r.data, r.stop
   if p + 4 > stop then return r.short(v, p, {{"flags", 4, "I4"}}) end
@@ -1443,6 +1530,11 @@ J.internal_header = function(v, found)
   if x2 and not ((band(x2, 16) == 0) or ((x2 % 16) ~= 1)) then found[#found + 1] = {v, 58} end
 end
 
+J.ipx_networks = function(v, found)
+  local x1 = v.ipx_network_count
+  if x1 and not ((x1 >= 1) and (x1 <= 32)) then found[#found + 1] = {v, 148} end
+end
+
 J.message_packet = function(v, found)
   local x1 = v.base_header
   local x2 = x1 and x1.flags
@@ -1632,6 +1724,29 @@ J.subqueue_header = function(v, found)
   if x1 and not (x1 == 148) then found[#found + 1] = {v, 75} end
   local x2 = v.flags
   if x2 and not ((x2 % 2) == 0) then found[#found + 1] = {v, 76} end
+end
+
+J.topology_client_request = function(v, found)
+  local x1 = v.topology_packet_header
+  local x2 = x1 and x1.version
+  if x2 and not (x2 == 0) then found[#found + 1] = {v, 144} end
+  local x3 = x1 and x1.type
+  if x3 and not (x3 == 1) then found[#found + 1] = {v, 145} end
+  local x4 = x1 and x1.reserved
+  if x4 and not (x4 == 0) then found[#found + 1] = {v, 146} end
+  local x5 = v.ipx_networks
+  local x6 = x5 and x5.ipx_network_count
+  if x6 and not (x6 < 0) then found[#found + 1] = {v, 147} end
+end
+
+J.topology_server_reply = function(v, found)
+  local x1 = v.topology_packet_header
+  local x2 = x1 and x1.type
+  if x2 and not (x2 == 2) then found[#found + 1] = {v, 149} end
+  local x3 = v.connected_network_count
+  if x3 and not ((x3 >= 1) and (x3 <= 32)) then found[#found + 1] = {v, 150} end
+  local x4 = v.connected_network_mask
+  if x4 and not (x4 == 0) then found[#found + 1] = {v, 151} end
 end
 
 J.transaction_header = function(v, found)
@@ -2188,6 +2303,12 @@ T["msmq.extended_address_header extended_address_header"] = {
   {["name"] = "undeclared", ["abbr"] = "msmq.extended_address_header.undeclared", ["label"] = "Undeclared", ["kind"] = "bytes", ["doc"] = "What HeaderSize counts beyond 28 bytes."},
 }
 
+T["msmq.topology_packet_header topology_packet_header"] = {
+  {["name"] = "version", ["abbr"] = "msmq.topology_packet_header.version", ["label"] = "Version", ["kind"] = "uint", ["doc"] = "0; a server ignores it.", ["size"] = 1},
+  {["name"] = "type", ["abbr"] = "msmq.topology_packet_header.type", ["label"] = "Type", ["kind"] = "uint", ["doc"] = "Whether this is a request or a reply.", ["size"] = 1, ["names"] = "TopologyPacketType"},
+  {["name"] = "reserved", ["abbr"] = "msmq.topology_packet_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "0; a server ignores it.", ["size"] = 2},
+}
+
 T["msmq.ping ping"] = {
   {["name"] = "flags", ["abbr"] = "msmq.ping.flags", ["label"] = "Flags", ["kind"] = "uint", ["doc"] = "Client-class initiator, refusal; the other bits are arbitrary.", ["size"] = 2, ["bits"] = {{["name"] = "rc", ["abbr"] = "msmq.ping.flags.rc", ["mask"] = 1, ["width"] = 1, ["shift"] = 0}, {["name"] = "rf", ["abbr"] = "msmq.ping.flags.rf", ["mask"] = 2, ["width"] = 1, ["shift"] = 1}, {["name"] = "x", ["abbr"] = "msmq.ping.flags.x", ["mask"] = 65532, ["width"] = 14, ["shift"] = 2, ["reserved"] = true}}},
   {["name"] = "signature", ["abbr"] = "msmq.ping.signature", ["label"] = "Signature", ["kind"] = "uint", ["doc"] = "Signature, the bytes \034HU\034.", ["size"] = 2},
@@ -2291,11 +2412,56 @@ T["msmq.trailing_session_header session_header"] = {
   {["name"] = "reserved", ["abbr"] = "msmq.trailing_session_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "Arbitrary in real traffic; ignored.", ["size"] = 2},
 }
 
+T["msmq.topology_client_request topology_client_request"] = {
+  {["name"] = "topology_packet_header", ["abbr"] = "msmq.topology_client_request.topology_packet_header", ["label"] = "Topology Packet Header", ["doc"] = "Says that this is a request.", ["arms"] = {["topology_packet_header"] = "msmq.topology_client_request.topology_packet_header topology_packet_header"}},
+  {["name"] = "enterprise_id", ["abbr"] = "msmq.topology_client_request.enterprise_id", ["label"] = "Enterprise ID", ["kind"] = "guid", ["doc"] = "Enterprise that the client belongs to."},
+  {["name"] = "request_id", ["abbr"] = "msmq.topology_client_request.request_id", ["label"] = "Request ID", ["kind"] = "guid", ["doc"] = "Ties a reply to its request."},
+  {["name"] = "site_id", ["abbr"] = "msmq.topology_client_request.site_id", ["label"] = "Site ID", ["kind"] = "guid", ["doc"] = "Site that the client belongs to."},
+  {["name"] = "ipx_networks", ["abbr"] = "msmq.topology_client_request.ipx_networks", ["label"] = "Ipx Networks", ["doc"] = "If there are bytes for one network.", ["arms"] = {["ipx_networks"] = "msmq.topology_client_request.ipx_networks ipx_networks"}},
+}
+
+T["msmq.topology_client_request.topology_packet_header topology_packet_header"] = {
+  {["name"] = "version", ["abbr"] = "msmq.topology_client_request.topology_packet_header.version", ["label"] = "Version", ["kind"] = "uint", ["doc"] = "0; a server ignores it.", ["size"] = 1},
+  {["name"] = "type", ["abbr"] = "msmq.topology_client_request.topology_packet_header.type", ["label"] = "Type", ["kind"] = "uint", ["doc"] = "Whether this is a request or a reply.", ["size"] = 1, ["names"] = "TopologyPacketType"},
+  {["name"] = "reserved", ["abbr"] = "msmq.topology_client_request.topology_packet_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "0; a server ignores it.", ["size"] = 2},
+}
+
+T["msmq.topology_client_request.ipx_networks ipx_networks"] = {
+  {["name"] = "ipx_network_count", ["abbr"] = "msmq.topology_client_request.ipx_networks.ipx_network_count", ["label"] = "Ipx Network Count", ["kind"] = "uint", ["doc"] = "Networks that follow.", ["size"] = 4},
+  {["name"] = "ipx_network_number_array", ["abbr"] = "msmq.topology_client_request.ipx_networks.ipx_network_number_array", ["label"] = "Ipx Network Number Array", ["list"] = true, ["doc"] = "The networks.", ["arms"] = {["ipx_network"] = "msmq.topology_client_request.ipx_networks.ipx_network_number_array ipx_network"}},
+}
+
+T["msmq.topology_client_request.ipx_networks.ipx_network_number_array ipx_network"] = {
+  {["name"] = "ipx_network_number", ["abbr"] = "msmq.topology_client_request.ipx_networks.ipx_network_number_array.ipx_network_number", ["label"] = "Ipx Network Number", ["kind"] = "uint", ["doc"] = "Address of the network.", ["size"] = 4},
+}
+
+T["msmq.topology_server_reply topology_server_reply"] = {
+  {["name"] = "topology_packet_header", ["abbr"] = "msmq.topology_server_reply.topology_packet_header", ["label"] = "Topology Packet Header", ["doc"] = "Says that this is a reply.", ["arms"] = {["topology_packet_header"] = "msmq.topology_server_reply.topology_packet_header topology_packet_header"}},
+  {["name"] = "correlation_id", ["abbr"] = "msmq.topology_server_reply.correlation_id", ["label"] = "Correlation ID", ["kind"] = "guid", ["doc"] = "RequestID of the request."},
+  {["name"] = "connected_network_count", ["abbr"] = "msmq.topology_server_reply.connected_network_count", ["label"] = "Connected Network Count", ["kind"] = "uint", ["doc"] = "Networks that follow.", ["size"] = 4},
+  {["name"] = "connected_network_mask", ["abbr"] = "msmq.topology_server_reply.connected_network_mask", ["label"] = "Connected Network Mask", ["kind"] = "uint", ["doc"] = "0 over IP; over IPX as many bits as networks.", ["size"] = 4},
+  {["name"] = "directory_service_server_size", ["abbr"] = "msmq.topology_server_reply.directory_service_server_size", ["label"] = "Directory Service Server Size", ["kind"] = "uint", ["doc"] = "Bytes of DirectoryServiceServerArray; 0 from a server of the client's site.", ["size"] = 4},
+  {["name"] = "connected_network_array", ["abbr"] = "msmq.topology_server_reply.connected_network_array", ["label"] = "Connected Network Array", ["list"] = true, ["doc"] = "Networks of the server.", ["arms"] = {["connected_network"] = "msmq.topology_server_reply.connected_network_array connected_network"}},
+  {["name"] = "responding_site_id", ["abbr"] = "msmq.topology_server_reply.responding_site_id", ["label"] = "Responding Site ID", ["kind"] = "guid", ["doc"] = "Site of the server, if it is another than that of the client."},
+  {["name"] = "directory_service_server_array", ["abbr"] = "msmq.topology_server_reply.directory_service_server_array", ["label"] = "Directory Service Server Array", ["kind"] = "text", ["doc"] = "Servers of that site, separated by commas: IP (0 or 1), IPX (0 or 1), name."},
+}
+
+T["msmq.topology_server_reply.topology_packet_header topology_packet_header"] = {
+  {["name"] = "version", ["abbr"] = "msmq.topology_server_reply.topology_packet_header.version", ["label"] = "Version", ["kind"] = "uint", ["doc"] = "0; a server ignores it.", ["size"] = 1},
+  {["name"] = "type", ["abbr"] = "msmq.topology_server_reply.topology_packet_header.type", ["label"] = "Type", ["kind"] = "uint", ["doc"] = "Whether this is a request or a reply.", ["size"] = 1, ["names"] = "TopologyPacketType"},
+  {["name"] = "reserved", ["abbr"] = "msmq.topology_server_reply.topology_packet_header.reserved", ["label"] = "Reserved", ["kind"] = "uint", ["reserved"] = true, ["doc"] = "0; a server ignores it.", ["size"] = 2},
+}
+
+T["msmq.topology_server_reply.connected_network_array connected_network"] = {
+  {["name"] = "connected_network_id", ["abbr"] = "msmq.topology_server_reply.connected_network_array.connected_network_id", ["label"] = "Connected Network ID", ["kind"] = "guid", ["doc"] = "The network."},
+}
+
 local constants = {
   ["signature"] = "LIOR",
   ["version_number"] = 16,
   ["ping_signature"] = "HU",
   ["max_packet_size"] = 4194304,
+  ["discovery"] = {["\000\001\000\000"] = "topology_client_request", ["\000\002\000\000"] = "topology_server_reply"},
   ["ack_label"] = "Q\000M\000 \000O\000r\000d\000e\000r\000i\000n\000g\000 \000A\000c\000k\000\000\000",
   ["order_queue"] = "\092private$\092order_queue$",
   ["order_queue_number"] = 4,
@@ -2323,6 +2489,7 @@ local enumerations = {
   ["PrivacyLevel"] = {[0] = "NONE", [1] = "BITS_40", [3] = "BITS_128", [5] = "AES"},
   ["QueueType"] = {[0] = "NONE", [1] = "SAME_AS_ADMIN_QUEUE", [2] = "PRIVATE_ON_SOURCE_HOST", [3] = "PRIVATE_ON_DESTINATION_HOST", [4] = "PRIVATE_ON_ADMIN_QUEUE_HOST", [5] = "PUBLIC", [6] = "PRIVATE_ON_OTHER_HOST", [7] = "DIRECT"},
   ["SenderIdType"] = {[0] = "NONE", [1] = "SID", [2] = "QUEUE_MANAGER_GUID"},
+  ["TopologyPacketType"] = {[1] = "TOPOLOGY_CLIENT_REQUEST", [2] = "TOPOLOGY_SERVER_REPLY"},
   ["TraceQueueType"] = {[0] = "NONE", [1] = "PUBLIC"},
 }
 
@@ -2470,6 +2637,14 @@ local rules = {
   [141] = {["abbr"] = "msmq.expert.message_packet.admin-queue-missing", ["at"] = {"user_header", "flags"}, ["text"] = "acknowledgments are asked for, so there must be an AdminQueue ([MS-MQMQ] 2.2.19.2)"},
   [142] = {["abbr"] = "msmq.expert.message_packet.admin-queue-unasked", ["at"] = {"user_header", "admin_queue"}, ["text"] = "no acknowledgment is asked for, so there must be no AdminQueue ([MS-MQMQ] 2.2.19.2)"},
   [143] = {["abbr"] = "msmq.expert.message_packet.undeclared", ["at"] = {"undeclared"}, ["text"] = "PacketSize must be the size of the packet: no header claims these bytes ([MS-MQMQ] 2.2.19.1)"},
+  [144] = {["abbr"] = "msmq.expert.topology_client_request.version", ["at"] = {"topology_packet_header", "version"}, ["text"] = "a client must set Version to 0 ([MS-MQSD] 2.2.1)"},
+  [145] = {["abbr"] = "msmq.expert.topology_client_request.type", ["at"] = {"topology_packet_header", "type"}, ["text"] = "Type must be 1 in a request ([MS-MQSD] 2.2.1)"},
+  [146] = {["abbr"] = "msmq.expert.topology_client_request.reserved", ["at"] = {"topology_packet_header", "reserved"}, ["text"] = "a client must set Reserved to 0 ([MS-MQSD] 2.2.1)"},
+  [147] = {["abbr"] = "msmq.expert.topology_client_request.ipx-networks", ["at"] = {"ipx_networks"}, ["text"] = "IPXNetworkCount must not be present over IP ([MS-MQSD] 2.2.2)"},
+  [148] = {["abbr"] = "msmq.expert.ipx_networks.ipx-network-count", ["at"] = {"ipx_network_count"}, ["text"] = "IPXNetworkCount must be 1 to 32 ([MS-MQSD] 2.2.2)"},
+  [149] = {["abbr"] = "msmq.expert.topology_server_reply.type", ["at"] = {"topology_packet_header", "type"}, ["text"] = "Type must be 2 in a reply ([MS-MQSD] 2.2.1)"},
+  [150] = {["abbr"] = "msmq.expert.topology_server_reply.connected-network-count", ["at"] = {"connected_network_count"}, ["text"] = "ConnectedNetworkCount must be 1 to 32 ([MS-MQSD] 2.2.3)"},
+  [151] = {["abbr"] = "msmq.expert.topology_server_reply.connected-network-mask", ["at"] = {"connected_network_mask"}, ["text"] = "ConnectedNetworkMask must be 0 over IP ([MS-MQSD] 2.2.3)"},
 }
 
 local roots = {
@@ -2511,6 +2686,7 @@ local roots = {
   ["subqueue_header"] = {["name"] = "SubqueueHeader", ["spec"] = "[MS-MQRR] 2.2.5.3", ["packet"] = false, ["decoder"] = "subqueue_header", ["layout"] = "msmq.subqueue_header subqueue_header"},
   ["dead_letter_header"] = {["name"] = "DeadLetterHeader", ["spec"] = "[MS-MQRR] 2.2.5.4", ["packet"] = false, ["decoder"] = "dead_letter_header", ["layout"] = "msmq.dead_letter_header dead_letter_header"},
   ["extended_address_header"] = {["name"] = "ExtendedAddressHeader", ["spec"] = "[MS-MQRR] 2.2.5.5", ["packet"] = false, ["decoder"] = "extended_address_header", ["layout"] = "msmq.extended_address_header extended_address_header"},
+  ["topology_packet_header"] = {["name"] = "TopologyPacketHeader", ["spec"] = "[MS-MQSD] 2.2.1", ["packet"] = false, ["decoder"] = "topology_packet_header", ["layout"] = "msmq.topology_packet_header topology_packet_header"},
   ["ping"] = {["name"] = "Ping", ["spec"] = "[MS-MQQB] 2.2.7", ["packet"] = true, ["decoder"] = "ping", ["layout"] = "msmq.ping ping"},
   ["establish_connection"] = {["name"] = "EstablishConnection", ["spec"] = "[MS-MQQB] 2.2.3", ["packet"] = true, ["decoder"] = "establish_connection", ["layout"] = "msmq establish_connection"},
   ["connection_parameters"] = {["name"] = "ConnectionParameters", ["spec"] = "[MS-MQQB] 2.2.2", ["packet"] = true, ["decoder"] = "connection_parameters", ["layout"] = "msmq connection_parameters"},
@@ -2519,6 +2695,8 @@ local roots = {
   ["order_ack"] = {["name"] = "OrderAck", ["spec"] = "[MS-MQQB] 2.2.4", ["packet"] = true, ["decoder"] = "order_ack", ["layout"] = "msmq order_ack", ["inside"] = {{["name"] = "order_ack_body", ["at"] = {"message_properties_header", "message_body"}, ["decoder"] = "order_ack_body", ["size"] = 36, ["layout"] = "msmq.order_ack_body order_ack_body"}}},
   ["final_ack"] = {["name"] = "FinalAck", ["spec"] = "[MS-MQQB] 2.2.5", ["packet"] = true, ["decoder"] = "final_ack", ["layout"] = "msmq final_ack", ["inside"] = {{["name"] = "final_ack_body", ["at"] = {"message_properties_header", "message_body"}, ["decoder"] = "final_ack_body", ["size"] = 36, ["layout"] = "msmq.final_ack_body final_ack_body"}}},
   ["message_packet"] = {["name"] = "MessagePacket", ["spec"] = "[MS-MQRR] 2.2.5", ["packet"] = true, ["decoder"] = "message_packet", ["layout"] = "msmq message_packet"},
+  ["topology_client_request"] = {["name"] = "TopologyClientRequest", ["spec"] = "[MS-MQSD] 2.2.2", ["packet"] = true, ["decoder"] = "topology_client_request", ["layout"] = "msmq.topology_client_request topology_client_request"},
+  ["topology_server_reply"] = {["name"] = "TopologyServerReply", ["spec"] = "[MS-MQSD] 2.2.3", ["packet"] = true, ["decoder"] = "topology_server_reply", ["layout"] = "msmq.topology_server_reply topology_server_reply"},
 }
 
 return {decode = D, judge = J, layouts = T, constants = constants, enumerations = enumerations, rules = rules, roots = roots}

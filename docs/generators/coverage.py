@@ -120,6 +120,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "2.2.1.2": ("MGMT_OBJECT", "[MgmtObject](rpc-methods.md#mgmt_object)"),
         "3.1.4": ("Methods of qmmgmt", "[qmmgmt](rpc-methods.md#qmmgmt)"),
     },
+    "MS-MQSD": {},
     "MS-RPCE": {
         "2.2.2": ("Connection-oriented PDUs", "[Remote read and other calls](rpc.md)"),
         "2.2.2.13": ("Verification trailer", "[Remote read and other calls](rpc.md)"),

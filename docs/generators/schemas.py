@@ -18,7 +18,7 @@ from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
 from docs.generators.finding_schema import answer_object, finding_object
 from docs.generators.hop_schema import hop_object, route_object
 from docs.generators.replay_schema import replay_object
-from docs.generators.structures import documentation
+from docs.generators.structures import documentation, structures_of
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
 from msmq_wire.recordings.recording import Recording
@@ -29,8 +29,6 @@ from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.message import ROW, MessageColumn
 from msmq_wire.records.record import UNKNOWN_PACKET, Grade
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
-from msmq_wire.wire.headers.security_header import SecurityData
-from msmq_wire.wire.headers.user_header import AddressOverlay
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
 from msmq_wire.wire.types.guid import GUID
@@ -220,11 +218,9 @@ def _definition(cls: Any) -> Json:
 
 def _classes() -> dict[str, Any]:
     found = dict(STRUCTURES)
-    for cls in (AddressOverlay, SecurityData):
-        found[cls.stem()] = cls
-    for field in fields(SecurityData):
-        if isinstance(field.subcon, Opt):
-            found[field.subcon.subcon.cls.stem()] = field.subcon.subcon.cls
+    for cls in STRUCTURES.values():
+        for inner in structures_of(cls)[1:]:
+            found.setdefault(inner.stem(), inner)
     return found
 
 

@@ -27,8 +27,8 @@ from msmq_wire.records.recognition import HTTPS_PORTS, Content, content_of, reco
 from msmq_wire.records.record import FoundPacket, Item, Record
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.headers.base_header import SIGNATURE
+from msmq_wire.wire.headers.topology_packet_header import DISCOVERY
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
-from msmq_wire.wire.types.enumerations import TopologyPacketType
 
 if TYPE_CHECKING:
     from msmq_wire.records.rpc_reader import RpcReader
@@ -46,11 +46,6 @@ NOT_MSMQ_UDP = "UDP, not MSMQ"
 _CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
 """Reasons of gaps whose bytes were captured, but are in no packet."""
 _PING = PING_SIGNATURE.to_bytes(2, "little")
-_DISCOVERY = {
-    bytes((0, kind, 0, 0)): kind.name.lower()
-    for kind in (TopologyPacketType.TOPOLOGY_CLIENT_REQUEST, TopologyPacketType.TOPOLOGY_SERVER_REPLY)
-}
-"""What a TopologyPacketHeader as it must be says; other protocols use the port as that of a client."""
 _PACKET = SIGNATURE.to_bytes(4, "little")
 _MAX_HELD = 1 << 26
 """Bytes held for packets that are not complete, all connections together."""
@@ -181,7 +176,7 @@ class PacketFinder:
             if MSMQ_PORT not in (sport, dport):
                 self.skipped[NOT_MSMQ_UDP] += 1
                 return []
-            kind = _DISCOVERY.get(payload[:4])
+            kind = DISCOVERY.get(payload[:4])
             if kind is None:
                 self.skipped[f"UDP port {MSMQ_PORT}, no discovery"] += 1
                 return []

@@ -43,6 +43,7 @@ _CODED = {
     "srmp_envelope_header.data-terminated",
     "subqueue_header.subqueue-name-filled",
     "subqueue_header.target-subqueue-name-filled",
+    "topology_server_reply.directory-service-servers",
 }
 
 

@@ -37,6 +37,8 @@ def _read(file: Path) -> bytes:
 
 
 _FIXTURES = {stem: [_read(file) for file in sorted((_FOLDER / stem).glob("*.hex"))] for stem in _STRUCTS}
+# What is none of these is read where somebody says what it is.
+_BY_NAME = {"message_packet", "topology_client_request", "topology_server_reply"}
 _PACKETS = [data for stem in sorted(PACKETS) for data in _FIXTURES[stem]]
 
 
@@ -115,7 +117,7 @@ def _assert_agreement(packets: list[bytes], as_: str | None = None) -> dict[str,
 
 def test_all_fixtures_in_one_batch_are_their_json_views() -> None:
     tables = _assert_agreement(_PACKETS)
-    assert set(tables) == {*PACKETS, columns.UNRECOGNISED} - {"message_packet"}
+    assert set(tables) == {*PACKETS, columns.UNRECOGNISED} - _BY_NAME
 
 
 @pytest.mark.parametrize("stem", _STRUCTS)

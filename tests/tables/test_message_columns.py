@@ -35,7 +35,14 @@ LARGE, SMALL = 1 << 23, 2000
 PLACE = ("id", "parent", "time", "src", "dst", "stream", "offset", "length")
 SUMMARY = [one.name for one in ROW if not (one.record or one.of)]
 # What the tables call by a name of their own, by the type of the record.
-OWN = {"ping": "ping", "transfer_buffer": "transfer_buffer", "srmp_message": "srmp", "srmp_receipt": "srmp"}
+OWN = {
+    "ping": "ping",
+    "topology_client_request": "topology_client_request",
+    "topology_server_reply": "topology_server_reply",
+    "transfer_buffer": "transfer_buffer",
+    "srmp_message": "srmp",
+    "srmp_receipt": "srmp",
+}
 
 Rows = dict[int, dict[str, Any]]
 
