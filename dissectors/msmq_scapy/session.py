@@ -23,7 +23,7 @@ from msmq_scapy.calls import CallFollower, FoundStub
 from msmq_scapy.packets import MSMQ, packet_class
 from msmq_wire.reassembly.ip import IpFragment, IpReassembler
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.records.endpoint import PING_PORT, endpoint
+from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import FoundPacket, Item
 from msmq_wire.rpc.security import Negotiator
@@ -83,7 +83,7 @@ class MSMQSession(DefaultSession):
             return []
         if TCP in whole:
             return self._segment(whole, whole[TCP])
-        if UDP in whole and PING_PORT in (whole[UDP].sport, whole[UDP].dport):
+        if UDP in whole and not {PING_PORT, MSMQ_PORT}.isdisjoint((whole[UDP].sport, whole[UDP].dport)):
             return [self._datagram(whole, whole[UDP])]
         return [whole]
 

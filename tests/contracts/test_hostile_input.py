@@ -13,7 +13,7 @@ import pytest
 from msmq_wire.engines.codec import InspectResult, inspect
 from msmq_wire.engines.reference import layout
 from msmq_wire.wire.fields import WireStruct, fields
-from msmq_wire.wire.registry import STRUCTURES
+from tests.contracts.structures import structures
 from tests.effort import WHOLE, in_batches
 from tests.fixture_files import HEX_FILES
 
@@ -89,10 +89,10 @@ def _hostile(size: int, here: int) -> list[int]:
 
 
 def test_every_length_field_is_attacked() -> None:
-    structures = [cls for cls in STRUCTURES.values() if issubclass(cls, WireStruct)]
     declared = {
         field.name
-        for cls in structures
+        for cls in structures()
+        if cls.__module__.startswith("msmq_wire.wire.")
         for field in fields(cls)
         if field.value_type is int and not field.position
     }

@@ -220,12 +220,26 @@ def test_a_cut_ping_and_one_with_another_signature_are_pings_all_the_same() -> N
     assert [anomaly.code for anomaly in other.anomalies] == ["ping.signature"]
 
 
+def test_discovery_is_known_by_its_port_and_its_first_bytes() -> None:
+    decoder = RecordDecoder()
+    request = b"\0\1\0\0" + bytes(48)
+    (asked,) = decoder.datagram(CLIENT, 50_000, SERVER, 1801, request, 1, 1000)
+    assert (asked.type, asked.stream, asked.length) == ("topology_client_request", None, 52)
+    (cut,) = decoder.datagram(SERVER, 1801, CLIENT, 50_000, b"\0\2\0\0" + bytes(20), 2, 2000)
+    assert cut.type == "topology_server_reply"
+    assert cut.error is not None
+    assert (cut.error.code, cut.error.path) == ("missing-bytes", "connected_network_mask")
+    assert decoder.datagram(CLIENT, 50_000, SERVER, 1802, request, 3, 3000) == []
+
+
 @pytest.mark.parametrize(
     ("sport", "dport", "payload", "reason"),
     [
         (53, 50_000, PING, "UDP, not MSMQ"),
         (50_000, PING_PORT, b"", "UDP port 3527, no ping"),
         (PING_PORT, 50_000, bytes(23), "UDP port 3527, no ping"),
+        (1801, 53, bytes(60), "UDP port 1801, no discovery"),
+        (50_000, 1801, b"", "UDP port 1801, no discovery"),
     ],
 )
 def test_other_datagrams_are_counted(sport: int, dport: int, payload: bytes, reason: str) -> None:

@@ -306,6 +306,11 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
         moment, number = ping.request or ping.response, port(ping.server)
         if moment is not None and number is not None:
             _add(used, ("UDP", number), "pings", moment, ping.client, ping.server)
+    for discovery in story.discoveries:
+        for reply in discovery.replies:
+            number = port(reply.server)
+            if number is not None:
+                _add(used, ("UDP", number), "directory servers", reply.at, reply.client, reply.server)
     for (number, role), use in facts.ports.items():
         used.setdefault(("TCP", number), {})[role] = use
     sweeps = {sweep.client: sweep for sweep in sweeps_of(story) if not sweep.again}

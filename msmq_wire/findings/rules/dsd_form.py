@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.expressions import this
 
 __all__ = ["RULE"]
 
@@ -49,6 +48,6 @@ RULE = Rule(
     action="Look at what the sender is: no queue manager makes such a packet.",
     harmless="Another protocol on UDP 1801.",
     types=_TYPES,
-    when=(this._.length < 0,),
+    codes=(*_CODES, "missing-bytes"),
     check=_check,
 )

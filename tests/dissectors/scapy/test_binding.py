@@ -67,6 +67,10 @@ def test_ports_tell_in_both_directions_and_content_tells_on_others(
     ping = bytes(ms.MSMQPing())
     for sport, dport in ((5001, 3527), (3527, 5000), (5001, 5000)):
         assert ms.MSMQPing in IP(bytes(IP() / UDP(sport=sport, dport=dport) / Raw(ping)))
+    request = bytes(ms.MSMQTopologyClientRequest())
+    for sport, dport, shown in ((5001, 1801, True), (1801, 5000, True), (5001, 5000, False)):
+        packet = IP(bytes(IP() / UDP(sport=sport, dport=dport) / Raw(request)))
+        assert (ms.MSMQTopologyClientRequest in packet) == shown
     other = IP(bytes(IP() / TCP(dport=5000) / Raw(b"something else")))
     assert other[TCP].payload == Raw(b"something else")
 

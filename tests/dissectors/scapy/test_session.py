@@ -120,6 +120,13 @@ def test_a_ping_is_dissected_without_registration() -> None:
     assert found[ms.MSMQPing].cookie == 9
 
 
+def test_discovery_is_dissected_without_registration() -> None:
+    reply = bytes(ms.MSMQTopologyServerReply(connected_network_mask=7))
+    frame = Ether(bytes(_ethernet() / IP() / UDP(sport=1801, dport=5000) / Raw(reply)))
+    (found,) = ms.MSMQSession().feed(frame)
+    assert found[ms.MSMQTopologyServerReply].connected_network_mask == 7
+
+
 def test_the_frame_around_a_packet_is_that_of_its_last_segment(
     packet_bytes: Callable[[str], bytes],
 ) -> None:

@@ -123,6 +123,10 @@ def _difference(key: str, wanted: Any, value: Any, node: Node, path: str) -> lis
     return found
 
 
+# Packets without a BaseHeader, and the UDP port that says what they are.
+_PORTS = {"ping": 3527, "topology_client_request": 1801, "topology_server_reply": 1801}
+
+
 def _compare(result: InspectResult, shown: Shown) -> list[str]:
     assert len(shown.trees) == 1, [name for name, _, _ in shown.trees]
     name, node, experts = shown.trees[0]
@@ -136,8 +140,8 @@ def _compare(result: InspectResult, shown: Shown) -> list[str]:
         found.append(f"an error: {node.children['error'][0]}")
     value, expected = result.packet, view(result.packet)
     root = node
-    if name == "msmq" and result.type == "ping":
-        root = node.children["ping"][0]
+    if name == "msmq" and result.type in _PORTS:
+        root = node.children[result.type][0]
     if not isinstance(value, WireStruct):
         if value is not None:
             found += _difference("value", expected, None, root, "value")
@@ -191,9 +195,9 @@ def on_the_wire(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[Path, in
         places = {len(data), len(data) - 1, len(data) // 2, 30, 19, 15, 9}
         for kept in sorted(place for place in places if 9 <= place <= len(data)):
             number = len(frames) + 1
-            if path.parent.name == "ping":
+            if path.parent.name in _PORTS:
                 if kept == len(data):
-                    frames.append(udp_frame(number, number, data))
+                    frames.append(udp_frame(number, number, data, port=_PORTS[path.parent.name]))
                     keys.append((path, data))
             else:
                 # A packet that ends before its PacketSize is one that the capture has cut.
@@ -212,7 +216,7 @@ def test_a_packet_on_the_wire_is_recognised_and_shown_as_far_as_it_was_captured(
     for (own, _), (data, shown) in on_the_wire.items():
         if own == path:
             first = Shown(shown.trees[:1])
-            result = inspect(data, "ping" if path.parent.name == "ping" else None)
+            result = inspect(data, path.parent.name if path.parent.name in _PORTS else None)
             problems += _compare(result, first)
             kind = first.trees[0][1].text("type")
             problems += [] if kind == result.type else [f"{kind} is not {result.type}"]

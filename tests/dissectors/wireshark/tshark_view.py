@@ -179,8 +179,8 @@ def tcp_frames(
     return frames
 
 
-def udp_frame(number: int, client: int, data: bytes, *, answer: bool = False) -> Frame:
-    """A datagram to port 3527."""
-    ports = (3527, 50000) if answer else (50000, 3527)
+def udp_frame(number: int, client: int, data: bytes, *, answer: bool = False, port: int = 3527) -> Frame:
+    """A datagram to ``port``, or from it."""
+    ports = (port, 50000) if answer else (50000, port)
     header = struct.pack(">HHHH", *ports, 8 + len(data), 0)
     return _frame(number, _ethernet(header + data, 17, client, answer=answer))
