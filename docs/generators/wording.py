@@ -243,7 +243,9 @@ def _link(cls: Any) -> str:
 def redacted_with(cls: type, name: str) -> str:
     """What ``--redact`` takes the value of a field away with; empty where it stays."""
     said = privacy(cls).get(name)
-    if isinstance(said, Public) or (said is None and not _tells(get_type_hints(cls)[name])):
+    if isinstance(said, Public):
+        return "" if said.only is None and said.among is None else "any, but texts that are known"
+    if said is None and not _tells(get_type_hints(cls)[name]):
         return ""
     return asked_for(said.what if isinstance(said, Private) else "secret")
 

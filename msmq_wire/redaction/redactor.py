@@ -145,6 +145,8 @@ def _is_known(value: Any, marker: Public, around: View | None) -> bool:
         text = value.text.partition("\0")[0]
         # Behind its end there may be anything.
         value = text if value == WcharText.of(text) else value
+    if isinstance(value, int):
+        return True
     if not isinstance(value, str):
         return marker.only is None and marker.among is None
     among = marker.among(around) if callable(marker.among) else marker.among

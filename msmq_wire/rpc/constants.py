@@ -19,6 +19,11 @@ __all__ = [
     "DirectoryRelation",
     "DirectorySortOrder",
     "ManagementAction",
+    "ManagementConnected",
+    "ManagementQueueKnown",
+    "ManagementQueueLocation",
+    "ManagementQueueState",
+    "ManagementQueueType",
     "MgmtObjectType",
     "ObjectType",
     "OperatingSystemCategory",
@@ -213,6 +218,52 @@ class ManagementAction(StrEnum):
     PAUSE = "PAUSE"
     RESUME = "RESUME"
     EOD_RESEND = "EOD_RESEND"
+
+
+class ManagementConnected(StrEnum):
+    """PROPID_MGMT_MSMQ_CONNECTED, [MS-MQMQ] 2.3.11.4."""
+
+    MSMQ_CONNECTED = "CONNECTED"
+    MSMQ_DISCONNECTED = "DISCONNECTED"
+
+
+class ManagementQueueType(StrEnum):
+    """PROPID_MGMT_QUEUE_TYPE, [MS-MQMQ] 2.3.12.3."""
+
+    MGMT_QUEUE_TYPE_PUBLIC = "PUBLIC"
+    MGMT_QUEUE_TYPE_PRIVATE = "PRIVATE"
+    MGMT_QUEUE_TYPE_MACHINE = "MACHINE"
+    MGMT_QUEUE_TYPE_CONNECTOR = "CONNECTOR"
+    MGMT_QUEUE_TYPE_MULTICAST = "MULTICAST"
+
+
+class ManagementQueueLocation(StrEnum):
+    """PROPID_MGMT_QUEUE_LOCATION, [MS-MQMQ] 2.3.12.4."""
+
+    MGMT_QUEUE_LOCAL_LOCATION = "LOCAL"
+    MGMT_QUEUE_REMOTE_LOCATION = "REMOTE"
+
+
+class ManagementQueueKnown(StrEnum):
+    """PROPID_MGMT_QUEUE_XACT and PROPID_MGMT_QUEUE_FOREIGN, [MS-MQMQ] 2.3.12.5 and 2.3.12.6."""
+
+    MGMT_QUEUE_UNKNOWN_TYPE = "UNKNOWN"
+    MGMT_QUEUE_CORRECT_TYPE = "YES"
+    MGMT_QUEUE_INCORRECT_TYPE = "NO"
+
+
+class ManagementQueueState(StrEnum):
+    """PROPID_MGMT_QUEUE_STATE, [MS-MQMQ] 2.3.12.11; LOCKED is of [MS-MQMR] 3.1.4.1 alone."""
+
+    MGMT_QUEUE_STATE_LOCAL = "LOCAL CONNECTION"
+    MGMT_QUEUE_STATE_NONACTIVE = "INACTIVE"
+    MGMT_QUEUE_STATE_WAITING = "WAITING"
+    MGMT_QUEUE_STATE_NEED_VALIDATE = "NEED VALIDATION"
+    MGMT_QUEUE_STATE_ONHOLD = "ONHOLD"
+    MGMT_QUEUE_STATE_CONNECTED = "CONNECTED"
+    MGMT_QUEUE_STATE_DISCONNECTING = "DISCONNECTING"
+    MGMT_QUEUE_STATE_DISCONNECTED = "DISCONNECTED"
+    MGMT_QUEUE_STATE_LOCKED = "LOCKED"
 
 
 class ConnectionStatus(IntEnum):

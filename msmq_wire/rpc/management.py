@@ -6,11 +6,18 @@ is raised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from msmq_wire.rpc.constants import (
+    ManagementConnected,
+    ManagementQueueKnown,
+    ManagementQueueLocation,
+    ManagementQueueState,
+    ManagementQueueType,
+)
 from msmq_wire.rpc.properties import PropertyKind, find_property
 from msmq_wire.rpc.types.propvariant import Blob, CountedArray, PropVariant
 from msmq_wire.rpc.types.sequence_info import SequenceInfo
@@ -32,32 +39,17 @@ NO_VALUE: Final = PropVariant(vt=BodyType.VT_NULL)
 _VECTOR = int(BodyType.VT_VECTOR)
 _TEXTS = _VECTOR | BodyType.VT_LPWSTR
 _VARIANTS = _VECTOR | BodyType.VT_VARIANT
-_STATES = (
-    "LOCAL CONNECTION",
-    "INACTIVE",
-    "WAITING",
-    "NEED VALIDATION",
-    "ONHOLD",
-    "CONNECTED",
-    "DISCONNECTING",
-    "DISCONNECTED",
-    # [MS-MQMR] 3.1.4.1 has it, [MS-MQMQ] 2.3.12.11 has not.
-    "LOCKED",
-)
-WORDS: Final[dict[PropertyKind, dict[int, frozenset[str]]]] = {
-    PropertyKind.MANAGEMENT_MACHINE: {4: frozenset({"CONNECTED", "DISCONNECTED"})},
+WORDS: Final[Mapping[PropertyKind, Mapping[int, frozenset[str]]]] = {
+    PropertyKind.MANAGEMENT_MACHINE: {4: frozenset(ManagementConnected)},
     PropertyKind.MANAGEMENT_QUEUE: {
-        3: frozenset({"PUBLIC", "PRIVATE", "MACHINE", "CONNECTOR", "MULTICAST"}),
-        4: frozenset({"LOCAL", "REMOTE"}),
-        5: frozenset({"UNKNOWN", "YES", "NO"}),
-        6: frozenset({"UNKNOWN", "YES", "NO"}),
-        11: frozenset(_STATES),
+        3: frozenset(ManagementQueueType),
+        4: frozenset(ManagementQueueLocation),
+        5: frozenset(ManagementQueueKnown),
+        6: frozenset(ManagementQueueKnown),
+        11: frozenset(ManagementQueueState),
     },
 }
-"""The texts that a property can be, of those that cannot be any; case is not looked at.
-
-[MS-MQMQ] 2.3.11.4, 2.3.12.3 to 2.3.12.6, 2.3.12.11
-"""
+"""The texts that a property can be, of those that cannot be any; case is not looked at."""
 
 
 class TransferSource(msgspec.Struct, frozen=True, kw_only=True):

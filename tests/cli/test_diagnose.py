@@ -48,6 +48,13 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "TCP was answered, so the port is open; the queue manager behind it said nothing.",
         "CS is the refusal of the queue manager: a wrong ServerGuid or a limit on sessions.",
     ),
+    "q02_offline": (
+        "2. Did every connection to port 1801 get its answer?  [look here: medium]",
+        "192.0.2.10 says in frame 7 that its last attempt to connect for DIRECT=OS:far\\private$\\bills to "
+        "198.51.100.9, at 2026-11-20 09:13:37Z, failed: socket connect failure.",
+        "192.0.2.10 says in frame 11 that it is DISCONNECTED: an administrator took it offline.",
+        "192.0.2.21 told 192.0.2.10 in frame 9 to DISCONNECT.",
+    ),
     "q03_what_was_sent": (
         "3. What was sent, to which queues?",
         "12 messages for DIRECT=OS:msg01\\private$\\orders from 192.0.2.21 to 192.0.2.10, "
@@ -180,6 +187,14 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "open. It matches the published condition of CVE-2023-21554.",
         "192.0.2.21 completed 1 session and the one message was acknowledged: what a peer "
         "does. No rule at medium or above speaks of it.",
+    ),
+    "q14_held": (
+        "14. Received or only stored, and what stays with its sender?  [look here: medium]",
+        "192.0.2.10 tells 192.0.2.21 in frame 13 of DIRECT=OS:far\\private$\\bills: 17 messages of 4.2 KB "
+        "(3 in frame 7); ONHOLD: it was paused; the last OrderAck covers number 12 of sequence 5; 17 "
+        "messages without an OrderAck, from number 13.",
+        "192.0.2.10 tells 192.0.2.21 in frame 15 of all its queues: 4.8 MB.",
+        "192.0.2.21 told 192.0.2.10 in frame 11 to PAUSE DIRECT=OS:far\\private$\\bills.",
     ),
     "q14_kept": (
         "14. Received or only stored, and what stays with its sender?  [look: low]",

@@ -161,7 +161,7 @@ def _facts(batches: Sequence[PacketBatch], *, by_column: bool) -> Any:
         else:
             for record in in_order(batch):
                 diagnosis.feed(record)
-    facts = vars(diagnosis.facts) | {"returns": None}
+    facts = vars(diagnosis.facts) | {"returns": None, "managed": None}
     parts = ("bodies", "security", "inventory")
     return [facts[name] for name in facts if name not in parts] + [
         {name: value for name, value in vars(facts[part]).items() if name != "_reader"} for part in parts

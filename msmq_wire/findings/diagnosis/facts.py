@@ -13,6 +13,7 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.bodies import FIRST, Bodies, BodyKind
 from msmq_wire.findings.diagnosis.inventory import Inventory
+from msmq_wire.findings.diagnosis.managed import Managed
 from msmq_wire.findings.diagnosis.returns import Returns
 from msmq_wire.findings.diagnosis.security import Security
 from msmq_wire.findings.diagnosis.words import port
@@ -54,7 +55,8 @@ class Facts:
     ``calls`` and ``sealed`` count calls and those that no key opens. ``ports`` are those of calls and HTTP by
     (port, role); ``tried`` the ports whose SYN was seen. ``addresses`` are the hosts that
     ExtendedAddressHeader and QueueManagerAddress name. ``levels`` counts binds by authentication level.
-    ``bodies``, ``security``, ``inventory`` and ``returns`` are what questions 11, 10, 18 and 15 need.
+    ``bodies``, ``security``, ``inventory``, ``returns`` and ``managed`` are what questions 11, 10, 18, 15 and
+    2 with 14 need.
     """
 
     def __init__(self) -> None:
@@ -76,6 +78,7 @@ class Facts:
         self.security = Security()
         self.inventory = Inventory()
         self.returns = Returns()
+        self.managed = Managed()
 
     def feed(self, record: Record) -> None:
         """Take the next record."""
@@ -184,6 +187,7 @@ class Facts:
             return
         self.calls += 1
         self.returns.call(record, call, moment_of(record))
+        self.managed.call(record, call, moment_of(record))
         if call.sealed:
             self.sealed += 1
             self.first_sealed = self.first_sealed or moment_of(record)

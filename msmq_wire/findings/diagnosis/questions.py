@@ -19,6 +19,7 @@ from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.inventory import inventory
 from msmq_wire.findings.diagnosis.keeping import KeptSums, kept
 from msmq_wire.findings.diagnosis.losses import lost
+from msmq_wire.findings.diagnosis.managed import held, offline
 from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged
 from msmq_wire.findings.diagnosis.network import addresses, connections, identities, ports
 from msmq_wire.findings.diagnosis.order import streams
@@ -157,6 +158,7 @@ class Diagnosis:
                     pings(story, words, telling)
                 case 2:
                     connections(story, self._findings, words, telling)
+                    offline(facts.managed, words, telling)
                 case 3:
                     sent(lives.sent, sums, story, self._findings.suspects, words, telling)
                 case 4:
@@ -183,6 +185,7 @@ class Diagnosis:
                     peers(story, self._findings, sums.troubles, words, telling)
                 case 14:
                     kept(lives.kept, words, story.last, telling)
+                    held(facts.managed, words, telling)
                 case 15:
                     again = deepcopy(facts.returns)
                     for read in story.reads:

@@ -2,6 +2,13 @@
 
 from typing import Annotated, Any, ClassVar
 
+from msmq_wire.rpc.constants import (
+    ManagementConnected,
+    ManagementQueueKnown,
+    ManagementQueueLocation,
+    ManagementQueueState,
+    ManagementQueueType,
+)
 from msmq_wire.rpc.ndr import (
     BYTE,
     DWORD,
@@ -22,6 +29,7 @@ from msmq_wire.rpc.ndr import (
 from msmq_wire.rpc.ndr.scalars import SIGNED_HYPER
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
+from msmq_wire.wire.private import Public
 from msmq_wire.wire.types.enumerations import BodyType
 
 __all__ = ["PROPVARIANT", "Blob", "CountedArray", "PropVariant"]
@@ -79,6 +87,16 @@ _ARMS = {
 }
 
 
+# Texts that only say how a queue or a computer is.
+_WORDS = frozenset().union(
+    ManagementConnected,
+    ManagementQueueKnown,
+    ManagementQueueLocation,
+    ManagementQueueState,
+    ManagementQueueType,
+)
+
+
 class PropVariant(NdrStruct, frozen=True, kw_only=True, gc=False):
     """PROPVARIANT: ``arm`` is the value that ``vt`` selects."""
 
@@ -87,7 +105,7 @@ class PropVariant(NdrStruct, frozen=True, kw_only=True, gc=False):
     w_reserved1: Annotated[int, BYTE, "Not used."] = 0
     w_reserved2: Annotated[int, BYTE, "Not used."] = 0
     w_reserved3: Annotated[int, DWORD, "Not used."] = 0
-    arm: Annotated[Any, Union(this.vt, WORD, _ARMS), "The value."] = None
+    arm: Annotated[Any, Union(this.vt, WORD, _ARMS), Public(among=_WORDS), "The value."] = None
 
 
 PROPVARIANT = Fields(PropVariant)

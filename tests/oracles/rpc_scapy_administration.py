@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stubs of dscomm and dscomm2 by scapy with scapy-rpc: ``python tests/oracles/rpc_scapy_directory.py``.
+"""Stubs of dscomm, dscomm2 and qmmgmt by scapy with scapy-rpc: run this file.
 
 Prints a JSON list of {"name", "interface", "callback", "opnum", "direction", "syntax", "hex"}. scapy is GPL:
 this file runs in a process of its own. Only what the two encode rightly is asked for (scapy 2.8.0, scapy-rpc
@@ -10,7 +10,9 @@ this file runs in a process of its own. Only what the two encode rightly is aske
 * ``size_is(, n) GUID**``: an array of pointers where the IDL has a pointer to an array;
 * ``wchar_t**``: the inner referent is the same as the outer, and in NDR64 it stands where the text belongs.
 
-PROPVARIANT is not asked for: how its union is built there was not found out.
+* R_QMMgmtAction: the action is one character likewise;
+* PROPVARIANT: in NDR it is aligned to 4 and its arms to 2, where the 64-bit arms make it 8; in NDR64 several
+  of them in an array, and arms of 32 bits, lack the padding up to 8.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from typing import Any
 
 _ndr: Any = importlib.import_module("scapy.layers.dcerpc")
 _mqds: Any = importlib.import_module("msrpcs.ms_mqds")
+_mqmr: Any = importlib.import_module("msrpcs.ms_mqmr")
+_BOTH = ("ndr", "ndr64")
 _ID = "f7ae9466-2c20-48f7-9732-3b35156199d0"
 
 
@@ -157,11 +161,40 @@ def _calls() -> Iterator[tuple[str, bool, int, str, Any]]:
     )
 
 
+def _managed(kind: int, value: Any) -> Any:
+    """A MGMT_OBJECT."""
+    return _mqmr.MGMT_OBJECT(type=kind, value=_ndr.NDRUnion(tag=kind, value=value))
+
+
+def _variant(vt: int, value: Any = b"") -> Any:
+    return _mqmr.tag_inner_PROPVARIANT(vt=vt, _varUnion=_ndr.NDRUnion(tag=vt, value=value))
+
+
+def _management() -> Iterator[tuple[str, bool, int, str, Any, tuple[str, ...]]]:
+    """Calls of qmmgmt, likewise, and the syntaxes in which they are right."""
+    for about in (_managed(1, 0), _managed(3, 0xDEADBEEF)):
+        asked = _mqmr.R_QMMgmtGetInfo_Request(pObjectFormat=about, aProp=[5], apVar=[_variant(1)])
+        yield "qmmgmt", False, 0, "request", asked, ("ndr",)
+    for vt, value in (
+        (1, b""),
+        (20, _mqmr.LARGE_INTEGER(QuadPart=5_000_000_000)),
+        (31, b"CONNECTED"),
+        (65, _mqmr.BLOB(pBlobData=bytes(range(16)))),
+    ):
+        told = _mqmr.R_QMMgmtGetInfo_Response(apVar=[_variant(vt, value)], status=0)
+        yield "qmmgmt", False, 0, "response", told, ("ndr64",)
+    for status in (0, 0xC00E0006):
+        yield "qmmgmt", False, 1, "response", _mqmr.R_QMMgmtAction_Response(status=status), _BOTH
+
+
 def main() -> None:
     """Print every case in both syntaxes."""
     found = []
-    for interface, callback, opnum, direction, call in _calls():
-        for syntax in ("ndr", "ndr64"):
+    for interface, callback, opnum, direction, call, syntaxes in (
+        *((*one, _BOTH) for one in _calls()),
+        *_management(),
+    ):
+        for syntax in syntaxes:
             call.ndr64 = syntax == "ndr64"
             found.append(
                 {

@@ -1,4 +1,4 @@
-"""Stubs of dscomm and dscomm2 by scapy with scapy-rpc, where it is right: ours are the same bytes."""
+"""Stubs of dscomm, dscomm2 and qmmgmt by scapy with scapy-rpc, where it is right: ours are the same bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, encode_stub, inspect_stub
 
-_SCRIPT = Path(__file__).resolve().parents[1] / "oracles" / "rpc_scapy_directory.py"
+_SCRIPT = Path(__file__).resolve().parents[1] / "oracles" / "rpc_scapy_administration.py"
 _BY_NAME = {interface.name: interface for interface in INTERFACES.values()}
 
 
@@ -26,7 +26,7 @@ def cases() -> list[dict[str, Any]]:
     return listed
 
 
-def test_handles_signatures_tokens_and_columns_are_the_same_bytes(cases: list[dict[str, Any]]) -> None:
+def test_what_scapy_encodes_rightly_is_the_same_bytes(cases: list[dict[str, Any]]) -> None:
     assert len(cases) >= 40
     for case in cases:
         method = _BY_NAME[case["interface"]].method(case["opnum"], callback=case["callback"])
@@ -39,7 +39,7 @@ def test_handles_signatures_tokens_and_columns_are_the_same_bytes(cases: list[di
         assert encode_stub(parameters, StubValue(read.value), syntax) == data, case["name"]
 
 
-def test_both_interfaces_and_a_callback_are_asked_for(cases: list[dict[str, Any]]) -> None:
-    assert {case["interface"] for case in cases} == {"dscomm", "dscomm2"}
+def test_all_interfaces_and_a_callback_are_asked_for(cases: list[dict[str, Any]]) -> None:
+    assert {case["interface"] for case in cases} == {"dscomm", "dscomm2", "qmmgmt"}
     assert {case["syntax"] for case in cases} == {"ndr", "ndr64"}
     assert any(case["callback"] for case in cases)

@@ -1,0 +1,271 @@
+"""What queue managers told administrators of themselves, and were told to do: for questions 2 and 14.
+
+The rule kept here: a figure is what a queue manager says, in the frame of its last answer; what it did
+afterwards is not known. [MS-MQMR] 3.1.4, [MS-MQMQ] 2.3.11, 2.3.12
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.cause import Cause
+from msmq_wire.findings.diagnosis.words import Words, count, host
+from msmq_wire.findings.finding import Confidence, Severity
+from msmq_wire.records.call_story import size_text
+from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.constants import ConnectionStatus, ManagementAction
+from msmq_wire.rpc.interfaces import Role
+from msmq_wire.rpc.management import WORDS, ConnectionAttempt, ManagementValue, read_value
+from msmq_wire.rpc.properties import PropertyKind
+from msmq_wire.rpc.types.sequence_info import SequenceInfo
+from msmq_wire.sessions import Moment
+from msmq_wire.wire.types.wchar_text import WcharText
+
+__all__ = ["Managed", "held", "offline"]
+
+_MOST = 256
+_MACHINE, _QUEUE = PropertyKind.MANAGEMENT_MACHINE, PropertyKind.MANAGEMENT_QUEUE
+_CONNECTED, _ALL_BYTES = 4, 6
+"""Of a computer, [MS-MQMQ] 2.3.11."""
+_COUNT, _BYTES, _STATE, _LAST_ACK, _FIRST_NON_ACK, _UNREAD, _UNACKED, _HISTORY = 7, 8, 11, 13, 16, 19, 20, 25
+"""Of a queue, [MS-MQMQ] 2.3.12."""
+_FAILED = 0x80000000
+
+
+class _State(msgspec.Struct, frozen=True):
+    """What a state of an outgoing queue with messages means, and what to do. [MS-MQDMPR] 3.1.1.3"""
+
+    means: str
+    action: str
+    severity: Severity = "low"
+    confidence: Confidence = "likely"
+
+
+_STUCK: dict[str, _State] = {
+    "INACTIVE": _State("it does not try to connect", "see whether the queue manager is online"),
+    "LOCKED": _State(
+        "in hardened mode it sends over HTTP alone", "name the queue by its URL, or end hardened mode",
+        "medium", "certain",
+    ),
+    "NEED VALIDATION": _State(
+        "it looks for the address of the destination", "see whether a directory server answers"
+    ),
+    "WAITING": _State("it tries to connect", "see whether the next host can be reached on TCP 1801"),
+    "ONHOLD": _State("it was paused", "resume the queue, where nobody meant it", "medium", "certain"),
+    "DISCONNECTED": _State(
+        "the connection was taken from it", "see whether the next host can be reached on TCP 1801"
+    ),
+}  # fmt: skip
+
+
+class _Told(msgspec.Struct):
+    """The last values of a computer or a queue, and where each was told; ``before`` is its first count."""
+
+    client: str
+    values: dict[int, tuple[ManagementValue, Moment]] = {}
+    before: tuple[int, Moment] | None = None
+
+    def value(self, propid: int) -> Any:
+        return self.values[propid][0] if propid in self.values else None
+
+    @property
+    def last(self) -> Moment:
+        return max((at for _, at in self.values.values()), key=lambda at: at.record)
+
+
+class _Deed(msgspec.Struct):
+    """An action that was done."""
+
+    client: str
+    action: str
+    at: Moment
+
+
+class Managed:
+    """Takes calls of qmmgmt; at most 256 computers and queues are kept, ``left_out`` counts other answers.
+
+    ``told`` are answers by kind, host, and queue (empty for the computer), ``done`` the last action likewise.
+    """
+
+    def __init__(self) -> None:
+        self.told: dict[tuple[PropertyKind, str, str], _Told] = {}
+        self.done: dict[tuple[str, str], _Deed] = {}
+        self.left_out = 0
+
+    def call(self, record: Record, call: RpcCall, moment: Moment) -> None:
+        """Take a call."""
+        if call.status != 0 or call.fault:
+            return
+        client, server, queue = host(record.src or ""), host(record.dst or ""), call.queue or ""
+        if call.role is Role.ASK_STATE:
+            self._answer(call, (call.request.property_kind, server, queue), client, moment)
+        elif call.role is Role.MANAGE:
+            action = getattr(call.request, "lpwsz_action", None)
+            text = action.text.partition("\0")[0].upper() if isinstance(action, WcharText) else ""
+            if text in tuple(ManagementAction) and (len(self.done) < _MOST or (server, queue) in self.done):
+                self.done[server, queue] = _Deed(client, text, moment)
+
+    def _answer(self, call: RpcCall, key: Any, client: str, moment: Moment) -> None:
+        kind, asked, values = key[0], call.request.a_prop, getattr(call.response, "ap_var", None)
+        if kind is None or not isinstance(asked, tuple) or not isinstance(values, tuple):
+            return
+        if key not in self.told and len(self.told) >= _MOST:
+            self.left_out += 1
+            return
+        told = self.told.setdefault(key, _Told(client=client))
+        told.client = client
+        for propid, variant in zip(asked, values, strict=False):
+            value = read_value(variant, propid, kind)
+            words = WORDS[kind].get(propid)
+            if value is None or (words is not None and str(value).upper() not in words):
+                continue
+            told.values[propid] = (value, moment)
+            if kind is _QUEUE and propid == _COUNT and isinstance(value, int) and told.before is None:
+                told.before = (value, moment)
+
+
+def offline(managed: Managed, words: Words, telling: Telling) -> None:
+    """Of question 2: computers that were taken off the network, and how outgoing queues failed to connect."""
+    shown = 0
+    for (kind, server, queue), told in managed.told.items():
+        found = (
+            _disconnected(server, told, words) if kind is _MACHINE else _failed(server, queue, told, words)
+        )
+        if found is None or shown >= MOST:
+            continue
+        shown += 1
+        telling.say(f"{found.text}.", *found.moments, attention=found.severity)
+        telling.blame(found)
+    _deeds(managed, (ManagementAction.CONNECT, ManagementAction.DISCONNECT), words, telling)
+
+
+def _disconnected(server: str, told: _Told, words: Words) -> Cause | None:
+    if str(told.value(_CONNECTED)).upper() != "DISCONNECTED":
+        return None
+    at = told.values[_CONNECTED][1]
+    return Cause(
+        text=f"{server} says in {words.frame(at)} that it is DISCONNECTED: an administrator took it offline",
+        severity="medium",
+        confidence="certain",
+        moments=(at,),
+        who=(server,),
+        action=f"tell {server} to CONNECT, where nobody meant it to be offline",
+    )
+
+
+def _failed(server: str, queue: str, told: _Told, words: Words) -> Cause | None:
+    history = told.value(_HISTORY)
+    last = history[-1] if history else None
+    if not isinstance(last, ConnectionAttempt) or last.status < _FAILED:
+        return None
+    at = told.values[_HISTORY][1]
+    to = f" to {', '.join(last.addresses[:3])}" if last.addresses else ""
+    return Cause(
+        text=f"{server} says in {words.frame(at)} that its last attempt to connect for {queue}{to}, at "
+        f"{words.clock(last.time)}, failed: {_why(last.status)}",
+        severity="low",
+        confidence="likely",
+        moments=(at,),
+        who=(server,),
+        action="see whether the next host can be reached, and what it refuses",
+    )
+
+
+def _why(status: int) -> str:
+    try:
+        return ConnectionStatus(status).name.lower().replace("_", " ")
+    except ValueError:
+        return f"status {status:#010x}"
+
+
+def held(managed: Managed, words: Words, telling: Telling) -> None:
+    """Of question 14: what queue managers say that they hold, how far they got, and what they were told."""
+    rows: list[dict[str, Any]] = []
+    for (kind, server, queue), told in managed.told.items():
+        text = "; ".join(_holds(told, words) if kind is _QUEUE else _holds_in_all(told))
+        if not text:
+            continue
+        state = _STUCK.get(str(told.value(_STATE)).upper()) if told.value(_COUNT) else None
+        subject = queue if kind is _QUEUE else "all its queues"
+        if len(rows) < MOST:
+            text = f"{server} tells {told.client} in {words.frame(told.last)} of {subject}: {text}"
+            telling.say(f"{text}.", told.last, attention=None if state is None else state.severity)
+        if state is not None:
+            _blame(server, queue, told, state, words, telling)
+        rows.append(
+            {
+                "host": server,
+                "queue": queue or None,
+                "messages": told.value(_COUNT),
+                "bytes": told.value(_BYTES) if kind is _QUEUE else told.value(_ALL_BYTES),
+                "state": told.value(_STATE) if kind is _QUEUE else None,
+            }
+        )
+    if len(rows) > MOST:
+        telling.say(f"And of {count(len(rows) - MOST, 'more queue')}: calls lists the answers.")
+    if managed.left_out:
+        telling.but(f"{count(managed.left_out, 'answer')} about queues were too many to keep")
+    actions = (ManagementAction.PAUSE, ManagementAction.RESUME, ManagementAction.EOD_RESEND)
+    _deeds(managed, (*actions, ManagementAction.TIDY), words, telling)
+    if rows:
+        telling.facts["told"] = rows[:64]
+
+
+def _holds(told: _Told, words: Words) -> Iterator[str]:
+    messages, size, state = told.value(_COUNT), told.value(_BYTES), told.value(_STATE)
+    if messages is not None:
+        text = count(messages, "message")
+        text += f" of {size_text(size)}" if size else ""
+        if told.before is not None and told.before[1].record < told.values[_COUNT][1].record:
+            text += f" ({told.before[0]:,} in {words.frame(told.before[1])})"
+        yield text
+    elif size is not None:
+        yield size_text(size)
+    if state is not None:
+        known = _STUCK.get(state.upper())
+        yield f"{state.upper()}: {known.means}" if known is not None and messages else state.upper()
+    covered, first = told.value(_LAST_ACK), told.value(_FIRST_NON_ACK)
+    if isinstance(covered, SequenceInfo):
+        yield f"the last OrderAck covers number {covered.seq_no:,} of sequence {covered.seq_id}"
+    if told.value(_UNACKED):
+        since = f", from number {first.seq_no:,}" if isinstance(first, SequenceInfo) else ""
+        yield f"{count(told.value(_UNACKED), 'message')} without an OrderAck{since}"
+    if told.value(_UNREAD):
+        yield f"{count(told.value(_UNREAD), 'message')} covered, and not known to be received"
+
+
+def _holds_in_all(told: _Told) -> Iterator[str]:
+    size = told.value(_ALL_BYTES)
+    if size is not None:
+        yield size_text(size)
+
+
+def _blame(server: str, queue: str, told: _Told, state: _State, words: Words, telling: Telling) -> None:
+    waiting, at = told.value(_COUNT), told.values[_STATE][1]
+    telling.blame(
+        Cause(
+            text=f"{count(waiting, 'message')} for {queue} {'wait' if waiting > 1 else 'waits'} at {server}, "
+            f"which says in {words.frame(at)} why: {state.means}",
+            severity=state.severity,
+            confidence=state.confidence,
+            moments=(at,),
+            who=(server,),
+            action=state.action,
+            count=waiting,
+        )
+    )
+
+
+def _deeds(managed: Managed, actions: tuple[str, ...], words: Words, telling: Telling) -> None:
+    """Say what administrators had done last, of some actions."""
+    found = [(where, deed) for where, deed in managed.done.items() if deed.action in actions]
+    for (server, queue), deed in found[:MOST]:
+        text = f"{deed.client} told {server} in {words.frame(deed.at)} to {deed.action}"
+        telling.say(f"{text} {queue}." if queue else f"{text}.", deed.at, attention="info")
+    if len(found) > MOST:
+        telling.say(f"And {count(len(found) - MOST, 'more action')} of administrators.")
