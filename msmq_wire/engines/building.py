@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from msmq_wire.buffers import as_bytes
 from msmq_wire.engines.fit import fit
@@ -29,6 +29,20 @@ __all__ = ["build_message"]
 Acknowledgment = Literal["pa", "pr", "na", "nr"]
 
 
+class Signer(Protocol):
+    """Signs a message: `msmq_wire.sealing.making.MessageSigner`."""
+
+    def sign(self, packet: UserMessage, /) -> UserMessage:
+        """The message with its signature."""
+
+
+class Sealer(Protocol):
+    """Encrypts the body of a message: `msmq_wire.sealing.making.BodySealer`."""
+
+    def seal(self, packet: UserMessage, /) -> UserMessage:
+        """The message with its body encrypted."""
+
+
 def build_message(
     queue: str | FormatName,
     body: bytes | str = b"",
@@ -52,6 +66,8 @@ def build_message(
     sent_time: int = 0,
     time_to_reach_queue: int = INFINITE,
     time_to_be_received: int = INFINITE,
+    sign: Signer | None = None,
+    seal: Sealer | None = None,
     **headers: WireStruct | None,
 ) -> UserMessage:
     """Build a packet that `inspect` finds nothing wrong with.
@@ -61,7 +77,8 @@ def build_message(
     QueueManagerAddress; a public destination needs ``queue_manager_address``. ``body`` is bytes, or text,
     which becomes VT_LPWSTR. Times are in seconds, ``sent_time`` since 1970. ``acknowledge`` names the bits
     of MessagePropertiesHeader.Flags. A transaction sets recoverable delivery and priority 0. ``headers`` are
-    whole headers by stem (``security_header=...``). Raises EncodeError for what a packet cannot hold,
+    whole headers by stem (``security_header=...``). ``sign`` signs it, and ``seal`` then encrypts its body
+    (`msmq_wire.sealing`). Raises EncodeError for what a packet cannot hold,
     FormatNameError for a name that is none.
     """
     if isinstance(body, str):
@@ -115,6 +132,11 @@ def build_message(
     packet = fit(
         UserMessage(base_header=base, user_header=user, message_properties_header=properties, **parts)
     )
+    # [MS-MQQB] 3.1.7.1: a message is signed before it is encrypted.
+    if sign is not None:
+        packet = fit(sign.sign(packet))
+    if seal is not None:
+        packet = fit(seal.seal(packet))
     for anomaly in find_anomalies(packet):
         raise EncodeError(anomaly.message, path=anomaly.path)
     return packet

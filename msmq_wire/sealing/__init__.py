@@ -1,0 +1,1 @@
+"""Signatures of messages and encrypted bodies; what computes needs the extra ``unseal``."""

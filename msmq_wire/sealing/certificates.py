@@ -1,0 +1,59 @@
+"""X.509 certificates of senders, [MS-MQMQ] 2.2.20.6: whom they name, until when, and their public keys.
+
+The rule kept here: a certificate is shown and its key is used; whether to trust it is for others to say.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+__all__ = ["Certificate", "read_certificate"]
+
+
+class Certificate(msgspec.Struct, frozen=True, kw_only=True):
+    """A certificate: names as RFC 4514 writes them, times in seconds since 1970, SHA-1 as ``thumbprint``.
+
+    ``bits`` is the size of its RSA key, 0 where it has another one.
+    """
+
+    subject: str
+    issuer: str
+    not_before: int
+    not_after: int
+    thumbprint: str
+    bits: int
+
+    def valid_at(self, seconds: int) -> bool:
+        """Whether a time, in seconds since 1970, is one of its validity."""
+        return self.not_before <= seconds <= self.not_after
+
+
+@lru_cache(maxsize=256)
+def read_certificate(data: bytes) -> tuple[Certificate, RSAPublicKey | None] | None:
+    """A certificate in DER and its RSA key, None where it has no usable one; None for what is none."""
+    try:
+        read = x509.load_der_x509_certificate(data)
+        names = read.subject.rfc4514_string(), read.issuer.rfc4514_string()
+        times = read.not_valid_before_utc, read.not_valid_after_utc
+        thumbprint = read.fingerprint(hashes.SHA1()).hex()
+    except (ValueError, OverflowError):
+        return None
+    try:
+        key = read.public_key()
+    except Exception:  # noqa: BLE001  # what is raised for a key of no known kind is not documented
+        key = None
+    rsa = key if isinstance(key, RSAPublicKey) else None
+    certificate = Certificate(
+        subject=names[0],
+        issuer=names[1],
+        not_before=int(times[0].timestamp()),
+        not_after=int(times[1].timestamp()),
+        thumbprint=thumbprint,
+        bits=0 if rsa is None else rsa.key_size,
+    )
+    return certificate, rsa

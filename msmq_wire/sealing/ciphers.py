@@ -1,0 +1,101 @@
+"""The ciphers of bodies, [MS-MQQB] 3.1.7.1.5, and the readings of what the documents leave open.
+
+AES is in CBC; AES and RC2 have a vector of zeros and pad as PKCS #5 does ([MS-MQMQ] 2.2.19.3). The mode of
+RC2, and what a short key is made of, is not stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from Cryptodome.Cipher import ARC2, ARC4
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CBC
+
+from msmq_wire.wire.types.enumerations import EncryptionAlgorithm
+
+__all__ = ["KEY_SIZES", "decrypted", "encrypted"]
+
+_AES = {
+    EncryptionAlgorithm.AES_128: 16,
+    EncryptionAlgorithm.AES_192: 24,
+    EncryptionAlgorithm.AES_256: 32,
+}
+KEY_SIZES: dict[int, frozenset[int]] = {
+    **{algorithm: frozenset((size,)) for algorithm, size in _AES.items()},
+    EncryptionAlgorithm.RC2: frozenset(range(5, 17)),
+    EncryptionAlgorithm.RC4: frozenset(range(5, 17)),
+}
+"""Bytes of a session key, by EncryptionAlgorithm."""
+_SHORT, _LONG = 5, 16
+_PADDED = bytes(_LONG - _SHORT)
+"""88 zero bits: what makes 128 bits of a key of 40."""
+
+
+def decrypted(algorithm: int, key: bytes, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """What a cipher text may have been, with what says so, the plainest reading first.
+
+    Of a block cipher only what has a padding; of RC4 anything is something.
+    """
+    if algorithm == EncryptionAlgorithm.RC4:
+        # Nothing tells whether it is a key of 40 bits made 128 by zeros, or the right key at all.
+        yield "RC4, which no padding confirms", ARC4.new(key).decrypt(data)
+        return
+    readings = _aes(key) if algorithm in _AES else _rc2(key)
+    for how, size, cipher in readings:
+        if data and len(data) % size == 0:
+            plain = _unpadded(cipher(data), size)
+            if plain is not None:
+                yield how, plain
+
+
+def encrypted(algorithm: int, key: bytes, data: bytes) -> bytes:
+    """The cipher text of the plainest reading."""
+    if algorithm == EncryptionAlgorithm.RC4:
+        cipher_text: bytes = ARC4.new(key).encrypt(data)
+        return cipher_text
+    size = 16 if algorithm in _AES else 8
+    padding = size - len(data) % size
+    data += bytes((padding,)) * padding
+    if algorithm in _AES:
+        encryptor = Cipher(AES(key), CBC(bytes(16))).encryptor()
+        return encryptor.update(data) + encryptor.finalize()
+    padded: bytes = _arc2(key, _effective(key)[0], ARC2.MODE_CBC).encrypt(data)
+    return padded
+
+
+def _aes(key: bytes) -> Iterator[tuple[str, int, Any]]:
+    def decrypt(data: bytes) -> bytes:
+        decryptor = Cipher(AES(key), CBC(bytes(16))).decryptor()
+        return decryptor.update(data) + decryptor.finalize()
+
+    yield f"AES-{8 * len(key)} in CBC", 16, decrypt
+
+
+def _rc2(key: bytes) -> Iterator[tuple[str, int, Any]]:
+    for mode, number in (("CBC", ARC2.MODE_CBC), ("ECB", ARC2.MODE_ECB)):
+        for bits in _effective(key):
+            yield f"RC2 in {mode}, {bits} effective bits", 8, _arc2(key, bits, number).decrypt
+
+
+def _effective(key: bytes) -> tuple[int, ...]:
+    """Effective bits that a key may have; one of 40 bits that was padded has 40, or all."""
+    whole = 8 * len(key)
+    return (40, whole) if len(key) == _LONG and key.endswith(_PADDED) else tuple({whole: 0, 40: 0, 128: 0})
+
+
+def _arc2(key: bytes, bits: int, mode: int) -> Any:
+    settings: dict[str, Any] = {"effective_keylen": bits} | (
+        {"iv": bytes(8)} if mode == ARC2.MODE_CBC else {}
+    )
+    return ARC2.new(key, mode, **settings)
+
+
+def _unpadded(data: bytes, size: int) -> bytes | None:
+    """Without its padding, None where there is none."""
+    count = data[-1]
+    if not 1 <= count <= size or data[-count:] != bytes((count,)) * count:
+        return None
+    return data[:-count]

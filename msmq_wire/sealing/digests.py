@@ -1,0 +1,61 @@
+"""The hashes of [MS-MQMQ] 2.2.19.3, and the DigestInfo that a signature holds of one. RFC 8017, 9.2"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol, Self
+
+from Cryptodome.Hash import MD2, MD4
+
+from msmq_wire.wire.types.enumerations import HashAlgorithm
+
+__all__ = ["DIGESTS", "Digest", "digest_info"]
+
+
+class Digest(Protocol):
+    """A hash that is fed, copied and asked."""
+
+    def update(self, data: bytes, /) -> Any:
+        """Take more bytes."""
+
+    def copy(self) -> Self:
+        """Another one that stands where this one does."""
+
+    def digest(self) -> bytes:
+        """The hash of what was taken."""
+
+
+def _of_library(name: str) -> Callable[[], Digest]:
+    # Who verifies what was signed long ago needs MD5 where it is not allowed for new things.
+    return lambda: hashlib.new(name, usedforsecurity=False)
+
+
+DIGESTS: Final[Mapping[int, Callable[[], Digest]]] = {
+    HashAlgorithm.MD2: MD2.new,
+    HashAlgorithm.MD4: MD4.new,
+    HashAlgorithm.MD5: _of_library("md5"),
+    HashAlgorithm.SHA_1: _of_library("sha1"),
+    HashAlgorithm.SHA_256: _of_library("sha256"),
+    HashAlgorithm.SHA_512: _of_library("sha512"),
+}
+"""By HashAlgorithm."""
+_OIDS: Final[Mapping[int, str]] = {
+    HashAlgorithm.MD2: "2a864886f70d0202",
+    HashAlgorithm.MD4: "2a864886f70d0204",
+    HashAlgorithm.MD5: "2a864886f70d0205",
+    HashAlgorithm.SHA_1: "2b0e03021a",
+    HashAlgorithm.SHA_256: "608648016503040201",
+    HashAlgorithm.SHA_512: "608648016503040203",
+}
+
+
+def digest_info(algorithm: int, digest: bytes) -> bytes:
+    """DigestInfo in DER; raises KeyError for an algorithm that there is not."""
+    identifier = _der(0x30, _der(0x06, bytes.fromhex(_OIDS[algorithm])) + b"\x05\0")
+    return _der(0x30, identifier + _der(0x04, digest))
+
+
+def _der(tag: int, data: bytes) -> bytes:
+    # All of it is shorter than 128 bytes.
+    return bytes((tag, len(data))) + data

@@ -1,0 +1,164 @@
+"""Checks the digital signature of a message from its packet alone. [MS-MQQB] 3.1.5.8.3
+
+The rule kept here: a signature fits under a reading, which is named, or under none that was tried; then it is
+"not verified", never "forged": it may be of a reading that nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from msgspec.structs import replace
+
+from msmq_wire.errors import EncodeError
+from msmq_wire.sealing.certificates import Certificate, read_certificate
+from msmq_wire.sealing.digests import DIGESTS, Digest, digest_info
+from msmq_wire.sealing.hashed import BODY_AT, Reading, Version, every_reading, hashed_parts
+from msmq_wire.wire.headers.security_header import security_id_text
+from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.enumerations import HashAlgorithm
+
+__all__ = ["SignatureCheck", "Verdict", "Verifier"]
+
+Verdict: TypeAlias = Literal["verified", "not verified", "no certificate"]
+_MOST_BITS = 16384
+_BUDGET = 1 << 24
+"""Bytes behind the body that are hashed for a version: with long lists not every reading is tried."""
+
+
+class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What a signature is worth.
+
+    ``version`` and ``reading`` are those that fit; ``how`` says how the RSA value holds the hash, ``why`` in
+    a line why it is not verified. ``sender`` is SecurityID: that it is the owner of the certificate only the
+    directory knows.
+    """
+
+    verdict: Verdict
+    version: Version | None = None
+    reading: Reading | None = None
+    how: str = ""
+    why: str = ""
+    certificate: Certificate | None = None
+    sender: str | None = None
+
+
+class Verifier:
+    """Checks signatures of many messages; the reading that fitted last is tried first."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Version, Reading] | None = None
+
+    def check(self, packet: UserMessage, *, body: bytes | None = None) -> SignatureCheck | None:
+        """Check the signature of a whole message; ``body`` is the opened one of an encrypted message.
+
+        None for a message without one; no signature, certificate or size of a field raises. For each of at
+        most three versions the body is hashed once, or twice where it is opened, and what is behind it for
+        each reading.
+        """
+        signed = _signature(packet)
+        if signed is None:
+            return None
+        signature, versions = signed
+        header = packet.security_header
+        found = SignatureCheck(
+            verdict="no certificate",
+            why="the packet has no certificate",
+            sender=None if header is None else security_id_text(header),
+        )
+        if header is None or not header.security_data.sender_cert:
+            return found
+        read = read_certificate(bytes(header.security_data.sender_cert))
+        if read is None:
+            return replace(found, why="SenderCert is no X.509 certificate")
+        certificate, key = read
+        found = replace(found, verdict="not verified", certificate=certificate)
+        properties = packet.message_properties_header
+        if properties is None:
+            return replace(found, why="the packet has no MessagePropertiesHeader")
+        algorithm = properties.hash_algorithm
+        if algorithm not in DIGESTS:
+            return replace(found, why=f"HashAlgorithm {algorithm:#x} is none of [MS-MQMQ] 2.2.19.3")
+        if key is None or certificate.bits > _MOST_BITS:
+            return replace(found, why="the certificate has no RSA key that can be used")
+        signed_value = _signed_value(key, signature)
+        if signed_value is None:
+            return replace(found, why="the key of the certificate gives no padding that RFC 8017 knows")
+        order, payload = signed_value
+        try:
+            for version, reading, digest in self._digests(packet, versions, algorithm, body):
+                forms = {digest: "the hash alone", digest_info(algorithm, digest): "a DigestInfo"}
+                if payload in forms:
+                    self._last = version, reading
+                    found = replace(found, verdict="verified", why="", version=version, reading=reading)
+                    return replace(found, how=f"{forms[payload]}, {order}")
+        except EncodeError as error:
+            return replace(found, why=f"what is hashed contradicts itself: {error}")
+        name = HashAlgorithm(algorithm).name.replace("_", "-")
+        encrypted = header.bit("eb") and body is None
+        hint = "; the body is encrypted, and what was signed may be the open one" if encrypted else ""
+        return replace(found, why=f"no reading of the document gives the {name} hash that was signed{hint}")
+
+    def _digests(
+        self, packet: UserMessage, versions: tuple[Version, ...], algorithm: int, body: bytes | None
+    ) -> Iterator[tuple[Version, Reading, bytes]]:
+        last = self._last
+        if last is not None and last[0] in versions and (body is not None or last[1].body == "as sent"):
+            digest = DIGESTS[algorithm]()
+            for part in hashed_parts(packet, *last, body):
+                digest.update(part)
+            yield *last, digest.digest()
+        for version in versions:
+            for reading, hashed in _every_digest(packet, version, algorithm, body):
+                yield version, reading, hashed
+
+
+def _signature(packet: UserMessage) -> tuple[bytes, tuple[Version, ...]] | None:
+    """The signature and the versions that it may be of, in the order of [MS-MQQB] 3.1.5.8.3."""
+    header = packet.security_header
+    if header is not None and header.security_data.signature:
+        # [MS-MQMQ] 2.2.20.6 has one of 3.0 here, which [MS-MQQB] keeps for the other header.
+        return bytes(header.security_data.signature), ("2.0", "1.0", "3.0")
+    lists = packet.multi_queue_format_header
+    if lists is not None and lists.signature is not None and lists.signature.signature:
+        return bytes(lists.signature.signature), ("3.0",)
+    return None
+
+
+def _signed_value(key: RSAPublicKey, signature: bytes) -> tuple[str, bytes] | None:
+    """The order of bytes in which a signature is one of this key, and what was signed. RFC 8017, 8.2.2"""
+    for order, data in (
+        ("least significant byte first", signature[::-1]),
+        ("most significant byte first", signature),
+    ):
+        try:
+            return order, key.recover_data_from_signature(data, PKCS1v15(), None)
+        except (InvalidSignature, ValueError):
+            continue
+    return None
+
+
+def _every_digest(
+    packet: UserMessage, version: Version, algorithm: int, body: bytes | None
+) -> Iterator[tuple[Reading, bytes]]:
+    """The hash under each reading, as far as the budget goes; what all begin with is hashed once."""
+    budget = _BUDGET
+    begun: dict[str, Digest] = {}
+    for reading, parts in every_reading(packet, version, body):
+        digest = begun.get(reading.body)
+        if digest is None:
+            digest = begun[reading.body] = DIGESTS[algorithm]()
+            for part in parts[: BODY_AT + 1]:
+                digest.update(part)
+        whole = digest.copy()
+        for part in parts[BODY_AT + 1 :]:
+            whole.update(part)
+            budget -= len(part)
+        yield reading, whole.digest()
+        if budget < 0:
+            return

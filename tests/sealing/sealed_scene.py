@@ -1,0 +1,59 @@
+"""What tests of signatures and encrypted bodies share: keys, a certificate, and a message of many fields."""
+
+from __future__ import annotations
+
+import datetime
+from functools import lru_cache
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+
+from msmq_wire import GUID, build_message
+from msmq_wire.wire.packets.user_message import UserMessage
+
+BODY = b"<order number='4711'/>"
+FROM = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+UNTIL = FROM + datetime.timedelta(days=900)
+
+
+def key(bits: int = 2048, number: int = 0) -> rsa.RSAPrivateKey:
+    """A key pair, made once; ``number`` tells several of one size apart."""
+    return _key(bits, number)
+
+
+@lru_cache
+def _key(bits: int, number: int) -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(65537, bits)
+
+
+@lru_cache
+def certificate(bits: int = 2048) -> bytes:
+    """A certificate in DER of the key of this size."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "order service")])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).serial_number(5)
+    builder = builder.public_key(key(bits).public_key()).not_valid_before(FROM).not_valid_after(UNTIL)
+    return builder.sign(key(bits), hashes.SHA256()).public_bytes(Encoding.DER)
+
+
+def message(**more: Any) -> UserMessage:
+    """A message that has all that a signature covers but lists of queues."""
+    parts: dict[str, Any] = {
+        "label": "order 4711",
+        "queue_manager_address": GUID(b"d" * 16),
+        "source_queue_manager": GUID(b"s" * 16),
+        "response_queue": "DIRECT=OS:ws17\\private$\\replies",
+        "admin_queue": "PRIVATE=73737373-7373-7373-7373-737373737373\\0000000f",
+        "acknowledge": ("pa", "nr"),
+        "delivery": "recoverable",
+        "priority": 5,
+        "connector_type": GUID(b"c" * 16),
+        "correlation_id": bytes(range(20)),
+        "application_tag": 0x01020304,
+        "extension": b"an extension",
+        "body_type": 8,
+    }
+    return build_message("PUBLIC=31ea4ab9-9264-4d60-b3b4-d1a7b9d49c2e", BODY, **parts | more)
