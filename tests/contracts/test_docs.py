@@ -212,7 +212,7 @@ def test_a_picture_loads_nothing_from_a_network(path: Path) -> None:
     assert "@font-face" not in text
 
 
-@pytest.mark.parametrize(("page", "least"), [("python-api.md", 31), ("arrow.md", 9)])
+@pytest.mark.parametrize(("page", "least"), [("python-api.md", 31), ("arrow.md", 9), ("signatures.md", 9)])
 def test_the_examples_of_a_page_print_what_they_say(
     page: str, least: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
