@@ -67,6 +67,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "2.2.20.7": ("SoapHeader", ""),
         "2.2.20.8": ("DebugHeader", ""),
         "2.2.21 to 2.2.27": ("MQUSERSIGNCERTS to the access masks", _DIRECTORY),
+        "2.5.1 to 2.5.3": ("What digital signatures cover", "[Signatures](signatures.md#what-is-hashed)"),
     },
     "MS-MQQB": {
         "2.2.1": ("InternalHeader", ""),
@@ -80,6 +81,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "2.2.5.1": ("FinalAck body", ""),
         "2.2.6": ("SessionAck packet", ""),
         "2.2.7": ("Ping packet", ""),
+        "2.4.1": ("PUBLICKEYBLOB", "Not covered: directory objects have it, no packet."),
+        "2.4.2": ("SIMPLEBLOB", "[Signatures](signatures.md): `msmq_wire.sealing.simple_blob`"),
     },
     "MS-MQRR": {
         "2.2.5": ("Message packet structure", ""),
