@@ -11,6 +11,7 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "FormatNameError",
+    "MissingExtraError",
     "MsmqWireError",
     "RoutingError",
     "TopologyError",
@@ -95,6 +96,10 @@ class CaptureError(MsmqWireError):
 
 class TopologyError(MsmqWireError):
     """A description of an enterprise that contradicts itself; the message begins with the entry that does."""
+
+
+class MissingExtraError(MsmqWireError):
+    """What was asked for needs packages that are not installed; the message says which extra has them."""
 
 
 class RoutingError(MsmqWireError):

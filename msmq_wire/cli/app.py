@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from msmq_wire.cli.reporting import PROGRAM, complain, version_text
+from msmq_wire.errors import MissingExtraError
 
 __all__ = ["main"]
 
@@ -103,6 +104,9 @@ def _run(arguments: list[str]) -> int:
         return _INTERRUPTED
     except typer.Exit as error:
         return error.exit_code
+    except MissingExtraError as error:
+        complain(str(error))
+        return 1
     if not arguments:
         return _BAD_USAGE
     return status if isinstance(status, int) else 0

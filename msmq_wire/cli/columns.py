@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.util import find_spec
 from typing import Annotated, Any, Protocol
 
 import typer
@@ -89,7 +90,7 @@ def columns_for(
     for word in words:
         name = word.lstrip("+-")
         if name == "all":
-            names = list(dict.fromkeys(known.values()))
+            names = [one for one in dict.fromkeys(known.values()) if one not in _without_extra()]
         elif name in known:
             names = [known[name]]
         elif paths and _is_path(name.removeprefix("packet.")):
@@ -107,9 +108,17 @@ def columns_for(
 
 
 def hidden_columns(redacted: Collection[str]) -> frozenset[str]:
-    """The columns that show nothing: a body that is redacted is no text, and of no kind."""
-    hides = "bodies" in redacted
-    return frozenset(one.name for one in COLUMNS if hides and one.tells == "body")
+    """The columns that show nothing: a redacted body is no text, and no signature fits a redacted message."""
+    told = {"body"} if "bodies" in redacted else set[str]()
+    if redacted:
+        told.add("secret")
+    return frozenset(one.name for one in COLUMNS if one.tells in told)
+
+
+@cache
+def _without_extra() -> frozenset[str]:
+    """The columns that ask for an extra which is not installed: by name they are refused, in all left out."""
+    return frozenset(one.name for one in COLUMNS if any(find_spec(module) is None for module in one.needs))
 
 
 def _is_path(name: str) -> bool:

@@ -55,6 +55,7 @@ class Declared(_Named, frozen=True, kw_only=True):
     ``choices`` are all the texts that there are, ``pattern`` what a text matches, ``least`` and ``most`` the
     bounds of a number; without ``optional`` there always is a value. ``reveals`` is what a column tells that
     is more than a field. A row has what is ``asked`` for only where it was, and a table what has no ``look``.
+    ``needs`` are the modules of an extra without which there is no value.
     """
 
     choices: tuple[str, ...] = ()
@@ -64,6 +65,7 @@ class Declared(_Named, frozen=True, kw_only=True):
     optional: bool = True
     reveals: What | None = None
     asked: bool = False
+    needs: tuple[str, ...] = ()
     look: Look | None = None
 
     @property

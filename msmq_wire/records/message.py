@@ -35,6 +35,7 @@ from msmq_wire.records.message_values import (
 )
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import TransferBuffer
+from msmq_wire.records.signatures import signature, signed_by
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.units import SECOND
 from msmq_wire.wire.fields import Field, fields
@@ -68,6 +69,7 @@ DATES = range(-62_000_000_000, 253_000_000_000)
 _PACKETS = frozenset(("user_message", "message_packet"))
 _PROPERTIES = "message_properties_header"
 _ACKNOWLEDGMENTS = frozenset(("order_ack", "final_ack"))
+_UNSEAL = ("cryptography", "Cryptodome")
 
 
 def none(value: Any) -> None:
@@ -384,6 +386,16 @@ COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn(
         "body_text", "text", "The body where it is text, opened.",
         of="body", made=lambda body: body.content.text, reveals="body", asked=True,
+    ),
+    MessageColumn(
+        "signature", "text",
+        "Whether its signature is verified, not verified, or without a certificate: see Signatures.",
+        record=signature, reveals="secret", asked=True, needs=_UNSEAL,
+        choices=("verified", "not verified", "no certificate"),
+    ),
+    MessageColumn(
+        "signed_by", "text", "Subject of the certificate that came with the signature.",
+        record=signed_by, reveals="secret", asked=True, needs=_UNSEAL,
     ),
 )  # fmt: skip
 """The columns in their order."""

@@ -1,0 +1,98 @@
+"""Columns and filters about signatures: what they show of a capture, and what they need."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures.build_frames import pcap
+from fixtures.build_scene import Scene
+from msmq_wire import encode
+from msmq_wire.sealing.making import MessageSigner
+from tests.sealing.sealed_scene import certificate, key, message
+
+Run = Callable[..., Any]
+_BLOCKED = (
+    "import sys; sys.modules.update(dict.fromkeys(('cryptography', 'Cryptodome')));"
+    "from msmq_wire.cli.app import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    """A message without a signature, one with, and one whose body was changed on the way."""
+    good = encode(message(sign=MessageSigner(key(), certificate())))
+    scene = Scene()
+    connection = scene.connect()
+    for packet in (encode(message()), good, good.replace(b"4711'", b"4712'")):
+        connection.send(0, packet)
+    connection.close()
+    path = tmp_path / "signed.pcap"
+    path.write_bytes(pcap(scene.frames))
+    return path
+
+
+def test_signatures_are_judged_where_a_column_asks(capture: Path, run: Run) -> None:
+    outcome = run("messages", capture, "--columns", "signature,signed_by", "--format", "jsonl", "--quiet")
+    rows = [json.loads(line) for line in outcome.out.splitlines()]
+    assert rows == [
+        {"signature": None, "signed_by": None},
+        {"signature": "verified", "signed_by": "CN=order service"},
+        {"signature": "not verified", "signed_by": "CN=order service"},
+    ]
+
+
+def test_a_filter_finds_what_was_changed_on_the_way(capture: Path, run: Run) -> None:
+    asked = ("--filter", "signature == 'not verified'", "--columns", "id", "--format", "jsonl", "--quiet")
+    found = json.loads(run("messages", capture, *asked).out)
+    every = [json.loads(line)["id"] for line in run("messages", capture, *asked[2:]).out.splitlines()]
+    assert found["id"] == every[2]
+
+
+def test_redaction_hides_them_as_no_signature_fits_what_is_left(capture: Path, run: Run) -> None:
+    outcome = run(
+        "messages",
+        capture,
+        "--columns",
+        "signature,signed_by",
+        "--format",
+        "jsonl",
+        "--redact",
+        "hosts",
+        "--quiet",
+    )
+    assert set(outcome.out.splitlines()) == {'{"signature":null,"signed_by":null}'}
+
+
+@pytest.mark.parametrize("arguments", [("--columns", "signature"), ("--filter", "signature == verified")])
+def test_without_the_extra_one_line_says_what_is_needed(capture: Path, arguments: tuple[str, ...]) -> None:
+    command = [sys.executable, "-c", _BLOCKED, "messages", str(capture), *arguments, "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    needed = "checking signatures needs cryptography and pycryptodomex: pip install 'msmq-wire[unseal]'"
+    assert done.stderr == f"msmq-wire: {needed}\n"
+
+
+def test_without_the_extra_all_columns_are_those_that_there_are(capture: Path) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        _BLOCKED,
+        "messages",
+        str(capture),
+        "--columns",
+        "all",
+        "--format",
+        "jsonl",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == 3
+    assert {"signature", "signed_by"}.isdisjoint(rows[0])
+    assert "body_text" in rows[0]
