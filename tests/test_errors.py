@@ -14,6 +14,7 @@ from msmq_wire.errors import (
     DecodeError,
     EncodeError,
     FormatNameError,
+    MissingExtraError,
     MsmqWireError,
     RoutingError,
     TopologyError,
@@ -41,6 +42,7 @@ EVERY: list[MsmqWireError] = [
     CaptureError("cut", offset=24),
     TopologyError("site A: another site has the same name"),
     RoutingError("no way"),
+    MissingExtraError("pip install it"),
 ]
 
 

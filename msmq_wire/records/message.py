@@ -88,6 +88,10 @@ class Whole(msgspec.Struct, frozen=True):
     unless: tuple[str, ...] = ()
 
 
+_UNSIGNED = Whole(made=lambda: None, unless=("security_header", "multi_queue_format_header"))
+"""Of a message that has nowhere to keep a signature."""
+
+
 class MessageColumn(Declared, frozen=True):
     """A column of a message: what it is called and means, and where its value is.
 
@@ -390,12 +394,12 @@ COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn(
         "signature", "text",
         "Whether its signature is verified, not verified, or without a certificate: see Signatures.",
-        record=signature, reveals="secret", asked=True, needs=_UNSEAL,
+        record=signature, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
         choices=("verified", "not verified", "no certificate"),
     ),
     MessageColumn(
         "signed_by", "text", "Subject of the certificate that came with the signature.",
-        record=signed_by, reveals="secret", asked=True, needs=_UNSEAL,
+        record=signed_by, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
     ),
 )  # fmt: skip
 """The columns in their order."""

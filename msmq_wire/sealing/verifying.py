@@ -19,6 +19,7 @@ from msmq_wire.errors import EncodeError
 from msmq_wire.sealing.certificates import Certificate, read_certificate
 from msmq_wire.sealing.digests import DIGESTS, Digest, digest_info
 from msmq_wire.sealing.hashed import BODY_AT, Reading, Version, every_reading, hashed_parts
+from msmq_wire.sealing.opening import Opening
 from msmq_wire.wire.headers.security_header import security_id_text
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import HashAlgorithm
@@ -54,13 +55,14 @@ class Verifier:
     def __init__(self) -> None:
         self._last: tuple[Version, Reading] | None = None
 
-    def check(self, packet: UserMessage, *, body: bytes | None = None) -> SignatureCheck | None:
-        """Check the signature of a whole message; ``body`` is the opened one of an encrypted message.
+    def check(self, packet: UserMessage, *, opened: Opening | None = None) -> SignatureCheck | None:
+        """Check the signature of a whole message; ``opened`` is its body where it is encrypted.
 
         None for a message without one; no signature, certificate or size of a field raises. For each of at
         most three versions the body is hashed once, or twice where it is opened, and what is behind it for
         each reading.
         """
+        body = None if opened is None else opened.body
         signed = _signature(packet)
         if signed is None:
             return None

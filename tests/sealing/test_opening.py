@@ -82,7 +82,7 @@ def test_what_is_signed_and_sealed_is_verified_when_it_is_opened() -> None:
     closed = Verifier().check(packet)
     assert closed is not None
     assert closed.why.endswith("; the body is encrypted, and what was signed may be the open one")
-    found = Verifier().check(packet, body=opened(packet).body)
+    found = Verifier().check(packet, opened=opened(packet))
     assert found is not None
     assert (found.verdict, found.reading and found.reading.body) == ("verified", "opened")
 

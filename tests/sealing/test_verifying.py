@@ -16,6 +16,7 @@ from msmq_wire import build_message, decode, encode
 from msmq_wire.sealing.certificates import read_certificate
 from msmq_wire.sealing.hashed import PLAIN, Reading, Version, every_reading, hashed_parts
 from msmq_wire.sealing.making import MessageSigner
+from msmq_wire.sealing.opening import Opening
 from msmq_wire.sealing.verifying import SignatureCheck, Verifier
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -38,7 +39,7 @@ def signed(
 
 
 def check(packet: UserMessage, body: bytes | None = None) -> SignatureCheck:
-    found = Verifier().check(packet, body=body)
+    found = Verifier().check(packet, opened=None if body is None else Opening(body=body))
     assert found is not None
     return found
 
@@ -228,7 +229,9 @@ def test_any_bytes_in_signatures_and_certificates_are_a_verdict(
 ) -> None:
     packet = signed()
     for cert in (tail, certificate()[: len(tail)] + tail, certificate()[: -len(tail) or None] + tail):
-        found = Verifier().check(altered(packet, signature=signature or b"\0", sender_cert=cert), body=body)
+        found = Verifier().check(
+            altered(packet, signature=signature or b"\0", sender_cert=cert), opened=Opening(body=body)
+        )
         assert found is not None
         assert found.verdict != "verified"
         assert found.why
