@@ -48,7 +48,7 @@ def change_notification_body(data: bytes) -> Body | None:
     """
     if data[:1] == b"\2":
         return _of_queue_manager(data)
-    return _of_directory(data) if data[:1] == b"\1" and data[1:2] != b"\0" else None
+    return _of_directory(data) if data[:1] == b"\1" and data[1:2] > b"\0" else None
 
 
 def _of_queue_manager(data: bytes) -> Body | None:

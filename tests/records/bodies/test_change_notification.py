@@ -192,3 +192,10 @@ def test_any_bytes_are_a_notification_or_something_else(data: bytes, head: bytes
     body = change_notification_body(head + data)
     assert body is None or body.kind == "change_notification"
     open_body(head + data, 0)
+
+
+@pytest.mark.parametrize("data", [b"", b"\1", b"\2", b"\1\0", b"\1\1", b"\2\1"])
+def test_what_ends_where_a_notification_begins_is_none(data: bytes) -> None:
+    """A fuzzer found the second: one byte is less than a version and a count."""
+    assert change_notification_body(data) is None
+    assert open_body(data, 0).kind != "change_notification"
