@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.mqf_address_header import MQFAddressHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
@@ -22,6 +23,10 @@ __all__ = ["BODY_AT", "HASHED", "PLAIN", "Hashed", "Reading", "Version", "every_
 
 Version: TypeAlias = Literal["1.0", "2.0", "3.0"]
 _Names: TypeAlias = Literal["structures", "texts", "terminated texts"]
+
+
+_BEFORE_ELEMENTS = 12
+"""Bytes of an MQFAddressHeader before its FormatNameList, [MS-MQMQ] 2.2.20.2."""
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +80,8 @@ def _queue(name: str) -> Callable[[UserMessage, Reading], bytes]:
     return write
 
 
-@lru_cache(maxsize=1024)
+# Names come again and again, and are short: lists of them are not kept.
+@lru_cache(maxsize=64)
 def _built(value: WireStruct | None) -> bytes:
     return b"" if value is None else bytes(type(value).schema().build(value))
 
@@ -97,11 +103,15 @@ def _lists(packet: UserMessage, reading: Reading) -> bytes:
     header = packet.multi_queue_format_header
     if header is None:
         return b""
-    if reading.lists == "elements":
-        return b"".join(map(_built, header.destination.format_name_list))
-    if reading.lists == "header":
-        return _built(header.destination)
-    return b"".join(map(_built, (header.destination, header.administration, header.response)))
+    if reading.lists == "all headers":
+        return b"".join(map(_list, (header.destination, header.administration, header.response)))
+    data = _list(header.destination)
+    return data if reading.lists == "header" else data[_BEFORE_ELEMENTS:]
+
+
+def _list(header: MQFAddressHeader | None) -> bytes:
+    """A list of queues, to its HeaderSize: padding up to the next header is not of it."""
+    return b"" if header is None else bytes(header.schema().build(header)[: header.header_size])
 
 
 def _journaling(packet: UserMessage, _: Reading) -> bytes:

@@ -13,7 +13,14 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from msmq_wire import GUID, build_message
+from msmq_wire.engines.fit import fit
+from msmq_wire.wire.headers.mqf_address_header import MQFAddressHeader
+from msmq_wire.wire.headers.multi_queue_format_header import MultiQueueFormatHeader
 from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName
+from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
+from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
+from msmq_wire.wire.types.wchar_text import WcharText
 
 BODY = b"<order number='4711'/>"
 FROM = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -57,3 +64,21 @@ def message(**more: Any) -> UserMessage:
         "body_type": 8,
     }
     return build_message("PUBLIC=31ea4ab9-9264-4d60-b3b4-d1a7b9d49c2e", BODY, **parts | more)
+
+
+def queue_lists() -> MultiQueueFormatHeader:
+    """Two destinations, the second of which begins at a 4-byte boundary, and a response queue."""
+    direct = MQFFormatNameElement(
+        format_name=MQFDirectQueueFormatName(direct_format_name=WcharText.of("OS:a\\q"))
+    )
+    public = MQFFormatNameElement(
+        format_type=1,
+        padding=b"\0\0",
+        format_name=PublicQueueFormatName(public_queue_identifier=GUID(b"p" * 16)),
+    )
+    return fit(
+        MultiQueueFormatHeader(
+            destination=MQFAddressHeader(format_name_list=(direct, public)),
+            response=MQFAddressHeader(header_id=300, format_name_list=(direct,)),
+        )
+    )

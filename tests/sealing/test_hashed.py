@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 
 from msmq_wire import build_message
 from msmq_wire.sealing.hashed import HASHED, PLAIN, Reading, Version, every_reading, hashed_parts
-from tests.sealing.sealed_scene import BODY, message
+from tests.sealing.sealed_scene import BODY, message, queue_lists
 
 _FIRST = [
     "MessagePropertiesHeader.CorrelationID",
@@ -92,6 +93,18 @@ def test_every_reading_is_written_as_it_says(version: Version) -> None:
     for body in (None, b"opened"):
         for reading, parts in every_reading(message(), version, body):
             assert parts == hashed_parts(message(), version, reading, body)
+
+
+def test_lists_are_their_elements_their_header_or_all_headers() -> None:
+    lists = queue_lists()
+    text = b"\3\0" + "OS:a\\q\0".encode("utf-16-le")
+    elements = text + b"\1\0" + b"\0" * (-(len(text) + 2) & 3) + b"p" * 16
+    header = struct.pack("<IHHI", 12 + len(elements), 100, 0, 2) + elements
+    response = struct.pack("<IHHI", 12 + len(text), 300, 0, 1) + text
+    due: dict[Any, bytes] = {"elements": elements, "header": header, "all headers": header + response}
+    for reading, data in due.items():
+        written = hashed_parts(message(multi_queue_format_header=lists), "3.0", Reading(lists=reading))
+        assert written[7] == data
 
 
 def test_names_can_be_texts_and_labels_can_end_without_a_nul() -> None:

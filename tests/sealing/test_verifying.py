@@ -21,7 +21,7 @@ from msmq_wire.sealing.verifying import SignatureCheck, Verifier
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import HashAlgorithm
-from tests.sealing.sealed_scene import FROM, UNTIL, certificate, key, message
+from tests.sealing.sealed_scene import FROM, UNTIL, certificate, key, message, queue_lists
 
 VERSIONS: tuple[Version, ...] = ("1.0", "2.0", "3.0")
 
@@ -72,6 +72,23 @@ def test_the_reading_that_fits_is_named_and_tried_first_from_then_on(version: Ve
             found = verifier.check(packet)
             assert found is not None
             assert (found.verdict, found.version, found.reading) == ("verified", version, reading)
+
+
+def test_a_message_to_many_queues_has_its_signature_with_their_names() -> None:
+    packet = message(multi_queue_format_header=queue_lists(), sign=MessageSigner(key(), certificate()))
+    read = decode(encode(packet))
+    assert isinstance(read, UserMessage)
+    assert read.security_header is not None
+    assert read.security_header.security_data.signature == b""
+    found = check(read)
+    assert (found.verdict, found.version, found.reading) == ("verified", "3.0", PLAIN)
+    lists = read.multi_queue_format_header
+    assert lists is not None
+    first = msgspec.structs.replace(
+        lists.destination, format_name_list=lists.destination.format_name_list[::-1]
+    )
+    other = msgspec.structs.replace(lists, destination=first)
+    assert check(msgspec.structs.replace(read, multi_queue_format_header=other)).verdict == "not verified"
 
 
 def leaves(value: WireStruct, path: str) -> Iterator[tuple[str, Any]]:
