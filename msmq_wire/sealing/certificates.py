@@ -5,10 +5,12 @@ The rule kept here: a certificate is shown and its key is used; whether to trust
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 
 import msgspec
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
@@ -37,15 +39,19 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
 def read_certificate(data: bytes) -> tuple[Certificate, RSAPublicKey | None] | None:
     """A certificate in DER and its RSA key, None where it has no usable one; None for what is none."""
     try:
-        read = x509.load_der_x509_certificate(data)
-        names = read.subject.rfc4514_string(), read.issuer.rfc4514_string()
+        with warnings.catch_warnings():
+            # What is odd in somebody's certificate is no news of this program.
+            warnings.simplefilter("ignore")
+            read = x509.load_der_x509_certificate(data)
+            names = read.subject.rfc4514_string(), read.issuer.rfc4514_string()
         times = read.not_valid_before_utc, read.not_valid_after_utc
         thumbprint = read.fingerprint(hashes.SHA1()).hex()
-    except (ValueError, OverflowError):
+    except (ValueError, TypeError, OverflowError, x509.InvalidVersion):
+        # Names of odd types are a TypeError, and a version that there is not is no ValueError.
         return None
     try:
         key = read.public_key()
-    except Exception:  # noqa: BLE001  # what is raised for a key of no known kind is not documented
+    except (UnsupportedAlgorithm, ValueError):
         key = None
     rsa = key if isinstance(key, RSAPublicKey) else None
     certificate = Certificate(

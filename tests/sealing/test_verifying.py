@@ -260,3 +260,20 @@ def test_a_certificate_of_another_kind_of_key_has_none_to_use() -> None:
     assert read[0].valid_at(int(FROM.timestamp()))
     assert not read[0].valid_at(int(UNTIL.timestamp()) + 1)
     assert read_certificate(b"") is None
+
+
+@settings(max_examples=300)
+@given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), min_size=1, max_size=6))
+def test_a_certificate_with_changed_bytes_is_one_or_none(changes: list[tuple[int, int]]) -> None:
+    data = bytearray(certificate())
+    for at, byte in changes:
+        data[at % len(data)] = byte
+    found = check(altered(signed(), sender_cert=bytes(data)))
+    assert found.verdict in ("verified", "not verified", "no certificate")
+
+
+def test_a_certificate_of_a_version_that_there_is_not_is_none() -> None:
+    """A fuzzer found it: what is raised for it is no ValueError."""
+    data = certificate()
+    at = data.index(bytes.fromhex("a003020102")) + 4
+    assert read_certificate(data[:at] + b"\x1d" + data[at + 1 :]) is None
