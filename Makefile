@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 MUTANTS_ARGS ?=
 AXE := 4.14.1
 AXE_SHA256 := 29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c
-FINDINGS := findings_wire findings_sessions findings_content findings_calls findings_scanners replay_scenes \
+FINDINGS := findings_wire findings_sessions findings_content findings_calls findings_scanners findings_signed replay_scenes \
     replay_sessions routed_scenes
 BENCH_ARGS ?=
 

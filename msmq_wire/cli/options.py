@@ -41,6 +41,7 @@ __all__ = [
     "ShowHex",
     "TimeZone",
     "UtcTime",
+    "Verify",
     "check_folder",
     "check_output",
     "filter_for",
@@ -100,6 +101,13 @@ Ports = Annotated[
         max=65535,
         help="A further TCP port that carries MSMQ. May be repeated.",
         show_default=False,
+    ),
+]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify",
+        help="Check the signatures of messages, too; findings of it are CNT-VERIFY and CNT-EXPIRED.",
     ),
 ]
 Recursive = Annotated[bool, typer.Option("--recursive", help="Read folders in folders too.")]

@@ -28,6 +28,7 @@ from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.secrets import KEY_OPTIONS, without_secrets
 from msmq_wire.errors import CaptureError
 from msmq_wire.filter.subject import Subject
+from msmq_wire.records.body_keys import Opened
 from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
@@ -49,7 +50,7 @@ _REASONS = 6
 _NAMED = "a file that is named itself is read, whatever its name"
 _WAITING = 1 << 24
 """Bytes of captures that are read while rows of a table wait for others: well below a second of reading."""
-_COUNTS = ("status", "sealed", "frames", "understood", "skipped", "packets", "notices", "bytes")
+_COUNTS = ("status", "sealed", "bodies", "frames", "understood", "skipped", "packets", "notices", "bytes")
 """What is counted while files are read."""
 _CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
 
@@ -116,6 +117,7 @@ class Reading:
         self.searched: list[Searched] = []
         self.interrupted = False
         self.sealed = 0
+        self.bodies: Counter[str] = Counter()
         self.status = 0
         self.frames = 0
         self.understood = 0
@@ -237,6 +239,10 @@ class Reading:
             if not found and not damaged:
                 self._fail(_named(file, self._nothing_in(reader)))
 
+    def count_opened(self, found: Opened) -> None:
+        """Count a body that a key opened, or that it did not by the reason."""
+        self.bodies[found.why] += 1
+
     def records_in(self, file: str) -> int:
         """How many records a file has; what is wrong with it is said when it is read."""
         with contextlib.suppress(CaptureError), self._opened(file, 1) as reader:
@@ -341,6 +347,11 @@ class Reading:
             text += f"; {count_text(self.sealed, 'call')} sealed"
             if self.negotiator in (None, without_secrets):
                 text += f": {KEY_OPTIONS} opens them"
+        if self.bodies:
+            text += f"; {self.bodies['']} of {self.bodies.total()} encrypted bodies opened"
+            not_opened = Counter({why: count for why, count in self.bodies.items() if why})
+            if not_opened:
+                text += f" ({_most(not_opened)})"
         notices = _about_connections(self.notices, anonymous=self.anonymous)
         if notices:
             text += f"; {', '.join(notices)}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 import typer
@@ -22,6 +22,7 @@ from msmq_wire.cli.options import (
     Redactions,
     TimeZone,
     UtcTime,
+    Verify,
     redactor_for,
     refuse_without_effect,
     screen_for,
@@ -29,11 +30,26 @@ from msmq_wire.cli.options import (
 )
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.secrets import KEY_OPTIONS, Keytabs, NtHashes, NtPasswords, negotiator_for
+from msmq_wire.cli.secrets import (
+    KEY_OPTIONS,
+    Keytabs,
+    NtHashes,
+    NtPasswords,
+    RsaKeyPasswords,
+    RsaKeys,
+    body_opener_for,
+    negotiator_for,
+)
+from msmq_wire.records.body_keys import opening_bodies, put_in_force
+from msmq_wire.records.signatures import checking_signatures
 from msmq_wire.redaction.redactor import Redactor
 
-__all__ = ["ReadingOptions", "with_reading_options"]
+__all__ = ["BODY_KEYS", "ReadingOptions", "with_reading_options"]
 
+BODY_KEYS = ("rsa_keys", "rsa_key_passwords")
+"""The options that say nothing to a command which tells of no body."""
+
+_R = TypeVar("_R", bound=Reading)
 _NOTHING: Mapping[str, Sequence[str]] = {}
 
 
@@ -46,6 +62,9 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     nt_passwords: NtPasswords = None
     nt_hashes: NtHashes = None
     keytabs: Keytabs = None
+    rsa_keys: RsaKeys = None
+    rsa_key_passwords: RsaKeyPasswords = None
+    verify: Verify = False
     redact: Redactions = None
     utc: UtcTime = False
     local: LocalTime = False
@@ -75,12 +94,26 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
         """The captures, with what opens their sealed calls; what lies in files of any kind with ``carve``."""
         given = self.given(redactor, streams=streams, rows=rows)
         if not self.carve:
-            return Reading(files, **given)
+            return self.with_keys(Reading(files, **given))
         self._refuse_for_carving()
         # Few commands search files, and then it is much to load.
         from msmq_wire.cli.carve_reading import CarveReading
 
-        return CarveReading(files, **given)
+        return self.with_keys(CarveReading(files, **given))
+
+    def with_keys(self, reading: _R) -> _R:
+        """A reading of which bodies are opened with the keys that were given, to the end of the command.
+
+        Nothing is opened where something is redacted: no marker says what is in a body.
+        """
+        if self.redact:
+            if self.rsa_keys:
+                raise typer.BadParameter("--rsa-key opens bodies: it cannot be used with --redact")
+            return reading
+        opener = body_opener_for(self.rsa_keys, self.rsa_key_passwords)
+        if opener is not None:
+            put_in_force(opener, reading.count_opened)
+        return reading
 
     def _refuse_for_carving(self) -> None:
         """Raise typer.BadParameter for options that are about connections."""
@@ -103,18 +136,22 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_reading_options(
-    *, carves: bool = False, but: Sequence[str] = (), before: Mapping[str, Sequence[str]] = _NOTHING
+    *,
+    carves: bool = False,
+    verifies: bool = False,
+    but: Sequence[str] = (),
+    before: Mapping[str, Sequence[str]] = _NOTHING,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for each of `ReadingOptions` in place of its last parameter.
 
-    ``carves`` says that it also reads what is no capture.
+    ``carves`` says that it also reads what is no capture, ``verifies`` that it judges.
     They follow its own in the help, except those of its own that stand ``before`` one of them.
     """
     hints = get_type_hints(ReadingOptions, include_extras=True)
     shared = [
         Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name])
         for field in msgspec.structs.fields(ReadingOptions)
-        if field.name not in (*but, *(() if carves else ("carve",)))
+        if field.name not in (*but, *(() if carves else ("carve",)), *(() if verifies else ("verify",)))
     ]
 
     def given(command: Callable[..., None]) -> Callable[..., None]:
@@ -123,7 +160,10 @@ def with_reading_options(
         @wraps(command)
         def run(**values: Any) -> None:
             gathered = {one.name: values.pop(one.name) for one in shared}
-            command(**values, **{options.name: ReadingOptions(**gathered)})
+            # A key that is given counts to the end of the command.
+            read = ReadingOptions(**gathered)
+            with opening_bodies(None), checking_signatures(read.verify):
+                command(**values, **{options.name: read})
 
         known = {one.name: one for one in (*own, *shared)}
         names = [name for one in shared for name in (*before.get(one.name, ()), one.name)]

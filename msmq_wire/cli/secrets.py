@@ -1,4 +1,4 @@
-"""Passwords, NT hashes and keytabs from the command line, from files and from the environment.
+"""Passwords, NT hashes, keytabs and private keys from the command line, from files and the environment.
 
 The rule kept here: no secret, and no text that may be one, is ever printed: an error names the option.
 """
@@ -6,35 +6,50 @@ The rule kept here: no secret, and no text that may be one, is ever printed: an 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from msmq_wire.cli.reporting import complain
-from msmq_wire.errors import DecodeError
+from msmq_wire.errors import DecodeError, MsmqWireError
+from msmq_wire.records.body_keys import OpensBodies
 from msmq_wire.rpc.security import Negotiation, Negotiator
+
+if TYPE_CHECKING:
+    from msmq_wire.sealing.making import BodySealer, MessageSigner
 
 __all__ = [
     "KEY_OPTIONS",
     "Keytabs",
     "NtHashes",
     "NtPasswords",
+    "RsaKeyPasswords",
+    "RsaKeys",
+    "body_opener_for",
     "mistyped_secret",
     "negotiator_for",
+    "private_keys_for",
+    "sealer_for",
+    "signer_for",
     "without_secrets",
 ]
 
+_T = TypeVar("_T")
 KEY_OPTIONS = "--nt-password, --nt-hash or --keytab"
 
 _PASSWORD, _HASH, _KEYTAB = "--nt-password", "--nt-hash", "--keytab"
+_RSA_KEY, _RSA_PASSWORD = "--rsa-key", "--rsa-key-password"
+_SIGN, _SEAL = "--sign", "--seal"
 _VARIABLES = {
     _PASSWORD: "MSMQ_WIRE_NT_PASSWORD",
     _HASH: "MSMQ_WIRE_NT_HASH",
     _KEYTAB: "MSMQ_WIRE_KEYTAB",
+    _RSA_KEY: "MSMQ_WIRE_RSA_KEY",
+    _RSA_PASSWORD: "MSMQ_WIRE_RSA_KEY_PASSWORD",
 }
-_FILES = ("--nt-password-file", "--nt-hash-file")
+_FILES = ("--nt-password-file", "--nt-hash-file", "--rsa-key-password-file")
 _BEGINNINGS = tuple({word[:4] for option in _VARIABLES for word in option.strip("-").split("-")})
 """How the words begin by which these options are known, right or mistyped."""
 _LARGEST_TEXT = 1 << 20
@@ -73,6 +88,26 @@ Keytabs = Annotated[
         show_default=False,
     ),
 ]
+RsaKeys = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rsa-key",
+        metavar="FILE",
+        help="A private key of the queue manager that messages were sent to, PEM, DER or PFX, which opens "
+        f"encrypted bodies. May be repeated. Without it {_VARIABLES[_RSA_KEY]} counts.",
+        show_default=False,
+    ),
+]
+RsaKeyPasswords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rsa-key-password",
+        metavar="TEXT",
+        help="A password of these files. The process list shows it to other users: @FILE reads one a line "
+        f"instead, @@ stands for @. May be repeated. Without it {_VARIABLES[_RSA_PASSWORD]} counts.",
+        show_default=False,
+    ),
+]
 
 
 def negotiator_for(
@@ -104,6 +139,67 @@ def negotiator_for(
     except DecodeError as error:
         raise typer.BadParameter(error.message, param_hint=_KEYTAB) from None
     return negotiator(Secrets(known.nt_hashes, keys))
+
+
+def body_opener_for(keys: Sequence[str] | None, passwords: Sequence[str] | None) -> OpensBodies | None:
+    """What opens encrypted bodies with the private keys that were given; None without any.
+
+    Raises typer.BadParameter for a file that holds no RSA key or that no password opens, typer.Exit(1) after
+    one line where a file cannot be read or the extra ``unseal`` is not installed.
+    """
+    found = private_keys_for(keys, passwords)
+    if not found:
+        return None
+    from msmq_wire.sealing.opening import BodyOpener
+
+    return BodyOpener(found)
+
+
+def private_keys_for(keys: Sequence[str] | None, passwords: Sequence[str] | None) -> list[Any]:
+    """The private keys that were given; raises as `body_opener_for`."""
+    paths = _given(_RSA_KEY, keys)
+    if not paths:
+        if passwords:
+            raise typer.BadParameter(f"it opens a file that {_RSA_KEY} names", param_hint=_RSA_PASSWORD)
+        return []
+    words = _rsa_passwords(passwords)
+    files = [_read(_RSA_KEY, path, _LARGEST_TEXT) for path in paths]
+    return _of_sealing(_RSA_KEY, lambda keys: keys.read_private_keys(files, words))
+
+
+def signer_for(path: str, passwords: Sequence[str] | None) -> MessageSigner:
+    """What signs with the key and the certificate in a file; raises as `body_opener_for`."""
+    data, words = _read(_SIGN, path, _LARGEST_TEXT), _rsa_passwords(passwords)
+    key, certificate = _of_sealing(_SIGN, lambda keys: keys.read_identity(data, words))
+    from msmq_wire.sealing.making import MessageSigner
+
+    return MessageSigner(key, certificate)
+
+
+def sealer_for(path: str) -> BodySealer:
+    """What encrypts for the owner of a certificate; raises as `body_opener_for`."""
+    data = _read(_SEAL, path, _LARGEST_TEXT)
+    key = _of_sealing(_SEAL, lambda keys: keys.read_public_key(data))
+    from msmq_wire.sealing.making import BodySealer
+
+    return BodySealer(key)
+
+
+def _rsa_passwords(passwords: Sequence[str] | None) -> list[bytes]:
+    words = [one for text in _given(_RSA_PASSWORD, passwords) for one in _lines(_RSA_PASSWORD, text)]
+    return [word.encode("utf-8", "surrogateescape") for word in words]
+
+
+def _of_sealing(option: str, read: Callable[[Any], _T]) -> _T:
+    """What the functions of `msmq_wire.sealing.keys` read in the file of an option."""
+    try:
+        from msmq_wire.sealing import keys, making, opening  # noqa: F401  # all of them need the extra
+    except ImportError:
+        _fail(f"{option} needs cryptography and pycryptodomex: pip install 'msmq-wire[unseal]'")
+    try:
+        return read(keys)
+    except MsmqWireError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
 
 
 def without_secrets(auth_type: int) -> Negotiation | None:

@@ -7,13 +7,15 @@ rule that sees the same again and again is told so many times and then counted.
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.findings.asking import asking
 from msmq_wire.findings.explained import Causes, explained
 from msmq_wire.findings.finding import Finding
@@ -44,6 +46,8 @@ __all__ = ["MOST_OF_A_RULE", "HopAuditor", "Judge", "judge"]
 MOST_OF_A_RULE = 1000
 """Findings of one rule that are given; `Judge.more` counts the others."""
 _WORTH_ASKING = 200
+_MOST_KEYS = 1 << 16
+"""Session keys that are remembered; of more, the oldest is forgotten."""
 """Whole packets of a class of which rules are asked as soon as a function is made that says which look."""
 _WIRE_TYPES = frozenset(
     (
@@ -129,6 +133,7 @@ class Judge:
         self._sources = Sources()
         self._started = Numbers()
         self._lossy = Numbers()
+        self._keys: OrderedDict[bytes, str] = OrderedDict()
         self._held: _Held | None = None
         self._going: dict[int, list[Leaving]] | None = None
         self._retired: set[str] = set()
@@ -147,6 +152,13 @@ class Judge:
 
     def on_wire(self, record: Record) -> bool:
         return record.parent is None and record.type in _WIRE_TYPES and record.grade is None
+
+    def first_with_key(self, key: bytes, sender: str) -> str:
+        digest = hashlib.sha256(as_bytes(key, "key")).digest()
+        known = self._keys.setdefault(digest, sender)
+        if len(self._keys) > _MOST_KEYS:
+            self._keys.popitem(last=False)
+        return known
 
     def feed(self, record: Record) -> list[Finding]:
         """Take a record; return what is found in the one before it, of which a gap may tell."""

@@ -1,6 +1,7 @@
 """The body of a message in a record, as bytes with what its headers declare.
 
-The rule kept here: only what is there is given, whole or cut; nothing is opened.
+The rule kept here: only what is there is given, whole or cut, and opened where a key is in force; evidence is
+always what was on the wire.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from msmq_wire.engines.places import span
 from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.guards import Told
 from msmq_wire.findings.rule import evidence_of
+from msmq_wire.records.body_keys import keys_in_force
+from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.wire.partial import reached_number
 
-__all__ = ["BEGINS_WITH_NUL", "BODY_TYPES", "IN_PACKET", "HeldBody", "body_of", "place_of"]
+__all__ = ["BEGINS_WITH_NUL", "BODY_TYPES", "IN_PACKET", "OPENED", "HeldBody", "body_of", "place_of"]
 
 BODY_TYPES = ("user_message", "message_packet", "srmp_message", "transfer_buffer")
 """Types of records that may have a body."""
@@ -27,10 +30,19 @@ BEGINS_WITH_NUL = Told.of(b"\0".__eq__, IN_PACKET, head=1)
 _EB = 1 << 5
 
 
+def _is_opened(flags: int) -> bool:
+    return bool(flags & _EB) and keys_in_force()
+
+
+OPENED = Told.of(_is_opened, "security_header.flags")
+"""What is in an encrypted body no condition sees: with a key it is looked at."""
+
+
 class HeldBody(msgspec.Struct, frozen=True, gc=False):
     """Bytes of a body: ``body_type`` of the headers, None where they have none; ``path`` of the field.
 
-    ``cut`` says that bytes are missing, ``encrypted`` that EB is set or a privacy level is declared.
+    ``cut`` says that bytes are missing, ``encrypted`` that EB is set or a privacy level is declared, and that
+    no key opened it; of one that was opened ``sealed`` is the cipher text.
     """
 
     data: bytes
@@ -38,6 +50,7 @@ class HeldBody(msgspec.Struct, frozen=True, gc=False):
     path: str
     cut: bool
     encrypted: bool
+    sealed: bytes = b""
 
 
 class _Last:
@@ -81,17 +94,26 @@ def _body_of(record: Record) -> HeldBody | None:
     security = getattr(packet, "security_header", None)
     encrypted = bool(level) or bool((reached_number(security, "flags") or 0) & _EB)
     cut = claimed is not None and len(data) < claimed
-    return HeldBody(data, reached_number(properties, "body_type"), IN_PACKET, cut, encrypted)
+    body_type = reached_number(properties, "body_type")
+    told = message_body(record) if encrypted and keys_in_force() else None
+    if told is not None and told.opened_with:
+        # Of nothing there is nothing to tell.
+        return HeldBody(told.data, body_type, IN_PACKET, told.cut, False, data) if told.data else None
+    return HeldBody(data, body_type, IN_PACKET, cut, encrypted)
 
 
 def place_of(record: Record, body: HeldBody, length: int) -> Evidence:
-    """The first ``length`` bytes of a body; of one that came by HTTP they count from the HTTP body."""
+    """The first ``length`` bytes of a body, of one that was opened all of its cipher text.
+
+    Of one that came by HTTP they count from the HTTP body.
+    """
     offset = 0
+    held = body.sealed or body.data[:length]
     if body.path == IN_PACKET:
         offset, _ = span(record.packet, body.path)
     elif isinstance(record.packet, SrmpMessage):
         offset = next((part.offset for part in record.packet.parts if part.role == "body"), 0)
-    return evidence_of(record, body.path, offset, min(length, len(body.data)), body.data[:length])
+    return evidence_of(record, body.path, offset, len(held), held)
 
 
 def _of_srmp(packet: SrmpMessage) -> HeldBody | None:

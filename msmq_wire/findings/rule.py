@@ -41,6 +41,9 @@ class Context(Protocol):
     def on_wire(self, record: Record) -> bool:
         """Whether a packet was sent over the binary protocol, and not read from a queue by a call."""
 
+    def first_with_key(self, key: bytes, sender: str) -> str:
+        """The first sender whose message had an encrypted session key: this one, if none had it before."""
+
 
 class Timed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Two times that a check compared: SentTime by the clock of ``sender``, and the time of the capture.

@@ -41,6 +41,7 @@ from msmq_wire.model.com.object_exporter import (
     QueueServer4,
     RemUnknownServer,
 )
+from msmq_wire.model.data.message_security import MessageSecurity
 from msmq_wire.model.data.timers import Timers
 from msmq_wire.model.qm2qm.server import Qm2qmServer
 from msmq_wire.model.qmcomm.environment import QmcommEnvironment, free_port
@@ -68,7 +69,9 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
     ``queues`` and ``transactional_queues`` are named as ``private$\\orders``. ``time`` is in seconds since
     1970, when the lab starts; None for that of the computer. ``quota`` bounds in kilobytes what all queues
     hold, with what it costs here. ``neighbours`` are the queue managers to which it sends, by the names or
-    addresses that direct format names have for them. ``faults`` are drawn from ``seed``.
+    addresses that direct format names have for them. ``faults`` are drawn from ``seed``. ``security`` checks
+    signatures and opens bodies, as `msmq_wire.lab.message_security` does; without it bodies that are
+    encrypted are refused.
     """
 
     host: str = "127.0.0.1"
@@ -85,6 +88,7 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
     neighbours: Mapping[str, Endpoint] = {}
     faults: FaultPlan | None = None
     seed: int = 0
+    security: MessageSecurity | None = None
 
 
 class LabServices(msgspec.Struct, frozen=True):
@@ -215,6 +219,7 @@ class LabServer(Closing):
         )
         # A format name DIRECT=TCP: names a queue here by any address that reaches this lab.
         self.manager.addresses = (settings.host, "127.0.0.1", "::1", *_own_addresses(settings.host))
+        self.manager.message_security = settings.security
         self.clock = LoopClock(timers)
         for name in settings.queues:
             self.manager.add_queue(name)

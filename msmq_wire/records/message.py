@@ -392,6 +392,10 @@ COLUMNS: tuple[MessageColumn, ...] = (
         of="body", made=lambda body: body.content.text, reveals="body", asked=True,
     ),
     MessageColumn(
+        "opened_with", "text", "What opened the body, where it is encrypted and a key does.",
+        of="body", made=lambda body: body.opened_with or None, reveals="body", asked=True,
+    ),
+    MessageColumn(
         "signature", "text",
         "Whether its signature is verified, not verified, or without a certificate: see Signatures.",
         record=signature, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,

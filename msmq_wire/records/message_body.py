@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.records.bodies import Body, EncryptedBody, encrypted_body, encrypted_transfer, open_body
+from msmq_wire.records.body_keys import opened
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
@@ -33,7 +34,8 @@ BODY_FIELDS = ("message_body", "message_size", "label", "body_type", "extension_
 class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The bytes of a body as far as they are there, and how many there should be.
 
-    ``extension`` and ``encrypted`` are what `open_body` takes.
+    ``extension`` and ``encrypted`` are what `open_body` takes. Of a cipher text that a key in force opened
+    ``opened_with`` says how, ``not_opened`` why it did not.
     """
 
     data: bytes
@@ -42,6 +44,8 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     body_type: int = 0
     extension: bytes = b""
     encrypted: EncryptedBody | None = None
+    opened_with: str = ""
+    not_opened: str = ""
 
     @property
     def cut(self) -> bool:
@@ -50,12 +54,35 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def content(self) -> Body:
-        """The body opened."""
-        return open_body(self.data, self.body_type, extension=self.extension, encrypted=self.encrypted)
+        """What is in it."""
+        content = open_body(self.data, self.body_type, extension=self.extension, encrypted=self.encrypted)
+        told = (("opened_with", self.opened_with), ("not_opened", self.not_opened))
+        details = tuple(one for one in told if one[1])
+        # The headers of a messaging library stay the last ones.
+        return msgspec.structs.replace(content, details=details + content.details) if details else content
+
+    @cached_property
+    def under_keys(self) -> MessageBody:
+        """The body with the keys of `opening_bodies`: opened, or with the reason why not; else as it is."""
+        encrypted = self.encrypted
+        if encrypted is None or not encrypted.declared or not self.data:
+            return self
+        found = opened(encrypted.algorithm, encrypted.key, self.data, self.size)
+        if found is None:
+            return self
+        if found.body is None:
+            return msgspec.structs.replace(self, not_opened=found.why)
+        # What is missing of a cipher text is missing of the body.
+        size = len(found.body) + self.size - len(self.data)
+        return msgspec.structs.replace(
+            self, data=found.body, size=size, encrypted=None, opened_with=found.how
+        )
 
 
 def message_body(record: Record) -> MessageBody | None:
     """The body of a message; None when nothing of it is there: no body, or cut before its first byte.
+
+    One that is encrypted is opened where a key is in force.
 
     An SRMP message in a packet has its body in CompoundMessageHeader ([MS-MQRR] 2.2.5.1.2.2), every other in
     MessagePropertiesHeader ([MS-MQMQ] 2.2.19.3), in the transfer buffer it came in ([MS-MQMP] 2.2.3.2), or in
@@ -74,7 +101,7 @@ def message_body(record: Record) -> MessageBody | None:
             body = properties_body(properties, packet)
         if isinstance(compound, CompoundMessageHeader):
             body = _compound_body(compound, body)
-    return body if body is not None and body.data else None
+    return body.under_keys if body is not None and body.data else None
 
 
 def body_of(data: bytes, size: int, label: str, body_type: int, extension: bytes) -> MessageBody | None:

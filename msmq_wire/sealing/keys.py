@@ -1,17 +1,34 @@
-"""The owner's private RSA keys, from PEM, DER or PFX.
+"""RSA keys and certificates of those who sign, seal and open, from PEM, DER or PFX.
 
 The rule kept here: no error names anything of a key, a password or a file's content.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable, Sequence
+
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import load_der_private_key, load_pem_private_key, pkcs12
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    load_der_private_key,
+    load_der_public_key,
+    load_pem_private_key,
+    load_pem_public_key,
+    pkcs12,
+)
+from cryptography.x509 import (
+    Certificate,
+    InvalidVersion,
+    load_der_x509_certificate,
+    load_pem_x509_certificate,
+    load_pem_x509_certificates,
+)
 
 from msmq_wire.errors import MsmqWireError
 
-__all__ = ["read_private_key"]
+__all__ = ["read_identity", "read_private_key", "read_private_keys", "read_public_key"]
 
 
 def read_private_key(data: bytes, password: bytes | None = None) -> RSAPrivateKey:
@@ -36,6 +53,56 @@ def read_private_key(data: bytes, password: bytes | None = None) -> RSAPrivateKe
         raise problem
     assert isinstance(key, RSAPrivateKey)
     return key
+
+
+def read_private_keys(files: Iterable[bytes], passwords: Sequence[bytes] = ()) -> list[RSAPrivateKey]:
+    """The key of each file, with no password or one of those given; raises as `read_private_key`."""
+    return [_with_any(data, passwords) for data in files]
+
+
+def read_identity(data: bytes, passwords: Sequence[bytes] = ()) -> tuple[RSAPrivateKey, bytes]:
+    """A private key with its certificate in DER: of PEM with both, or of PFX; raises `MsmqWireError`."""
+    key = _with_any(data, passwords)
+    for certificate in _certificates(data, passwords):
+        if certificate.public_key() == key.public_key():
+            return key, certificate.public_bytes(Encoding.DER)
+    raise MsmqWireError("no certificate of the private key is beside it: PEM with both and PFX are read")
+
+
+def read_public_key(data: bytes) -> RSAPublicKey:
+    """The RSA key of a certificate, or a public key, in PEM or DER; raises `MsmqWireError`."""
+    for load in (load_pem_x509_certificate, load_der_x509_certificate):
+        with contextlib.suppress(ValueError, TypeError, InvalidVersion, UnsupportedAlgorithm):
+            key = load(data).public_key()
+            if isinstance(key, RSAPublicKey):
+                return key
+    for read in (load_pem_public_key, load_der_public_key):
+        with contextlib.suppress(ValueError, TypeError, UnsupportedAlgorithm):
+            public = read(data)
+            if isinstance(public, RSAPublicKey):
+                return public
+    raise MsmqWireError("this is no certificate and no public RSA key: PEM and DER are read")
+
+
+def _certificates(data: bytes, passwords: Sequence[bytes]) -> list[Certificate]:
+    with contextlib.suppress(ValueError, TypeError, InvalidVersion):
+        return load_pem_x509_certificates(data)
+    for password in (None, *passwords):
+        with contextlib.suppress(ValueError, TypeError, InvalidVersion, UnsupportedAlgorithm):
+            _, own, others = pkcs12.load_key_and_certificates(data, password)
+            return [*(() if own is None else (own,)), *others]
+    return []
+
+
+def _with_any(data: bytes, passwords: Sequence[bytes]) -> RSAPrivateKey:
+    problem: MsmqWireError | None = None
+    for password in (None, *passwords):
+        try:
+            return read_private_key(data, password)
+        except MsmqWireError as error:
+            problem = error
+    assert problem is not None
+    raise problem
 
 
 def _of_pfx(data: bytes, password: bytes | None) -> object:

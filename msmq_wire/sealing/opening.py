@@ -12,6 +12,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.sealing.ciphers import KEY_SIZES, decrypted
 from msmq_wire.sealing.simple_blob import SimpleBlob
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -38,44 +39,63 @@ class BodyOpener:
 
     def __init__(self, keys: Iterable[RSAPrivateKey]) -> None:
         self._keys = tuple(keys)
-        self._sessions: OrderedDict[tuple[int, bytes], tuple[bytes, ...]] = OrderedDict()
+        self._sessions: OrderedDict[tuple[int, bytes], tuple[bytes, ...] | Opening] = OrderedDict()
 
     def open(self, packet: UserMessage) -> Opening | None:
         """Open the body of a whole message; None where it is not encrypted. Nothing is raised."""
         header, properties = packet.security_header, packet.message_properties_header
         if header is None or properties is None or not header.bit("eb"):
             return None
-        algorithm = properties.encryption_algorithm
+        return self.open_body(
+            properties.encryption_algorithm,
+            bytes(header.security_data.encryption_key),
+            bytes(properties.message_body),
+            properties.message_size,
+        )
+
+    def open_body(self, algorithm: int | None, key: bytes, data: bytes, size: int) -> Opening:
+        """Open a cipher text with the session key in a SIMPLEBLOB; ``size`` is that of the body, if known."""
+        key, data = as_bytes(key, "key"), as_bytes(data)
+        if algorithm is None:
+            return Opening(why="nothing says which EncryptionAlgorithm it is")
+        keys = self._session_keys(algorithm, key)
+        if isinstance(keys, Opening):
+            return keys
+        # Where MessageSize is not that of the cipher text, it is that of the body.
+        known = size != len(data)
+        first: tuple[str, bytes] | None = None
+        for how, body in (one for session in keys for one in _read(algorithm, session, data)):
+            if not known or len(body) == size:
+                return Opening(body=body, how=how)
+            first = first or (how, body)
+        if first is None:
+            return Opening(
+                why="no padding fits: the given key is another one, or the cipher text was changed"
+            )
+        return Opening(body=first[1], how=first[0])
+
+    def _session_keys(self, algorithm: int, key: bytes) -> tuple[bytes, ...] | Opening:
+        """Keys that a SIMPLEBLOB may hold, or why there are none; what is known is not asked again."""
+        known = self._sessions.get((algorithm, key))
+        if known is None:
+            known = self._sessions[algorithm, key] = self._read_session_keys(algorithm, key)
+            if len(self._sessions) > _MOST_KEYS:
+                self._sessions.popitem(last=False)
+        return known
+
+    def _read_session_keys(self, algorithm: int, key: bytes) -> tuple[bytes, ...] | Opening:
         if algorithm not in KEY_SIZES:
             return Opening(why=f"EncryptionAlgorithm {algorithm:#x} is none of [MS-MQMQ] 2.2.19.3")
-        blob = SimpleBlob.parse(bytes(header.security_data.encryption_key))
+        blob = SimpleBlob.parse(key)
         if blob is None:
             return Opening(why="EncryptionKey is no SIMPLEBLOB")
         if blob.session_key_algorithm != algorithm:
             return Opening(why=f"the session key is for {blob.session_key_algorithm:#x}, not {algorithm:#x}")
-        keys = self._session_keys(blob)
+        # Libraries answer with chance bytes where a padding is wrong.
+        keys = tuple(self._decrypted(blob))
         if not keys:
             return Opening(why="no given key opens the session key: it is for another key pair")
-        data = bytes(properties.message_body)
-        found = [one for key in keys for one in _read(algorithm, key, data)]
-        if not found:
-            return Opening(
-                why="no padding fits: the given key is another one, or the cipher text was changed"
-            )
-        # Where MessageSize is not that of the cipher text, it is that of the body.
-        size = properties.message_size
-        how, body = next((one for one in found if len(one[1]) == size), found[0])
-        return Opening(body=body, how=how)
-
-    def _session_keys(self, blob: SimpleBlob) -> tuple[bytes, ...]:
-        """Keys that the blob may hold; libraries answer with chance bytes where a padding is wrong."""
-        known = self._sessions.get((blob.session_key_algorithm, blob.encrypted_key))
-        if known is None:
-            known = tuple(self._decrypted(blob))
-            self._sessions[blob.session_key_algorithm, blob.encrypted_key] = known
-            if len(self._sessions) > _MOST_KEYS:
-                self._sessions.popitem(last=False)
-        return known
+        return keys
 
     def _decrypted(self, blob: SimpleBlob) -> Iterator[bytes]:
         sizes = KEY_SIZES[blob.session_key_algorithm]

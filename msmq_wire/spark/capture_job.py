@@ -25,6 +25,7 @@ from msmq_wire.findings.judge import Judge
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, Session
+from msmq_wire.spark.keys import use_body_keys
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.spark.task_rows import open_capture, read_packets
@@ -212,6 +213,7 @@ class StoryTeller:
     """
 
     def __init__(self, writer: TableWriter, capture: str, plan: JobPlan) -> None:
+        use_body_keys(plan.options)
         self._writer = writer
         self._capture = capture
         self._judge = Judge(messages=plan.options.followed, leave=self._leave)

@@ -21,7 +21,7 @@ from msmq_wire.spark.capture_job import Done, Entry, JobPlan, StoryTeller, Todo,
 from msmq_wire.spark.conversations import Conversations
 from msmq_wire.spark.frame_runs import RUN_ORDER, RUN_SCHEMA, run_batches, told_batch
 from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of, run_of
-from msmq_wire.spark.keys import negotiator_of
+from msmq_wire.spark.keys import negotiator_of, use_body_keys
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import PlacedSplit, indexed, place_splits
 from msmq_wire.spark.task_rows import bundles, read_packets, split_chunks
@@ -169,6 +169,7 @@ def _numberings(splits: Iterable[PlacedSplit]) -> dict[str, Numbering]:
 
 def _decode(batches: Iterable[Any], plan: JobPlan, numberings: Mapping[str, Numbering]) -> Iterator[Any]:
     """Write what frames complete; give the records on, and say what was written for each capture."""
+    use_body_keys(plan.options)
     conversations = Conversations(plan.options.ports, negotiator_of(plan.options))
     writer: TableWriter | None = None
     capture = ""

@@ -159,4 +159,6 @@ _DECIDES = (
     "nt_password_file",
     "nt_hash_file",
     "keytabs",
+    "rsa_keys",
+    "rsa_key_password_file",
 )

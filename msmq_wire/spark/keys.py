@@ -1,4 +1,4 @@
-"""What opens sealed calls, from the files that options name.
+"""What opens sealed calls and encrypted bodies, from the files that options name.
 
 The rule kept here: keys are read where captures are decoded, so no secret is part of a plan or a partition.
 """
@@ -6,10 +6,11 @@ The rule kept here: keys are read where captures are decoded, so no secret is pa
 from __future__ import annotations
 
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.records.body_keys import OpensBodies, put_in_force
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.spark.read_options import ReadOptions
 
-__all__ = ["negotiator_of"]
+__all__ = ["body_opener_of", "negotiator_of", "use_body_keys"]
 
 _LARGEST = 1 << 24
 
@@ -37,6 +38,33 @@ def negotiator_of(options: ReadOptions) -> Negotiator | None:
             keytabs=[_read("keytab", path) for path in options.keytabs],
         )
     )
+
+
+def use_body_keys(options: ReadOptions) -> None:
+    """Let what follows in this process open bodies with the keys of these options; raises as below."""
+    put_in_force(body_opener_of(options))
+
+
+def body_opener_of(options: ReadOptions) -> OpensBodies | None:
+    """Return what opens encrypted bodies; None where no private key is named.
+
+    Raises MsmqWireError where a file cannot be read or holds no RSA key, and without the extra ``unseal``.
+    """
+    if not options.rsa_keys:
+        return None
+    try:
+        from msmq_wire.sealing.keys import read_private_keys
+        from msmq_wire.sealing.opening import BodyOpener
+    except ImportError:
+        raise MsmqWireError(
+            "opening bodies needs cryptography and pycryptodomex: pip install 'msmq-wire[unseal]'"
+        ) from None
+    passwords = [one.encode() for one in _lines("rsaKeyPasswordFile", options.rsa_key_password_file)]
+    files = [_read("rsaKey", path) for path in options.rsa_keys]
+    try:
+        return BodyOpener(read_private_keys(files, passwords))
+    except MsmqWireError as error:
+        raise MsmqWireError(f"rsaKey: {error}") from None
 
 
 def _lines(option: str, path: str | None) -> list[str]:

@@ -47,6 +47,8 @@ OPTIONS: Mapping[str, str] = {
     "ntPasswordFile": "A file with a password a line that open sealed calls (NTLM).",
     "ntHashFile": "A file with an NT hash a line.",
     "keytab": "Keytabs with keys of servers that open sealed calls (Kerberos), separated by commas.",
+    "rsaKey": "Private keys (PEM, DER, PFX) that open encrypted bodies, separated by commas.",
+    "rsaKeyPasswordFile": "A file with a password of these a line.",
     "maxFilesPerTrigger": "Files that a batch of a stream reads at most.",
     "settle": "Seconds a file must be unchanged before a stream reads it.",
     "patience": "Seconds after which a stream reads a file that is cut.",
@@ -85,6 +87,8 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     nt_password_file: str | None = None
     nt_hash_file: str | None = None
     keytabs: tuple[str, ...] = ()
+    rsa_keys: tuple[str, ...] = ()
+    rsa_key_password_file: str | None = None
     max_files: int | None = None
     settle: float = 10.0
     patience: float = 600.0
@@ -137,6 +141,8 @@ class _Reader:
             nt_password_file=self._given.get("ntpasswordfile"),
             nt_hash_file=self._given.get("nthashfile"),
             keytabs=tuple(self._list("keytab")),
+            rsa_keys=tuple(self._list("rsaKey")),
+            rsa_key_password_file=self._given.get("rsakeypasswordfile"),
             max_files=self._number("maxFilesPerTrigger", 0, 0) or None,
             settle=self._seconds("settle", 10.0),
             patience=self._seconds("patience", 600.0),

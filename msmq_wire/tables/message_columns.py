@@ -19,6 +19,7 @@ from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import OTHER, places_of, record_tables, schema, tables_of
+from msmq_wire.records.body_keys import keys_in_force, opened
 from msmq_wire.records.message import COLUMNS, MessageColumn, message_view
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
@@ -33,6 +34,7 @@ from msmq_wire.tables.arrow_types import (
     struct_of,
     table_rows,
 )
+from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.registry import PACKETS
 
@@ -70,6 +72,10 @@ _SUMMARY = [
     if one.kind == "body" or not (one.record or one.of or one.asked)
 ]
 """What there is of messages, whatever carried them."""
+_OPENED = [
+    field("opened_body", pa.binary(), "The body opened, where it is encrypted and a given key opens it."),
+    field("opened_with", pa.string(), "What opened it."),
+]
 PLACE_END = [
     field("missing", pa.int64(), "Bytes of a gap that were not captured, null if unknown."),
     field("reason", pa.string(), "Why there is a gap, or a file ends."),
@@ -77,6 +83,10 @@ PLACE_END = [
 ]
 _RESULT = ("anomalies", "consumed", "remainder", "error")
 _BODY = "message_body"
+_OF_CIPHER = ("encryption_algorithm", _BODY, "message_size")
+_KEY = ("security_header", "security_data", "encryption_key")
+assert SecurityHeader.BITS is not None
+_EB = SecurityHeader.BITS.bits["eb"].mask
 # Types whose fields stand in a column of their own; those of the others are headers.
 _OWN = {
     "ping": "ping",
@@ -89,6 +99,7 @@ _OWN = {
 # Where the bytes of bodies are.
 _PAYLOADS = (
     ("body",),
+    ("opened_body",),
     ("compound_message_header", "data"),
     ("transfer_buffer", "properties", "body"),
     ("srmp", "body"),
@@ -110,6 +121,8 @@ _OF: Mapping[str, tuple[str, ...]] = {
     "body_size": ("message_properties_header.message_size", "compound_message_header.msg_body_size"),
     "via": ("parent",),
     "body": ("message_properties_header.message_body",),
+    "opened_body": ("message_properties_header", "security_header"),
+    "opened_with": ("message_properties_header", "security_header"),
     **{one.name: (".".join(one.path.split(".")[:2]),) for one in COLUMNS if one.path},
 }
 
@@ -127,7 +140,7 @@ def message_schema() -> Any:
         columns[name] = field(name, pa.struct(members), f"What {table} records have.")
     result = schema("user_message")
     ends = [spark_field(result.field(name)) for name in _RESULT]
-    return pa.schema([*PLACE, *_SUMMARY, *columns.values(), *ends, *PLACE_END])
+    return pa.schema([*PLACE, *_SUMMARY, *_OPENED, *columns.values(), *ends, *PLACE_END])
 
 
 def _own_fields(table: str) -> list[Any]:
@@ -266,6 +279,8 @@ def _wide(
         columns[own] = struct_of(made, message_schema().field(own).type)
     if "user_header" in schema(table).names:
         columns |= {name: make(made) for name, make in _SUMMED.items() if name in names}
+        if keys_in_force() and not names.isdisjoint(one.name for one in _OPENED):
+            columns |= {name: one for name, one in _opened(made).items() if name in names}
     if table in ("transfer_buffer", "srmp_message", "srmp_receipt"):
         columns |= _summary_of([records[number] for number in made.column("id").to_pylist()], names)
     if not payload:
@@ -355,6 +370,22 @@ _SUMMED: Mapping[str, Callable[[Any], Any]] = {
     "body": _field("message_properties_header", _BODY),
 }
 """What `message_view` says, for packets with the headers of a message."""
+
+
+def _opened(made: Any) -> dict[str, Any]:
+    """What keys in force make of the bodies that are encrypted, message by message."""
+    bodies: list[bytes | None] = [None] * len(made)
+    told: list[str | None] = [None] * len(made)
+    flags = _field("security_header", "flags")(made)
+    encrypted = pc.fill_null(pc.not_equal(pc.bit_wise_and(flags, _EB), 0), False)
+    paths = (*(("message_properties_header", name) for name in _OF_CIPHER), _KEY)
+    columns = [_field(*path)(made) for path in paths]
+    for place in np.flatnonzero(encrypted.to_numpy(zero_copy_only=False)).tolist():
+        algorithm, data, size, key = (column[place].as_py() for column in columns)
+        found = opened(algorithm, key or b"", data, max(size or 0, len(data))) if data else None
+        if found is not None and found.body is not None:
+            bodies[place], told[place] = found.body, found.how
+    return {"opened_body": pa.array(bodies, pa.binary()), "opened_with": pa.array(told, pa.string())}
 
 
 def _member(array: Any, *names: str) -> Any:

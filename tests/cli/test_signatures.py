@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -96,3 +97,46 @@ def test_without_the_extra_all_columns_are_those_that_there_are(capture: Path) -
     assert len(rows) == 3
     assert {"signature", "signed_by"}.isdisjoint(rows[0])
     assert "body_text" in rows[0]
+
+
+@pytest.mark.parametrize("command", ["findings", "diagnose", "report"])
+def test_findings_check_signatures_where_that_is_asked(
+    capture: Path, tmp_path: Path, run: Run, command: str
+) -> None:
+    page = tmp_path / "report.html"
+    more: tuple[object, ...] = ("-o", page, "--force") if command == "report" else ()
+
+    def told(*arguments: object) -> str:
+        outcome = run(command, capture, *more, *arguments)
+        assert outcome.status == 0
+        return page.read_text("utf-8") if more else str(outcome.out)
+
+    assert "CNT-VERIFY" not in told()
+    asked = told("--verify")
+    assert "CNT-VERIFY" in asked
+    if command == "diagnose":
+        assert "Checked here: 1 verified (first frame 5) and 1 not verified (first frame 6)." in asked
+        assert "No signature was verified here." in told()
+
+
+def test_trees_say_what_a_signature_is_worth_and_whom_its_certificate_names(capture: Path, run: Run) -> None:
+    for more in ((), ("--hex",)):
+        text = run("decode", capture, "--verify", *more).out
+        assert len(re.findall(r"verdict +verified\n", text)) == 1
+        assert len(re.findall(r"verdict +not verified\n", text)) == 1
+        assert len(re.findall(r"reading +queues as structures, label with its NUL", text)) == 1
+        assert len(re.findall(r"subject +CN=order service\n", text)) == 2
+        assert len(re.findall(r"not_after +2028-06-19", text)) == 2
+        assert len(re.findall(r"key +RSA, 2048 bits", text)) == 2
+    assert "verdict" not in run("decode", capture).out
+    refused = run("decode", capture, "--verify", "--redact", "hosts")
+    assert (refused.status, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert "no signature fits what is left of a redacted message" in refused.err
+
+
+def test_to_ask_without_the_extra_is_one_line(capture: Path) -> None:
+    command = [sys.executable, "-c", _BLOCKED, "findings", str(capture), "--verify"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "checking signatures needs cryptography and pycryptodomex" in done.stderr

@@ -35,6 +35,8 @@ _OF_SPARK = {
     # The rows that a call carried, and bytes that JSON has in the place of the text.
     "messages",
     "security_header.security_data.security_id_raw",
+    # What keys made of a body; `body` is that for filters.
+    "opened_body",
 }
 
 

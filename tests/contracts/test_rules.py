@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,7 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import RULES, SEVERITIES, Finding, judge
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
+from msmq_wire.records.signatures import checking_signatures
 from msmq_wire.routing.auditor import Auditor
 from msmq_wire.routing.topology import Topology
 from msmq_wire.routing.topology_file import parse_topology
@@ -43,6 +45,12 @@ _CVE = re.compile(r"CVE-[0-9]{4}-[0-9]{4,}")
 def _topology(path: Path) -> Topology:
     own = path.parent / "topology.toml"
     return parse_topology((own if own.exists() else _FIXTURES / "routing" / "example.toml").read_bytes())
+
+
+@pytest.fixture(autouse=True)
+def _signatures_are_asked() -> Iterator[None]:
+    with checking_signatures():
+        yield
 
 
 @cache

@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark.keys import negotiator_of
+from msmq_wire.records.body_keys import keys_in_force
+from msmq_wire.spark.keys import body_opener_of, negotiator_of, use_body_keys
 from msmq_wire.spark.read_options import ReadOptions
+from tests.sealing.sealed_scene import key
 
 SECRET = "correct horse battery staple"
 
@@ -69,3 +72,49 @@ def test_a_file_that_holds_no_key_is_an_error(option: str, tmp_path: Path) -> No
     path.write_text(f"{SECRET}\n")
     values = {option: (str(path),) if option == "keytabs" else str(path)}
     assert refusal(ReadOptions(**values))  # type: ignore[arg-type]  # one of two options
+
+
+@pytest.fixture
+def private_key(tmp_path: Path) -> Path:
+    cipher = BestAvailableEncryption(SECRET.encode())
+    path = tmp_path / "key.pem"
+    path.write_bytes(key().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, cipher))
+    return path
+
+
+def closed(options: ReadOptions) -> str:
+    with pytest.raises(MsmqWireError) as error:
+        body_opener_of(options)
+    (line,) = str(error.value).splitlines()
+    assert SECRET not in line
+    return line
+
+
+def test_private_keys_count_for_what_follows_and_no_longer(private_key: Path, tmp_path: Path) -> None:
+    words = tmp_path / "words"
+    words.write_text(f"another\n{SECRET}\n")
+    use_body_keys(ReadOptions(rsa_keys=(str(private_key),), rsa_key_password_file=str(words)))
+    assert keys_in_force()
+    use_body_keys(ReadOptions())
+    assert not keys_in_force()
+
+
+def test_a_private_key_that_does_not_open_is_told_by_its_option(private_key: Path, tmp_path: Path) -> None:
+    words = tmp_path / "words"
+    words.write_text("another\n")
+    assert (
+        closed(ReadOptions(rsa_keys=(str(private_key),))) == "rsaKey: the private key asks for its password"
+    )
+    line = closed(ReadOptions(rsa_keys=(str(private_key),), rsa_key_password_file=str(words)))
+    assert line.startswith("rsaKey: this is no private key, or another password is its own")
+    assert closed(ReadOptions(rsa_keys=(SECRET,))).startswith("rsaKey: the file cannot be read: ")
+    gone = ReadOptions(rsa_keys=(str(private_key),), rsa_key_password_file=SECRET)
+    assert closed(gone).startswith("rsaKeyPasswordFile: the file cannot be read: ")
+
+
+def test_without_the_extra_private_keys_are_refused(
+    monkeypatch: pytest.MonkeyPatch, private_key: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "msmq_wire.sealing.opening", None)
+    line = closed(ReadOptions(rsa_keys=(str(private_key),)))
+    assert line == "opening bodies needs cryptography and pycryptodomex: pip install 'msmq-wire[unseal]'"

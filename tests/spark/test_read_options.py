@@ -204,3 +204,5 @@ def test_numbers_of_streams_are_read() -> None:
 def test_files_with_keys_are_named_not_read() -> None:
     read = ReadOptions.of({"ntPasswordFile": "/p", "ntHashFile": "/h", "keytab": "/a,/b"})
     assert (read.nt_password_file, read.nt_hash_file, read.keytabs) == ("/p", "/h", ("/a", "/b"))
+    read = ReadOptions.of({"rsaKey": "/k,/l", "rsaKeyPasswordFile": "/w"})
+    assert (read.rsa_keys, read.rsa_key_password_file) == (("/k", "/l"), "/w")

@@ -9,7 +9,9 @@ import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
-from msmq_wire import read_capture
+from fixtures.build_frames import pcap
+from fixtures.build_scene import Scene
+from msmq_wire import encode, read_capture
 from msmq_wire.capture.capture_reading import CaptureReading, Numbering
 from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.harvest import batch_of
@@ -17,6 +19,7 @@ from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.tables import OTHER, read_tables
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.body_keys import opening_bodies
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.message import ROW, message_view
@@ -24,9 +27,12 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import anomaly_view, error_view
+from msmq_wire.sealing.making import BodySealer
+from msmq_wire.sealing.opening import BodyOpener
 from msmq_wire.tables.arrow_types import spark_type
 from msmq_wire.tables.message_columns import CALLS, batches_of, message_schema
 from tests.effort import in_batches, remembered
+from tests.sealing.sealed_scene import BODY, key, message
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
@@ -275,3 +281,30 @@ def test_a_number_that_no_column_holds_is_null(number: int) -> None:
     assert (row["priority"], row["message_class"], row["body_type"]) == (None, None, None)
     assert row["message_id"] == record.packet.message_id
     assert str(number) in row["srmp"]["envelope"]
+
+
+def test_bodies_that_keys_open_have_columns_of_their_own(tmp_path: Path) -> None:
+    scene = Scene()
+    connection = scene.connect()
+    for sealer in (None, BodySealer(key().public_key()), BodySealer(key(2048, 1).public_key())):
+        connection.send(0, encode(message(seal=sealer)))
+    connection.close()
+    path = tmp_path / "sealed.pcap"
+    path.write_bytes(pcap(scene.frames))
+
+    def told(**options: bool) -> list[tuple[object, ...]]:
+        rows = rows_of(path, **options).values()
+        return [
+            (row["opened_body"], row["opened_with"], row["body"] is None)
+            for row in rows
+            if row["type"] == "user_message"
+        ]
+
+    assert told() == [(None, None, False)] * 3
+    with opening_bodies(BodyOpener([key()])):
+        assert told() == [(None, None, False), (BODY, "AES-256 in CBC", False), (None, None, False)]
+        assert told(payload=False) == [
+            (None, None, True),
+            (None, "AES-256 in CBC", True),
+            (None, None, True),
+        ]

@@ -11,7 +11,7 @@ from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.options import CaptureFiles, Filters, Ids, filter_for
 from msmq_wire.cli.reading import Selection
-from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
+from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.records.call import CALL_COLUMNS, Calls
 from msmq_wire.records.rpc_packets import RpcCall
@@ -19,7 +19,7 @@ from msmq_wire.records.rpc_packets import RpcCall
 __all__ = ["calls"]
 
 
-@with_reading_options()
+@with_reading_options(but=BODY_KEYS)
 def calls(
     files: CaptureFiles,
     format_: Annotated[RowFormat, typer.Option("--format", help="How to print them.")] = RowFormat.TABLE,

@@ -115,7 +115,7 @@ def carve(
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     given = options.given(redactor, streams=False, rows=False)
     offsets = None if at is None else _offsets(at, files)
-    reading = CarveReading(files, envelopes=not packets_only, offsets=offsets, **given)
+    reading = options.with_keys(CarveReading(files, envelopes=not packets_only, offsets=offsets, **given))
     reading.hashing = not no_hash
     screen = options.screen()
     # The answer comes first, and it is known last.

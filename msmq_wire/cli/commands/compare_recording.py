@@ -9,7 +9,7 @@ import typer
 from msmq_wire.cli.built_in import default_scenario
 from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.reading import Reading
-from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
+from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.recording_folder import RecordingFolder, read_folder
 from msmq_wire.cli.render.comparison_table import print_comparison
 from msmq_wire.cli.render.values import count_text
@@ -29,7 +29,7 @@ __all__ = ["compare_recording"]
 _DIFFERS = 3
 
 
-@with_reading_options(but=("recursive", "redact"))
+@with_reading_options(but=(*BODY_KEYS, "recursive", "redact"))
 def compare_recording(
     folder: Annotated[
         str,

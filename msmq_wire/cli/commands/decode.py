@@ -43,7 +43,9 @@ class DecodeFormat(StrEnum):
 
 
 @with_reading_options(
-    carves=True, before={"redact": ("live", "capture_filter", "streams"), "utc": ("body_limit",)}
+    carves=True,
+    verifies=True,
+    before={"redact": ("live", "capture_filter", "streams"), "utc": ("body_limit",)},
 )
 def decode(
     files: Annotated[list[str] | None, CAPTURES] = None,
@@ -128,6 +130,10 @@ def decode(
     zone = options.zone(None if shown_in else format_)
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     redactor = options.redactor()
+    if options.verify and redactor.what:
+        raise typer.BadParameter(
+            "no signature fits what is left of a redacted message: not with --redact", param_hint="--verify"
+        )
     screen = options.screen()
     writer = TreeWriter(screen, tree_options(hex_, body_limit, zone))
     reading: Reading
@@ -135,7 +141,7 @@ def decode(
         reading = options.reading(files or (), redactor, streams=streams, rows=True)
     else:
         given = options.given(redactor, streams=streams, rows=True)
-        reading = LiveReading(live, capture_filter, **given)
+        reading = options.with_keys(LiveReading(live, capture_filter, **given))
     rows = None
     if columns is not None or format_ in (DecodeFormat.TABLE, DecodeFormat.CSV):
         # Trees and whole items do without what rows need.

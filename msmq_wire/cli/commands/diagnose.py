@@ -37,7 +37,7 @@ class AnswerFormat(StrEnum):
     CSV = "csv"
 
 
-@with_reading_options()
+@with_reading_options(verifies=True)
 def diagnose(
     files: CaptureFiles,
     format_: Annotated[

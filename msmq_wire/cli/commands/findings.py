@@ -56,7 +56,7 @@ class FindingsFormat(StrEnum):
     CSV = "csv"
 
 
-@with_reading_options(carves=True)
+@with_reading_options(carves=True, verifies=True)
 def findings(
     files: CaptureFiles,
     format_: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 from uuid import UUID
@@ -27,6 +28,7 @@ from msmq_wire.cli.lab_options import (
 from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.secrets import RsaKeyPasswords, sealer_for, signer_for
 from msmq_wire.engines.building import build_message
 from msmq_wire.errors import EncodeError, MsmqWireError
 from msmq_wire.lab.binary_client import BinaryClient, ping, window_for
@@ -40,6 +42,7 @@ from msmq_wire.records.endpoint import MSMQ_PORT
 from msmq_wire.srmp.building import build_srmp
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["Delivery", "send"]
 
@@ -98,6 +101,25 @@ def send(
             help="Give up when nothing is heard for so long.",
         ),
     ] = 60.0,
+    sign: Annotated[
+        str | None,
+        typer.Option(
+            "--sign",
+            metavar="FILE",
+            help="Sign it with the private key and the certificate in FILE, PEM with both or PFX.",
+            show_default=False,
+        ),
+    ] = None,
+    seal: Annotated[
+        str | None,
+        typer.Option(
+            "--seal",
+            metavar="FILE",
+            help="Encrypt the body for the owner of the certificate, or public key, in FILE, PEM or DER.",
+            show_default=False,
+        ),
+    ] = None,
+    rsa_key_passwords: RsaKeyPasswords = None,
     capture: Capture = None,
     force: Force = False,
     fault: Fault = None,
@@ -117,7 +139,13 @@ def send(
         msmq-wire lab send 127.0.0.1:1801 'private$\\orders' --body 'Order 4711' --label order
 
         msmq-wire lab send :1801 'private$\\orders_tx' --delivery transactional --count 1000 --fault drop=0.01
+
+        msmq-wire lab send :1801 'private$\\orders' --body 'Order 4711' --sign me.pem --seal lab.crt
     """
+    if http and (sign is not None or seal is not None):
+        raise typer.BadParameter("not with --sign or --seal: SRMP has its own", param_hint="--http")
+    if rsa_key_passwords and sign is None:
+        raise typer.BadParameter("it opens the file of --sign", param_hint="--rsa-key-password")
     if http and (delivery is Delivery.TRANSACTIONAL or fault is not None or ping_port is not None):
         raise typer.BadParameter("not with transactional messages, faults or pings", param_hint="--http")
     host, port = address_of(server, _HTTP_PORT if http else MSMQ_PORT)
@@ -131,14 +159,21 @@ def send(
         except OSError as error:
             raise typer.BadParameter(f"{body_file}: {error.strerror}", param_hint="--body-file") from None
     faults = faults_of(fault)
+    secured: dict[str, Any] = {"source_queue_manager": new_identifier()}
+    if sign is not None:
+        secured["sign"] = signer_for(sign, rsa_key_passwords)
+    if seal is not None:
+        secured["seal"] = sealer_for(seal)
     try:
         with capture_to(capture, force=force) as writer:
             if http:
                 posts = _posts(host, port, queue, content, label, delivery, priority, count)
                 run_lab(_post(host, port, posts, writer, patience))
                 return
-            packets = _packets(format_name_of(queue, host), content, label, delivery, priority, count)
-            run_lab(_send(host, port, packets, writer, faults, seed, ping_port, patience, count))
+            made = partial(_packet, format_name_of(queue, host), content, delivery, priority, secured)
+            packets = map(made, _labels(label, count))
+            identifier = secured["source_queue_manager"]
+            run_lab(_send(identifier, host, port, packets, writer, faults, seed, ping_port, patience, count))
     except MsmqWireError as error:
         complain(str(error))
         raise typer.Exit(1) from None
@@ -149,21 +184,22 @@ def _labels(label: str, count: int) -> Iterator[str]:
         yield label if count == 1 else f"{label} {number}".strip()
 
 
-def _packets(
-    queue: str, body: bytes | str, label: str, delivery: Delivery, priority: int, count: int
-) -> Iterator[UserMessage]:
+def _packet(
+    queue: str, body: bytes | str, delivery: Delivery, priority: int, secured: dict[str, Any], label: str
+) -> UserMessage:
+    """A message; ``secured`` names its source, which a signature covers, and what signs and encrypts."""
     transaction = None
     if delivery is Delivery.TRANSACTIONAL:
         transaction = TransactionHeader().with_bits(fm=1, lm=1)
-    for one in _labels(label, count):
-        yield build_message(
-            queue,
-            body,
-            label=one,
-            delivery="express" if delivery is Delivery.EXPRESS else "recoverable",
-            priority=priority,
-            transaction=transaction,
-        )
+    return build_message(
+        queue,
+        body,
+        label=label,
+        delivery="express" if delivery is Delivery.EXPRESS else "recoverable",
+        priority=priority,
+        transaction=transaction,
+        **secured,
+    )
 
 
 class _Waiting:
@@ -182,6 +218,7 @@ class _Waiting:
 
 
 async def _send(
+    identifier: GUID,
     host: str,
     port: int,
     packets: Iterator[UserMessage],
@@ -193,7 +230,7 @@ async def _send(
     count: int,
 ) -> None:
     manager = QueueManager(
-        identifier=new_identifier(),
+        identifier=identifier,
         computer_name="client",
         timers=Timers(),
         time_offset=int(time.time()),

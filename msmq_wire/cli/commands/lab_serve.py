@@ -27,10 +27,12 @@ from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.secrets import RsaKeyPasswords, RsaKeys, private_keys_for
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.server import DEFAULT_IDENTIFIER, LabServer, LabServices, LabSettings, raise_file_limit
+from msmq_wire.model.data.message_security import MessageSecurity
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.units import SECOND
 
@@ -84,6 +86,8 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    rsa_keys: RsaKeys = None,
+    rsa_key_passwords: RsaKeyPasswords = None,
     capture: Capture = None,
     force: Force = False,
     fault: Fault = None,
@@ -107,8 +111,9 @@ def serve(
     """Serve queues with the binary protocol, remote read over DCE/RPC and SRMP, until Ctrl+C or SIGTERM.
 
     This is a lab: it makes captures, tests clients and is fuzzed. It is not a production queue manager.
-    Messages are in memory and gone in the end, nobody is authenticated, nothing is encrypted, and nothing is
-    sent to other computers but those of --neighbour. It listens on loopback only, unless --host says
+    Messages are in memory and gone in the end, no client is authenticated, calls are not encrypted, and
+    nothing is sent to other computers but those of --neighbour. With --rsa-key signatures are checked and
+    bodies opened, and what fails is refused. It listens on loopback only, unless --host says
     otherwise.
 
     First come the addresses, a line for each service, then what happens, a line for each event: sessions,
@@ -143,6 +148,7 @@ def serve(
         time=seconds,
         faults=faults_of(fault),
         seed=seed,
+        security=_security(rsa_keys, rsa_key_passwords),
     )
     tell(_NOT_FOR_PRODUCTION)
     if not _is_loopback(host):
@@ -152,6 +158,16 @@ def serve(
             complain(f"WARNING: {where} is not loopback: what clients send to {who} leaves this computer")
     raise_file_limit()
     run_lab(_serve(settings, capture, _Printer(format_, quiet=quiet), force=force))
+
+
+def _security(keys: list[str] | None, passwords: list[str] | None) -> MessageSecurity | None:
+    """What checks signatures and opens bodies, where the lab has a private key."""
+    found = private_keys_for(keys, passwords)
+    if not found:
+        return None
+    from msmq_wire.lab.message_security import LabSecurity
+
+    return LabSecurity(found)
 
 
 def _neighbour(text: str) -> tuple[str, tuple[str, int]]:

@@ -13,7 +13,7 @@ import typer
 from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
 from msmq_wire.cli.reading import Selection
-from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
+from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.deviation_table import DeviationTable
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.severity import Level
@@ -38,7 +38,7 @@ _JUDGED = SESSION_PACKETS | _CALLS
 _Judged: TypeAlias = tuple[Rule, Severity, ReplayDeviation]
 
 
-@with_reading_options()
+@with_reading_options(but=BODY_KEYS)
 def replay(
     files: CaptureFiles,
     format_: Annotated[TableFormat, typer.Option("--format", help="How to print them.")] = TableFormat.TABLE,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
-@with_reading_options(carves=True, but=("utc", "local", "timezone", "color"))
+@with_reading_options(carves=True, verifies=True, but=("utc", "local", "timezone", "color"))
 def report(
     files: CaptureFiles,
     output: Annotated[

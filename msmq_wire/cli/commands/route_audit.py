@@ -13,7 +13,7 @@ import typer
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import Filters, filter_for
 from msmq_wire.cli.reading import Reading, Selection, holds_captures
-from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
+from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.hop_table import HopTable
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import count_text
@@ -51,7 +51,7 @@ AuditedFiles = Annotated[
 ]
 
 
-@with_reading_options(but=("nt_passwords", "nt_hashes", "keytabs"))
+@with_reading_options(but=(*BODY_KEYS, "nt_passwords", "nt_hashes", "keytabs"))
 def route_audit(
     files: AuditedFiles,
     topology_file: TopologyFile,

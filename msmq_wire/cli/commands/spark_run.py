@@ -151,6 +151,24 @@ def run(
             show_default=False,
         ),
     ] = None,
+    rsa_keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rsa-key",
+            metavar="FILE",
+            help="Private keys of queue managers that open encrypted bodies. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    rsa_key_password_file: Annotated[
+        str | None,
+        typer.Option(
+            "--rsa-key-password-file",
+            metavar="FILE",
+            help="Passwords of these, one a line.",
+            show_default=False,
+        ),
+    ] = None,
     again: Annotated[
         bool,
         typer.Option(
@@ -206,9 +224,11 @@ def run(
             "--split-bytes": ("splitBytes", split_bytes),
             "--nt-password-file": ("ntPasswordFile", nt_password_file),
             "--nt-hash-file": ("ntHashFile", nt_hash_file),
+            "--rsa-key-password-file": ("rsaKeyPasswordFile", rsa_key_password_file),
         },
         # A name may hold what separates names in a text.
         keytabs=tuple(keytabs or ()),
+        rsa_keys=tuple(rsa_keys or ()),
     )
     wanted = set(tables or set(TableName) - {TableName.PACKETS})
     if packets:
@@ -217,10 +237,11 @@ def run(
     _refuse_nothing(options)
     with running_session(master, driver_memory, quiet=quiet) as spark:
         from msmq_wire.spark.job import run_job
-        from msmq_wire.spark.keys import negotiator_of
+        from msmq_wire.spark.keys import body_opener_of, negotiator_of
 
         # What is wrong with a key is told here, and not by a task.
         negotiator_of(options)
+        body_opener_of(options)
         done = run_job(
             spark,
             output,
@@ -238,7 +259,7 @@ def run(
     raise typer.Exit(1 if done.damage else 0)
 
 
-def _options(given: Mapping[str, tuple[str, str | None]], keytabs: tuple[str, ...]) -> ReadOptions:
+def _options(given: Mapping[str, tuple[str, str | None]], **lists: tuple[str, ...]) -> ReadOptions:
     """What is read. Raises typer.BadParameter, which names the option of the command line."""
     texts = {}
     for option, (name, text) in given.items():
@@ -249,7 +270,7 @@ def _options(given: Mapping[str, tuple[str, str | None]], keytabs: tuple[str, ..
             ReadOptions.of({name: text})
         except MsmqWireError as error:
             raise typer.BadParameter(str(error), param_hint=option) from None
-    return replace(ReadOptions.of(texts), keytabs=keytabs)
+    return replace(ReadOptions.of(texts), **lists)
 
 
 def _refuse_nothing(options: ReadOptions) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.cli.formats import LineFormat
-from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
+from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.step_text import StepText
@@ -29,7 +29,7 @@ __all__ = ["timeline"]
 _MOST = 10
 
 
-@with_reading_options(but=("recursive",))
+@with_reading_options(but=(*BODY_KEYS, "recursive"))
 def timeline(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.", show_default=False)],
     message: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from msmq_wire.cli.options import CaptureFiles
-from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
+from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.errors import TopologyError
@@ -17,7 +17,7 @@ __all__ = ["topology"]
 _MOST_NOTES = 6
 
 
-@with_reading_options(but=("redact", "utc", "local", "timezone", "color"))
+@with_reading_options(but=(*BODY_KEYS, "redact", "utc", "local", "timezone", "color"))
 def topology(files: CaptureFiles, *, options: ReadingOptions) -> None:
     """Write the enterprise that the calls of the directory in captures tell of, as a topology.
 

@@ -27,7 +27,14 @@ _SAID = {"xml": ("root",), "json": ("members", "elements"), "encrypted": ("size"
 def body_node(
     name: str, body: MessageBody, options: NodeOptions, *, path: str = "", span: Span | None = None
 ) -> Node:
-    """The node of a message body: its size and kind, what was found in it, then its text or its bytes."""
+    """The node of a message body: its size and kind, what was found in it, then its text or its bytes.
+
+    Below one that is encrypted stands what a key in force made of it.
+    """
+    told = body.under_keys
+    opened = told is not body and not told.not_opened
+    if not opened:
+        body = told
     size = count_text(len(body.data), "byte")
     if body.cut:
         size = f"{len(body.data)} of {count_text(body.size, 'byte')}"
@@ -42,6 +49,9 @@ def body_node(
     node = Node(name, size, ", ".join(word for word in words if word), path=path, span=span)
     node.children = list(_details(content, own, options))
     block = _body_block(body, options, 0 if span is None else span.offset)
+    if opened:
+        # Its bytes are in no frame, and have no place there.
+        node.children.append(body_node("opened", told, options))
     if not node.children:
         node.block = block
     elif block is not None:

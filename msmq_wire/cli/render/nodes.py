@@ -14,6 +14,7 @@ import msgspec
 from msmq_wire.cli.render.body_nodes import body_node, extension_node
 from msmq_wire.cli.render.meanings import bit_rows, selected
 from msmq_wire.cli.render.node import Block, Node, NodeOptions
+from msmq_wire.cli.render.signature_nodes import signature_nodes
 from msmq_wire.cli.render.values import (
     INLINE_BYTES,
     bytes_text,
@@ -67,7 +68,7 @@ def packet_nodes(
         nodes = [] if packet is None else [_scalar(packet)]
     else:
         marked = {anomaly.path for anomaly in anomalies}
-        root = _Builder(packet, options, marked).structure(packet, "", "")
+        root = _Builder(packet, options, marked, cut=error is not None).structure(packet, "", "")
         parts = root.children
         if not any(node.kind == "structure" for node in parts):
             parts = [root]
@@ -140,8 +141,11 @@ def _spans(packet: WireStruct) -> Mapping[str, Span]:
 
 
 class _Builder:
-    def __init__(self, packet: WireStruct, options: NodeOptions, marked: set[str]) -> None:
+    def __init__(
+        self, packet: WireStruct, options: NodeOptions, marked: set[str], *, cut: bool = False
+    ) -> None:
         self.packet = packet
+        self.cut = cut
         self.options = options
         self.marked = marked
         self.spans = _spans(packet)
@@ -263,8 +267,15 @@ class _Builder:
         if len(value) <= INLINE_BYTES or not any(value):
             return self.spanned(field.name, path, bytes_text(value), "", value)
         node = block_node(field.name, value, self.spans.get(path), path)
+        node.children = self.signature_nodes(parent, field.name)
+        if node.children and not self.options.everything:
+            node.block = None
         node.wire = self.wire(value, path) if self.options.everything else b""
         return node
+
+    def signature_nodes(self, parent: WireStruct, name: str) -> list[Node]:
+        """What is said of a signature; nothing where the decode ended before the end of the packet."""
+        return [] if self.cut else signature_nodes(parent, name, self.packet, self.options)
 
     def opened(self, header: MessagePropertiesHeader, name: str, value: bytes, path: str) -> Node:
         make = body_node if name == "message_body" else extension_node

@@ -20,6 +20,7 @@ from msmq_wire.cli.render.tree_lines import PacketLines
 from msmq_wire.cli.render.values import count_text, timestamp_text, value_and_meaning
 from msmq_wire.engines.text.kept import Kept
 from msmq_wire.records.record import Record
+from msmq_wire.records.signatures import signatures_are_asked
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.registry import PACKETS
@@ -42,6 +43,8 @@ class TreeWriter:
         self._options = options
         self._tree = Tree(screen, options)
         self._lines_are_free = screen.width is None and not screen.color and not options.hex
+        # What is said of a signature depends on all of the packet.
+        self._lines_are_free = self._lines_are_free and not signatures_are_asked()
         self._lines = PacketLines(screen.safe, options.zone)
         self._layouts: Kept[tuple[Line, ...], Layout] = Kept(lambda shape: Layout(shape, self._tree))
         self._chunks = Kept[tuple[Chunk, int, int, int], tuple[str, ...]](lambda key: key[0].pieces(*key[1:]))

@@ -14,7 +14,9 @@ import numpy as np
 from msmq_wire.engines.columns.scopes import column_at, columns_at, combinations
 from msmq_wire.engines.columns.shown import format_names, has
 from msmq_wire.engines.columns.values import Integers, Number, Octets, Part, Rows
+from msmq_wire.records.body_keys import keys_in_force
 from msmq_wire.records.run import Run
+from msmq_wire.records.signatures import signatures_are_asked
 from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["Alike", "Group"]
@@ -67,6 +69,13 @@ class Alike:
             rest[found.places] = False
             if found.cls is UserMessage and len(found.rows):
                 whole = has(found.top, _SIZE, found.rows)
+                # What is in those that look alike may differ, and what their signatures are worth.
+                rows = found.top.rows
+                rows = rows if len(found.rows) == rows.count else rows.narrowed(found.rows)
+                if keys_in_force():
+                    whole &= _numbers(found.top, _SECURITY, rows) & _EB == 0
+                if signatures_are_asked():
+                    whole &= _numbers(found.top, "security_header.signature_size", rows) == 0
                 rest[found.places[~whole]] = True
                 self._places = found.places[whole]
                 self._read(found.top, found.rows[whole], head)

@@ -1,6 +1,6 @@
 """Questions 10 and 11: whether bodies are clear, who signed, what wrote the bodies.
 
-The rule kept here: signatures are not verified, and encrypted bodies are not opened.
+The rule kept here: signatures are verified where that was asked for, bodies opened where a key is in force.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def security(facts: Facts, resends: int, words: Words, telling: Telling) -> None
         verb = "is" if found.signed.count == 1 else "are"
         text = f"{part(found.signed.count, found.messages, 'message')} {verb} signed with "
         text += f"{_names(found.hashes)}, signatures of {sizes} bytes; first "
-        text += f"{words.frame(found.signed.first)}. No signature was verified here."
+        text += f"{words.frame(found.signed.first)}. {_verified(found.verdicts, words)}"
         telling.say(text, found.signed.first)
     else:
         telling.say("No message is signed." if found.messages > 1 else "The message is not signed.")
@@ -53,7 +53,17 @@ def security(facts: Facts, resends: int, words: Words, telling: Telling) -> None
         "hashes": _counts(found.hashes),
         "senders": _counts(found.senders),
         "certificates": _counts(found.subjects),
+        **({"verdicts": _counts(found.verdicts)} if found.verdicts else {}),
     }
+
+
+def _verified(verdicts: dict[str, Tally], words: Words) -> str:
+    if not verdicts:
+        return "No signature was verified here."
+    told = [
+        f"{tally.count:,} {verdict} (first {words.frame(tally.first)})" for verdict, tally in verdicts.items()
+    ]
+    return f"Checked here: {listed(told)}."
 
 
 def _names(tallies: dict[str, Tally]) -> str:

@@ -1,6 +1,6 @@
 """Who signed and who encrypted: counts over the messages of a capture.
 
-The rule kept here: what a packet declares is counted, nothing is verified.
+The rule kept here: what a packet declares is counted; a signature is verified where that was asked for.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.findings.diagnosis.certificate import subject_text
+from msmq_wire.findings.signed_messages import asked_check
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
@@ -43,7 +44,8 @@ class Security:
 
     ``encryption`` and ``hashes`` are names of algorithms in use, ``senders`` SIDs and GUIDs, ``subjects``
     those of certificates, each with its `Tally`; ``verified`` counts what the receiving queue manager says
-    of a signature (AS of a stored message). At most 256 of each are kept.
+    of a signature (AS of a stored message), ``verdicts`` what was checked here. At most 256 of each are
+    kept.
     """
 
     def __init__(self) -> None:
@@ -55,6 +57,7 @@ class Security:
         self.subjects: dict[str, Tally] = {}
         self.signature_sizes: Counter[int] = Counter()
         self.verified: Counter[int] = Counter()
+        self.verdicts: dict[str, Tally] = {}
 
     def feed(self, record: Record, number: int = 1) -> None:
         """Take a message in whatever carries it, or so many that are protected alike."""
@@ -84,6 +87,9 @@ class Security:
         self._body(moment, signature, b"x" * bool(header.message_size), level, algorithm, number)
         if signature:
             self._keep(self.hashes, _name(HashAlgorithm, reached(header, "hash_algorithm")), moment, number)
+            check = asked_check(record)
+            if check is not None:
+                self._keep(self.verdicts, check.verdict, moment, number)
         sender = security_id_text(security) if data is not None else None
         if sender:
             self._keep(self.senders, sender, moment, number)

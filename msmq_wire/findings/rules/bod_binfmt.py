@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.message_bodies import BEGINS_WITH_NUL, BODY_TYPES, IN_PACKET, body_of, place_of
+from msmq_wire.findings.message_bodies import (
+    BEGINS_WITH_NUL,
+    BODY_TYPES,
+    IN_PACKET,
+    OPENED,
+    body_of,
+    place_of,
+)
 from msmq_wire.findings.networks import is_outside
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.endpoint import host_of
@@ -61,6 +68,9 @@ RULE = Rule(
     cves=_CVES,
     standing=True,
     types=BODY_TYPES,
-    when=((BEGINS_WITH_NUL, Told.of(_is_header, IN_PACKET, head=_HEADER)),),
+    when=(
+        OPENED,
+        (BEGINS_WITH_NUL, Told.of(_is_header, IN_PACKET, head=_HEADER)),
+    ),
     check=_check,
 )

@@ -33,7 +33,7 @@ def _is_mixed(start: bytes) -> bool:
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     body = body_of(record)
-    if body is None or body.encrypted or len(body.data) < _SHORTEST:
+    if body is None or body.encrypted or body.sealed or len(body.data) < _SHORTEST:
         return
     if not _is_mixed(body.data[:_FIRST]):
         return

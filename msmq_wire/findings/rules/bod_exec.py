@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.message_bodies import BODY_TYPES, IN_PACKET, body_of, place_of
+from msmq_wire.findings.message_bodies import BODY_TYPES, IN_PACKET, OPENED, body_of, place_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.bodies.magic import marked_body
 from msmq_wire.records.record import Record
@@ -70,6 +70,7 @@ RULE = Rule(
     harmless="Applications that move files or compressed data through queues.",
     types=BODY_TYPES,
     when=(
+        OPENED,
         (
             Told.of(_STARTS.__contains__, IN_PACKET, head=1),
             Told.of(_may_be_one, IN_PACKET, head=_LOOKED_AT),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.message_bodies import IN_PACKET, body_of, place_of
+from msmq_wire.findings.message_bodies import IN_PACKET, OPENED, body_of, place_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.bodies.change_notification import change_notification_body
 from msmq_wire.records.record import Record
@@ -50,6 +50,9 @@ RULE = Rule(
     action="Find out who sent it, and whether the queue that it names changed on the receiver afterwards.",
     harmless="A test of a queue manager. Notifications of version 2 carry no data and need no signature.",
     types=("user_message",),
-    when=((Told.of(b"\1".__eq__, IN_PACKET, head=1),),),
+    when=(
+        OPENED,
+        (Told.of(b"\1".__eq__, IN_PACKET, head=1),),
+    ),
     check=_check,
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.message_bodies import BODY_TYPES, IN_PACKET, body_of, place_of
+from msmq_wire.findings.message_bodies import BODY_TYPES, IN_PACKET, OPENED, body_of, place_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -74,6 +74,7 @@ RULE = Rule(
     harmless="Formatters of an application's own that leave the type as it was.",
     types=BODY_TYPES,
     when=(
+        OPENED,
         (
             one_of(this.message_properties_header.body_type, _NARROW, *_WIDE),
             Told.of(_is_more, IN_PACKET, head=_LOOKED_AT),

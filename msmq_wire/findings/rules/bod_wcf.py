@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.message_bodies import BEGINS_WITH_NUL, BODY_TYPES, IN_PACKET, body_of, place_of
+from msmq_wire.findings.message_bodies import (
+    BEGINS_WITH_NUL,
+    BODY_TYPES,
+    IN_PACKET,
+    OPENED,
+    body_of,
+    place_of,
+)
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -37,6 +44,9 @@ RULE = Rule(
     action="Nothing; it tells which kind of application to look for.",
     harmless="This is what net.msmq looks like.",
     types=BODY_TYPES,
-    when=((BEGINS_WITH_NUL, Told.of(_is_preamble, IN_PACKET, head=5)),),
+    when=(
+        OPENED,
+        (BEGINS_WITH_NUL, Told.of(_is_preamble, IN_PACKET, head=5)),
+    ),
     check=_check,
 )

@@ -106,8 +106,13 @@ class Delivery:
                 return True
         self._remember_way(source, way)
         refusal = self._refusal(packet, queue)
+        kept: UserMessage | int = packet
         if refusal is None and queue is not None:
-            message = message_of(packet, data)
+            kept = self._secured(packet, queue)
+            if isinstance(kept, int):
+                refusal = kept
+        if refusal is None and queue is not None and not isinstance(kept, int):
+            message = message_of(kept, data if kept is packet else None)
             message.source_address = way.remote_address
             status = self._enqueue(queue, message, packet, way)
             if status == _MANAGER_FULL:
@@ -129,12 +134,8 @@ class Delivery:
         return self._ledger.local_queue(user.format_name("destination_queue"))
 
     def _refusal(self, packet: UserMessage, queue: Queue | None) -> int | None:
-        """The class with which a message is refused. [MS-MQQB] 3.1.5.8.2, 3.1.5.8.3, 3.1.7.1.2
-
-        There are no keys here, so that encrypted bodies and, where a queue takes authenticated messages only,
-        all messages are refused.
-        """
-        user, security = packet.user_header, packet.security_header
+        """The class with which a message is refused. [MS-MQQB] 3.1.5.8.2, 3.1.7.1.2"""
+        user = packet.user_header
         elsewhere = user.queue_manager_address not in (NULL_GUID, self._manager.identifier)
         if elsewhere and user.bit("rc") + 1 > _MOST_HOPS:
             return MessageClass.MQMSG_CLASS_NACK_HOP_COUNT_EXCEEDED
@@ -144,13 +145,27 @@ class Delivery:
             return MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_Q
         if packet.transaction_header is None and queue.transactional:
             return MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_MSG
-        if security is not None and security.flags & _EB:
-            return MessageClass.MQMSG_CLASS_NACK_BAD_ENCRYPTION
-        if queue.authentication:
-            return MessageClass.MQMSG_CLASS_NACK_BAD_SIGNATURE
         if self._ledger.expired(packet):
             return MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT
         return None
+
+    def _secured(self, packet: UserMessage, queue: Queue) -> UserMessage | int:
+        """The message as it is kept, or the class with which it is refused. [MS-MQQB] 3.1.5.8.3, 3.1.7.1.2
+
+        Without keys encrypted bodies are refused, and where a queue takes authenticated messages only, all.
+        """
+        checks, header = self._manager.message_security, packet.security_header
+        kept: UserMessage | int = packet
+        if checks is not None:
+            kept = checks.check(packet)
+        elif header is not None and header.flags & _EB:
+            kept = MessageClass.MQMSG_CLASS_NACK_BAD_ENCRYPTION
+        if isinstance(kept, int) or not queue.authentication:
+            return kept
+        checked = None if checks is None else kept.security_header
+        if checked is None or not checked.bit("as"):
+            return MessageClass.MQMSG_CLASS_NACK_BAD_SIGNATURE
+        return kept
 
     def _enqueue(self, queue: Queue, message: Message, packet: UserMessage, way: OutgoingQueue) -> int:
         """Inserting a Message into a Local Queue, and its acknowledgment. [MS-MQQB] 3.1.5.8.8, 3.1.5.8.10"""

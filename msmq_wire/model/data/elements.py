@@ -23,6 +23,7 @@ from msmq_wire.model.data.enumerations import (
     QueueType,
     RemoteReadState,
 )
+from msmq_wire.model.data.message_security import MessageSecurity
 from msmq_wire.model.data.position_list import End, MessagePositionList
 from msmq_wire.model.data.timers import INFINITE, Timer, Timers
 from msmq_wire.rpc.management import ConnectionAttempt, TransferSource
@@ -284,6 +285,7 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     queues of [MS-MQMP] 3.1.1.2 and 3.1.1.4 are one, by the number that rpc_ACReceiveMessageEx knows.
     Outgoing queues are in a collection of their own, by their destination, since that names no queue here.
     ``message_id_ordinal`` is MessageIdOrdinal of [MS-MQQB] 3.1.1.3: the number of the last message sent.
+    ``message_security`` checks signatures and opens bodies; without it no signature is looked at.
     ``looked_at`` is told of a queue before its state is, so that who transfers its messages can put down how
     far that is; ``administered`` of what an administrator does to an outgoing queue.
     """
@@ -319,6 +321,7 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     looked_at: list[Callable[[Queue], None]] = []
     administered: list[Callable[[OutgoingQueue, AdministrativeDeed], None]] = []
     last_number: int = 0x0B
+    message_security: MessageSecurity | None = None
 
     def __repr__(self) -> str:
         return f"QueueManager({self.computer_name})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.findings import Finding, Judge, Severity, registry
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
+from msmq_wire.records.signatures import checking_signatures
 
 # The captures of CNT-LOOPBACK are calls: tests.findings.rules.test_calls.
 _RULES = {
@@ -20,6 +22,14 @@ _RULES = {
     for id_, rule in registry.RULES.items()
     if id_.startswith(("LEN-", "TIM-", "CNT-")) and id_ != "CNT-LOOPBACK"
 }
+
+
+@pytest.fixture(autouse=True)
+def _signatures_are_asked() -> Iterator[None]:
+    with checking_signatures():
+        yield
+
+
 _FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 _FINDINGS = _FIXTURES / "findings"
 

@@ -105,6 +105,9 @@ class Known(msgspec.Struct, frozen=True):
     def on_wire(self, record: Record) -> bool:
         return record.parent is None
 
+    def first_with_key(self, key: bytes, sender: str) -> str:
+        return sender
+
 
 def found_in(path: Path) -> list[Finding]:
     return list(judge(read_capture(path, streams=True), RULES))

@@ -1,0 +1,47 @@
+"""CNT-KEYS: one session key in messages of several queue managers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+
+__all__ = ["RULE"]
+
+_EB = 0x20
+_KEY = "security_header.security_data.encryption_key"
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    if not (reached(record.packet, "security_header.flags") or 0) & _EB:
+        return
+    key = reached(record.packet, _KEY)
+    sender = reached(record.packet, "user_header.source_queue_manager")
+    if not key or sender is None:
+        return
+    first = context.first_with_key(bytes(key), str(sender))
+    if first != str(sender):
+        yield Seen(
+            message=f"the session key of queue manager {sender} is the one of {first}, byte for byte",
+            evidence=(place_of(record, _KEY),),
+        )
+
+
+RULE = Rule(
+    id="CNT-KEYS",
+    title="One session key of several senders",
+    severity="medium",
+    spec=(SpecRef("MS-MQQB", "3.1.7.1.5"), SpecRef("MS-MQQB", "3.1.5.8.3")),
+    meaning="A queue manager makes the session key for its messages by chance, and encrypts it with padding "
+    "by chance: two of them never have the same bytes. Somebody copied the key out of a message, or the "
+    "name of the sender was changed on the way.",
+    action="Compare both messages: who knows no key can still send what it copied, body and all.",
+    harmless="A queue manager that was installed again, or a copied machine, that kept its cache of keys.",
+    types=("user_message", "message_packet"),
+    when=(this.security_header.flags & _EB != 0,),
+    check=_check,
+)

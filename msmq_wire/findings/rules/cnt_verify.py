@@ -1,0 +1,49 @@
+"""CNT-VERIFY: the signature of a message does not fit what is signed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.signed_messages import IS_ASKED, IS_ASKED_OF_MANY, asked_check
+from msmq_wire.records.body_keys import keys_in_force
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_EB = 0x20
+_SIGNATURE = "security_header.security_data.signature"
+_OF_MANY = "multi_queue_format_header.signature.signature"
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    check = asked_check(record)
+    if check is None or check.verdict != "not verified":
+        return
+    encrypted = (reached(record.packet, "security_header.flags") or 0) & _EB
+    if encrypted and not keys_in_force():
+        # What was signed may be the open body.
+        return
+    path = _SIGNATURE if reached(record.packet, _SIGNATURE) else _OF_MANY
+    yield Seen(message=f"the signature is not verified: {check.why}", evidence=(place_of(record, path),))
+
+
+RULE = Rule(
+    id="CNT-VERIFY",
+    title="A signature that does not fit",
+    severity="medium",
+    confidence="guess",
+    spec=(SpecRef("MS-MQQB", "3.1.5.8.3"), SpecRef("MS-MQMQ", "2.5")),
+    meaning="The key of the certificate in the message did not sign this message as it was captured: a field "
+    "that is signed was changed on the way, or the signature or certificate is another message's. A "
+    "receiver refuses it with MQMSG_CLASS_NACK_BAD_SIGNATURE.",
+    action="Compare the message with what its sender has, and look for the acknowledgment; verify another "
+    "message of the same sender.",
+    harmless="A sender that writes a field under a reading that nobody knows: then no message of it "
+    "verifies. Looked at with --verify.",
+    types=("user_message", "message_packet"),
+    when=((IS_ASKED,), (IS_ASKED_OF_MANY,)),
+    check=_check,
+)
