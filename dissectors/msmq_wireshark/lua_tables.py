@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import Any, get_args
 
 from msmq_wire.invisible import RANGES
+from msmq_wire.sealing.simple_blob import BEGINS, KEY_EXCHANGE
 from msmq_wire.wire import registry
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, SIGNATURE, VERSION_NUMBER
@@ -251,5 +252,6 @@ def _constants() -> dict[str, Any]:
         "queue_type": {member.name: member.value for member in QueueType},
         "sender_id_type": {member.name: member.value for member in SenderIdType},
         "address_type": {member.name: member.value for member in AddressType},
+        "simple_blob": {"begins": BEGINS, "key_exchange": KEY_EXCHANGE},
         "unseen": RANGES,
     }

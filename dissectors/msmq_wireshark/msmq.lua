@@ -446,6 +446,8 @@ local f = {
   error_offset = field("msmq.error.offset", "Error Offset", ftypes.UINT32, nil, base.DEC),
   skipped = field("msmq.skipped", "Bytes in no packet", ftypes.BYTES),
   srmp_queue = field("msmq.srmp.queue", "Queue", ftypes.STRING),
+  session_key_algorithm = field("msmq.security_header.security_data.session_key_algorithm", "Session Key Algorithm",
+    ftypes.UINT32, T.enumerations.EncryptionAlgorithm, base.HEX_DEC),
   answer_of = frame_field("msmq.request_in", "Answers the request in", frametype.REQUEST),
   answered_in = frame_field("msmq.response_in", "Answered in", frametype.RESPONSE),
   acknowledges = frame_field("msmq.acknowledges", "Acknowledges", frametype.ACK),
@@ -578,8 +580,9 @@ end
 
 -- Showing ------------------------------------------------------------------------------------------------
 
--- Where the packet that is shown lies: its tvb, and its offset there.
-local tvb, base_offset
+-- Where the packet that is shown lies: its tvb, its offset there, and its frame.
+local tvb, base_offset, shown_pinfo
+local certificates = DissectorTable.get("media_type"):get_dissector("application/pkix-cert")
 -- Items are kept only where expert info will be attached to them.
 local keeping = false
 
@@ -699,6 +702,26 @@ local function show_list(entry, list, tree, at)
   return item
 end
 
+-- What other documents say of the bytes of a field, below them.
+local below = {}
+
+-- A SIMPLEBLOB, [MS-MQQB] 2.4.2: for which cipher the session key is. The key itself is encrypted.
+below["msmq.security_header.security_data.encryption_key"] = function(bytes, range, item)
+  local blob = C.simple_blob
+  if #bytes > 12 and bytes:sub(1, 4) == blob.begins and bytes:sub(9, 12) == blob.key_exchange then
+    item:add_le(f.session_key_algorithm, range(4, 4))
+  end
+end
+
+-- The certificate is shown by Wireshark itself, where its DER says that it is as long as the field.
+below["msmq.security_header.security_data.sender_cert"] = function(bytes, range, item)
+  if bytes:sub(1, 2) ~= "\x30\x82" or #bytes < 4 then return end
+  if struct_unpack(">I2", bytes, 3) + 4 == #bytes and certificates then
+    -- What is wrong in it is said in the tree.
+    pcall(certificates.call, certificates, range:tvb(), shown_pinfo, item)
+  end
+end
+
 function show(layout, v, tree, wanted)
   local at = v._at
   for i = 1, #layout do
@@ -738,7 +761,9 @@ function show(layout, v, tree, wanted)
       elseif kind == "fixed" then
         item = show_text(entry, v, tree, at, size, fixed_text)
       elseif size > 0 then
-        item = tree:add(entry.field, tvb(base_offset + at, size))
+        local range = tvb(base_offset + at, size)
+        item = tree:add(entry.field, range)
+        if below[entry.abbr] then below[entry.abbr](bytes_of(v, name), range, item) end
       end
     end
     if keeping and item then keep(v, name, item) end
@@ -1003,7 +1028,7 @@ local function dissect(buffer, offset, size, pinfo, tree, stem, index)
       wanted = function(name) return chosen[name] end
     end
   end
-  tvb, base_offset = buffer, offset
+  tvb, base_offset, shown_pinfo = buffer, offset, pinfo
   local range = tvb(offset, size)
   local name = root and root.name or "packet of unknown kind"
   local top

@@ -46,9 +46,9 @@ __all__ = ["MOST_OF_A_RULE", "HopAuditor", "Judge", "judge"]
 MOST_OF_A_RULE = 1000
 """Findings of one rule that are given; `Judge.more` counts the others."""
 _WORTH_ASKING = 200
+"""Whole packets of a class of which rules are asked as soon as a function is made that says which look."""
 _MOST_KEYS = 1 << 16
 """Session keys that are remembered; of more, the oldest is forgotten."""
-"""Whole packets of a class of which rules are asked as soon as a function is made that says which look."""
 _WIRE_TYPES = frozenset(
     (
         "establish_connection",

@@ -6,10 +6,11 @@ import struct
 
 import msgspec
 
-__all__ = ["SimpleBlob"]
+__all__ = ["BEGINS", "KEY_EXCHANGE", "SimpleBlob"]
 
 _LAYOUT = struct.Struct("<4sI4s")
-_BEGINS, _KEY_EXCHANGE = bytes.fromhex("01020000"), bytes.fromhex("00a40000")
+BEGINS, KEY_EXCHANGE = bytes.fromhex("01020000"), bytes.fromhex("00a40000")
+"""What stands before the algorithm of the session key, and what behind it."""
 
 
 class SimpleBlob(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,10 +28,10 @@ class SimpleBlob(msgspec.Struct, frozen=True, kw_only=True):
         if len(data) <= _LAYOUT.size:
             return None
         begins, algorithm, exchange = _LAYOUT.unpack_from(data)
-        if begins != _BEGINS or exchange != _KEY_EXCHANGE:
+        if begins != BEGINS or exchange != KEY_EXCHANGE:
             return None
         return cls(session_key_algorithm=algorithm, encrypted_key=data[_LAYOUT.size :])
 
     def to_bytes(self) -> bytes:
         """The bytes."""
-        return _LAYOUT.pack(_BEGINS, self.session_key_algorithm, _KEY_EXCHANGE) + self.encrypted_key
+        return _LAYOUT.pack(BEGINS, self.session_key_algorithm, KEY_EXCHANGE) + self.encrypted_key

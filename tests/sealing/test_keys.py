@@ -28,7 +28,11 @@ _KEY_PEM = key().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
 _OTHER_PEM = x509.load_der_x509_certificate(certificate(1024)).public_bytes(Encoding.PEM)
 
 
-@pytest.mark.parametrize("data", [_KEY_PEM + _CERTIFICATE_PEM, _CERTIFICATE_PEM + _OTHER_PEM + _KEY_PEM])
+@pytest.mark.parametrize(
+    "data",
+    [_KEY_PEM + _CERTIFICATE_PEM, _CERTIFICATE_PEM + _OTHER_PEM + _KEY_PEM],
+    ids=["key first", "among others"],
+)
 def test_a_certificate_stands_with_its_key_in_pem(data: bytes) -> None:
     found, own = read_identity(data)
     assert found.private_numbers() == key().private_numbers()
@@ -44,7 +48,7 @@ def test_a_certificate_stands_with_its_key_in_pfx(password: bytes | None) -> Non
     assert own == certificate()
 
 
-@pytest.mark.parametrize("data", [_KEY_PEM, _KEY_PEM + _OTHER_PEM])
+@pytest.mark.parametrize("data", [_KEY_PEM, _KEY_PEM + _OTHER_PEM], ids=["none", "another"])
 def test_a_key_without_its_certificate_signs_nothing(data: bytes) -> None:
     with pytest.raises(MsmqWireError, match="no certificate of the private key is beside it"):
         read_identity(data)
@@ -59,6 +63,7 @@ def test_a_key_without_its_certificate_signs_nothing(data: bytes) -> None:
         key().public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo),
         key().public_key().public_bytes(Encoding.PEM, PublicFormat.PKCS1),
     ],
+    ids=["certificate, DER", "certificate, PEM", "key, PEM", "key, DER", "key, PKCS #1"],
 )
 def test_a_body_is_sealed_for_a_certificate_or_a_public_key(data: bytes) -> None:
     assert read_public_key(data).public_numbers() == key().public_key().public_numbers()
@@ -68,7 +73,9 @@ _CURVE = ec.generate_private_key(ec.SECP256R1()).public_key()
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"nothing", _KEY_PEM, _CURVE.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)]
+    "data",
+    [b"", b"nothing", _KEY_PEM, _CURVE.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)],
+    ids=["empty", "text", "private key", "key of a curve"],
 )
 def test_what_is_no_public_rsa_key_is_one_line(data: bytes) -> None:
     with pytest.raises(MsmqWireError, match=r"^this is no certificate and no public RSA key"):

@@ -11,6 +11,7 @@ import msgspec
 
 from msmq_wire.records.bodies.body import Body, Kind
 from msmq_wire.rpc.transfer_properties import MessageProperties
+from msmq_wire.sealing.simple_blob import SimpleBlob
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, PrivacyLevel
@@ -27,9 +28,6 @@ KINDS = (
 
 assert SecurityHeader.BITS is not None
 _ENCRYPTED = SecurityHeader.BITS.bits["eb"].mask
-
-# [MS-MQQB] 2.4.2: type SIMPLEBLOB, version 2, two reserved bytes, then the algorithm of the key.
-_SIMPLE_BLOB = bytes.fromhex("01020000")
 
 # [MS-MQQB] 3.1.5.8.3: what decrypts a body goes by its privacy level. ProviderInfo is about the signature.
 _PROVIDERS = {
@@ -57,9 +55,8 @@ class EncryptedBody(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def key_algorithm(self) -> int | None:
         """The algorithm in the SIMPLEBLOB of the key; None when the key is none."""
-        if len(self.key) < 12 or self.key[:4] != _SIMPLE_BLOB:
-            return None
-        return int.from_bytes(self.key[4:8], "little")
+        blob = SimpleBlob.parse(self.key)
+        return None if blob is None else blob.session_key_algorithm
 
     @property
     def cipher_provider(self) -> str:
