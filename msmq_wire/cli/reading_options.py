@@ -37,17 +37,19 @@ from msmq_wire.cli.secrets import (
     NtPasswords,
     RsaKeyPasswords,
     RsaKeys,
+    TrustedFiles,
     body_opener_for,
     negotiator_for,
+    trusted_for,
 )
 from msmq_wire.records.body_keys import opening_bodies, put_in_force
-from msmq_wire.records.signatures import checking_signatures
+from msmq_wire.records.signatures import checking_signatures, trusting
 from msmq_wire.redaction.redactor import Redactor
 
 __all__ = ["BODY_KEYS", "ReadingOptions", "with_reading_options"]
 
-BODY_KEYS = ("rsa_keys", "rsa_key_passwords")
-"""The options that say nothing to a command which tells of no body."""
+BODY_KEYS = ("rsa_keys", "rsa_key_passwords", "trusted")
+"""The options that say nothing to a command which tells of no body and of no signature."""
 
 _R = TypeVar("_R", bound=Reading)
 _NOTHING: Mapping[str, Sequence[str]] = {}
@@ -64,6 +66,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     keytabs: Keytabs = None
     rsa_keys: RsaKeys = None
     rsa_key_passwords: RsaKeyPasswords = None
+    trusted: TrustedFiles = None
     verify: Verify = False
     redact: Redactions = None
     utc: UtcTime = False
@@ -162,7 +165,8 @@ def with_reading_options(
             gathered = {one.name: values.pop(one.name) for one in shared}
             # A key that is given counts to the end of the command.
             read = ReadingOptions(**gathered)
-            with opening_bodies(None), checking_signatures(read.verify):
+            asked = read.verify or (verifies and bool(read.trusted))
+            with opening_bodies(None), checking_signatures(asked), trusting(trusted_for(read.trusted)):
                 command(**values, **{options.name: read})
 
         known = {one.name: one for one in (*own, *shared)}

@@ -18,6 +18,7 @@ from msmq_wire.records.body_keys import OpensBodies
 from msmq_wire.rpc.security import Negotiation, Negotiator
 
 if TYPE_CHECKING:
+    from msmq_wire.sealing.certificates import Trusted
     from msmq_wire.sealing.making import BodySealer, MessageSigner
 
 __all__ = [
@@ -27,12 +28,14 @@ __all__ = [
     "NtPasswords",
     "RsaKeyPasswords",
     "RsaKeys",
+    "TrustedFiles",
     "body_opener_for",
     "mistyped_secret",
     "negotiator_for",
     "private_keys_for",
     "sealer_for",
     "signer_for",
+    "trusted_for",
     "without_secrets",
 ]
 
@@ -41,7 +44,7 @@ KEY_OPTIONS = "--nt-password, --nt-hash or --keytab"
 
 _PASSWORD, _HASH, _KEYTAB = "--nt-password", "--nt-hash", "--keytab"
 _RSA_KEY, _RSA_PASSWORD = "--rsa-key", "--rsa-key-password"
-_SIGN, _SEAL = "--sign", "--seal"
+_SIGN, _SEAL, _TRUST = "--sign", "--seal", "--trust"
 _VARIABLES = {
     _PASSWORD: "MSMQ_WIRE_NT_PASSWORD",
     _HASH: "MSMQ_WIRE_NT_HASH",
@@ -109,6 +112,17 @@ RsaKeyPasswords = Annotated[
     ),
 ]
 
+TrustedFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust",
+        metavar="FILE",
+        help="Certificates that vouch for who signed, PEM or DER: what they did not issue is said by the "
+        "column trusted_by, by decode --verify, and by findings (CNT-TRUST). May be repeated.",
+        show_default=False,
+    ),
+]
+
 
 def negotiator_for(
     passwords: Sequence[str] | None, nt_hashes: Sequence[str] | None, keytabs: Sequence[str] | None
@@ -165,6 +179,17 @@ def private_keys_for(keys: Sequence[str] | None, passwords: Sequence[str] | None
     words = _rsa_passwords(passwords)
     files = [_read(_RSA_KEY, path, _LARGEST_TEXT) for path in paths]
     return _of_sealing(_RSA_KEY, lambda keys: keys.read_private_keys(files, words))
+
+
+def trusted_for(paths: Sequence[str] | None) -> Trusted | None:
+    """The certificates that were given as trusted, None without any; raises as `body_opener_for`."""
+    if not paths:
+        return None
+    files = [_read(_TRUST, path, _LARGEST_TEXT) for path in paths]
+    found = _of_sealing(_TRUST, lambda keys: [one for data in files for one in keys.read_certificates(data)])
+    from msmq_wire.sealing.certificates import Trusted
+
+    return Trusted(found)
 
 
 def signer_for(path: str, passwords: Sequence[str] | None) -> MessageSigner:

@@ -23,8 +23,8 @@ _ORDER = """
     txn_gap txn_ack
     id_clone id_many
     tim_skew tim_expired tim_magic
-    cnt_class cnt_alg cnt_clear cnt_weak cnt_sign cnt_verify cnt_expired cnt_keys cnt_qmaddr cnt_loopback
-    cnt_bodytype cnt_nack
+    cnt_class cnt_alg cnt_clear cnt_weak cnt_sign cnt_verify cnt_expired cnt_trust cnt_keys cnt_qmaddr
+    cnt_loopback cnt_bodytype cnt_nack
     rpc_old rpc_level rpc_anon rpc_opnum rpc_fmtlen rpc_qft rpc_ndr rpc_sec_seq rpc_sec_size rpc_purge
     rpc_read rpc_pending rpc_again rpc_aborts rpc_frag rpc_sealed
     srm_to srm_id srm_part srm_bodyelem srm_elem srm_http srm_pgm

@@ -35,7 +35,7 @@ from msmq_wire.records.message_values import (
 )
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import TransferBuffer
-from msmq_wire.records.signatures import signature, signed_by
+from msmq_wire.records.signatures import signature, signed_by, trusted_by
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.units import SECOND
 from msmq_wire.wire.fields import Field, fields
@@ -404,6 +404,10 @@ COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn(
         "signed_by", "text", "Subject of the certificate that came with the signature.",
         record=signed_by, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
+    ),
+    MessageColumn(
+        "trusted_by", "text", "Subject of the certificate given with --trust that it is, or that issued it.",
+        record=trusted_by, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
     ),
 )  # fmt: skip
 """The columns in their order."""

@@ -28,6 +28,8 @@ __all__ = [
     "signature",
     "signatures_are_asked",
     "signed_by",
+    "trusted_by",
+    "trusting",
 ]
 
 
@@ -60,8 +62,29 @@ def _opened(packet: Any) -> Any:
     return opened(encrypted.algorithm, encrypted.key, data, max(properties.message_size, len(data)))
 
 
-@cache
+_TRUSTING: ContextVar[_Checked | None] = ContextVar("certificates that are trusted", default=None)
+
+
 def _checked() -> _Checked:
+    return _TRUSTING.get() or _checked_alone()
+
+
+@contextlib.contextmanager
+def trusting(trusted: Any) -> Iterator[None]:
+    """Let `msmq_wire.sealing.certificates.Trusted` vouch for signers while this lasts, if it is not None."""
+    token = _TRUSTING.set(None if trusted is None else _checked_with(trusted))
+    try:
+        yield
+    finally:
+        _TRUSTING.reset(token)
+
+
+@cache
+def _checked_alone() -> _Checked:
+    return _checked_with(None)
+
+
+def _checked_with(trusted: Any) -> _Checked:
     # cryptography is loaded by who asks.
     try:
         from msmq_wire.sealing.verifying import Verifier
@@ -69,7 +92,7 @@ def _checked() -> _Checked:
         raise MissingExtraError(
             "checking signatures needs cryptography and pycryptodomex: pip install 'msmq-wire[unseal]'"
         ) from None
-    return _Checked(Verifier())
+    return _Checked(Verifier(trusted))
 
 
 _ASKED: ContextVar[bool] = ContextVar("signatures are asked", default=False)
@@ -112,3 +135,9 @@ def signed_by(record: Record) -> str | None:
     """The subject of the certificate that a signature came with, whatever the signature is worth."""
     check = checked(record)
     return None if check is None or check.certificate is None else check.certificate.subject
+
+
+def trusted_by(record: Record) -> str | None:
+    """The subject of the trusted certificate that vouches for the one of a signature; None without one."""
+    check = checked(record)
+    return None if check is None else check.trusted_by or None

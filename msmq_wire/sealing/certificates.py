@@ -1,20 +1,25 @@
 """X.509 certificates of senders, [MS-MQMQ] 2.2.20.6: whom they name, until when, and their public keys.
 
-The rule kept here: a certificate is shown and its key is used; whether to trust it is for others to say.
+The rule kept here: a certificate is shown and its key is used; whether to trust it is for others to say, who
+give the certificates that vouch for it.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-__all__ = ["Certificate", "read_certificate"]
+__all__ = ["Certificate", "Trusted", "read_certificate"]
+
+_MOST_KNOWN = 256
+_MOST_TRUSTED = 1024
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,3 +68,49 @@ def read_certificate(data: bytes) -> tuple[Certificate, RSAPublicKey | None] | N
         bits=0 if rsa is None else rsa.key_size,
     )
     return certificate, rsa
+
+
+class Trusted:
+    """Certificates that somebody trusts, each for itself and for those that it issued.
+
+    The packet brings one certificate, so what stands between it and a root has to be among them.
+    """
+
+    def __init__(self, certificates: Iterable[x509.Certificate]) -> None:
+        self._certificates = tuple(certificates)[:_MOST_TRUSTED]
+        self._known: dict[bytes, str] = {}
+
+    def by(self, data: bytes) -> str:
+        """The subject of the one that a certificate (DER) is, or that issued it; empty where none did.
+
+        Its signature is checked, and that its BasicConstraints let it issue any; no time is looked at.
+        """
+        found = self._known.get(data)
+        if found is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            found = self._known[data] = self._by(data)
+        return found
+
+    def _by(self, data: bytes) -> str:
+        if read_certificate(data) is None:
+            return ""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            certificate = x509.load_der_x509_certificate(data)
+            for one in self._certificates:
+                if one == certificate or _issued(one, certificate):
+                    return one.subject.rfc4514_string()
+        return ""
+
+
+def _issued(issuer: x509.Certificate, certificate: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(issuer)
+        constraints = issuer.extensions.get_extension_for_class(x509.BasicConstraints)
+    except x509.ExtensionNotFound:
+        # Those of version 1 have no extensions.
+        return issuer.version is x509.Version.v1
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm, x509.DuplicateExtension):
+        return False
+    return constraints.value.ca

@@ -6,8 +6,9 @@ RC2, and what a short key is made of, is not stated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, TypeAlias
 
 from Cryptodome.Cipher import ARC2, ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC
 
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm
 
-__all__ = ["KEY_SIZES", "decrypted", "encrypted"]
+__all__ = ["KEY_SIZES", "Decrypts", "encrypted", "readings"]
 
 _AES = {
     EncryptionAlgorithm.AES_128: 16,
@@ -34,21 +35,23 @@ _PADDED = bytes(_LONG - _SHORT)
 """88 zero bits: what makes 128 bits of a key of 40."""
 
 
-def decrypted(algorithm: int, key: bytes, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """What a cipher text may have been, with what says so, the plainest reading first.
+Decrypts: TypeAlias = Callable[[bytes], bytes | None]
+"""What a cipher text is without its padding; None where it has none."""
 
-    Of a block cipher only what has a padding; of RC4 anything is something.
+
+def readings(algorithm: int, key: bytes) -> Iterator[tuple[str, Decrypts]]:
+    """How a session key may decrypt, each with what it is called, the plainest reading first.
+
+    Of a block cipher only what has a padding is a body; of RC4 anything is one.
     """
     if algorithm == EncryptionAlgorithm.RC4:
         # Nothing tells whether it is a key of 40 bits made 128 by zeros, or the right key at all.
-        yield "RC4, which no padding confirms", ARC4.new(key).decrypt(data)
+        yield "RC4, which no padding confirms", lambda data: bytes(ARC4.new(key).decrypt(data))
         return
-    readings = _aes(key) if algorithm in _AES else _rc2(key)
-    for how, size, cipher in readings:
-        if data and len(data) % size == 0:
-            plain = _unpadded(cipher(data), size)
-            if plain is not None:
-                yield how, plain
+    yield from _aes(key) if algorithm in _AES else _rc2(key)
+    # Who makes keys may write them the other way round.
+    for how, decrypts in _aes(key[::-1]) if algorithm in _AES else _rc2(key[::-1]):
+        yield f"{how}, its key turned", decrypts
 
 
 def encrypted(algorithm: int, key: bytes, data: bytes) -> bytes:
@@ -66,18 +69,28 @@ def encrypted(algorithm: int, key: bytes, data: bytes) -> bytes:
     return padded
 
 
-def _aes(key: bytes) -> Iterator[tuple[str, int, Any]]:
-    def decrypt(data: bytes) -> bytes:
-        decryptor = Cipher(AES(key), CBC(bytes(16))).decryptor()
-        return decryptor.update(data) + decryptor.finalize()
+def _aes(key: bytes) -> Iterator[tuple[str, Decrypts]]:
+    cipher = Cipher(AES(key), CBC(bytes(16)))
 
-    yield f"AES-{8 * len(key)} in CBC", 16, decrypt
+    def decrypts(data: bytes) -> bytes | None:
+        if not data or len(data) % 16:
+            return None
+        decryptor = cipher.decryptor()
+        return _unpadded(decryptor.update(data) + decryptor.finalize(), 16)
+
+    yield f"AES-{8 * len(key)} in CBC", decrypts
 
 
-def _rc2(key: bytes) -> Iterator[tuple[str, int, Any]]:
+def _rc2(key: bytes) -> Iterator[tuple[str, Decrypts]]:
     for mode, number in (("CBC", ARC2.MODE_CBC), ("ECB", ARC2.MODE_ECB)):
         for bits in _effective(key):
-            yield f"RC2 in {mode}, {bits} effective bits", 8, _arc2(key, bits, number).decrypt
+            yield f"RC2 in {mode}, {bits} effective bits", partial(_rc2_decrypted, key, bits, number)
+
+
+def _rc2_decrypted(key: bytes, bits: int, mode: int, data: bytes) -> bytes | None:
+    if not data or len(data) % 8:
+        return None
+    return _unpadded(_arc2(key, bits, mode).decrypt(data), 8)
 
 
 def _effective(key: bytes) -> tuple[int, ...]:

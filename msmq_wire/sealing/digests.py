@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final, Protocol, Self
 
 from Cryptodome.Hash import MD2, MD4
@@ -52,10 +53,12 @@ _OIDS: Final[Mapping[int, str]] = {
 
 def digest_info(algorithm: int, digest: bytes) -> bytes:
     """DigestInfo in DER; raises KeyError for an algorithm that there is not."""
-    identifier = _der(0x30, _der(0x06, bytes.fromhex(_OIDS[algorithm])) + b"\x05\0")
-    return _der(0x30, identifier + _der(0x04, digest))
+    return _before(algorithm, len(digest)) + digest
 
 
-def _der(tag: int, data: bytes) -> bytes:
-    # All of it is shorter than 128 bytes.
-    return bytes((tag, len(data))) + data
+@cache
+def _before(algorithm: int, size: int) -> bytes:
+    """What stands before a digest. All of it is shorter than 128 bytes."""
+    oid = bytes.fromhex(_OIDS[algorithm])
+    identifier = bytes((0x30, len(oid) + 4, 0x06, len(oid))) + oid + b"\x05\0"
+    return bytes((0x30, len(identifier) + 2 + size)) + identifier + bytes((0x04, size))

@@ -28,7 +28,7 @@ from cryptography.x509 import (
 
 from msmq_wire.errors import MsmqWireError
 
-__all__ = ["read_identity", "read_private_key", "read_private_keys", "read_public_key"]
+__all__ = ["read_certificates", "read_identity", "read_private_key", "read_private_keys", "read_public_key"]
 
 
 def read_private_key(data: bytes, password: bytes | None = None) -> RSAPrivateKey:
@@ -67,6 +67,15 @@ def read_identity(data: bytes, passwords: Sequence[bytes] = ()) -> tuple[RSAPriv
         if certificate.public_key() == key.public_key():
             return key, certificate.public_bytes(Encoding.DER)
     raise MsmqWireError("no certificate of the private key is beside it: PEM with both and PFX are read")
+
+
+def read_certificates(data: bytes) -> list[Certificate]:
+    """The certificates of a file, PEM with any number of them or DER; raises `MsmqWireError`."""
+    with contextlib.suppress(ValueError, TypeError, InvalidVersion):
+        return load_pem_x509_certificates(data)
+    with contextlib.suppress(ValueError, TypeError, InvalidVersion):
+        return [load_der_x509_certificate(data)]
+    raise MsmqWireError("this is no certificate: PEM, with any number of them, and DER are read")
 
 
 def read_public_key(data: bytes) -> RSAPublicKey:

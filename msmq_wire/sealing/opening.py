@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from msmq_wire.buffers import as_bytes
-from msmq_wire.sealing.ciphers import KEY_SIZES, decrypted
+from msmq_wire.sealing.ciphers import KEY_SIZES, Decrypts, readings
 from msmq_wire.sealing.simple_blob import SimpleBlob
 from msmq_wire.wire.packets.user_message import UserMessage
-from msmq_wire.wire.types.enumerations import EncryptionAlgorithm
 
 __all__ = ["BodyOpener", "Opening"]
 
 _MOST_KEYS = 256
+_Readings: TypeAlias = tuple[tuple[str, Decrypts], ...]
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +40,7 @@ class BodyOpener:
 
     def __init__(self, keys: Iterable[RSAPrivateKey]) -> None:
         self._keys = tuple(keys)
-        self._sessions: OrderedDict[tuple[int, bytes], tuple[bytes, ...] | Opening] = OrderedDict()
+        self._sessions: OrderedDict[tuple[int, bytes], _Readings | Opening] = OrderedDict()
 
     def open(self, packet: UserMessage) -> Opening | None:
         """Open the body of a whole message; None where it is not encrypted. Nothing is raised."""
@@ -58,13 +59,16 @@ class BodyOpener:
         key, data = as_bytes(key, "key"), as_bytes(data)
         if algorithm is None:
             return Opening(why="nothing says which EncryptionAlgorithm it is")
-        keys = self._session_keys(algorithm, key)
-        if isinstance(keys, Opening):
-            return keys
+        found = self._readings(algorithm, key)
+        if isinstance(found, Opening):
+            return found
         # Where MessageSize is not that of the cipher text, it is that of the body.
         known = size != len(data)
         first: tuple[str, bytes] | None = None
-        for how, body in (one for session in keys for one in _read(algorithm, session, data)):
+        for how, decrypts in found:
+            body = decrypts(data)
+            if body is None:
+                continue
             if not known or len(body) == size:
                 return Opening(body=body, how=how)
             first = first or (how, body)
@@ -74,16 +78,16 @@ class BodyOpener:
             )
         return Opening(body=first[1], how=first[0])
 
-    def _session_keys(self, algorithm: int, key: bytes) -> tuple[bytes, ...] | Opening:
-        """Keys that a SIMPLEBLOB may hold, or why there are none; what is known is not asked again."""
+    def _readings(self, algorithm: int, key: bytes) -> _Readings | Opening:
+        """How the keys that a SIMPLEBLOB may hold decrypt, or why nothing does; kept for the next message."""
         known = self._sessions.get((algorithm, key))
         if known is None:
-            known = self._sessions[algorithm, key] = self._read_session_keys(algorithm, key)
+            known = self._sessions[algorithm, key] = self._new_readings(algorithm, key)
             if len(self._sessions) > _MOST_KEYS:
                 self._sessions.popitem(last=False)
         return known
 
-    def _read_session_keys(self, algorithm: int, key: bytes) -> tuple[bytes, ...] | Opening:
+    def _new_readings(self, algorithm: int, key: bytes) -> _Readings | Opening:
         if algorithm not in KEY_SIZES:
             return Opening(why=f"EncryptionAlgorithm {algorithm:#x} is none of [MS-MQMQ] 2.2.19.3")
         blob = SimpleBlob.parse(key)
@@ -95,7 +99,7 @@ class BodyOpener:
         keys = tuple(self._decrypted(blob))
         if not keys:
             return Opening(why="no given key opens the session key: it is for another key pair")
-        return keys
+        return tuple(one for session in keys for one in readings(algorithm, session))
 
     def _decrypted(self, blob: SimpleBlob) -> Iterator[bytes]:
         sizes = KEY_SIZES[blob.session_key_algorithm]
@@ -108,11 +112,3 @@ class BodyOpener:
                 continue
             if len(session) in sizes:
                 yield session
-
-
-def _read(algorithm: int, key: bytes, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """What a body may have been under a session key, as it is and with its bytes turned."""
-    yield from decrypted(algorithm, key, data)
-    if algorithm != EncryptionAlgorithm.RC4:
-        for how, body in decrypted(algorithm, key[::-1], data):
-            yield f"{how}, its key turned", body

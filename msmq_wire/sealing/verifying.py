@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from msgspec.structs import replace
 
 from msmq_wire.errors import EncodeError
-from msmq_wire.sealing.certificates import Certificate, read_certificate
+from msmq_wire.sealing.certificates import Certificate, Trusted, read_certificate
 from msmq_wire.sealing.digests import DIGESTS, Digest, digest_info
 from msmq_wire.sealing.hashed import BODY_AT, Reading, Version, every_reading, hashed_parts
 from msmq_wire.sealing.opening import Opening
@@ -37,7 +37,8 @@ class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     ``version`` and ``reading`` are those that fit; ``how`` says how the RSA value holds the hash, ``why`` in
     a line why it is not verified. ``sender`` is SecurityID: that it is the owner of the certificate only the
-    directory knows.
+    directory knows. ``trusted_by`` is the subject of the certificate, among those that somebody trusts, which
+    vouches for this one, whatever the signature is worth: empty where none does, None where none was given.
     """
 
     verdict: Verdict
@@ -47,12 +48,17 @@ class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     certificate: Certificate | None = None
     sender: str | None = None
+    trusted_by: str | None = None
 
 
 class Verifier:
-    """Checks signatures of many messages; the reading that fitted last is tried first."""
+    """Checks signatures of many messages; the reading that fitted last is tried first.
 
-    def __init__(self) -> None:
+    ``trusted`` are the certificates that vouch for those of signers.
+    """
+
+    def __init__(self, trusted: Trusted | None = None) -> None:
+        self._trusted = trusted
         self._last: tuple[Version, Reading] | None = None
 
     def check(self, packet: UserMessage, *, opened: Opening | None = None) -> SignatureCheck | None:
@@ -80,6 +86,8 @@ class Verifier:
             return replace(found, why="SenderCert is no X.509 certificate")
         certificate, key = read
         found = replace(found, verdict="not verified", certificate=certificate)
+        if self._trusted is not None:
+            found = replace(found, trusted_by=self._trusted.by(bytes(header.security_data.sender_cert)))
         properties = packet.message_properties_header
         if properties is None:
             return replace(found, why="the packet has no MessagePropertiesHeader")
@@ -97,8 +105,10 @@ class Verifier:
                 forms = {digest: "the hash alone", digest_info(algorithm, digest): "a DigestInfo"}
                 if payload in forms:
                     self._last = version, reading
-                    found = replace(found, verdict="verified", why="", version=version, reading=reading)
-                    return replace(found, how=f"{forms[payload]}, {order}")
+                    how = f"{forms[payload]}, {order}"
+                    return replace(
+                        found, verdict="verified", why="", version=version, reading=reading, how=how
+                    )
         except EncodeError as error:
             return replace(found, why=f"what is hashed contradicts itself: {error}")
         name = HashAlgorithm(algorithm).name.replace("_", "-")
@@ -112,8 +122,7 @@ class Verifier:
         last = self._last
         if last is not None and last[0] in versions and (body is not None or last[1].body == "as sent"):
             digest = DIGESTS[algorithm]()
-            for part in hashed_parts(packet, *last, body):
-                digest.update(part)
+            digest.update(b"".join(hashed_parts(packet, *last, body)))
             yield *last, digest.digest()
         for version in versions:
             for reading, hashed in _every_digest(packet, version, algorithm, body):
@@ -155,8 +164,7 @@ def _every_digest(
         digest = begun.get(reading.body)
         if digest is None:
             digest = begun[reading.body] = DIGESTS[algorithm]()
-            for part in parts[: BODY_AT + 1]:
-                digest.update(part)
+            digest.update(b"".join(parts[: BODY_AT + 1]))
         whole = digest.copy()
         for part in parts[BODY_AT + 1 :]:
             whole.update(part)

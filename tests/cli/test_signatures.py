@@ -140,3 +140,34 @@ def test_to_ask_without_the_extra_is_one_line(capture: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1
     assert "checking signatures needs cryptography and pycryptodomex" in done.stderr
+
+
+def test_certificates_that_are_given_vouch_for_signers(capture: Path, run: Run, tmp_path: Path) -> None:
+    mine, nobody = tmp_path / "mine.der", tmp_path / "nobody.der"
+    mine.write_bytes(certificate())
+    nobody.write_bytes(certificate(1024))
+    asked = ("messages", capture, "--columns", "trusted_by", "--format", "jsonl", "--quiet")
+
+    def told(*arguments: object) -> list[Any]:
+        return [json.loads(line)["trusted_by"] for line in run(*asked, *arguments).out.splitlines()]
+
+    assert told() == told("--trust", nobody) == [None] * 3
+    assert told("--trust", nobody, "--trust", mine).count("CN=order service") == 2
+    tree = run("decode", capture, "--trust", nobody, "--verify").out
+    assert len(re.findall(r"trusted_by +none of the certificates given", tree)) == 2
+    assert "trusted_by" not in run("decode", capture, "--verify").out
+    found = run("findings", capture, "--trust", nobody).out
+    assert "CNT-TRUST" in found
+    assert "CNT-VERIFY" in found
+    assert "CNT-TRUST" not in run("findings", capture, "--trust", mine).out
+
+
+def test_what_is_no_certificate_is_one_line(capture: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("nothing")
+    for path, status, said in (
+        (tmp_path / "text", 2, "this is no certificate: PEM, with any number of them, and DER are read"),
+        (tmp_path / "absent", 1, "--trust: the file cannot be read: No such file or directory"),
+    ):
+        outcome = run("messages", capture, "--trust", path)
+        assert (outcome.status, outcome.out, outcome.err.count("\n")) == (status, "", 1)
+        assert said in outcome.err

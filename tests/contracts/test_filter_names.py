@@ -25,6 +25,7 @@ _OF_WIRESHARK = {
     "msmq.acknowledges",
     "msmq.acknowledged_in",
     "msmq.skipped",
+    "msmq.security_header.security_data.session_key_algorithm",
     "msmq_rpc.request_in",
     "msmq_rpc.response_in",
     "msmq_rpc.null",

@@ -16,13 +16,14 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import RULES, SEVERITIES, Finding, judge
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
-from msmq_wire.records.signatures import checking_signatures
+from msmq_wire.records.signatures import checking_signatures, trusting
 from msmq_wire.routing.auditor import Auditor
 from msmq_wire.routing.topology import Topology
 from msmq_wire.routing.topology_file import parse_topology
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
 from tests.effort import in_batches
+from tests.sealing.sealed_scene import trusted
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FIXTURES = _ROOT / "fixtures"
@@ -49,7 +50,7 @@ def _topology(path: Path) -> Topology:
 
 @pytest.fixture(autouse=True)
 def _signatures_are_asked() -> Iterator[None]:
-    with checking_signatures():
+    with checking_signatures(), trusting(trusted()):
         yield
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from cryptography import x509
@@ -14,6 +15,8 @@ from cryptography.x509.oid import NameOID
 
 from msmq_wire import GUID, build_message
 from msmq_wire.engines.fit import fit
+from msmq_wire.sealing.certificates import Trusted
+from msmq_wire.sealing.keys import read_certificates
 from msmq_wire.wire.headers.mqf_address_header import MQFAddressHeader
 from msmq_wire.wire.headers.multi_queue_format_header import MultiQueueFormatHeader
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -25,6 +28,7 @@ from msmq_wire.wire.types.wchar_text import WcharText
 BODY = b"<order number='4711'/>"
 FROM = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 UNTIL = FROM + datetime.timedelta(days=900)
+_KEYS = Path(__file__).resolve().parents[2] / "fixtures" / "keys"
 
 
 def key(bits: int = 2048, number: int = 0) -> rsa.RSAPrivateKey:
@@ -82,3 +86,8 @@ def queue_lists() -> MultiQueueFormatHeader:
             response=MQFAddressHeader(header_id=300, format_name_list=(direct,)),
         )
     )
+
+
+def trusted() -> Trusted:
+    """The certificate of the key that signs the captures of findings, as trusted."""
+    return Trusted(read_certificates((_KEYS / "rsa_512.crt").read_bytes()))

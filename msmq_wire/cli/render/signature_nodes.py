@@ -49,6 +49,8 @@ def _certificate(packet: Any, zone: tzinfo | None) -> Iterator[tuple[str, str]]:
         yield "not_after", _time(certificate.not_after, zone)
         yield "thumbprint", f"{certificate.thumbprint} (SHA-1)"
         yield "key", f"RSA, {certificate.bits} bits" if certificate.bits else "no RSA key"
+        if check is not None and check.trusted_by is not None:
+            yield "trusted_by", check.trusted_by or "none of the certificates given"
 
 
 def _time(seconds: int, zone: tzinfo | None) -> str:

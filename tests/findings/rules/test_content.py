@@ -14,7 +14,8 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.findings import Finding, Judge, Severity, registry
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
-from msmq_wire.records.signatures import checking_signatures
+from msmq_wire.records.signatures import checking_signatures, trusting
+from tests.sealing.sealed_scene import trusted
 
 # The captures of CNT-LOOPBACK are calls: tests.findings.rules.test_calls.
 _RULES = {
@@ -26,7 +27,7 @@ _RULES = {
 
 @pytest.fixture(autouse=True)
 def _signatures_are_asked() -> Iterator[None]:
-    with checking_signatures():
+    with checking_signatures(), trusting(trusted()):
         yield
 
 

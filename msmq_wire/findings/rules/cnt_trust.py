@@ -1,0 +1,42 @@
+"""CNT-TRUST: a message is signed with a certificate that none of those given vouches for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.signed_messages import IS_ASKED, IS_ASKED_OF_MANY, asked_check
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CERTIFICATE = "security_header.security_data.sender_cert"
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    check = asked_check(record)
+    if check is None or check.certificate is None or check.trusted_by is None or check.trusted_by:
+        return
+    yield Seen(
+        message="none of the trusted certificates is that of the signer, or issued it",
+        evidence=(place_of(record, _CERTIFICATE),),
+    )
+
+
+RULE = Rule(
+    id="CNT-TRUST",
+    title="A signer whom nobody vouches for",
+    severity="low",
+    spec=(SpecRef("MS-MQQB", "3.1.5.8.3"), SpecRef("MS-MQMQ", "2.2.20.6")),
+    meaning="The certificate that came with the signature is none of those that --trust gives, and none of "
+    "them issued it: whoever made it may sign with it.",
+    action="Ask whose certificate it is; a receiver takes it where the directory has it for the sender.",
+    harmless="Queue managers and users make certificates themselves, which nobody issues; the directory "
+    "knows them. Looked at with --trust.",
+    standing=True,
+    types=("user_message", "message_packet"),
+    when=((IS_ASKED,), (IS_ASKED_OF_MANY,)),
+    check=_check,
+)
