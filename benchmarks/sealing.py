@@ -24,9 +24,10 @@ from cryptography.x509.oid import NameOID
 
 import msmq_wire as mw
 from benchmarks.measure import Contestant, measure, pin, ratio_of
-from msmq_wire.sealing.hashed import PLAIN, hashed_parts
+from msmq_wire.sealing.hashed import hashed_parts
 from msmq_wire.sealing.making import BodySealer, MessageSigner
 from msmq_wire.sealing.opening import BodyOpener
+from msmq_wire.sealing.readings import PLAIN
 from msmq_wire.sealing.verifying import Verifier
 from msmq_wire.wire.packets.user_message import UserMessage
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from msmq_wire.engines.fit import fit
+from msmq_wire.sealing.ciphers import LEVELS
 from msmq_wire.sealing.opening import BodyOpener
 from msmq_wire.sealing.verifying import Verifier
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -20,7 +21,6 @@ __all__ = ["LabSecurity"]
 
 _AUTHENTICATED: Final[Mapping[str | None, int]] = {"1.0": 0x1, "2.0": 0x3, "3.0": 0x5}
 """AS of SecurityHeader by the version that fitted."""
-_LEVELS = frozenset((PrivacyLevel.BITS_40, PrivacyLevel.BITS_128, PrivacyLevel.AES))
 
 
 class LabSecurity:
@@ -41,12 +41,15 @@ class LabSecurity:
             return packet
         opening = self._opener.open(packet)
         signature = self._verifier.check(packet, opened=opening)
-        if signature is not None and (signature.verdict != "verified" or header.bit("st")):
+        level = properties.privacy_level
+        # [MS-MQMQ] 2.2.19.3 has other levels fail the authentication.
+        wrong = header.bit("st") or level not in (PrivacyLevel.NONE, *LEVELS)
+        if signature is not None and (signature.verdict != "verified" or wrong):
             return MessageClass.MQMSG_CLASS_NACK_BAD_SIGNATURE
         version = None if signature is None else signature.version
         header = header.with_bits(**{"as": _AUTHENTICATED.get(version, 0)})
         if opening is not None:
-            if opening.body is None or properties.privacy_level not in _LEVELS:
+            if opening.body is None or properties.encryption_algorithm not in LEVELS.get(level, ()):
                 return MessageClass.MQMSG_CLASS_NACK_BAD_ENCRYPTION
             # What is kept is open, and says so: readers would take PrivacyLevel for that of its bytes.
             size = len(opening.body)

@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
 
-from msmq_wire.wire.types.enumerations import EncryptionAlgorithm
+from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, PrivacyLevel
 
-__all__ = ["KEY_SIZES", "Decrypts", "encrypted", "readings"]
+__all__ = ["KEY_SIZES", "LEVELS", "Decrypts", "encrypted", "readings"]
 
 _AES = {
     EncryptionAlgorithm.AES_128: 16,
@@ -30,6 +30,12 @@ KEY_SIZES: dict[int, frozenset[int]] = {
     EncryptionAlgorithm.RC4: frozenset(range(5, 17)),
 }
 """Bytes of a session key, by EncryptionAlgorithm."""
+LEVELS: dict[int, frozenset[int]] = {
+    PrivacyLevel.BITS_40: frozenset((EncryptionAlgorithm.RC2, EncryptionAlgorithm.RC4)),
+    PrivacyLevel.BITS_128: frozenset((EncryptionAlgorithm.RC2, EncryptionAlgorithm.RC4)),
+    PrivacyLevel.AES: frozenset(_AES),
+}
+"""The algorithms that go with a PrivacyLevel, [MS-MQMQ] 2.2.19.3."""
 _SHORT, _LONG = 5, 16
 _PADDED = bytes(_LONG - _SHORT)
 """88 zero bits: what makes 128 bits of a key of 40."""
@@ -48,9 +54,10 @@ def readings(algorithm: int, key: bytes) -> Iterator[tuple[str, Decrypts]]:
         # Nothing tells whether it is a key of 40 bits made 128 by zeros, or the right key at all.
         yield "RC4, which no padding confirms", lambda data: bytes(ARC4.new(key).decrypt(data))
         return
-    yield from _aes(key) if algorithm in _AES else _rc2(key)
+    of_key = _aes if algorithm in _AES else _rc2
+    yield from of_key(key)
     # Who makes keys may write them the other way round.
-    for how, decrypts in _aes(key[::-1]) if algorithm in _AES else _rc2(key[::-1]):
+    for how, decrypts in of_key(key[::-1]):
         yield f"{how}, its key turned", decrypts
 
 
@@ -85,6 +92,10 @@ def _rc2(key: bytes) -> Iterator[tuple[str, Decrypts]]:
     for mode, number in (("CBC", ARC2.MODE_CBC), ("ECB", ARC2.MODE_ECB)):
         for bits in _effective(key):
             yield f"RC2 in {mode}, {bits} effective bits", partial(_rc2_decrypted, key, bits, number)
+    if len(key) == _SHORT:
+        # What is padded may be the key of the cipher alone, and not that in the SIMPLEBLOB.
+        for how, decrypts in _rc2(key + _PADDED):
+            yield f"{how}, its key padded", decrypts
 
 
 def _rc2_decrypted(key: bytes, bits: int, mode: int, data: bytes) -> bytes | None:
@@ -96,7 +107,9 @@ def _rc2_decrypted(key: bytes, bits: int, mode: int, data: bytes) -> bytes | Non
 def _effective(key: bytes) -> tuple[int, ...]:
     """Effective bits that a key may have; one of 40 bits that was padded has 40, or all."""
     whole = 8 * len(key)
-    return (40, whole) if len(key) == _LONG and key.endswith(_PADDED) else tuple({whole: 0, 40: 0, 128: 0})
+    first = (40, whole) if len(key) == _LONG and key.endswith(_PADDED) else (whole, 40, 128)
+    # 1,024 is what RFC 2268 has for who says nothing.
+    return tuple(dict.fromkeys((*first, 1024)))
 
 
 def _arc2(key: bytes, bits: int, mode: int) -> Any:

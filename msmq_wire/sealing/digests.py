@@ -51,14 +51,15 @@ _OIDS: Final[Mapping[int, str]] = {
 }
 
 
-def digest_info(algorithm: int, digest: bytes) -> bytes:
-    """DigestInfo in DER; raises KeyError for an algorithm that there is not."""
-    return _before(algorithm, len(digest)) + digest
+def digest_info(algorithm: int, digest: bytes, *, null: bool = True) -> bytes:
+    """DigestInfo in DER, parameters NULL or left out; raises KeyError for an algorithm that there is not."""
+    return _before(algorithm, len(digest), null) + digest
 
 
 @cache
-def _before(algorithm: int, size: int) -> bytes:
+def _before(algorithm: int, size: int, null: bool) -> bytes:
     """What stands before a digest. All of it is shorter than 128 bytes."""
     oid = bytes.fromhex(_OIDS[algorithm])
-    identifier = bytes((0x30, len(oid) + 4, 0x06, len(oid))) + oid + b"\x05\0"
+    parameters = b"\x05\0" * null
+    identifier = bytes((0x30, len(oid) + 2 + len(parameters), 0x06, len(oid))) + oid + parameters
     return bytes((0x30, len(identifier) + 2 + size)) + identifier + bytes((0x04, size))

@@ -9,50 +9,24 @@ from __future__ import annotations
 import itertools
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.wire.fields import WireStruct
-from msmq_wire.wire.headers.mqf_address_header import MQFAddressHeader
+from msmq_wire.sealing.readings import (
+    CHOICES,
+    PLAIN,
+    Reading,
+    connector_bytes,
+    label_bytes,
+    lists_bytes,
+    queue_bytes,
+)
 from msmq_wire.wire.packets.user_message import UserMessage
-from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["BODY_AT", "HASHED", "PLAIN", "Hashed", "Reading", "Version", "every_reading", "hashed_parts"]
+__all__ = ["BODY_AT", "HASHED", "Hashed", "Version", "every_reading", "hashed_parts"]
 
 Version: TypeAlias = Literal["1.0", "2.0", "3.0"]
-_Names: TypeAlias = Literal["structures", "texts", "terminated texts"]
-
-
-_BEFORE_ELEMENTS = 12
-"""Bytes of an MQFAddressHeader before its FormatNameList, [MS-MQMQ] 2.2.20.2."""
-
-
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """How fields are written of which the document does not say it.
-
-    ``queues``: as the structures of the packet, or as format names in UTF-16 without or with a NUL.
-    ``label``: as in the packet or without its NUL. ``connector``: what stands for one that is absent.
-    ``lists``: the elements of the destinations, their header before them, or all the lists of the header.
-    ``body``: as the packet has it, or opened where it is encrypted.
-    """
-
-    queues: _Names = "structures"
-    label: Literal["with its NUL", "without its NUL"] = "with its NUL"
-    connector: Literal["nothing", "zeros"] = "nothing"
-    lists: Literal["elements", "header", "all headers"] = "elements"
-    body: Literal["as sent", "opened"] = "as sent"
-
-    def __str__(self) -> str:
-        return (
-            f"queues as {self.queues}, label {self.label}, {self.connector} for no ConnectorType, "
-            f"lists as {self.lists}, body {self.body}"
-        )
-
-
-PLAIN: Final = Reading()
-"""The plainest: fields as they are in the packet, nothing for what is absent."""
 
 
 class Hashed(msgspec.Struct, frozen=True):
@@ -68,50 +42,20 @@ def _u8(value: int) -> bytes:
 
 
 def _queue(name: str) -> Callable[[UserMessage, Reading], bytes]:
-    def write(packet: UserMessage, reading: Reading) -> bytes:
-        header = packet.user_header
-        if reading.queues == "structures":
-            return _built(getattr(header, name))
-        text = header.format_name(name)
-        if text is None:
-            return b""
-        return (text + "\0" * (reading.queues == "terminated texts")).encode("utf-16-le", "surrogatepass")
-
-    return write
-
-
-# Names come again and again, and are short: lists of them are not kept.
-@lru_cache(maxsize=64)
-def _built(value: WireStruct | None) -> bytes:
-    return b"" if value is None else bytes(type(value).schema().build(value))
+    return lambda packet, reading: queue_bytes(packet.user_header, name, reading)
 
 
 def _label(packet: UserMessage, reading: Reading) -> bytes:
     header = packet.message_properties_header
-    label = b"" if header is None else bytes(header.label)
-    return label if reading.label == "with its NUL" else label.removesuffix(b"\0\0")
+    return label_bytes(b"" if header is None else bytes(header.label), reading)
 
 
 def _connector(packet: UserMessage, reading: Reading) -> bytes:
-    connector = packet.user_header.connector_type
-    if isinstance(connector, GUID):
-        return bytes(connector)
-    return bytes(NULL_GUID) if reading.connector == "zeros" else b""
+    return connector_bytes(packet.user_header.connector_type, reading)
 
 
 def _lists(packet: UserMessage, reading: Reading) -> bytes:
-    header = packet.multi_queue_format_header
-    if header is None:
-        return b""
-    if reading.lists == "all headers":
-        return b"".join(map(_list, (header.destination, header.administration, header.response)))
-    data = _list(header.destination)
-    return data if reading.lists == "header" else data[_BEFORE_ELEMENTS:]
-
-
-def _list(header: MQFAddressHeader | None) -> bytes:
-    """A list of queues, to its HeaderSize: padding up to the next header is not of it."""
-    return b"" if header is None else bytes(header.schema().build(header)[: header.header_size])
+    return lists_bytes(packet.multi_queue_format_header, reading)
 
 
 def _journaling(packet: UserMessage, _: Reading) -> bytes:
@@ -162,12 +106,6 @@ HASHED: Final[Mapping[Version, tuple[Hashed, ...]]] = {
 
 BODY_AT: Final = 2
 """The place of the body in all of them."""
-_CHOICES: Final[Mapping[str, tuple[Any, ...]]] = {
-    "queues": ("structures", "texts", "terminated texts"),
-    "label": ("with its NUL", "without its NUL"),
-    "connector": ("nothing", "zeros"),
-    "lists": ("elements", "header", "all headers"),
-}
 
 
 def hashed_parts(
@@ -191,27 +129,23 @@ def every_reading(
     ``body`` is the opened one. Each field is written once for each choice that it depends on.
     """
     fields = HASHED[version]
-    written: dict[str, dict[str, list[tuple[int, bytes]]]] = {"": {"": _written(packet, fields, "", PLAIN)}}
-    for choice, options in _CHOICES.items():
-        found: dict[str, list[tuple[int, bytes]]] = {}
+    fixed = _written(packet, fields, "", PLAIN)
+    written: list[list[tuple[Mapping[str, str], list[tuple[int, bytes]]]]] = []
+    for choice, options in CHOICES.items():
+        found: list[tuple[Mapping[str, str], list[tuple[int, bytes]]]] = []
         for option in options:
-            parts = _written(packet, fields, choice, msgspec.structs.replace(PLAIN, **{choice: option}))
-            if parts not in found.values():
-                found[option] = parts
-        written[choice] = found
+            parts = _written(packet, fields, choice, msgspec.structs.replace(PLAIN, **option))
+            if all(parts != known for _, known in found):
+                found.append((option, parts))
+        written.append(found)
     # The text signs before it encrypts, and verifies before it decrypts.
-    bodies: tuple[Literal["as sent", "opened"], ...] = ("as sent",) if body is None else ("opened", "as sent")
-    for options in itertools.product(bodies, *written.values()):
-        said: Any = dict(zip(("body", "", *_CHOICES), options, strict=True))
-        del said[""]
-        reading = Reading(**said)
-        chosen = itertools.chain.from_iterable(
-            parts[option] for parts, option in zip(written.values(), options[1:], strict=True)
-        )
-        data = [part for _, part in sorted(chosen)]
-        if body is not None and reading.body == "opened":
-            data[BODY_AT] = body
-        yield reading, data
+    for how in ("as sent",) if body is None else ("opened", "as sent"):
+        for chosen in itertools.product(*written):
+            said = {name: value for option, _ in chosen for name, value in option.items()}
+            data = [part for _, part in sorted(itertools.chain(fixed, *(parts for _, parts in chosen)))]
+            if body is not None and how == "opened":
+                data[BODY_AT] = body
+            yield Reading(**said, body=how), data
 
 
 def _written(

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from msmq_wire.errors import EncodeError
 from msmq_wire.sealing.ciphers import KEY_SIZES, encrypted
 from msmq_wire.sealing.digests import DIGESTS, digest_info
-from msmq_wire.sealing.hashed import PLAIN, Reading, Version, hashed_parts
+from msmq_wire.sealing.hashed import Version, hashed_parts
+from msmq_wire.sealing.readings import PLAIN, Reading
 from msmq_wire.sealing.simple_blob import SimpleBlob
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.mqf_signature_header import MQFSignatureHeader

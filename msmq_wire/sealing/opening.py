@@ -5,6 +5,7 @@ The rule kept here: what opens it is said, and what does not in one line; nothin
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
@@ -17,10 +18,13 @@ from msmq_wire.buffers import as_bytes
 from msmq_wire.sealing.ciphers import KEY_SIZES, Decrypts, readings
 from msmq_wire.sealing.simple_blob import SimpleBlob
 from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.enumerations import EncryptionAlgorithm
 
 __all__ = ["BodyOpener", "Opening"]
 
 _MOST_KEYS = 256
+_DRAWN = 256
+"""Bytes of encryptedKey in the picture of [MS-MQQB] 2.4.2."""
 _Readings: TypeAlias = tuple[tuple[str, Decrypts], ...]
 
 
@@ -95,20 +99,39 @@ class BodyOpener:
             return Opening(why="EncryptionKey is no SIMPLEBLOB")
         if blob.session_key_algorithm != algorithm:
             return Opening(why=f"the session key is for {blob.session_key_algorithm:#x}, not {algorithm:#x}")
-        # Libraries answer with chance bytes where a padding is wrong.
-        keys = tuple(self._decrypted(blob))
+        keys = tuple(self._decrypted(blob)) or tuple(self._decrypted_turned(blob))
         if not keys:
             return Opening(why="no given key opens the session key: it is for another key pair")
         return tuple(one for session in keys for one in readings(algorithm, session))
 
     def _decrypted(self, blob: SimpleBlob) -> Iterator[bytes]:
-        sizes = KEY_SIZES[blob.session_key_algorithm]
+        """What each key finds in the order of the document."""
         for key in self._keys:
-            if (key.key_size + 7) // 8 != len(blob.encrypted_key):
-                continue
-            try:
-                session = key.decrypt(blob.encrypted_key[::-1], PKCS1v15())
-            except ValueError:
-                continue
-            if len(session) in sizes:
-                yield session
+            value = _value(blob.encrypted_key, key)
+            yield from () if value is None else _session(key, value[::-1], blob)
+
+    def _decrypted_turned(self, blob: SimpleBlob) -> Iterator[bytes]:
+        """The same, most significant byte first; what no padding confirms, chance would find, too."""
+        if blob.session_key_algorithm == EncryptionAlgorithm.RC4:
+            return
+        for key in self._keys:
+            value = _value(blob.encrypted_key[::-1], key)
+            yield from () if value is None else _session(key, value[::-1], blob)
+
+
+def _value(data: bytes, key: RSAPrivateKey) -> bytes | None:
+    """Least significant byte first, an RSA value as long as the modulus; None if there is none.
+
+    The document draws 256 bytes for it, so one of a shorter modulus may be filled up with zeros.
+    """
+    size = (key.key_size + 7) // 8
+    filled = len(data) == _DRAWN and not any(data[size:])
+    return data[:size] if len(data) == size or (filled and size < _DRAWN) else None
+
+
+def _session(key: RSAPrivateKey, wrapped: bytes, blob: SimpleBlob) -> Iterator[bytes]:
+    # Libraries answer with chance bytes where a padding is wrong: few of them are as long as a key.
+    with contextlib.suppress(ValueError):
+        session = key.decrypt(wrapped, PKCS1v15())
+        if len(session) in KEY_SIZES[blob.session_key_algorithm]:
+            yield session

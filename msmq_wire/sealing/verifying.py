@@ -18,8 +18,9 @@ from msgspec.structs import replace
 from msmq_wire.errors import EncodeError
 from msmq_wire.sealing.certificates import Certificate, Trusted, read_certificate
 from msmq_wire.sealing.digests import DIGESTS, Digest, digest_info
-from msmq_wire.sealing.hashed import BODY_AT, Reading, Version, every_reading, hashed_parts
+from msmq_wire.sealing.hashed import BODY_AT, Version, every_reading, hashed_parts
 from msmq_wire.sealing.opening import Opening
+from msmq_wire.sealing.readings import Reading
 from msmq_wire.wire.headers.security_header import security_id_text
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import HashAlgorithm
@@ -102,7 +103,11 @@ class Verifier:
         order, payload = signed_value
         try:
             for version, reading, digest in self._digests(packet, versions, algorithm, body):
-                forms = {digest: "the hash alone", digest_info(algorithm, digest): "a DigestInfo"}
+                forms = {
+                    digest: "the hash alone",
+                    digest_info(algorithm, digest): "a DigestInfo",
+                    digest_info(algorithm, digest, null=False): "a DigestInfo without parameters",
+                }
                 if payload in forms:
                     self._last = version, reading
                     how = f"{forms[payload]}, {order}"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from msmq_wire import build_message
-from msmq_wire.sealing.hashed import HASHED, PLAIN, Reading, Version, every_reading, hashed_parts
+from msmq_wire.sealing.hashed import HASHED, Version, every_reading, hashed_parts
+from msmq_wire.sealing.readings import Reading
 from tests.sealing.sealed_scene import BODY, message, queue_lists
 
 _FIRST = [
@@ -80,12 +81,17 @@ def test_journaling_is_one_byte_of_two_bits() -> None:
 
 
 def test_readings_that_give_the_same_bytes_are_one() -> None:
-    assert len(list(every_reading(message(), "2.0"))) == 3 * 2
+    # Direct and private names: as structures, strings and texts; numbers and GUIDs in two ways each.
+    assert len(list(every_reading(message(), "2.0"))) == 11 * 2
     bare = build_message("DIRECT=OS:h\\private$\\q", b"x")
-    assert [reading for reading, _ in every_reading(bare, "1.0")] == [PLAIN]
-    # A queue in three ways, and nothing or zeros for a ConnectorType.
-    assert len(list(every_reading(bare, "2.0"))) == 3 * 2
-    assert len(list(every_reading(message(), "2.0", b"opened"))) == 2 * 3 * 2
+    # Nothing or a NUL for two queues and for a label.
+    assert [(reading.absent, reading.label) for reading, _ in every_reading(bare, "1.0")] == [
+        ("nothing", "with its NUL"),
+        ("nothing", "a NUL for none"),
+        ("a NUL", "with its NUL"),
+        ("a NUL", "a NUL for none"),
+    ]
+    assert len(list(every_reading(message(), "2.0", b"opened"))) == 2 * 11 * 2
 
 
 @pytest.mark.parametrize("version", list(HASHED))

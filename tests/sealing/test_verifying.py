@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from msmq_wire import build_message, decode, encode
 from msmq_wire.sealing.certificates import read_certificate
-from msmq_wire.sealing.hashed import PLAIN, Reading, Version, every_reading, hashed_parts
+from msmq_wire.sealing.hashed import Version, every_reading, hashed_parts
 from msmq_wire.sealing.making import MessageSigner
 from msmq_wire.sealing.opening import Opening
+from msmq_wire.sealing.readings import PLAIN, Reading
 from msmq_wire.sealing.verifying import SignatureCheck, Verifier
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.packets.user_message import UserMessage

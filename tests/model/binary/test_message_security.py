@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from msmq_wire.engines.fit import fit
 from msmq_wire.lab.message_security import LabSecurity
 from msmq_wire.model.binary.settings import BinarySettings
 from msmq_wire.sealing.making import BodySealer, MessageSigner
+from msmq_wire.sealing.opening import BodyOpener
 from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, MessageClass, PrivacyLevel
@@ -113,6 +115,8 @@ def _bad_signatures() -> list[Any]:
         pytest.param(secret(good, sender_cert=b"no certificate"), id="not a certificate"),
         pytest.param(secret(good, sender_cert=certificate(1024)), id="of another key"),
         pytest.param(changed(good, "message_properties_header", hash_algorithm=0x8000), id="no hash"),
+        # The signature does not cover it, and fits.
+        pytest.param(changed(good, "message_properties_header", privacy_level=2), id="no privacy level"),
         pytest.param(
             replace(good, security_header=good.security_header.with_bits(st=1)),
             id="sender not in a directory",
@@ -132,7 +136,7 @@ def _not_opened() -> list[Any]:
     assert good.message_properties_header is not None
     blob = bytes(good.security_header.security_data.encryption_key)
     body = bytes(good.message_properties_header.message_body)
-    turned = body[:-1] + bytes((body[-1] ^ 1,))
+    turned = next(one for one in _changed_ends(body) if _opened(good, one) is None)
     other = message(seal=BodySealer(key(2048, 1).public_key()), **ALL)
     properties = "message_properties_header"
     return [
@@ -147,7 +151,19 @@ def _not_opened() -> list[Any]:
             changed(good, properties, encryption_algorithm=int(EncryptionAlgorithm.RC2)), id="other algorithm"
         ),
         pytest.param(changed(good, properties, privacy_level=2), id="no privacy level"),
+        pytest.param(changed(good, properties, privacy_level=3), id="the level of other algorithms"),
     ]
+
+
+def _changed_ends(body: bytes) -> Iterator[bytes]:
+    return (body[:-1] + bytes((body[-1] ^ turn,)) for turn in range(1, 256))
+
+
+def _opened(packet: UserMessage, body: bytes) -> bytes | None:
+    """What the key makes of another cipher text: by chance a padding fits, where the key is read turned."""
+    opening = BodyOpener([key()]).open(changed(packet, "message_properties_header", message_body=body))
+    assert opening is not None
+    return opening.body
 
 
 @pytest.mark.parametrize("packet", _not_opened())
