@@ -259,7 +259,7 @@ def test_how_hosts_are_set_up_stands_behind_what_went_wrong() -> None:
 
 def test_a_rule_says_itself_that_it_tells_how_hosts_are_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {id_ for id_, rule in RULES.items() if rule.standing} == {
-        "BOD-BINFMT", "CNT-EXPIRED", "CNT-WEAK", "ID-MANY", "RPC-LEVEL",
+        "BOD-BINFMT", "CNT-EXPIRED", "CNT-TRUST", "CNT-WEAK", "ID-MANY", "RPC-LEVEL",
     }  # fmt: skip
 
     def lines(standing: bool, **more: Any) -> list[str | None]:
