@@ -1,9 +1,9 @@
 """Writes the generated parts of the documentation; with ``--check`` says what is out of date.
 
 Structure pages, methods of calls, elements of SRMP, enumerations, anomaly codes, rules, the coverage table,
-columns of messages, Arrow tables, what Spark reads and fills, generated code, the command reference and the
-JSON Schemas are made from the declarations and the program itself. Text outside the markers is written by
-hand and kept.
+columns of messages, Arrow tables, what Spark reads and fills, generated code, the command reference, manual
+pages and the JSON Schemas are made from the declarations and the program itself. Text outside the markers is
+written by hand and kept.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from docs.generators import (
     filters,
     findings,
     link_types,
+    man_pages,
     replay_rules,
     schemas,
     spark_tables,
@@ -88,6 +89,8 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "filter.md", "Filters", filters.blocks())
     fill(DOCS / "spark.md", "Spark", {"options": spark_tables.options_block()})
     fill(DOCS / "spark-tables.md", "Tables on Spark", {"tables": spark_tables.tables_block()})
+    for name, text in man_pages.pages().items():
+        files[DOCS / "man" / name] = text
     for name, text in schemas.files().items():
         files[DOCS / "schema" / name] = text
     return files
@@ -99,7 +102,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python docs/generate.py [--check]", file=sys.stderr)
         return 2
     files = generated()
-    folders = tuple(DOCS / name for name in ("structures", "findings", "schema", "spec-coverage"))
+    folders = tuple(DOCS / name for name in ("structures", "findings", "man", "schema", "spec-coverage"))
     stray = [path for folder in folders for path in sorted(folder.glob("*.*")) if path not in files]
     stale = [
         path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text

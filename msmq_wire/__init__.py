@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from msmq_wire.capture.reader import CaptureReader, read_capture
     from msmq_wire.records.record import Record
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "GUID",

@@ -19,6 +19,7 @@ from docs.generators.finding_schema import answer_object, finding_object
 from docs.generators.hop_schema import hop_object, route_object
 from docs.generators.replay_schema import replay_object
 from docs.generators.structures import documentation, structures_of
+from msmq_wire.cli.health import Health
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
 from msmq_wire.recordings.recording import Recording
@@ -412,6 +413,7 @@ def files() -> dict[str, str]:
     schemas = {
         "recording": _declared("recording", "A recording: recording.json", Recording),
         "scenario": _declared("scenario", "A scenario: scenario.json", Scenario),
+        "health": _declared("health", "What doctor --format json prints", Health),
         "packet": _packet(),
         "record": _record(),
         "message": _row("message", "messages", ROW),

@@ -71,6 +71,18 @@ def _command(error: Exception, arguments: list[str]) -> str:
     return " ".join([PROGRAM, *(name for name in words if name in COMMANDS)])
 
 
+def _told_plainly(as_json: bool) -> int:
+    """What doctor says, where all that prints it better is absent."""
+    from msmq_wire.cli.health import health
+
+    found = health()
+    if as_json:
+        print(found.as_json())
+    else:
+        print(found.headline, *(f"{one.state}  {one.name}: {one.said}" for one in found.checks), sep="\n")
+    return 0 if found.works else 1
+
+
 def _run(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         # Answered before the libraries of the command line are imported.
@@ -81,7 +93,12 @@ def _run(arguments: list[str]) -> int:
         import typer
         from typer.exceptions import TyperException
     except ImportError:
-        complain("the command line needs typer and rich: pip install 'msmq-wire[cli]'")
+        if arguments[:1] == ["doctor"]:
+            return _told_plainly("json" in arguments)
+        complain(
+            "the command line needs typer and rich: pip install 'msmq-wire[cli]', or to try it "
+            "uvx --from 'msmq-wire[cli]' msmq-wire"
+        )
         return 1
     from msmq_wire.cli.program import program
     from msmq_wire.cli.secrets import mistyped_secret

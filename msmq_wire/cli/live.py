@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from msmq_wire.cli.health import WIRESHARK_GROUP
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import CaptureError
@@ -26,9 +27,8 @@ from msmq_wire.records.rpc_packets import RpcCall
 if TYPE_CHECKING:
     from msmq_wire.cli.reading import ItemsOf, Read
 
-__all__ = ["WIRESHARK_GROUP", "LiveReading", "wireshark_part"]
+__all__ = ["LiveReading", "wireshark_part"]
 
-WIRESHARK_GROUP = "msmq_wire.wireshark"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 

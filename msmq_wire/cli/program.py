@@ -94,6 +94,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "wireshark:wireshark",
         "Put the MSMQ dissector into Wireshark: install it, print its path, or check what is installed.",
     ),
+    "doctor": (
+        "doctor:doctor",
+        "Say what is installed and what works: extras, tshark with its Lua, the dissector, Java.",
+    ),
     "spark run": ("spark_run:run", "Decode captures into Parquet tables, every capture once."),
     "spark sql": ("spark_sql:sql", "Ask the tables in SQL."),
     "spark status": (

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from msmq_wire.cli import live
+from msmq_wire.cli.health import WIRESHARK_GROUP
 from tests.effort import share
 
 _ROOT = Path(__file__).parents[2]
@@ -41,7 +42,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "Metadata-Version: 2.1\nName: msmq-wire-parts\nVersion: 0\n", encoding="utf-8"
     )
     (info / "entry_points.txt").write_text(
-        f"[{live.WIRESHARK_GROUP}]\n"
+        f"[{WIRESHARK_GROUP}]\n"
         "reader = msmq_wireshark.bridge:TsharkReader\ninstall = msmq_wireshark.install\n",
         encoding="utf-8",
     )
