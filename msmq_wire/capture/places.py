@@ -208,6 +208,8 @@ class _RangedFile(RawIOBase):
     pyarrow repeats a request, but not one for fewer bytes than the error has that the store sends instead.
     """
 
+    _file: Any = None
+
     def __init__(self, place: Place) -> None:
         try:
             self._file = place.filesystem().open_input_file(place.path)
@@ -249,7 +251,9 @@ class _RangedFile(RawIOBase):
 
     def close(self) -> None:
         super().close()
-        self._file.close()
+        # One that could not be opened is closed, too, when it is let go.
+        if self._file is not None:
+            self._file.close()
 
     def status(self) -> tuple[int, int]:
         info = self._place.info()

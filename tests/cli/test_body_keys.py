@@ -27,24 +27,19 @@ from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.findings import Judge
 from msmq_wire.records.body_keys import keys_in_force, opening_bodies
 from msmq_wire.records.record import Record
-from msmq_wire.sealing.making import BodySealer, MessageSigner
+from msmq_wire.sealing.making import MessageSigner
 from msmq_wire.sealing.opening import BodyOpener
-from tests.sealing.sealed_scene import BODY, certificate, key, message
+from tests.sealing.sealed_scene import ANOTHER_KEY, BODY, certificate, key, message, sealer_for
 
 Run = Callable[..., Any]
 _PASSWORD = "Hush-Passw0rd"
 _PROGRAM = b"MZ" + bytes(58) + b"\x80\0\0\0" + bytes(64) + b"PE\0\0" + bytes(200)
-_OTHER_KEY = "no given key opens the session key: it is for another key pair"
 
 
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MSMQ_WIRE_RSA_KEY", raising=False)
     monkeypatch.delenv("MSMQ_WIRE_RSA_KEY_PASSWORD", raising=False)
-
-
-def sealed_for(number: int) -> BodySealer:
-    return BodySealer(key(2048, number).public_key())
 
 
 @pytest.fixture
@@ -54,9 +49,9 @@ def capture(tmp_path: Path) -> Path:
     connection = scene.connect()
     for options in (
         {},
-        {"seal": sealed_for(0)},
-        {"seal": sealed_for(0), "sign": MessageSigner(key(), certificate())},
-        {"seal": sealed_for(1)},
+        {"seal": sealer_for(0)},
+        {"seal": sealer_for(0), "sign": MessageSigner(key(), certificate())},
+        {"seal": sealer_for(1)},
     ):
         connection.send(0, encode(message(**options)))
     connection.close()
@@ -129,7 +124,7 @@ def test_several_keys_are_tried(run: Run, capture: Path, pem: Path, tmp_path: Pa
 
 def test_the_summary_counts_what_was_opened_and_says_why_not(run: Run, capture: Path, pem: Path) -> None:
     err = run("messages", capture, "--rsa-key", pem).err
-    assert f"2 of 3 encrypted bodies opened (1 {_OTHER_KEY})" in err
+    assert f"2 of 3 encrypted bodies opened (1 {ANOTHER_KEY})" in err
     assert "encrypted bodies" not in run("messages", capture).err
 
 
@@ -157,7 +152,7 @@ def test_bodies_are_written_open(run: Run, capture: Path, pem: Path, tmp_path: P
 
 def test_carved_packets_are_opened_too(run: Run, pem: Path, tmp_path: Path) -> None:
     at_rest = tmp_path / "p0000001.mq"
-    at_rest.write_bytes(bytes(512) + encode(message(seal=sealed_for(0))) + bytes(512))
+    at_rest.write_bytes(bytes(512) + encode(message(seal=sealer_for(0))) + bytes(512))
     for command in (("messages", "--carve"), ("carve",)):
         found = rows(run, *command, at_rest, "--columns", "opened_with,body_text", "--rsa-key", pem)
         assert {"opened_with": "AES-256 in CBC", "body_text": BODY.decode()} in found
@@ -170,7 +165,7 @@ def test_findings_judge_what_is_inside(
     monkeypatch.setenv("MSMQ_WIRE_ENGINE", engine)
     scene = Scene()
     connection = scene.connect()
-    connection.send(0, encode(build_message("DIRECT=OS:a\\private$\\q", _PROGRAM, seal=sealed_for(0))))
+    connection.send(0, encode(build_message("DIRECT=OS:a\\private$\\q", _PROGRAM, seal=sealer_for(0))))
     connection.close()
     path = tmp_path / "program.pcap"
     path.write_bytes(pcap(scene.frames))
@@ -193,7 +188,7 @@ def test_findings_of_batches_are_those_of_records(capture: Path, tmp_path: Path)
     scene = Scene()
     connection = scene.connect()
     for body in (_PROGRAM, BODY, _PROGRAM):
-        for seal in (None, sealed_for(0), sealed_for(1)):
+        for seal in (None, sealer_for(0), sealer_for(1)):
             connection.send(0, encode(build_message("DIRECT=OS:a\\private$\\q", body, seal=seal)))
     connection.close()
     path = tmp_path / "programs.pcap"

@@ -14,7 +14,7 @@ from msmq_wire.records.signatures import signature
 from msmq_wire.sealing.making import BodySealer, MessageSigner
 from msmq_wire.sealing.opening import BodyOpener
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm
-from tests.sealing.sealed_scene import BODY, certificate, key, message
+from tests.sealing.sealed_scene import ANOTHER_KEY, BODY, certificate, key, message, sealer_for
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def _no_keys() -> Iterator[None]:
 
 def sealed(number: int = 0, **more: object) -> Record:
     """A record of a message that is sealed for a key."""
-    data = encode(message(seal=BodySealer(key(2048, number).public_key()), **more))
+    data = encode(message(seal=sealer_for(number), **more))
     return FoundPacket(1, "", data, (1,), 0, "", "", None, 0).record()
 
 
@@ -52,7 +52,7 @@ def test_one_that_stays_closed_says_why() -> None:
         body = message_body(sealed(number=1))
     assert body is not None
     assert body.content.kind == "encrypted"
-    assert body.not_opened == "no given key opens the session key: it is for another key pair"
+    assert body.not_opened == ANOTHER_KEY
     assert ("not_opened", body.not_opened) in body.content.details
 
 

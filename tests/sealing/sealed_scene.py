@@ -17,6 +17,8 @@ from msmq_wire import GUID, build_message
 from msmq_wire.engines.fit import fit
 from msmq_wire.sealing.certificates import Trusted
 from msmq_wire.sealing.keys import read_certificates
+from msmq_wire.sealing.making import BodySealer
+from msmq_wire.sealing.opening import BodyOpener
 from msmq_wire.wire.headers.mqf_address_header import MQFAddressHeader
 from msmq_wire.wire.headers.multi_queue_format_header import MultiQueueFormatHeader
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -28,6 +30,7 @@ from msmq_wire.wire.types.wchar_text import WcharText
 BODY = b"<order number='4711'/>"
 FROM = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 UNTIL = FROM + datetime.timedelta(days=900)
+ANOTHER_KEY = "no given key opens the session key: it is for another key pair"
 _KEYS = Path(__file__).resolve().parents[2] / "fixtures" / "keys"
 
 
@@ -48,6 +51,20 @@ def certificate(bits: int = 2048) -> bytes:
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).serial_number(5)
     builder = builder.public_key(key(bits).public_key()).not_valid_before(FROM).not_valid_after(UNTIL)
     return builder.sign(key(bits), hashes.SHA256()).public_bytes(Encoding.DER)
+
+
+def sealer_for(number: int = 0) -> BodySealer:
+    """What seals for the key of a number, and the key of another one surely finds no session key.
+
+    A wrong key finds chance bytes, and one time in hundreds as many as a session key has.
+    """
+    other = BodyOpener([key(2048, 1 - number)])
+    for _ in range(100):
+        made = BodySealer(key(2048, number).public_key())
+        found = other.open(message(seal=made))
+        if found is not None and found.why == ANOTHER_KEY:
+            return made
+    raise AssertionError("a wrong key always finds something")
 
 
 def message(**more: Any) -> UserMessage:

@@ -27,12 +27,11 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import anomaly_view, error_view
-from msmq_wire.sealing.making import BodySealer
 from msmq_wire.sealing.opening import BodyOpener
 from msmq_wire.tables.arrow_types import spark_type
 from msmq_wire.tables.message_columns import CALLS, batches_of, message_schema
 from tests.effort import in_batches, remembered
-from tests.sealing.sealed_scene import BODY, key, message
+from tests.sealing.sealed_scene import BODY, key, message, sealer_for
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
@@ -286,7 +285,7 @@ def test_a_number_that_no_column_holds_is_null(number: int) -> None:
 def test_bodies_that_keys_open_have_columns_of_their_own(tmp_path: Path) -> None:
     scene = Scene()
     connection = scene.connect()
-    for sealer in (None, BodySealer(key().public_key()), BodySealer(key(2048, 1).public_key())):
+    for sealer in (None, sealer_for(0), sealer_for(1)):
         connection.send(0, encode(message(seal=sealer)))
     connection.close()
     path = tmp_path / "sealed.pcap"

@@ -20,7 +20,7 @@ from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, MessageClass, PrivacyLevel
 from tests.model.binary.world import ADMIN, World, bodies, classes, message
-from tests.sealing.sealed_scene import certificate, key
+from tests.sealing.sealed_scene import certificate, key, sealer_for
 
 INSECURE = BinarySettings(send_insecure_nacks=True)
 ALL: dict[str, Any] = {"acknowledge": ["pa", "na"], "admin_queue": ADMIN}
@@ -137,7 +137,7 @@ def _not_opened() -> list[Any]:
     blob = bytes(good.security_header.security_data.encryption_key)
     body = bytes(good.message_properties_header.message_body)
     turned = next(one for one in _changed_ends(body) if _opened(good, one) is None)
-    other = message(seal=BodySealer(key(2048, 1).public_key()), **ALL)
+    other = message(seal=sealer_for(1), **ALL)
     properties = "message_properties_header"
     return [
         pytest.param(other, id="for another key"),
@@ -178,7 +178,7 @@ def test_of_a_transactional_message_the_final_ack_says_the_same(world: World) ->
             changed(signed(kind="transactional"), "message_properties_header", message_body=b"bodY"),
             BAD_SIGNATURE,
         ),
-        (message("transactional", seal=BodySealer(key(2048, 1).public_key()), **ALL), BAD_ENCRYPTION),
+        (message("transactional", seal=sealer_for(1), **ALL), BAD_ENCRYPTION),
     ):
         world.outgoing.send(packet)
         world.run(30_000)
