@@ -1,0 +1,1 @@
+run_user_scripts_when_superuser = true
