@@ -17,7 +17,7 @@ from pathlib import Path
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import folder_refusal, make_folder, refusal, whole_file
 
-__all__ = ["check", "install", "plugin_folder", "problem", "script", "scripts"]
+__all__ = ["check", "install", "loaded_folder", "plugin_folder", "problem", "script", "scripts"]
 
 _OURS = b"SPDX-License-Identifier: GPL-2.0-or-later"
 _NAME = b"msmq"
@@ -41,6 +41,14 @@ def scripts() -> list[Path]:
 def plugin_folder() -> Path:
     """Where Wireshark looks for Lua scripts of this user: as tshark says, else where it is documented."""
     return _told_folder(_FOLDER) or _default_folder(os.environ, sys.platform)
+
+
+def loaded_folder() -> Path:
+    """Where Wireshark finds our scripts for this user: in the plugins of all, if they are only there."""
+    own, of_all = plugin_folder(), _told_folder(_OF_ALL)
+    if of_all is None or any((own / path.name).exists() for path in scripts()):
+        return own
+    return of_all if any((of_all / path.name).exists() for path in scripts()) else own
 
 
 def problem(folder: Path | None = None) -> str | None:
@@ -96,8 +104,11 @@ def _default_folder(environment: Mapping[str, str], platform: str) -> Path:
 
 
 def check(folder: Path | None = None) -> dict[str, str]:
-    """What is wrong with the scripts in a folder, by file name; nothing if all are there and current."""
-    target = plugin_folder() if folder is None else folder
+    """What is wrong with the scripts in a folder, by file name; nothing if all are there and current.
+
+    By default the folder is the one where Wireshark finds them.
+    """
+    target = loaded_folder() if folder is None else folder
     found = {path.name: _difference(path, target / path.name) for path in scripts()}
     return {name: difference for name, difference in found.items() if difference}
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, entry_points, packages_distributions, version
+from importlib.util import find_spec
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -118,6 +119,9 @@ def health() -> Health:
 
 def _extras() -> Iterator[Check]:
     paths = [path or os.getcwd() for path in sys.path]
+    if getattr(sys, "frozen", False):
+        yield from _frozen_extras()
+        return
     runs = {
         name: subprocess.Popen(
             [sys.executable, "-c", _TRY, json.dumps([paths, modules])],
@@ -134,6 +138,15 @@ def _extras() -> Iterator[Check]:
             said, _ = run.communicate()
             said = json.dumps([modules[0], f"no answer in {_PATIENCE} s"]).encode()
         yield _extra(name, purpose, modules, _failure(said, run.returncode))
+
+
+def _frozen_extras() -> Iterator[Check]:
+    """Those of a program in one file, which has no interpreter to try them in, and gets nothing more."""
+    for name, (purpose, modules) in EXTRAS.items():
+        if all(find_spec(module.partition(".")[0]) is not None for module in modules):
+            yield Check(name=name, state="works", found=", ".join(map(_release, modules)), note=purpose)
+        else:
+            yield Check(name=name, state="absent", note=f"{purpose}: not in this file")
 
 
 def _failure(said: bytes, status: int) -> tuple[str, str] | None:
@@ -198,7 +211,7 @@ def _dissector() -> Check:
         part = next(iter(entry_points(group=WIRESHARK_GROUP, name="install"))).load()
     except (StopIteration, ImportError):
         return Check(name=name, state="absent", note="pip install 'msmq-wire[wireshark]'")
-    folder = part.plugin_folder()
+    folder = part.loaded_folder()
     differences: dict[str, str] = part.check(folder)
     if set(differences.values()) == {"not installed"} and len(differences) == len(part.scripts()):
         problem = part.problem(part.script().parent)

@@ -116,7 +116,7 @@ class _Part:
     def load(self) -> _Part:
         return self
 
-    def plugin_folder(self) -> Path:
+    def loaded_folder(self) -> Path:
         return Path("plugins")
 
     def script(self) -> Path:
@@ -208,3 +208,10 @@ def test_it_speaks_where_the_command_line_is_absent_too(arguments: tuple[str, ..
     else:
         assert done.stdout.startswith(f"msmq-wire {msmq_wire.__version__}, Python ")
         assert "\nworks  zstd: zstandard" in done.stdout
+
+
+def test_in_one_file_extras_are_there_or_not(run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    checks = told(run)
+    assert checks["zstd"][0] == "works"
+    assert checks["routing"] == ("absent", "", "routes: not in this file")

@@ -42,8 +42,9 @@ def wireshark(
 
     install copies the Lua files into the folder of your Wireshark and names those that changed; it overwrites
     nothing that is not its own, unless --force is given. path prints where msmq.lua is, for tshark -X
-    lua_script:FILE; it loads the others, which are beside it. check names the files that are missing or of
-    another version, and tries whether tshark runs them: newer ones ignore the scripts of root.
+    lua_script:FILE; it loads the others, which are beside it. check looks where Wireshark finds them, in the
+    plugins of this user or of all, names the files that are missing or of another version, and tries whether
+    tshark runs them: newer ones ignore the scripts of root.
 
     Exit status: 0 done, and for check: all is current and runs; 1 not installed, different, not run, or a
     file could not be written; 2 bad usage.
@@ -63,10 +64,11 @@ def wireshark(
         typer.echo(part.script())
         _warn(part.problem(part.script().parent))
         return
-    folder: Path = part.plugin_folder() if directory is None else directory
     if action is WiresharkAction.CHECK:
-        _check(part.check(folder), folder, part.problem(directory))
+        found: Path = part.loaded_folder() if directory is None else directory
+        _check(part.check(found), found, part.problem(directory))
         return
+    folder: Path = part.plugin_folder() if directory is None else directory
     try:
         changed: list[Path] = part.install(folder, force=force)
     except MsmqWireError as error:

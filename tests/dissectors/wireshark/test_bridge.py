@@ -203,6 +203,9 @@ with pyshark.FileCapture({str(path)!r}, use_ek=True, keep_packets=False) as capt
 
 
 @needs_tshark
+@pytest.mark.xfail(
+    sys.version_info >= (3, 14), reason="pyshark 0.6 wants an event loop to be there", strict=False
+)
 def test_a_pyshark_capture_in_another_mode_is_refused(tmp_path: Path) -> None:
     program = f"""
 import pyshark
