@@ -1,1 +1,0 @@
-run_user_scripts_when_superuser = true
